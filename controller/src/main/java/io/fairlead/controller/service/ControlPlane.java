@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * What the controller can do, free of HTTP and of ZooKeeper's types: the REST API calls it and the services' event
+ * threads implement it. Every write completes only once it is committed in ZooKeeper, or exceptionally with a {@link
+ * Refusal}; with {@code dryRun} it returns the same plan and commits nothing. Reads are answered from the current
+ * immutable image.
+ */
+public interface ControlPlane {
+  /** Services by ascending name. */
+  List<ServiceView> services();
+
+  Optional<ServiceView> service(String name);
+
+  CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun);
+
+  /** Absent fields of {@code change} stay as they are. */
+  CompletionStage<Result> changeService(String name, ServiceChange change, boolean dryRun);
+
+  CompletionStage<Result> deleteService(String name, boolean dryRun);
+
+  /** Backends by ascending id; removed ones are not listed. */
+  List<BackendView> backends(String service);
+
+  /** All of {@code changes} in one generation, or none of them (Beamer, NSDI '18, §4.5: an explicit commit). */
+  CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun);
+
+  RingView ring(String service);
+
+  Explanation explain(String service, Flow flow);
+
+  /** Muxes by ascending id, as they last wrote their own nodes. */
+  List<MuxView> muxes();
+
+  Health health();
+
+  /** A protocol and port that a service listens on; protocol is "tcp" or "udp". */
+  record Port(String protocol, int port) {}
+
+  /**
+   * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the next power of two of
+   * 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32 hex digits, drawn at random when absent.
+   */
+  record ServiceSpec(
+      String name,
+      List<String> vips,
+      List<Port> ports,
+      Optional<Integer> maxBackends,
+      Optional<Integer> buckets,
+      String hash,
+      Optional<String> hashKey,
+      String affinity,
+      int windowSeconds) {}
+
+  record ServiceChange(
+      Optional<List<String>> vips, Optional<List<Port>> ports, Optional<Integer> windowSeconds) {}
+
+  record ServiceView(
+      int id,
+      String name,
+      List<String> vips,
+      List<Port> ports,
+      String steering,
+      int buckets,
+      String hash,
+      String affinity,
+      String encap,
+      int windowSeconds,
+      long generation,
+      int backends) {}
+
+  /** {@code state} is "active" (weight > 0) or "draining" (weight 0). */
+  record BackendView(int id, String address, int weight, String state, int buckets) {}
+
+  /** One change of a service's pool. Weights are 0..65535; addresses are IPv4 or IPv6 literals. */
+  sealed interface Change {
+    int id();
+
+    record Add(int id, String address, int weight) implements Change {}
+
+    record Weight(int id, int weight) implements Change {}
+
+    record Remove(int id) implements Change {}
+  }
+
+  /** Contiguous buckets that go from one backend to another; 0 is "no backend". */
+  record Move(int start, int count, int from, int to) {}
+
+  /** Buckets of one backend before and after a change. */
+  record Share(int id, int weight, int before, int after) {}
+
+  /**
+   * What a write did, or with a dry run would do. {@code generation} is the service's generation afterwards, {@code
+   * stillChained} how many of the moved buckets had moved before within the window.
+   */
+  record Result(
+      String service,
+      long generation,
+      boolean dryRun,
+      int movedBuckets,
+      int stillChained,
+      List<Move> moves,
+      List<Share> shares) {}
+
+  /** {@code runs}: backend id to {start, count} pairs by ascending start. Id 0 holds unassigned buckets. */
+  record RingView(String service, long generation, int buckets, Map<Integer, List<int[]>> runs) {}
+
+  record Flow(String protocol, String source, int sourcePort, String destination, int destinationPort) {}
+
+  record Owner(int id, String address) {}
+
+  /**
+   * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code previous} the owner before the last move,
+   * {@code moved} whether the window since {@code since} (Unix seconds, 0 for never) is still open.
+   */
+  record Explanation(
+      String service,
+      long hash,
+      int bucket,
+      Optional<Owner> current,
+      Optional<Owner> previous,
+      long since,
+      boolean moved,
+      long generation) {}
+
+  /** {@code state} is "loading", "serving" or "stale". */
+  record MuxService(long generation, String state) {}
+
+  record MuxView(
+      String id, String version, String address, List<String> ports, Map<String, MuxService> services) {}
+
+  record Health(boolean leader, long epoch, String zookeeper, int services) {}
+
+  /** Why a request is refused: names the field, its value and what is allowed. */
+  final class Refusal extends RuntimeException {
+    /** Kinds map to one HTTP status each: 400, 404, 409, 503. */
+    public enum Kind {
+      INVALID,
+      NOT_FOUND,
+      CONFLICT,
+      UNAVAILABLE
+    }
+
+    private final Kind kind;
+    private final String field;
+    private final String value;
+    private final String allowed;
+
+    public Refusal(Kind kind, String field, String value, String allowed) {
+      super("%s '%s' is refused; allowed: %s".formatted(field, value, allowed));
+      this.kind = kind;
+      this.field = field;
+      this.value = value;
+      this.allowed = allowed;
+    }
+
+    public Kind kind() {
+      return kind;
+    }
+
+    public String field() {
+      return field;
+    }
+
+    public String value() {
+      return value;
+    }
+
+    public String allowed() {
+      return allowed;
+    }
+  }
+}

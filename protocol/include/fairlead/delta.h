@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Deltas and snapshots as they stand in ZooKeeper; all fields little-endian.
+ *
+ *	header 32	magic 4 "FLD1" delta, "FLS1" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
+ *			body length u64 | CRC-32C u32
+ *	body		one zstd frame up to the end
+ *
+ *	body length	of the body before compression
+ *	CRC-32C		of the header's first 28 bytes, then the body before compression
+ *	base		the generation that a delta applies to, generation - 1; 0 in a snapshot
+ *
+ *	delta body	committed u32 | n u32, n x backend | n u32, n x run
+ *	snapshot body	committed u32 | n u32, n x backend | current u16[buckets] | previous u16[buckets] | since
+ *u32[buckets]
+ *	backend 20	id u16 | flags u16 | address 16		ascending ids; REMOVED keeps the address: packets are
+ *still chained to it until the window closes
+ *	run 12		start u32 | count u32 | current u16 | previous u16	ascending, not overlapping, count > 0
+ *
+ * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
+ */
+#ifndef FAIRLEAD_DELTA_H
+#define FAIRLEAD_DELTA_H
+
+#include "types.h"
+
+enum fl_delta_numbers {
+	FL_DELTA_HEADER_LEN = 32,
+	FL_DELTA_CRC_AT = 28,
+	FL_DELTA_BACKEND_LEN = 20,
+	FL_DELTA_RUN_LEN = 12,
+	FL_DELTA_CHUNK_MAX = 512 * 1024,
+	FL_BACKEND_REMOVED = 0x0001, /* flag of a backend */
+};
+
+enum fl_delta_error {
+	FL_DELTA_OK = 0,
+	FL_DELTA_TRUNCATED,
+	FL_DELTA_MAGIC,      /* not a delta or snapshot of a version that is known */
+	FL_DELTA_SERVICE,    /* of another service */
+	FL_DELTA_GENERATION, /* not the one asked for, or base is not generation - 1 */
+	FL_DELTA_BUCKETS,    /* not the ring's number, or no power of two in range */
+	FL_DELTA_LENGTH,     /* body length impossible, or not what was unpacked, or bytes left over */
+	FL_DELTA_COMPRESSION,
+	FL_DELTA_CHECKSUM,
+	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
+	FL_DELTA_RUN,     /* empty, outside the ring, not ascending, or an unknown or removed current backend */
+	FL_DELTA_ERRORS,
+};
+
+struct fl_delta_header {
+	bool snapshot;
+	fl_u32 service;
+	fl_u32 generation;
+	fl_u32 base;
+	fl_u32 buckets;
+	fl_u64 body_len;
+	fl_u32 checksum;
+};
+
+struct fl_delta_backend {
+	fl_u16 id;
+	fl_u16 flags;
+	struct fl_address address;
+};
+
+struct fl_delta_run {
+	fl_u32 start;
+	fl_u32 count;
+	fl_u16 current;
+	fl_u16 previous;
+};
+
+/* Reads the header only; the caller compares service, generation, base and buckets with what it expects. */
+FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 len, struct fl_delta_header *out)
+{
+	if (len < FL_DELTA_HEADER_LEN)
+		return FL_DELTA_TRUNCATED;
+	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '1')
+		return FL_DELTA_MAGIC;
+	out->snapshot = data[2] == 'S';
+	out->service = fl_load_le32(data + 4);
+	out->generation = fl_load_le32(data + 8);
+	out->base = fl_load_le32(data + 12);
+	out->buckets = fl_load_le32(data + 16);
+	out->body_len = fl_load_le64(data + 20);
+	out->checksum = fl_load_le32(data + FL_DELTA_CRC_AT);
+	return FL_DELTA_OK;
+}
+
+FL_INLINE struct fl_delta_backend fl_delta_backend_load(const fl_u8 *p)
+{
+	struct fl_delta_backend b = {fl_load_le16(p), fl_load_le16(p + 2), {{0}}};
+
+	__builtin_memcpy(b.address.bytes, p + 4, 16);
+	return b;
+}
+
+FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p)
+{
+	struct fl_delta_run r = {fl_load_le32(p), fl_load_le32(p + 4), fl_load_le16(p + 8), fl_load_le16(p + 10)};
+
+	return r;
+}
+
+/* CRC-32C (Castagnoli, reflected 0x82F63B78), four bits a step; start with crc = 0 and feed the parts in order. */
+FL_INLINE fl_u32 fl_crc32c(fl_u32 crc, const fl_u8 *data, fl_u64 len)
+{
+	static const fl_u32 nibble[16] = {
+	    0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+	    0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+	};
+	fl_u64 i;
+
+	crc = ~crc;
+	for (i = 0; i < len; i++) {
+		crc = (crc >> 4) ^ nibble[(crc ^ data[i]) & 15];
+		crc = (crc >> 4) ^ nibble[(crc ^ (data[i] >> 4)) & 15];
+	}
+	return ~crc;
+}
+
+#endif

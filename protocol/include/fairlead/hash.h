@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * From a connection to its bucket.
+ *
+ *	bucket = hash(key) & (buckets - 1)		buckets: a power of two, 256 .. 8 Mi
+ *	key IPv4 (13 bytes)	src 4 | dst 4 | sport 2 | dport 2 | proto 1	bytes as in the packet
+ *	key IPv6 (37 bytes)	src 16 | dst 16 | sport 2 | dport 2 | proto 1
+ *	affinity "client"	src | dst only: 8 or 32 bytes
+ *
+ * SipHash-2-4 (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012) with a key of its own per service is the
+ * default, so that a client cannot aim at a bucket; the low 32 bits count. CRC-32 (IEEE 802.3, as zlib's) serves
+ * switches that can compute nothing else.
+ */
+#ifndef FAIRLEAD_HASH_H
+#define FAIRLEAD_HASH_H
+
+#include "types.h"
+
+enum fl_hash_kind {
+	FL_HASH_SIPHASH = 1,
+	FL_HASH_CRC32 = 2,
+};
+
+enum fl_hash_limits {
+	FL_KEY_IPV4_LEN = 13,
+	FL_KEY_IPV6_LEN = 37,
+	FL_BUCKETS_MIN = 256,
+	FL_BUCKETS_MAX = 8388608,
+};
+
+/* 128 bits; in text (JSON, command lines) 32 hex digits in the byte order of the SipHash paper's key array. */
+struct fl_siphash_key {
+	fl_u64 k0; /* bytes 0..7, little-endian */
+	fl_u64 k1; /* bytes 8..15 */
+};
+
+FL_INLINE struct fl_siphash_key fl_siphash_key_load(const fl_u8 bytes[16])
+{
+	struct fl_siphash_key key = {fl_load_le64(bytes), fl_load_le64(bytes + 8)};
+
+	return key;
+}
+
+#define FL_ROTL64(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
+#define FL_SIPROUND(v0, v1, v2, v3)                                                                                    \
+	do {                                                                                                           \
+		v0 += v1;                                                                                              \
+		v1 = FL_ROTL64(v1, 13) ^ v0;                                                                           \
+		v0 = FL_ROTL64(v0, 32);                                                                                \
+		v2 += v3;                                                                                              \
+		v3 = FL_ROTL64(v3, 16) ^ v2;                                                                           \
+		v0 += v3;                                                                                              \
+		v3 = FL_ROTL64(v3, 21) ^ v0;                                                                           \
+		v2 += v1;                                                                                              \
+		v1 = FL_ROTL64(v1, 17) ^ v2;                                                                           \
+		v2 = FL_ROTL64(v2, 32);                                                                                \
+	} while (0)
+
+/* SipHash-2-4 of len bytes. With a constant len the loops unroll (eBPF: len must be constant and at most 64). */
+FL_INLINE fl_u64 fl_siphash(const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
+{
+	fl_u64 v0 = key->k0 ^ 0x736f6d6570736575ULL;
+	fl_u64 v1 = key->k1 ^ 0x646f72616e646f6dULL;
+	fl_u64 v2 = key->k0 ^ 0x6c7967656e657261ULL;
+	fl_u64 v3 = key->k1 ^ 0x7465646279746573ULL;
+	fl_u64 m;
+	fl_u32 i;
+
+	for (i = 0; i + 8 <= len; i += 8) {
+		m = fl_load_le64(data + i);
+		v3 ^= m;
+		FL_SIPROUND(v0, v1, v2, v3);
+		FL_SIPROUND(v0, v1, v2, v3);
+		v0 ^= m;
+	}
+	m = (fl_u64)len << 56;
+	for (; i < len; i++)
+		m |= (fl_u64)data[i] << (8 * (i & 7));
+	v3 ^= m;
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	v0 ^= m;
+	v2 ^= 0xff;
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	FL_SIPROUND(v0, v1, v2, v3);
+	return v0 ^ v1 ^ v2 ^ v3;
+}
+
+/* CRC-32 of IEEE 802.3 (reflected 0xEDB88320, initial and final inversion), four bits a step: no table to share. */
+FL_INLINE fl_u32 fl_crc32(const fl_u8 *data, fl_u32 len)
+{
+	static const fl_u32 nibble[16] = {
+	    0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+	    0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+	fl_u32 crc = 0xffffffffU;
+	fl_u32 i;
+
+	for (i = 0; i < len; i++) {
+		crc = (crc >> 4) ^ nibble[(crc ^ data[i]) & 15];
+		crc = (crc >> 4) ^ nibble[(crc ^ (data[i] >> 4)) & 15];
+	}
+	return ~crc;
+}
+
+/* The 32-bit flow hash that picks the bucket (low bits) and the outer UDP source port (high 14 bits). */
+FL_INLINE fl_u32 fl_flow_hash(enum fl_hash_kind kind, const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
+{
+	return kind == FL_HASH_CRC32 ? fl_crc32(data, len) : (fl_u32)fl_siphash(key, data, len);
+}
+
+/* buckets must be a power of two. */
+FL_INLINE fl_u32 fl_bucket(fl_u32 flow_hash, fl_u32 buckets)
+{
+	return flow_hash & (buckets - 1);
+}
+
+FL_INLINE fl_u16 fl_outer_source_port(fl_u32 flow_hash)
+{
+	return (fl_u16)(0xc000U | flow_hash >> 18);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Fixed-width types and byte order for three worlds: the Linux kernel, eBPF and userspace.
+ * Every other header here includes this one and nothing else.
+ */
+#ifndef FAIRLEAD_TYPES_H
+#define FAIRLEAD_TYPES_H
+
+#if defined(__KERNEL__) || defined(__bpf__)
+#include <linux/types.h>
+#ifdef __bpf__
+#include <linux/stddef.h>
+#include <stdbool.h>
+#endif
+typedef __u8 fl_u8;
+typedef __u16 fl_u16;
+typedef __u32 fl_u32;
+typedef __u64 fl_u64;
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+typedef uint8_t fl_u8;
+typedef uint16_t fl_u16;
+typedef uint32_t fl_u32;
+typedef uint64_t fl_u64;
+#endif
+
+#define FL_INLINE static inline __attribute__((always_inline, unused))
+
+/* Loads and stores of a given byte order from bytes of any alignment; compilers make one move of each. */
+FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
+{
+	return (fl_u16)((fl_u16)p[0] << 8 | p[1]);
+}
+
+FL_INLINE fl_u32 fl_load_be32(const fl_u8 *p)
+{
+	return (fl_u32)p[0] << 24 | (fl_u32)p[1] << 16 | (fl_u32)p[2] << 8 | p[3];
+}
+
+FL_INLINE void fl_store_be16(fl_u8 *p, fl_u16 v)
+{
+	p[0] = (fl_u8)(v >> 8);
+	p[1] = (fl_u8)v;
+}
+
+FL_INLINE void fl_store_be32(fl_u8 *p, fl_u32 v)
+{
+	p[0] = (fl_u8)(v >> 24);
+	p[1] = (fl_u8)(v >> 16);
+	p[2] = (fl_u8)(v >> 8);
+	p[3] = (fl_u8)v;
+}
+
+FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
+{
+	return (fl_u16)((fl_u16)p[1] << 8 | p[0]);
+}
+
+FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
+{
+	return (fl_u32)p[3] << 24 | (fl_u32)p[2] << 16 | (fl_u32)p[1] << 8 | p[0];
+}
+
+FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
+{
+	return (fl_u64)fl_load_le32(p + 4) << 32 | fl_load_le32(p);
+}
+
+/* An address of either family, 16 bytes as on the wire; IPv4 stands as ::ffff:a.b.c.d. All zero is "none". */
+struct fl_address {
+	fl_u8 bytes[16];
+};
+
+_Static_assert(sizeof(struct fl_address) == 16, "an address is 16 bytes");
+
+FL_INLINE struct fl_address fl_address_from_ipv4(const fl_u8 ipv4[4])
+{
+	struct fl_address a = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4[0], ipv4[1], ipv4[2], ipv4[3]}};
+
+	return a;
+}
+
+FL_INLINE bool fl_address_is_ipv4(const struct fl_address *a)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		if (a->bytes[i])
+			return false;
+	return a->bytes[10] == 0xff && a->bytes[11] == 0xff;
+}
+
+FL_INLINE bool fl_address_is_none(const struct fl_address *a)
+{
+	fl_u8 any = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		any |= a->bytes[i];
+	return any == 0;
+}
+
+FL_INLINE bool fl_address_equal(const struct fl_address *a, const struct fl_address *b)
+{
+	fl_u8 differ = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		differ |= a->bytes[i] ^ b->bytes[i];
+	return differ == 0;
+}
+
+#endif
