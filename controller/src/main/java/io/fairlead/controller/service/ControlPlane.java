@@ -7,10 +7,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * What the controller can do, free of HTTP and of ZooKeeper's types: the REST API calls it and the services' event
- * threads implement it. Every write completes only once it is committed in ZooKeeper, or exceptionally with a {@link
- * Refusal}; with {@code dryRun} it returns the same plan and commits nothing. Reads are answered from the current
- * immutable image.
+ * What the controller can do, free of HTTP and of ZooKeeper's types: the REST API calls it and the
+ * services' event threads implement it. Every write completes only once it is committed in
+ * ZooKeeper, or exceptionally with a {@link Refusal}; with {@code dryRun} it returns the same plan
+ * and commits nothing. Reads are answered from the current immutable image.
  */
 public interface ControlPlane {
   /** Services by ascending name. */
@@ -28,7 +28,10 @@ public interface ControlPlane {
   /** Backends by ascending id; removed ones are not listed. */
   List<BackendView> backends(String service);
 
-  /** All of {@code changes} in one generation, or none of them (Beamer, NSDI '18, §4.5: an explicit commit). */
+  /**
+   * All of {@code changes} in one generation, or none of them (Beamer, NSDI '18, §4.5: an explicit
+   * commit).
+   */
   CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun);
 
   RingView ring(String service);
@@ -44,8 +47,9 @@ public interface ControlPlane {
   record Port(String protocol, int port) {}
 
   /**
-   * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the next power of two of
-   * 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32 hex digits, drawn at random when absent.
+   * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the
+   * next power of two of 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32
+   * hex digits, drawn at random when absent.
    */
   record ServiceSpec(
       String name,
@@ -96,8 +100,9 @@ public interface ControlPlane {
   record Share(int id, int weight, int before, int after) {}
 
   /**
-   * What a write did, or with a dry run would do. {@code generation} is the service's generation afterwards, {@code
-   * stillChained} how many of the moved buckets had moved before within the window.
+   * What a write did, or with a dry run would do. {@code generation} is the service's generation
+   * afterwards, {@code stillChained} how many of the moved buckets had moved before within the
+   * window.
    */
   record Result(
       String service,
@@ -108,16 +113,21 @@ public interface ControlPlane {
       List<Move> moves,
       List<Share> shares) {}
 
-  /** {@code runs}: backend id to {start, count} pairs by ascending start. Id 0 holds unassigned buckets. */
+  /**
+   * {@code runs}: backend id to {start, count} pairs by ascending start. Id 0 holds unassigned
+   * buckets.
+   */
   record RingView(String service, long generation, int buckets, Map<Integer, List<int[]>> runs) {}
 
-  record Flow(String protocol, String source, int sourcePort, String destination, int destinationPort) {}
+  record Flow(
+      String protocol, String source, int sourcePort, String destination, int destinationPort) {}
 
   record Owner(int id, String address) {}
 
   /**
-   * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code previous} the owner before the last move,
-   * {@code moved} whether the window since {@code since} (Unix seconds, 0 for never) is still open.
+   * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code previous} the owner
+   * before the last move, {@code moved} whether the window since {@code since} (Unix seconds, 0 for
+   * never) is still open.
    */
   record Explanation(
       String service,
@@ -133,7 +143,11 @@ public interface ControlPlane {
   record MuxService(long generation, String state) {}
 
   record MuxView(
-      String id, String version, String address, List<String> ports, Map<String, MuxService> services) {}
+      String id,
+      String version,
+      String address,
+      List<String> ports,
+      Map<String, MuxService> services) {}
 
   record Health(boolean leader, long epoch, String zookeeper, int services) {}
 
