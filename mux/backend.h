@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service's backends as workers see them: an immutable table indexed by backend id, one cache line a backend that
+ * holds the outer header as it will stand in front of its packets. A change of any kind (added, removed, another
+ * next hop) makes a new table; the old one is freed once no reader can hold it.
+ *
+ * Memory: 64 bytes x (highest id + 1), of which only touched pages are resident.
+ */
+#ifndef FAIRLEAD_MUX_BACKEND_H
+#define FAIRLEAD_MUX_BACKEND_H
+
+#include "delta.h"
+#include "next_hop.h"
+#include "why.h"
+
+enum backend_numbers {
+	BACKEND_HEAD_LEN = 14 + 20 + 8 + 4 + 12, /* Ethernet, IPv4, UDP, GUE, steer without MOVED */
+	BACKEND_LINE = 64,
+};
+
+enum backend_state {
+	BACKEND_ABSENT = 0,
+	BACKEND_NO_NEIGHBOUR, /* known, but its next hop has no MAC address yet */
+	BACKEND_READY,
+};
+
+struct backend {
+	uint8_t head[BACKEND_HEAD_LEN]; /* lengths, DSCP, checksum, source port, bucket, generation are zero here */
+	uint8_t state;                  /* enum backend_state */
+	uint8_t spare;
+	uint16_t port; /* DPDK port id to leave by */
+	uint16_t sum;  /* one's-complement sum of the outer IPv4 header as it stands in head, not inverted */
+} __attribute__((aligned(BACKEND_LINE)));
+
+_Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");
+
+struct backends {
+	uint32_t size;                 /* highest id + 1 */
+	uint32_t count;                /* of list */
+	struct fl_delta_backend *list; /* ascending ids, removed ones included: packets are still chained to them */
+	struct backend *rows;
+	uint64_t rows_bytes;
+};
+
+/*
+ * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
+ * templates for this service. NULL and why: no memory, an address that is not IPv4, or an unknown id that is removed.
+ */
+struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
+			      struct why *why);
+
+/* The same list with the next hops of now, or NULL if none of them changed (*error 0) or memory ran out (-ENOMEM). */
+struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
+				  int *error);
+
+/* No reader may hold it. NULL is allowed. */
+void backends_free(struct backends *backends);
+
+/* The template of an id, NULL if there is none. */
+static inline const struct backend *backends_get(const struct backends *backends, uint16_t id)
+{
+	return id < backends->size && backends->rows[id].state != BACKEND_ABSENT ? &backends->rows[id] : NULL;
+}
+
+/* The address of an id, also of a removed one; false if there is none. For explain, not for packets. */
+bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out);
+
+#endif

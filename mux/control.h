@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control thread: everything that is not a packet. It follows ZooKeeper, is the only writer of the tables, polls
+ * the neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
+ */
+#ifndef FAIRLEAD_MUX_CONTROL_H
+#define FAIRLEAD_MUX_CONTROL_H
+
+#include "counters.h"
+#include "neighbour.h"
+#include "options.h"
+#include "port.h"
+#include "tables.h"
+
+/* What main has wired; all of it outlives the control thread. Readers workers .. workers + 3 are free for control. */
+struct mux {
+	const struct options *options;
+	struct ports *ports;
+	struct tables *tables;
+	struct neighbours *neighbours;
+	struct counters *counters;
+	uint8_t address[4]; /* outer source: --address or the first port's */
+};
+
+enum { MUX_SPARE_READERS = 4 };
+
+struct control;
+
+/* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
+int control_start(const struct mux *mux, struct control **out, struct why *why);
+
+/* Withdraws the announcements, ends the thread, frees everything. */
+void control_stop(struct control *control);
+
+/* "fairlead-mux explain ...": asks a running mux; argv after the verb. Returns the exit code. */
+int explain_main(int argc, char *const *argv);
+
+#endif

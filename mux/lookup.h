@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a destination to its service: an immutable open-addressed hash table of VIPs, each with its sorted ports.
+ *
+ *	slot 32	address 16 | first u32 | count u32		ports[first .. first + count): protocol, port, service
+ *
+ * An empty slot has count 0; at most half of the slots are used, so that a miss ends quickly.
+ */
+#ifndef FAIRLEAD_MUX_LOOKUP_H
+#define FAIRLEAD_MUX_LOOKUP_H
+
+#include <fairlead/types.h>
+
+struct service;
+
+struct lookup_port {
+	uint32_t key; /* protocol << 16 | port, host order */
+	struct service *service;
+};
+
+struct lookup_vip {
+	uint64_t high; /* the address as two words of its bytes */
+	uint64_t low;
+	uint32_t first;
+	uint32_t count;
+	uint64_t spare;
+};
+
+_Static_assert(sizeof(struct lookup_vip) == 32, "two VIPs a cache line");
+
+struct lookup {
+	uint32_t mask; /* slots - 1 */
+	uint32_t vips;
+	struct lookup_vip *slots;
+	struct lookup_port *ports;
+};
+
+/* The services' VIPs and ports; no VIP, protocol and port may belong to two of them. NULL: no memory. */
+struct lookup *lookup_new(struct service *const *services, uint32_t count);
+void lookup_free(struct lookup *lookup);
+
+/* IPv4 stands as ::ffff:a.b.c.d: these are its two words as loaded from memory, given the address as loaded. */
+static inline uint64_t lookup_low_of_ipv4(uint32_t address)
+{
+	return (uint64_t)address << 32 | 0xffff0000U;
+}
+
+static inline uint32_t lookup_slot(uint64_t high, uint64_t low, uint32_t mask)
+{
+	uint64_t mixed = (low ^ (high * 0x9e3779b97f4a7c15ULL)) * 0xff51afd7ed558ccdULL;
+
+	return (uint32_t)(mixed >> 32) & mask;
+}
+
+/* NULL: not a VIP. */
+static inline const struct lookup_vip *lookup_vip(const struct lookup *lookup, uint64_t high, uint64_t low)
+{
+	uint32_t at = lookup_slot(high, low, lookup->mask);
+
+	for (;;) {
+		const struct lookup_vip *slot = &lookup->slots[at];
+
+		if (!slot->count)
+			return NULL;
+		if (slot->low == low && slot->high == high)
+			return slot;
+		at = (at + 1) & lookup->mask;
+	}
+}
+
+static inline uint32_t lookup_key(uint8_t protocol, uint16_t port)
+{
+	return (uint32_t)protocol << 16 | port;
+}
+
+/* NULL: the VIP has no service there. port in host order. */
+static inline struct service *lookup_service(const struct lookup *lookup, const struct lookup_vip *vip,
+					     uint8_t protocol, uint16_t port)
+{
+	const struct lookup_port *at = lookup->ports + vip->first;
+	uint32_t key = lookup_key(protocol, port);
+	uint32_t count = vip->count;
+
+	while (count > 1) {
+		uint32_t half = count / 2;
+
+		if (at[half].key <= key)
+			at += half;
+		count -= half;
+	}
+	return at->key == key ? at->service : NULL;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where packets for an address leave: what neighbour.h finds out and backend.h puts into templates. */
+#ifndef FAIRLEAD_MUX_NEXT_HOP_H
+#define FAIRLEAD_MUX_NEXT_HOP_H
+
+#include <fairlead/types.h>
+
+struct next_hop {
+	bool resolved; /* else the rest is zero */
+	uint16_t port; /* DPDK port id */
+	uint8_t source_mac[6];
+	uint8_t mac[6];
+	uint8_t source[4]; /* outer source address */
+};
+
+/* Who answers; lookup may begin a resolution whose end it reports elsewhere (tables_refresh). */
+struct next_hops {
+	void *context;
+	void (*lookup)(void *context, const struct fl_address *address, struct next_hop *out);
+	void (*forget)(void *context, const struct fl_address *address); /* nobody asks for it any more; may be NULL */
+};
+
+#endif

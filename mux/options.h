@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What fairlead-mux is told: flags, or environment variables FAIRLEAD_MUX_<NAME> (dashes as underscores) where a flag
+ * is absent. An unknown flag or variable, or a bad value, stops start-up with its name, its value and what is allowed.
+ */
+#ifndef FAIRLEAD_MUX_OPTIONS_H
+#define FAIRLEAD_MUX_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "why.h"
+
+enum options_limits {
+	OPTIONS_TEXT_MAX = 255,
+	OPTIONS_PORTS_MAX = 16,
+	OPTIONS_WORKERS_MAX = 64,
+};
+
+enum announce {
+	ANNOUNCE_TUN,
+	ANNOUNCE_NONE,
+};
+
+struct options {
+	char id[64];                          /* --id: letters, digits, '-', '_', '.' */
+	char zookeeper[OPTIONS_TEXT_MAX + 1]; /* --zookeeper host:port,... */
+	char root[OPTIONS_TEXT_MAX + 1];      /* --root /fairlead */
+	unsigned ports_count;
+	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
+	bool has_address;                                    /* --address */
+	uint8_t address[4];
+	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT; an IPv6 host stands in brackets there, not here */
+	uint16_t http_port;
+	unsigned workers;       /* --workers */
+	unsigned memory;        /* --memory, MB */
+	bool no_huge;           /* --no-huge */
+	enum announce announce; /* --announce */
+	bool help;
+};
+
+/* argv without the program's name; environment as environ. -EINVAL and why. */
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why);
+
+extern const char options_usage[];
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ports that packets come and go by.
+ *
+ *	--port af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
+ *everything else goes to the kernel as if the mux were not there
+ *	--port af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
+ *	--port net_pcap0,...	a DPDK virtual device by its arguments, or
+ *	--port 0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP
+ *interface, fl<n>, with the port's MAC address: addresses and routes are configured there
+ *
+ * A port has as many queue pairs as there are workers; worker i owns queue i everywhere.
+ */
+#ifndef FAIRLEAD_MUX_PORT_H
+#define FAIRLEAD_MUX_PORT_H
+
+#include <net/if.h>
+
+#include "options.h"
+#include "tables.h"
+
+struct rte_mempool;
+
+enum port_kind {
+	PORT_AF_XDP = 1,
+	PORT_AF_PACKET,
+	PORT_RAW, /* virtual or PCI, with an exception port */
+};
+
+struct port {
+	enum port_kind kind;
+	uint16_t id;        /* DPDK's */
+	uint16_t exception; /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
+	uint16_t mtu;       /* atomic: of what the wire takes without the Ethernet header */
+	uint8_t mac[6];
+	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP */
+	unsigned ifindex;
+	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */
+	int vips4;                            /* AF_XDP: descriptors of the program's maps, else -1 */
+	int vips6;
+};
+
+enum { PORT_NONE = 0xffff };
+
+struct ports {
+	unsigned count;
+	struct port port[OPTIONS_PORTS_MAX];
+	struct rte_mempool *pool;
+};
+
+/* DPDK's environment for these options: memory, floating worker threads, the ports' devices. Once a process. */
+int ports_environment(const struct options *options, struct why *why);
+
+/* Opens, configures and starts all ports; the undo is ports_close. */
+int ports_open(struct ports *ports, const struct options *options, struct why *why);
+void ports_close(struct ports *ports);
+
+/* A vip_listener's function (tables.h), context struct ports: brings the XDP programs' maps up to the set. */
+void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
+
+/* The port that stands for a kernel interface, NULL if none. */
+const struct port *ports_by_ifindex(const struct ports *ports, unsigned ifindex);
+
+/* The first IPv4 address of the port's interface. -EADDRNOTAVAIL: it has none. */
+int port_address(const struct port *port, uint8_t address[4]);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service's ring: which backend owns each bucket, at one generation.
+ *
+ *	ring	mask, generation, backends | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
+ *
+ * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order:
+ * the backends that it adds (a new table, see backend.h), every changed row by one atomic store, the generation. A
+ * reader loads in the opposite order: generation, row, backends. So a packet never carries a generation that is newer
+ * than its row, and a row never names a backend that the table does not have yet. A snapshot makes a new ring that is
+ * swapped in as a whole (service.h).
+ */
+#ifndef FAIRLEAD_MUX_RING_H
+#define FAIRLEAD_MUX_RING_H
+
+#include <fairlead/ring.h>
+
+#include "delta.h"
+#include "why.h"
+
+struct backends;
+
+struct ring {
+	uint32_t mask;                              /* buckets - 1 */
+	uint32_t generation;                        /* atomic */
+	struct backends *backends;                  /* atomic; owned by the ring */
+	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
+};
+
+/* An empty ring at generation 0, rows in memory of the given NUMA socket (-1: any). NULL: no memory. */
+struct ring *ring_new(uint32_t buckets, int socket);
+
+/* Frees the ring and its backends. No reader may hold it. */
+void ring_free(struct ring *ring);
+
+/* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or of another number of buckets. */
+int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why);
+
+/*
+ * Stores the delta's rows, then its generation; readers may be there. The backends must have been set before.
+ * -EINVAL: a snapshot, or of another number of buckets. -ESTALE: base is not the ring's generation (a gap).
+ */
+int ring_apply(struct ring *ring, const struct delta *delta, struct why *why);
+
+/* CRC-32C of all rows as little-endian words: equal rings at equal generations have equal ones. */
+uint32_t ring_checksum(const struct ring *ring);
+
+static inline uint32_t ring_buckets(const struct ring *ring)
+{
+	return ring->mask + 1;
+}
+
+static inline uint32_t ring_generation(const struct ring *ring)
+{
+	return __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
+}
+
+static inline fl_row ring_row(const struct ring *ring, uint32_t bucket)
+{
+	return __atomic_load_n(&ring->rows[bucket], __ATOMIC_ACQUIRE);
+}
+
+/* Load it after the row: it is then at least as new. */
+static inline const struct backends *ring_backends(const struct ring *ring)
+{
+	return __atomic_load_n(&ring->backends, __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mux's services: the registry that the control thread writes, and the lookup that workers read (lookup.h).
+ *
+ * One writer, the control thread: every function that takes a struct tables without const is called by it alone.
+ * Readers are numbered 0 .. readers - 1 (workers first) and hold nothing across a quiescent state; whoever is not a
+ * worker reads between tables_enter() and tables_leave(). A function that replaces something waits until no reader
+ * can hold the old one, then frees it: at most one burst of a busy worker; a worker that sleeps is not waited for.
+ */
+#ifndef FAIRLEAD_MUX_TABLES_H
+#define FAIRLEAD_MUX_TABLES_H
+
+#include "next_hop.h"
+#include "service.h"
+
+struct lookup;
+struct rte_rcu_qsbr;
+struct tables;
+
+enum tables_limits {
+	TABLES_SERVICES_MAX = 4096,
+	TABLES_READERS_MAX = 128,
+};
+
+/* Told the set of VIPs whenever it changes: before a new one is looked up, and before an old one no longer is. */
+struct vip_listener {
+	void *context;
+	void (*changed)(void *context, const struct fl_address *vips, uint32_t count);
+};
+
+/* hops is asked for every backend's next hop and must outlive the tables. socket: NUMA, -1 any. NULL: no memory. */
+struct tables *tables_new(unsigned readers, const struct next_hops *hops, int socket);
+
+/* All readers must be gone. */
+void tables_free(struct tables *tables);
+
+/* At most one; called at once with the present set. */
+void tables_listen(struct tables *tables, const struct vip_listener *listener);
+
+/*
+ * Adds a service without a ring: its packets are dropped as no_ring until service_load. The configuration is copied.
+ * -EEXIST: id, name, or a VIP with protocol and port are another's. -EAFNOSUPPORT: an IPv6 VIP. -ENOSPC: too many.
+ */
+int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
+
+/* Changes VIPs, ports and window. -EINVAL: id, name, buckets, hash, key or affinity differ; errors of tables_add. */
+int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why);
+
+/* Takes the service out of the lookup and frees it with its ring. */
+void tables_remove(struct tables *tables, struct service *service);
+
+/*
+ * Loads a snapshot: a new ring built aside and swapped in. Nothing has changed on failure: -EINVAL (of another service
+ * or number of buckets), -EAFNOSUPPORT (an IPv6 backend), -ENOMEM.
+ */
+int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct why *why);
+
+/*
+ * Applies a delta to the loaded ring. Nothing has changed on failure: -ENOENT (no ring), -ESTALE (does not follow the
+ * ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
+ */
+int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why);
+
+/* Next hops have changed: builds the templates anew where they differ. */
+void tables_refresh(struct tables *tables);
+
+/* By name, id or VIP. Control thread, or in a reader's section. NULL: none. */
+struct service *tables_find(const struct tables *tables, const char *name);
+struct service *tables_find_id(const struct tables *tables, uint16_t id);
+
+/* Services by no particular order: start with NULL, ends with NULL. Control thread. */
+struct service *tables_next(const struct tables *tables, const struct service *after);
+
+/* What workers read. In a reader's section. */
+const struct lookup *tables_lookup(const struct tables *tables);
+
+struct rte_rcu_qsbr *tables_rcu(struct tables *tables);
+
+/* A reader's section for threads that are not workers; reader is a number of its own below readers. */
+void tables_enter(struct tables *tables, unsigned reader);
+void tables_leave(struct tables *tables, unsigned reader);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker: a thread that owns queue i of every port and moves packets in bursts of 32.
+ *
+ *	receive -> classify all -> hash all, prefetch rows -> read rows, prefetch templates -> act -> send
+ *
+ * Idle back-off: after some empty polls it sleeps, first briefly and at most WORKER_SLEEP_MAX; one packet ends it. So
+ * an idle mux costs about one per cent of a core, a busy one never sleeps, and a packet that meets a sleeping worker
+ * waits at most that long.
+ */
+#ifndef FAIRLEAD_MUX_WORKER_H
+#define FAIRLEAD_MUX_WORKER_H
+
+#include "counters.h"
+#include "port.h"
+#include "tables.h"
+
+enum worker_numbers {
+	WORKER_BURST = 32,
+	WORKER_SPINS = 64,            /* empty polls before the first sleep */
+	WORKER_SLEEP_MIN = 20 * 1000, /* nanoseconds */
+	WORKER_SLEEP_MAX = 1000 * 1000,
+};
+
+struct worker;
+
+/* Starts a thread that is reader and queue number index. All referenced objects must outlive it. */
+int worker_start(struct worker **out, unsigned index, struct tables *tables, struct ports *ports,
+		 struct counters *counters, struct why *why);
+
+/* Asks it to end, waits until it has, and frees it. */
+void worker_stop(struct worker *worker);
+
+#endif
