@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Deltas and snapshots that a reader refuses, each a good one with one fault, or with two of which the earlier check
+gives the word. Here the word is stated by hand; the readers in C and Java are the ones that must find it.
+"""
+
+import struct
+
+from oracle.address import sixteen
+from oracle.delta import header, snapshot_body, zstd_frame
+from oracle.flow import crc32c
+
+NOW = 1_700_000_000
+Case = tuple[str, str, bytes]  # error, sentence, bytes
+
+
+class Parcel:
+    """A delta or snapshot in the making: every field can be spoiled; the checksum is right unless `crc` says else."""
+
+    def __init__(self, kind: str, image: dict, generation: int, body: bytes):
+        self.kind, self.image, self.generation, self.body = kind, image, generation, body
+        self.base = generation - 1 if kind == "delta" else 0
+
+    def make(self, body: bytes | None = None, frame: bytes | None = None, crc: int = 0, **fields) -> bytes:
+        body = self.body if body is None else body
+        head = fields.get("magic", b"FLD1" if self.kind == "delta" else b"FLS1")
+        for name, value in (
+            ("service", self.image["service"]),
+            ("generation", self.generation),
+            ("base", self.base),
+            ("buckets", self.image["buckets"]),
+        ):
+            head += struct.pack("<I", fields.get(name, value))
+        head += struct.pack("<Q", fields.get("length", len(body)))
+        return head + struct.pack("<I", crc32c(head + body) ^ crc) + (zstd_frame(body) if frame is None else frame)
+
+
+def header_cases(parcel: Parcel) -> list[Case]:
+    good, bad, generation = parcel.make(), parcel.make, parcel.generation
+    is_delta = parcel.kind == "delta"
+    cases = [("truncated", f"cut to {n} bytes", good[:n]) for n in range(32)]
+    return [
+        *cases,
+        ("magic", "no magic", bad(magic=bytes(4))),
+        ("magic", "a version that does not exist", bad(magic=good[:3] + b"2")),
+        ("magic", "lower case", bad(magic=good[:4].lower())),
+        ("magic", "the other kind", bad(magic=b"FLS1" if is_delta else b"FLD1")),
+        ("service", "another service", bad(service=8)),
+        ("service", "service 0", bad(service=0)),
+        ("service", "a service whose low 16 bits agree", bad(service=parcel.image["service"] + 65536)),
+        ("generation", "a generation left out", bad(generation=generation + 1, base=generation if is_delta else 0)),
+        ("generation", "the generation before", bad(generation=generation - 1, base=generation - 2 if is_delta else 0)),
+        ("generation", "a wrong base", bad(base=generation - 2 if is_delta else generation - 1)),
+        ("generation", "generation 0", bad(generation=0)),
+        ("buckets", "twice the buckets", bad(buckets=2 * parcel.image["buckets"])),
+        ("buckets", "no buckets", bad(buckets=0)),
+        ("buckets", "one bucket less", bad(buckets=parcel.image["buckets"] - 1)),
+        ("buckets", "2147483648 buckets", bad(buckets=1 << 31)),
+        ("magic", "two faults: magic, service", bad(magic=b"FLX1", service=8)),
+        ("service", "two faults: service, generation", bad(service=8, generation=99)),
+        ("generation", "two faults: generation, buckets", bad(generation=99, buckets=512)),
+        ("buckets", "two faults: buckets, length", bad(buckets=512, length=0)),
+        ("length", "two faults: length, compression", bad(length=0, frame=b"zstd")),
+        ("compression", "two faults: compression, checksum", bad(crc=1, frame=b"zstd")),
+    ]
+
+
+def frame_cases(parcel: Parcel) -> list[Case]:
+    good, bad, body = parcel.make(), parcel.make, parcel.body
+    buckets = parcel.image["buckets"]
+    smallest = 12 if parcel.kind == "delta" else 8 + 8 * buckets
+    greatest = smallest + 20 * 65535 + (12 * buckets if parcel.kind == "delta" else 0)
+    frame, unsized = zstd_frame(body), zstd_frame(body, with_size=False)
+    reserved = frame[:9] + bytes([frame[9] | 6]) + frame[10:]
+    turned = zstd_frame(bytes([body[0] ^ 1]) + body[1:])
+    of_body_alone = good[:28] + struct.pack("<I", crc32c(body)) + good[32:]
+    return [
+        ("length", "body length 0", bad(length=0)),
+        ("length", "body length one below the smallest", bad(length=smallest - 1)),
+        ("length", "body length one beyond the greatest", bad(length=greatest + 1)),
+        ("length", "body length 2^63", bad(length=1 << 63)),
+        ("length", "body length 2^64 - 1", bad(length=(1 << 64) - 1)),
+        ("compression", "nothing behind the header", good[:32]),
+        ("compression", "not a zstd frame", bad(frame=b"\0" + frame[1:])),
+        ("compression", "the body as it stands", bad(frame=body)),
+        ("compression", "a frame cut before its first block", bad(frame=frame[:9])),
+        ("compression", "a frame cut in the middle", bad(frame=frame[: len(frame) // 2])),
+        ("compression", "a frame without its last byte", bad(frame=frame[:-1])),
+        ("compression", "a byte behind the frame", bad(frame=frame + b"\0")),
+        ("compression", "a second frame behind the frame", bad(frame=frame + frame)),
+        ("compression", "a block of the reserved type", bad(frame=reserved)),
+        ("length", "one byte less than said", bad(length=len(body) + 1)),
+        ("length", "one byte more than said", bad(length=len(body) - 1)),
+        ("length", "one byte less than said, in a frame without its size", bad(length=len(body) + 1, frame=unsized)),
+        ("length", "one byte more than said, in a frame without its size", bad(length=len(body) - 1, frame=unsized)),
+        ("checksum", "checksum off by its lowest bit", bad(crc=1)),
+        ("checksum", "checksum off by its highest bit", bad(crc=1 << 31)),
+        ("checksum", "a bit of the body turned", bad(frame=turned)),
+        ("checksum", "the checksum of the body alone", of_body_alone),
+        ("checksum", "two faults: checksum, counts", bad(body=body + b"\0", crc=1)),
+    ]
+
+
+def entry(id_: int, address: str | None = "10.1.0.99", flags: int = 0) -> bytes:
+    return struct.pack("<HH", id_, flags) + sixteen(address)
+
+
+def counted(entries: list[bytes], count: int | None = None) -> bytes:
+    return struct.pack("<I", len(entries) if count is None else count) + b"".join(entries)
+
+
+def stretch(start: int, count: int, current: int = 3, previous: int = 1) -> bytes:
+    return struct.pack("<IIHH", start, count, current, previous)
+
+
+BACKEND_FAULTS = [
+    ("id 0", [entry(0)]),
+    ("the same id twice", [entry(9), entry(9)]),
+    ("ids that descend", [entry(9), entry(8)]),
+    ("an unknown flag", [entry(9, flags=2)]),
+    ("an unknown flag beside REMOVED", [entry(9, flags=0x8001)]),
+    ("no address", [entry(9, None)]),
+    ("removed without its address", [entry(9, None, 1)]),
+    ("a fault in the last of three", [entry(8), entry(9), entry(10, None)]),
+]
+
+
+def delta_body_cases(parcel: Parcel) -> list[Case]:
+    committed = struct.pack("<I", NOW + parcel.generation)
+    buckets = parcel.image["buckets"]
+
+    def bad(backends: list[bytes], runs: list[bytes], behind: bytes = b"", **counts) -> bytes:
+        parts = counted(backends, counts.get("n")), counted(runs, counts.get("m"))
+        return parcel.make(body=committed + parts[0] + parts[1] + behind)
+
+    good_run = stretch(8, 4)
+    cases = [
+        ("length", "one backend too few", bad([entry(9)], [], n=2)),
+        ("length", "4294967295 backends", bad([entry(9)], [], n=0xFFFFFFFF)),
+        (
+            "length",
+            "a number of backends that wraps to its bytes in 32 bits",
+            bad([], [], n=0xCCCCCCCD, behind=bytes(40)),
+        ),
+        ("length", "one run too few", bad([], [good_run], m=2)),
+        ("length", "4294967295 runs", bad([], [good_run], m=0xFFFFFFFF)),
+        ("length", "a number of runs that wraps to its bytes in 32 bits", bad([], [], m=0x55555556, behind=bytes(8))),
+        ("length", "one run too many", bad([], [good_run, stretch(20, 1)], m=1)),
+        ("length", "a byte behind the runs", bad([], [good_run], b"\0")),
+        ("run", "an empty run", bad([], [stretch(8, 0)])),
+        ("run", "a run that begins behind the ring", bad([], [stretch(buckets, 1)])),
+        ("run", "a run that ends behind the ring", bad([], [stretch(buckets - 1, 2)])),
+        ("run", "a run whose end wraps in 32 bits", bad([], [stretch(16, 0xFFFFFFFF)])),
+        ("run", "a run of 4294967295 buckets", bad([], [stretch(0, 0xFFFFFFFF)])),
+        ("run", "the same run twice", bad([], [good_run, good_run])),
+        ("run", "runs that overlap in one bucket", bad([], [good_run, stretch(11, 2)])),
+        ("run", "runs that descend", bad([], [good_run, stretch(0, 2)])),
+        ("run", "an unknown current backend", bad([], [stretch(8, 4, current=77)])),
+        ("run", "a current backend removed before", bad([], [stretch(8, 4, current=2)])),
+        ("run", "a current backend removed by this delta", bad([entry(3, "10.1.0.3", 1)], [good_run])),
+        ("run", "an unknown previous backend", bad([], [stretch(8, 4, previous=77)])),
+        ("run", "a fault in the last of three runs", bad([], [good_run, stretch(20, 1), stretch(21, 0)])),
+        ("length", "two faults: counts, backend", bad([entry(0)], [good_run], b"\0")),
+        ("length", "two faults: counts, run", bad([], [stretch(8, 0)], b"\0")),
+        ("backend", "two faults: backend, run", bad([entry(0)], [stretch(8, 0)])),
+    ]
+    return cases + [("backend", name, bad(backends, [good_run])) for name, backends in BACKEND_FAULTS]
+
+
+def snapshot_body_cases(parcel: Parcel) -> list[Case]:
+    image, committed = parcel.image, struct.pack("<I", NOW)
+    buckets = image["buckets"]
+    whole = snapshot_body(image, NOW)
+    columns = whole[len(whole) - 8 * buckets :]
+    backends = whole[8 : len(whole) - 8 * buckets]
+    count = len(backends) // 20
+
+    def bad(behind: bytes, n: int, entries: bytes = backends) -> bytes:
+        return parcel.make(body=committed + struct.pack("<I", n) + entries + behind)
+
+    def column(at: int, id_: int) -> bytes:
+        return columns[:at] + struct.pack("<H", id_) + columns[at + 2 :]
+
+    last = 2 * (buckets - 1)
+    cases = [
+        ("length", "a backend too few for its columns", bad(columns, count + 1)),
+        ("length", "a backend more than said", bad(columns, count - 1)),
+        ("length", "4294967295 backends", bad(columns, 0xFFFFFFFF)),
+        ("length", "a number of backends that wraps to its bytes in 32 bits", bad(columns, 0xCCCCCCCD, bytes(4))),
+        ("length", "a byte behind the columns", bad(columns + b"\0", count)),
+        ("run", "the first bucket's owner is unknown", bad(column(0, 77), count)),
+        ("run", "the last bucket's owner is unknown", bad(column(last, 77), count)),
+        ("run", "a bucket's owner is removed", bad(column(20, 2), count)),
+        ("run", "the owner before is unknown", bad(column(2 * buckets + 20, 77), count)),
+        ("length", "two faults: counts, backend", bad(columns + b"\0", 1, entry(0))),
+        ("backend", "two faults: backend, bucket", bad(column(0, 77), 1, entry(0))),
+    ]
+    for name, entries in BACKEND_FAULTS:
+        nobody = bytes(8 * buckets)
+        cases.append(("backend", name, bad(nobody, len(entries), b"".join(entries))))
+    return cases
+
+
+def malformed(image: dict, good_delta_body: bytes) -> list[dict]:
+    """The image is of generation 6 and knows backend 2 as removed; the good delta leads to generation 7."""
+    assert image["generation"] == 6 and image["backends"][2][1]
+    delta = Parcel("delta", image, 7, good_delta_body)
+    snapshot = Parcel("snapshot", image, 6, snapshot_body(image, NOW + 6))
+    assert delta.make()[:32] == header("delta", image["service"], 7, 6, image["buckets"], good_delta_body)
+    rows = []
+    for parcel, body_cases in ((delta, delta_body_cases), (snapshot, snapshot_body_cases)):
+        for error, name, data in header_cases(parcel) + frame_cases(parcel) + body_cases(parcel):
+            rows.append({"name": f"{parcel.kind}: {name}", "kind": parcel.kind, "bytes": data.hex(), "error": error})
+    names = [row["name"] for row in rows]
+    assert len(set(names)) == len(names), "a name is used twice"
+    return rows

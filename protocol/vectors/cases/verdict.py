@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""verdict.json: named cases, and the product of everything that the verdict looks at."""
+
+from itertools import product
+
+from oracle.verdict import NO_MEMORY, decide
+
+NOW = 1_700_000_000
+WINDOW = 240
+A, B, C, D = "10.1.0.21", "10.1.0.22", "10.1.0.23", "10.1.0.24"
+PACKETS = ("syn", "cookie_ack", "local_socket", "unknown")
+STEER_ERRORS = (
+    "truncated",
+    "gue_version",
+    "gue_control",
+    "gue_flags",
+    "inner_protocol",
+    "length",
+    "version_unknown",
+    "flags_unknown",
+    "previous6_alone",
+    "generation_zero",
+)
+
+
+def steer(generation: int = 12, hops: int = 0, since: int | None = None, previous: str | None = None) -> dict:
+    return {"generation": generation, "hops": hops, "since": since, "previous": previous}
+
+
+def memory(since: int, generation: int, previous: str) -> dict:
+    return {"since": since, "generation": generation, "previous": previous}
+
+
+def row(name: str, **changes) -> dict:
+    given = {
+        "packet": "unknown",
+        "trusted": True,
+        "chaining": True,
+        "malformed": None,
+        "steer": steer(),
+        "generationSeen": 12,
+        "memory": dict(NO_MEMORY),
+        "now": NOW,
+        "window": WINDOW,
+        "self": B,
+    } | changes
+    return {"name": name, "in": given, "out": decide(given)}
+
+
+class Server:
+    """A server of a story: it keeps between packets what the verdict told it to keep."""
+
+    def __init__(self, address: str):
+        self.address, self.seen, self.memory = address, 0, dict(NO_MEMORY)
+
+    def receive(self, name: str, packet: str, header: dict, now: int = NOW) -> dict:
+        given = {"self": self.address, "generationSeen": self.seen, "memory": self.memory, "now": now}
+        result = row(name, packet=packet, steer=header, **given)
+        self.seen, self.memory = result["out"]["generationSeen"], result["out"]["memory"]
+        return result
+
+
+def travel(name: str, servers: dict[str, Server], first: str, header: dict, sockets: tuple = (), now: int = NOW):
+    """One packet from server to server until it is not chained any more: a row for each server."""
+    rows, at = [], first
+    while True:
+        packet = "local_socket" if at in sockets else "unknown"
+        rows.append(servers[at].receive(f"{name}, at server {len(rows) + 1} of its way", packet, header, now))
+        if rows[-1]["out"]["verdict"] != "chain":
+            return rows
+        at = rows[-1]["out"]["next"]
+        header = steer(header["generation"], header["hops"] + 1)
+
+
+def fleet() -> dict[str, Server]:
+    return {address: Server(address) for address in (A, B, C, D)}
+
+
+def stories() -> list[dict]:
+    rows = travel("moved once: the owner before has the socket", fleet(), B, steer(12, 0, NOW - 10, A), (A,))
+
+    servers = fleet()
+    rows.append(
+        servers[B].receive("moved twice: the second owner learns of the first move", "syn", steer(12, 0, NOW - 20, A))
+    )
+    rows += travel("moved twice: over both owners to the first", servers, C, steer(13, 0, NOW - 10, B), (A,))
+
+    servers = fleet()
+    rows.append(servers[B].receive("A to B to A: B learns that A was before it", "syn", steer(12, 0, NOW - 20, A)))
+    rows += travel("A to B to A, socket at B", servers, A, steer(13, 0, NOW - 10, B), (B,))
+    rows += travel("A to B to A, socket nowhere: the hop limit ends the loop", servers, A, steer(13, 0, NOW - 10, B))
+
+    servers = fleet()
+    for at, (owner, before) in enumerate([(B, A), (C, B), (D, C)]):
+        rows.append(
+            servers[owner].receive(
+                f"moved three times: move {at + 1} is learned", "syn", steer(12 + at, 0, NOW - 30 + 10 * at, before)
+            )
+        )
+    rows += travel("moved three times: three chains reach the first owner", servers, D, steer(14), (A,))
+
+    servers = fleet()
+    rows.append(servers[B].receive("two muxes disagree: the newer one teaches", "syn", steer(13, 0, NOW - 1, A)))
+    rows.append(servers[B].receive("two muxes disagree: the older one's SYN is served", "syn", steer(12)))
+    rows.append(
+        servers[B].receive(
+            "two muxes disagree: the older one's packet is chained while the window is open", "unknown", steer(12)
+        )
+    )
+    rows.append(
+        servers[B].receive(
+            "two muxes disagree: the older one's packet is stale once the window is closed",
+            "unknown",
+            steer(12),
+            NOW + WINDOW,
+        )
+    )
+    rows.append(
+        servers[B].receive(
+            "two muxes disagree: the same connection lives where its socket is", "local_socket", steer(12), NOW + WINDOW
+        )
+    )
+
+    servers = fleet()
+    rows.append(servers[C].receive("two moves in one second: the first is learned", "syn", steer(12, 0, NOW, A)))
+    rows.append(
+        servers[C].receive(
+            "two moves in one second: the second, of a later generation, is learned too",
+            "unknown",
+            steer(13, 0, NOW, B),
+        )
+    )
+    rows.append(
+        servers[C].receive("two moves in one second: the first does not come back", "unknown", steer(12, 0, NOW, A))
+    )
+    return rows
+
+
+def window_rows() -> list[dict]:
+    rows = []
+    for age in (0, 1, 239, 240, 241, 100_000):
+        header = steer(since=NOW - age, previous=A)
+        rows.append(row(f"a packet tells of a move {age} s ago, window 240 s", steer=header))
+        rows.append(row(f"a move {age} s ago is remembered, window 240 s", memory=memory(NOW - age, 12, A)))
+    for window in (0, 1, 0xFFFFFFFF):
+        rows.append(row(f"a move 1 s ago, window {window} s", window=window, memory=memory(NOW - 1, 12, A)))
+    for late in (0, 1):
+        rows.append(
+            row(
+                f"the sum of since and window is beyond 32 bits, {late} s after the move",
+                now=0xFFFFFFFE + late,
+                memory=memory(0xFFFFFFFE, 12, A),
+            )
+        )
+    for packet in ("syn", "local_socket"):
+        rows.append(
+            row(
+                f"the window has ended and the connection lives: {packet}",
+                packet=packet,
+                memory=memory(NOW - 240, 12, A),
+            )
+        )
+    return rows
+
+
+def clock_rows() -> list[dict]:
+    rows = [
+        row(f"a move {ahead} s ahead of our clock", steer=steer(since=NOW + ahead, previous=A))
+        for ahead in (1, 3, 5, 6, 60, 1_000_000)
+    ]
+    rows += [
+        row("our clock is 3 s late and we are asked by a SYN", packet="syn", steer=steer(since=NOW + 3, previous=A)),
+        row("our clock is 3 s early at the window's end", steer=steer(since=NOW - 237 - 3, previous=A)),
+        row(
+            "a move too far ahead does not displace the one remembered",
+            steer=steer(13, 0, NOW + 6, C),
+            memory=memory(NOW - 5, 12, A),
+        ),
+        row("at second 0 a move 5 s ahead is believed", now=0, steer=steer(since=5, previous=A)),
+        row("at second 0 a move 6 s ahead is not", now=0, steer=steer(since=6, previous=A)),
+    ]
+    return rows
+
+
+def learning_rows() -> list[dict]:
+    known = memory(NOW - 50, 12, A)
+    return [
+        row("a later move displaces the one remembered", steer=steer(13, 0, NOW - 10, C), memory=known),
+        row("an earlier move does not", steer=steer(13, 0, NOW - 60, C), memory=known),
+        row("the same move again is no news", steer=steer(12, 0, NOW - 50, A), memory=known),
+        row("the same move in a later generation is no news", steer=steer(13, 0, NOW - 50, A), memory=known),
+        row(
+            "the same second, same generation, another owner: the first stays",
+            steer=steer(12, 0, NOW - 50, C),
+            memory=known,
+        ),
+        row(
+            "the same second, earlier generation, another owner: the later stays",
+            steer=steer(11, 0, NOW - 50, C),
+            memory=known,
+        ),
+        row("the same second, later generation, another owner: learned", steer=steer(13, 0, NOW - 50, C), memory=known),
+        row(
+            "a later move in a lower generation is learned: time decides", steer=steer(11, 0, NOW - 10, C), memory=known
+        ),
+        row("ourselves as previous is not learned", steer=steer(13, 0, NOW - 10, B)),
+        row(
+            "ourselves as previous does not displace what is remembered", steer=steer(13, 0, NOW - 10, B), memory=known
+        ),
+        row("previous none is not learned", steer=steer(13, 0, NOW - 10, None)),
+        row(
+            "a previous of the past: the server was restarted and learns anew",
+            generationSeen=0,
+            steer=steer(12, 0, NOW - 100, A),
+        ),
+        row(
+            "a previous of the past beyond the window is learned and not used",
+            generationSeen=0,
+            steer=steer(12, 0, NOW - 1000, A),
+        ),
+        row("an IPv6 owner before", steer=steer(12, 0, NOW - 10, "2001:db8::21")),
+        row(
+            "we are IPv6 and the owner before is ourselves",
+            steer=steer(12, 0, NOW - 10, "2001:db8::22"),
+            self="2001:db8::22",
+        ),
+        row(
+            "addresses that differ in the last byte alone",
+            steer=steer(12, 0, NOW - 10, "2001:db8::23"),
+            self="2001:db8::22",
+        ),
+        row("a SYN teaches the move and is served", packet="syn", steer=steer(13, 0, NOW - 10, A)),
+        row("a packet of a local socket teaches the move", packet="local_socket", steer=steer(13, 0, NOW - 10, A)),
+    ]
+
+
+def generation_rows() -> list[dict]:
+    return [
+        row("a connection unknown everywhere gets its RST from the stack"),
+        row("the first packet of a service is never stale", generationSeen=0, steer=steer(1)),
+        row("a stale packet of an unknown connection is dropped, not reset", steer=steer(11)),
+        row("a stale SYN is served", packet="syn", steer=steer(11)),
+        row("a stale packet of a local socket is served", packet="local_socket", steer=steer(11)),
+        row("a stale cookie ACK is served", packet="cookie_ack", steer=steer(11)),
+        row("a stale packet of a bucket that moved is chained", steer=steer(11), memory=memory(NOW - 10, 12, A)),
+        row("a stale packet with all hops used is dropped", steer=steer(11, 3), memory=memory(NOW - 10, 12, A)),
+        row("generation 4294967295 is the highest", generationSeen=0xFFFFFFFE, steer=steer(0xFFFFFFFF)),
+    ]
+
+
+def trust_rows() -> list[dict]:
+    moved = steer(99, 0, NOW - 10, A)
+    rows = [
+        row(f"untrusted: {packet}, and nothing is learned", packet=packet, trusted=False, steer=moved)
+        for packet in PACKETS
+    ]
+    rows += [row(f"malformed: {error}", malformed=error, steer=None) for error in STEER_ERRORS]
+    rows.append(row("untrusted and malformed is untrusted", trusted=False, malformed="truncated", steer=None))
+    rows.append(
+        row("malformed, though the host knows the socket", packet="local_socket", malformed="length", steer=None)
+    )
+    return rows
+
+
+def chaining_rows() -> list[dict]:
+    rows = [
+        row(
+            f"chaining off: {packet} of a bucket that moved",
+            packet=packet,
+            chaining=False,
+            steer=steer(12, 0, NOW - 10, A),
+        )
+        for packet in PACKETS
+    ]
+    rows.append(
+        row(
+            "chaining off: a stale packet of a bucket that moved is dropped",
+            chaining=False,
+            steer=steer(11),
+            memory=memory(NOW - 10, 12, A),
+        )
+    )
+    rows += [
+        row(f"{hops} hops used, bucket moved", steer=steer(12, hops), memory=memory(NOW - 10, 12, A))
+        for hops in (0, 1, 2, 3, 4, 15)
+    ]
+    return rows
+
+
+def product_rows() -> list[dict]:
+    """Everything with everything: packet, generation, move told, move remembered, hops; chaining off for unknown."""
+    generations = {"an older": 11, "the same": 12, "a newer": 13}
+    told = {
+        "no move": (None, None),
+        "a move just now": (NOW - 1, C),
+        "an old move": (NOW - 500, C),
+        "a move of the future": (NOW + 6, C),
+        "our own move": (NOW - 1, B),
+    }
+    remembered = {
+        "nothing": NO_MEMORY,
+        "an open window": memory(NOW - 100, 11, A),
+        "a closed window": memory(NOW - 300, 11, A),
+    }
+    rows = []
+    for packet, generation, move, known, hops, chaining in product(
+        PACKETS, generations, told, remembered, (0, 3), (True, False)
+    ):
+        if not chaining and (packet != "unknown" or hops):
+            continue
+        name = f"{packet} by {generation} generation with {move}, {known} remembered, {hops} hops"
+        rows.append(
+            row(
+                name if chaining else name + ", chaining off",
+                packet=packet,
+                chaining=chaining,
+                steer=steer(generations[generation], hops, *told[move]),
+                memory=remembered[known],
+            )
+        )
+    return rows
+
+
+def verdict_vectors() -> dict:
+    parts = (stories, window_rows, clock_rows, learning_rows, generation_rows, trust_rows, chaining_rows, product_rows)
+    rows = [one for part in parts for one in part()]
+    names = [one["name"] for one in rows]
+    assert len(set(names)) == len(names), "a name is used twice"
+    return {"rows": rows}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocol once more, deliberately naive and independent of every other implementation: what tests compare with."""
