@@ -27,9 +27,9 @@ enum backend_state {
 struct backend {
 	uint8_t head[BACKEND_HEAD_LEN]; /* lengths, DSCP, checksum, source port, bucket, generation are zero here */
 	uint8_t state;                  /* enum backend_state */
-	uint8_t spare;
-	uint16_t port; /* DPDK port id to leave by */
-	uint16_t sum;  /* one's-complement sum of the outer IPv4 header as it stands in head, not inverted */
+	uint8_t port;                   /* DPDK port id to leave by */
+	uint16_t mtu;                   /* of that port */
+	uint16_t sum;                   /* of the outer IPv4 header as it stands in head: folded, not inverted */
 } __attribute__((aligned(BACKEND_LINE)));
 
 _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");

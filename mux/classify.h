@@ -11,7 +11,9 @@
 
 #include <fairlead/types.h>
 
+struct backend;
 struct lookup;
+struct ring;
 struct service;
 
 /* Order: what is done first, then why something is dropped; names in verdict_name(). */
@@ -25,14 +27,13 @@ enum verdict {
 	VERDICT_IP_TOTAL_LENGTH,  /* below the header's, or beyond the frame */
 	VERDICT_IP_CHECKSUM,
 	VERDICT_IP_TTL,        /* 0 */
-	VERDICT_IP_SOURCE,     /* no host may send from it: 0.0.0.0/8, 127/8, 224/3, the VIP itself */
+	VERDICT_IP_SOURCE,     /* no host may send from it: 0/8, 127/8, 224/3, the VIP itself */
 	VERDICT_TCP_TRUNCATED, /* shorter than its header */
 	VERDICT_TCP_OFFSET,    /* data offset below 5 or beyond the packet */
-	VERDICT_TCP_FLAGS,     /* none, or SYN with FIN or RST */
+	VERDICT_TCP_PORT_ZERO, /* source port */
 	VERDICT_UDP_TRUNCATED,
-	VERDICT_UDP_LENGTH, /* below 8, or not what IP carries */
-	VERDICT_PORT_ZERO,
-	VERDICT_SEGMENTED, /* headers not in the first buffer */
+	VERDICT_UDP_LENGTH, /* below 8, or more than IP carries */
+	VERDICT_SEGMENTED,  /* the headers, or the frame's end, are not in the first buffer */
 
 	/* sound, but not to be served */
 	VERDICT_FRAGMENT,
@@ -48,17 +49,42 @@ enum verdict {
 	VERDICTS,
 };
 
-/* What classification found; only verdict is set unless VERDICT_SERVICE. */
+/*
+ * One packet on its way through a burst (burst.h). Classification fills verdict, and for VERDICT_SERVICE everything up
+ * to service; the later stages fill the rest.
+ */
 struct packet {
-	enum verdict verdict;
-	uint16_t ip_len; /* IPv4 total length */
+	uint32_t verdict; /* enum verdict */
+	uint16_t ip_len;  /* IPv4 total length */
 	uint8_t tos;
-	uint8_t key[16]; /* src 4 | dst 4 | sport 2 | dport 2 | proto 1, and three zero bytes */
+	uint8_t port; /* DPDK port id to leave by */
+	uint64_t
+	    key[2]; /* the 13 bytes src | dst | sport | dport | proto as loaded from memory, and three zero bytes */
 	struct service *service;
+	uint32_t hash;
+	uint32_t bucket;
+	struct ring *ring;
+	uint64_t row;
+	const struct backend *backend;
 };
 
-/* len: contiguous bytes at data, which is the Ethernet header; frame_len: of the whole frame. */
-void classify(const struct lookup *lookup, const uint8_t *data, uint32_t len, uint32_t frame_len, struct packet *out);
+_Static_assert(sizeof(struct packet) == 64, "a packet's state is one cache line");
+
+/* A MAC address as the first six bytes of a word in memory, for one comparison. */
+static inline uint64_t mac_word(const uint8_t mac[6])
+{
+	uint64_t word = 0;
+
+	__builtin_memcpy(&word, mac, 6);
+	return word;
+}
+
+/*
+ * mac: of the port (mac_word); frames for others are not ours. data: the Ethernet header; len: contiguous bytes there;
+ * frame_len: of the whole frame.
+ */
+void classify(const struct lookup *lookup, uint64_t mac, const uint8_t *data, uint32_t len, uint32_t frame_len,
+	      struct packet *out);
 
 /* The word for metrics, logs and tests: "service", "not_ours", "ip_checksum", ... */
 const char *verdict_name(enum verdict verdict);

@@ -21,7 +21,7 @@ struct worker_counters {
 
 struct counters;
 
-struct counters *counters_new(unsigned workers, int socket);
+struct counters *counters_new(unsigned workers);
 void counters_free(struct counters *counters);
 
 /* A worker's own. */

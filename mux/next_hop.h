@@ -7,7 +7,8 @@
 
 struct next_hop {
 	bool resolved; /* else the rest is zero */
-	uint16_t port; /* DPDK port id */
+	uint8_t port;  /* DPDK port id */
+	uint16_t mtu;  /* of that port: what fits without the Ethernet header */
 	uint8_t source_mac[6];
 	uint8_t mac[6];
 	uint8_t source[4]; /* outer source address */

@@ -27,8 +27,8 @@ struct ring {
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
-/* An empty ring at generation 0, rows in memory of the given NUMA socket (-1: any). NULL: no memory. */
-struct ring *ring_new(uint32_t buckets, int socket);
+/* An empty ring at generation 0. NULL: no memory. */
+struct ring *ring_new(uint32_t buckets);
 
 /* Frees the ring and its backends. No reader may hold it. */
 void ring_free(struct ring *ring);

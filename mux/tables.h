@@ -28,8 +28,8 @@ struct vip_listener {
 	void (*changed)(void *context, const struct fl_address *vips, uint32_t count);
 };
 
-/* hops is asked for every backend's next hop and must outlive the tables. socket: NUMA, -1 any. NULL: no memory. */
-struct tables *tables_new(unsigned readers, const struct next_hops *hops, int socket);
+/* hops is asked for every backend's next hop and must outlive the tables. NULL: no memory. */
+struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
 /* All readers must be gone. */
 void tables_free(struct tables *tables);
