@@ -8,7 +8,18 @@
 #define FAIRLEAD_MUX_DELTA_H
 
 #include <fairlead/delta.h>
+#include <fairlead/hash.h>
+#include <fairlead/ring.h>
 
+#include "why.h"
+
+enum delta_limits {
+	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
+	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + 12 + DELTA_BACKENDS_LEN_MAX + FL_BUCKETS_MAX * FL_DELTA_RUN_LEN +
+			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
+};
+
+/* Also an image: a snapshot that deltas were folded into is a snapshot of the last one's generation. */
 struct delta {
 	bool snapshot;
 	uint32_t service;
@@ -27,5 +38,31 @@ struct delta {
 	uint16_t *previous;
 	uint32_t *since;
 };
+
+/* What a reader asked for. A delta is checked against the backends that its base has, by ascending ids. */
+struct delta_expected {
+	bool snapshot;
+	uint32_t service;
+	uint32_t generation;
+	uint32_t buckets;
+	uint32_t backends_count;
+	const struct fl_delta_backend *backends;
+};
+
+/*
+ * Decodes len bytes. Fills *out, which delta_free() ends, only when FL_DELTA_OK; otherwise says why. Memory is bounded
+ * by the expected number of buckets, whatever the bytes claim.
+ */
+enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
+				 struct delta *out, struct why *why);
+void delta_free(struct delta *delta);
+
+/* image + delta = image: the one pure application, for building a ring aside and for the tests. -ENOMEM: unchanged. */
+int delta_fold(struct delta *image, const struct delta *delta);
+/* Drops removed backends that no bucket names any more: the image is then what a snapshot of it would hold. */
+void delta_prune(struct delta *image);
+
+/* The word of protocol/README.md for an error. */
+const char *delta_error_name(enum fl_delta_error error);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <fairlead/hash.h>
 
+#include "why.h"
+
 enum service_config_limits {
 	SERVICE_NAME_MAX = 63,
 	SERVICE_VIPS_MAX = 32,
@@ -37,5 +39,17 @@ struct service_config {
 	enum affinity affinity;
 	uint32_t window; /* seconds */
 };
+
+/*
+ * Reads len bytes of JSON, the config node of the service called name. -EINVAL and why, with *out unchanged: a key that
+ * is missing, of another type or out of range, or a format that is not known. Unknown keys are ignored.
+ */
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why);
+
+/* Writes the address as people read it: IPv4 in dots. */
+enum { ADDRESS_TEXT_MAX = 46 };
+const char *address_print(const struct fl_address *address, char text[ADDRESS_TEXT_MAX]);
+/* False if text is neither an IPv4 nor an IPv6 address. */
+bool address_parse(const char *text, struct fl_address *out);
 
 #endif

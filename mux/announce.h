@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which VIPs this mux attracts. Each announced service has a TUN device `fl<service id>` that carries a host route to
+ * each of its VIPs; FRR redistributes routes of that protocol number to the routers.
+ *
+ *	ring serves  ->  TUN fl1, up  ->  route 10.99.0.1/32 dev fl1 proto 199  ->  FRR  ->  BGP
+ *
+ * The device is not persistent: the kernel removes it with the last descriptor, and its routes with it, so that a mux
+ * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port that is no service's) are routed
+ * into the device, where they are read, counted and dropped.
+ */
+#ifndef MUX_ANNOUNCE_H
+#define MUX_ANNOUNCE_H
+
+#include <stdint.h>
+
+#include <fairlead/types.h>
+
+enum announce_numbers {
+	ANNOUNCE_ROUTE_PROTOCOL = 199, /* FRR: `redistribute kernel` and a prefix list */
+	ANNOUNCE_DRAIN_MAX = 64,       /* packets read from a device in one go */
+};
+
+struct announcer;
+
+/* NULL and errno. No device exists yet. */
+struct announcer *announce_open(void);
+/* Withdraws everything. */
+void announce_close(struct announcer *announcer);
+
+/*
+ * Announces exactly these VIPs for the service; none withdraws it. VIPs in both the old and the new set are not
+ * touched. Returns 0 or -errno: the service is then announced with what could be set up, and the same call may be
+ * repeated.
+ */
+int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count);
+
+/* Readable when announce_run() has something to do. */
+int announce_fd(const struct announcer *announcer);
+/* Reads and drops packets. True if a device was deleted under us: its service must be announced again. */
+bool announce_run(struct announcer *announcer);
+/* Packets that were read from devices and dropped. */
+uint64_t announce_drained(const struct announcer *announcer);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service_config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { FORMAT = 1, WINDOW_MAX = 86400 * 365 };
+
+const char *address_print(const struct fl_address *address, char text[ADDRESS_TEXT_MAX])
+{
+	bool ipv4 = fl_address_is_ipv4(address);
+
+	inet_ntop(ipv4 ? AF_INET : AF_INET6, address->bytes + (ipv4 ? 12 : 0), text, ADDRESS_TEXT_MAX);
+	return text;
+}
+
+bool address_parse(const char *text, struct fl_address *out)
+{
+	uint8_t ipv4[4];
+
+	if (inet_pton(AF_INET, text, ipv4) == 1) {
+		*out = fl_address_from_ipv4(ipv4);
+		return true;
+	}
+	return inet_pton(AF_INET6, text, out->bytes) == 1;
+}
+
+static int get_integer(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *out, struct why *why)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, key,
+				  value ? "no integer" : "missing", min, max);
+	*out = json_integer_value(value);
+	if (*out < min || *out > max)
+		return why_refuse(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, key, *out, min,
+				  max);
+	return 0;
+}
+
+static int get_string(const json_t *object, const char *key, const char **out, struct why *why)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_string(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "no string" : "missing");
+	*out = json_string_value(value);
+	return 0;
+}
+
+/* The index of the key's value in words (allowed: a sentence of them), -EINVAL if it is none of them. */
+static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct why *why)
+{
+	const char *value = NULL;
+	int error = get_string(object, key, &value, why);
+	char allowed[64] = "";
+
+	if (error)
+		return error;
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(value, words[i]))
+			return i;
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "", words[i]);
+	}
+	return why_refuse(why, -EINVAL, "%s is '%.40s'; allowed: %s", key, value, allowed);
+}
+
+static int get_array(const json_t *object, const char *key, size_t max, const json_t **out, struct why *why)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_array(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "no list" : "missing");
+	if (json_array_size(value) < 1 || json_array_size(value) > max)
+		return why_refuse(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
+				  max);
+	*out = value;
+	return 0;
+}
+
+static int get_vips(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *list = NULL;
+	int error = get_array(object, "vips", SERVICE_VIPS_MAX, &list, why);
+	const json_t *entry;
+	size_t i;
+
+	if (error)
+		return error;
+	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
+	{
+		struct fl_address *vip = &out->vips[i];
+
+		if (!json_is_string(entry) || !address_parse(json_string_value(entry), vip) || fl_address_is_none(vip))
+			return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
+					  json_is_string(entry) ? json_string_value(entry) : "no string");
+		for (size_t j = 0; j < i; j++)
+			if (fl_address_equal(&out->vips[j], vip))
+				return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
+						  json_string_value(entry));
+	}
+	out->vips_count = (uint32_t)json_array_size(list);
+	return 0;
+}
+
+static int get_ports(const json_t *object, struct service_config *out, struct why *why)
+{
+	static const char *const protocols[] = {"tcp", "udp"};
+	const json_t *list = NULL;
+	int error = get_array(object, "ports", SERVICE_PORTS_MAX, &list, why);
+	const json_t *entry;
+	size_t i;
+
+	if (error)
+		return error;
+	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
+	{
+		int protocol = get_word(entry, "protocol", protocols, 2, why);
+		int64_t port = 0;
+
+		if (protocol < 0)
+			return protocol;
+		error = get_integer(entry, "port", 1, 65535, &port, why);
+		if (error)
+			return error;
+		out->ports[i].protocol = protocol == 0 ? IPPROTO_TCP : IPPROTO_UDP;
+		out->ports[i].port = (uint16_t)port;
+		for (size_t j = 0; j < i; j++)
+			if (out->ports[j].protocol == out->ports[i].protocol && out->ports[j].port == port)
+				return why_refuse(why, -EINVAL,
+						  "ports[%zu] is %s:%" PRId64 " again; allowed: each once", i,
+						  protocols[protocol], port);
+	}
+	out->ports_count = (uint32_t)json_array_size(list);
+	return 0;
+}
+
+static int get_key(const json_t *object, struct fl_siphash_key *out, struct why *why)
+{
+	const char *text = NULL;
+	int error = get_string(object, "hashKey", &text, why);
+	uint8_t bytes[16];
+
+	if (error)
+		return error;
+	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32) /* its value is a secret: not shown */
+		return why_refuse(why, -EINVAL, "hashKey has %zu characters or a wrong one; allowed: 32 hex digits",
+				  strlen(text));
+	for (int i = 0; i < 16; i++)
+		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
+	*out = fl_siphash_key_load(bytes);
+	return 0;
+}
+
+static int get_name(const json_t *object, const char *name, char out[SERVICE_NAME_MAX + 1], struct why *why)
+{
+	const char *value = NULL;
+	int error = get_string(object, "name", &value, why);
+
+	if (error)
+		return error;
+	if (strcmp(value, name))
+		return why_refuse(why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node", value, name);
+	if (strlen(value) < 1 || strlen(value) > SERVICE_NAME_MAX)
+		return why_refuse(why, -EINVAL, "name has %zu characters; allowed: 1..%d", strlen(value),
+				  SERVICE_NAME_MAX);
+	strcpy(out, value);
+	return 0;
+}
+
+static int get_numbers(const json_t *object, struct service_config *out, struct why *why)
+{
+	int64_t id = 0, buckets = 0, window = 0;
+	int error = get_integer(object, "id", 1, 65535, &id, why);
+
+	if (!error)
+		error = get_integer(object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets, why);
+	if (!error && (buckets & (buckets - 1)))
+		error = why_refuse(why, -EINVAL, "buckets is %" PRId64 "; allowed: a power of two", buckets);
+	if (!error)
+		error = get_integer(object, "windowSeconds", 0, WINDOW_MAX, &window, why);
+	out->id = (uint16_t)id;
+	out->buckets = (uint32_t)buckets;
+	out->window = (uint32_t)window;
+	return error;
+}
+
+static int get_words(const json_t *object, struct service_config *out, struct why *why)
+{
+	static const char *const steerings[] = {"ring"}, *const encaps[] = {"gue"};
+	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
+	int steering = get_word(object, "steering", steerings, 1, why);
+	int hash, affinity, encap;
+
+	if (steering < 0)
+		return steering;
+	hash = get_word(object, "hash", hashes, 2, why);
+	if (hash < 0)
+		return hash;
+	affinity = get_word(object, "affinity", affinities, 2, why);
+	if (affinity < 0)
+		return affinity;
+	encap = get_word(object, "encap", encaps, 1, why);
+	if (encap < 0)
+		return encap;
+	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+	return 0;
+}
+
+static int get_config(const json_t *object, const char *name, struct service_config *out, struct why *why)
+{
+	int64_t format = 0;
+	int error;
+
+	if (!json_is_object(object))
+		return why_refuse(why, -EINVAL, "config is no JSON object");
+	error = get_integer(object, "format", FORMAT, FORMAT, &format, why);
+	if (!error)
+		error = get_name(object, name, out->name, why);
+	if (!error)
+		error = get_numbers(object, out, why);
+	if (!error)
+		error = get_words(object, out, why);
+	if (!error)
+		error = get_key(object, &out->key, why);
+	if (!error)
+		error = get_vips(object, out, why);
+	if (!error)
+		error = get_ports(object, out, why);
+	return error;
+}
+
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why)
+{
+	json_error_t at;
+	json_t *root = json_loadb(json, len, JSON_REJECT_DUPLICATES, &at);
+	struct service_config config;
+	int error;
+
+	if (!root)
+		return why_refuse(why, -EINVAL, "config is no JSON: line %d: %.160s", at.line, at.text);
+	memset(&config, 0, sizeof(config)); /* padding too: configurations are compared by their bytes */
+	error = get_config(root, name, &config, why);
+	json_decref(root);
+	if (!error)
+		memcpy(out, &config, sizeof(*out));
+	return error;
+}

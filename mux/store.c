@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum message_kind { MESSAGE_REPLY, MESSAGE_WATCH, MESSAGE_SESSION };
+
+/* From ZooKeeper's threads to the control thread. A request's message is made with the request, so that its answer
+ * always finds one. */
+struct message {
+	STAILQ_ENTRY(message) next;
+	struct store *store;
+	enum message_kind kind;
+	unsigned handle; /* number of the ZooKeeper handle that it came from */
+	store_fn fn;
+	void *context;
+	int rc; /* of a reply; the state of a session */
+	uint8_t *data;
+	size_t len;
+	int64_t owner;
+	char **children;
+	int child_count;
+	char *path; /* of a watch */
+};
+
+/* What a ZooKeeper handle gives back to its watcher: one a handle, since events of a closed one may still be queued. */
+struct handle {
+	struct store *store;
+	unsigned number;
+};
+
+struct store {
+	char *hosts;
+	struct store_events events;
+	void *context;
+	zhandle_t *zk;
+	struct handle handle;
+	bool connected;
+	bool was_connected; /* ever: the first connection is not delayed */
+	uint64_t resume_at; /* when events.connected is due, UINT64_MAX for not */
+	uint64_t reopen_at;
+	int fd;
+	pthread_mutex_t lock; /* of queue */
+	STAILQ_HEAD(, message) queue;
+};
+
+static void *must_alloc(size_t size)
+{
+	void *p = calloc(1, size ? size : 1);
+
+	if (!p) {
+		fprintf(stderr, "mux event=out_of_memory bytes=%zu\n", size);
+		abort();
+	}
+	return p;
+}
+
+static char *must_copy(const char *text)
+{
+	char *copy = must_alloc(strlen(text) + 1);
+
+	strcpy(copy, text);
+	return copy;
+}
+
+static uint32_t random_below(uint32_t n)
+{
+	uint32_t r = 0;
+
+	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
+		r = (uint32_t)getpid() * 2654435761u; /* early in boot: still differs from mux to mux */
+	return r % n;
+}
+
+static void message_free(struct message *m)
+{
+	for (int i = 0; i < m->child_count; i++)
+		free(m->children[i]);
+	free(m->children);
+	free(m->data);
+	free(m->path);
+	free(m);
+}
+
+/* Any thread. */
+static void push(struct message *m)
+{
+	struct store *store = m->store;
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&store->lock);
+	STAILQ_INSERT_TAIL(&store->queue, m, next);
+	pthread_mutex_unlock(&store->lock);
+	if (write(store->fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		fprintf(stderr, "mux event=eventfd_failed error=\"%s\"\n", strerror(errno));
+}
+
+/* --- ZooKeeper's threads ------------------------------------------------------------------------------------- */
+
+static void on_watch(zhandle_t *zk, int type, int state, const char *path, void *context)
+{
+	const struct handle *handle = context;
+	struct message *m;
+
+	(void)zk;
+	if (type == ZOO_NOTWATCHING_EVENT)
+		return;
+	m = must_alloc(sizeof(*m));
+	m->store = handle->store;
+	m->handle = handle->number;
+	m->kind = type == ZOO_SESSION_EVENT ? MESSAGE_SESSION : MESSAGE_WATCH;
+	m->rc = state;
+	m->path = must_copy(path ? path : "");
+	push(m);
+}
+
+static void on_data(int rc, const char *value, int len, const struct Stat *stat, const void *data)
+{
+	struct message *m = (struct message *)(uintptr_t)data;
+
+	m->rc = rc;
+	if (rc == ZOK) {
+		m->len = len > 0 ? (size_t)len : 0;
+		m->data = must_alloc(m->len + 1); /* a zero behind it: scalars and JSON are read as text */
+		if (m->len)
+			memcpy(m->data, value, m->len);
+		m->owner = stat ? stat->ephemeralOwner : 0;
+	}
+	push(m);
+}
+
+static void on_stat(int rc, const struct Stat *stat, const void *data)
+{
+	struct message *m = (struct message *)(uintptr_t)data;
+
+	m->rc = rc;
+	if (rc == ZOK && stat)
+		m->owner = stat->ephemeralOwner;
+	push(m);
+}
+
+static void on_strings(int rc, const struct String_vector *strings, const void *data)
+{
+	struct message *m = (struct message *)(uintptr_t)data;
+
+	m->rc = rc;
+	if (rc == ZOK && strings) {
+		m->children = must_alloc(sizeof(*m->children) * (size_t)strings->count);
+		for (m->child_count = 0; m->child_count < strings->count; m->child_count++)
+			m->children[m->child_count] = must_copy(strings->data[m->child_count]);
+	}
+	push(m);
+}
+
+static void on_string(int rc, const char *value, const void *data)
+{
+	struct message *m = (struct message *)(uintptr_t)data;
+
+	(void)value;
+	m->rc = rc;
+	push(m);
+}
+
+/* --- control thread ------------------------------------------------------------------------------------------ */
+
+static struct message *request(struct store *store, store_fn fn, void *context)
+{
+	struct message *m = must_alloc(sizeof(*m));
+
+	m->store = store;
+	m->kind = MESSAGE_REPLY;
+	m->fn = fn;
+	m->context = context;
+	return m;
+}
+
+/* rc of the function that sent a request: if it did not take it, nobody else will answer. */
+static void sent(struct message *m, int rc)
+{
+	if (rc == ZOK)
+		return;
+	m->rc = rc;
+	push(m);
+}
+
+void store_get(struct store *store, const char *path, bool watch, store_fn fn, void *context)
+{
+	struct message *m = request(store, fn, context);
+
+	sent(m, store->zk ? zoo_awget(store->zk, path, watch ? on_watch : NULL, &store->handle, on_data, m)
+			  : ZINVALIDSTATE);
+}
+
+void store_exists(struct store *store, const char *path, bool watch, store_fn fn, void *context)
+{
+	struct message *m = request(store, fn, context);
+
+	sent(m, store->zk ? zoo_awexists(store->zk, path, watch ? on_watch : NULL, &store->handle, on_stat, m)
+			  : ZINVALIDSTATE);
+}
+
+void store_children(struct store *store, const char *path, bool watch, store_fn fn, void *context)
+{
+	struct message *m = request(store, fn, context);
+
+	sent(m, store->zk ? zoo_awget_children(store->zk, path, watch ? on_watch : NULL, &store->handle, on_strings, m)
+			  : ZINVALIDSTATE);
+}
+
+void store_set(struct store *store, const char *path, const char *text, store_fn fn, void *context)
+{
+	struct message *m = request(store, fn, context);
+
+	sent(m, store->zk ? zoo_aset(store->zk, path, text, (int)strlen(text), -1, on_stat, m) : ZINVALIDSTATE);
+}
+
+void store_create_ephemeral(struct store *store, const char *path, const char *text, store_fn fn, void *context)
+{
+	struct message *m = request(store, fn, context);
+
+	sent(m, store->zk ? zoo_acreate(store->zk, path, text, (int)strlen(text), &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL,
+					on_string, m)
+			  : ZINVALIDSTATE);
+}
+
+/* A directory of chunks that is being read. */
+struct chunks {
+	struct store *store;
+	char *path;
+	store_fn fn;
+	void *context;
+	int rc; /* first failure */
+	int count;
+	int asked;
+	int answered;
+	size_t len;
+	size_t max_len;
+	struct chunk {
+		struct chunks *all;
+		uint8_t *data;
+		size_t len;
+	} * chunk;
+};
+
+static void chunks_finish(struct chunks *all)
+{
+	struct store_reply reply = {.rc = all->rc};
+	uint8_t *whole = NULL;
+	size_t at = 0;
+
+	if (all->rc == ZOK) {
+		whole = must_alloc(all->len);
+		for (int i = 0; i < all->count; i++) {
+			if (all->chunk[i].len)
+				memcpy(whole + at, all->chunk[i].data, all->chunk[i].len);
+			at += all->chunk[i].len;
+			free(all->chunk[i].data);
+			all->chunk[i].data = NULL;
+		}
+		reply.data = whole;
+		reply.len = at;
+	}
+	all->fn(all->context, &reply);
+	free(whole);
+	for (int i = 0; i < all->count; i++)
+		free(all->chunk[i].data);
+	free(all->chunk);
+	free(all->path);
+	free(all);
+}
+
+static void on_chunk(void *context, const struct store_reply *reply);
+
+/* Keeps STORE_CHUNKS_IN_FLIGHT requests going until all chunks are asked for or one failed. */
+static void chunks_ask(struct chunks *all)
+{
+	char path[512];
+
+	while (all->rc == ZOK && all->asked < all->count && all->asked - all->answered < STORE_CHUNKS_IN_FLIGHT) {
+		snprintf(path, sizeof(path), "%s/%04d", all->path, all->asked);
+		store_get(all->store, path, false, on_chunk, &all->chunk[all->asked]);
+		all->asked++;
+	}
+	if (all->asked == all->answered)
+		chunks_finish(all);
+}
+
+static void on_chunk(void *context, const struct store_reply *reply)
+{
+	struct chunk *chunk = context;
+	struct chunks *all = chunk->all;
+
+	all->answered++;
+	if (reply->rc != ZOK && all->rc == ZOK)
+		all->rc = reply->rc;
+	if (reply->rc == ZOK && reply->len > all->max_len - all->len)
+		all->rc = ZMARSHALLINGERROR;
+	if (all->rc == ZOK) {
+		chunk->data = must_alloc(reply->len);
+		chunk->len = reply->len;
+		memcpy(chunk->data, reply->data, reply->len);
+		all->len += reply->len;
+	}
+	chunks_ask(all);
+}
+
+/* Names of children are unique, so count names below count are exactly 0000 .. count - 1. */
+static int check_names(const struct store_reply *reply)
+{
+	if (reply->child_count == 0)
+		return ZNONODE;
+	if (reply->child_count > STORE_CHUNKS_MAX)
+		return ZBADARGUMENTS;
+	for (int i = 0; i < reply->child_count; i++) {
+		const char *name = reply->children[i];
+
+		if (strlen(name) != 4 || strspn(name, "0123456789") != 4)
+			return ZBADARGUMENTS;
+		if (strtol(name, NULL, 10) >= reply->child_count)
+			return ZNONODE;
+	}
+	return ZOK;
+}
+
+static void on_chunk_names(void *context, const struct store_reply *reply)
+{
+	struct chunks *all = context;
+
+	all->rc = reply->rc == ZOK ? check_names(reply) : reply->rc;
+	if (all->rc == ZOK) {
+		all->count = reply->child_count;
+		all->chunk = must_alloc(sizeof(*all->chunk) * (size_t)all->count);
+		for (int i = 0; i < all->count; i++)
+			all->chunk[i].all = all;
+	}
+	chunks_ask(all);
+}
+
+void store_read_chunks(struct store *store, const char *path, size_t max_len, store_fn fn, void *context)
+{
+	struct chunks *all = must_alloc(sizeof(*all));
+
+	all->store = store;
+	all->path = must_copy(path);
+	all->fn = fn;
+	all->context = context;
+	all->max_len = max_len;
+	store_children(store, path, false, on_chunk_names, all);
+}
+
+/* Starts a session. Returns 0 or -errno: the names of the servers could not be resolved. */
+static int handle_open(struct store *store)
+{
+	store->handle.store = store;
+	store->handle.number++;
+	errno = 0;
+	store->zk = zookeeper_init(store->hosts, on_watch, STORE_SESSION_MS, NULL, &store->handle, 0);
+	if (!store->zk)
+		return errno ? -errno : -EINVAL;
+	return 0;
+}
+
+static void disconnect(struct store *store)
+{
+	store->resume_at = UINT64_MAX;
+	if (!store->connected)
+		return;
+	store->connected = false;
+	store->events.disconnected(store->context);
+}
+
+static void session_changed(struct store *store, int state, uint64_t now_ms)
+{
+	if (state == ZOO_CONNECTED_STATE) {
+		store->resume_at = store->was_connected ? now_ms + random_below(STORE_RESUME_JITTER_MS) : now_ms;
+		return;
+	}
+	disconnect(store);
+	if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
+		store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + random_below(STORE_REOPEN_JITTER_MS);
+}
+
+static void deliver(struct store *store, struct message *m, uint64_t now_ms)
+{
+	struct store_reply reply = {
+	    .rc = m->rc,
+	    .data = m->data,
+	    .len = m->len,
+	    .owner = m->owner,
+	    .children = m->children,
+	    .child_count = m->child_count,
+	};
+
+	switch (m->kind) {
+	case MESSAGE_REPLY:
+		m->fn(m->context, &reply);
+		break;
+	case MESSAGE_WATCH:
+		if (m->handle == store->handle.number)
+			store->events.changed(store->context, m->path);
+		break;
+	case MESSAGE_SESSION:
+		if (m->handle == store->handle.number)
+			session_changed(store, m->rc, now_ms);
+		break;
+	}
+	message_free(m);
+}
+
+/* Delivers what is queued now; what that queues waits for the next round, so that the caller's loop stays alive. */
+static void drain(struct store *store, uint64_t now_ms)
+{
+	STAILQ_HEAD(, message) batch = STAILQ_HEAD_INITIALIZER(batch);
+	struct message *m;
+	uint64_t count;
+
+	if (read(store->fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		fprintf(stderr, "mux event=eventfd_failed error=\"%s\"\n", strerror(errno));
+	pthread_mutex_lock(&store->lock);
+	STAILQ_CONCAT(&batch, &store->queue);
+	pthread_mutex_unlock(&store->lock);
+	while ((m = STAILQ_FIRST(&batch))) {
+		STAILQ_REMOVE_HEAD(&batch, next);
+		deliver(store, m, now_ms);
+	}
+}
+
+void store_run(struct store *store, uint64_t now_ms)
+{
+	drain(store, now_ms);
+	if (now_ms >= store->reopen_at) {
+		store->reopen_at = UINT64_MAX;
+		if (store->zk)
+			zookeeper_close(store->zk);
+		store->zk = NULL;
+		if (handle_open(store))
+			store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + random_below(STORE_REOPEN_JITTER_MS);
+	}
+	if (now_ms >= store->resume_at) {
+		store->resume_at = UINT64_MAX;
+		store->connected = true;
+		store->was_connected = true;
+		store->events.connected(store->context);
+	}
+}
+
+int store_fd(const struct store *store)
+{
+	return store->fd;
+}
+
+uint64_t store_deadline(const struct store *store)
+{
+	return store->resume_at < store->reopen_at ? store->resume_at : store->reopen_at;
+}
+
+bool store_is_connected(const struct store *store)
+{
+	return store->connected;
+}
+
+int64_t store_session(const struct store *store)
+{
+	return store->connected ? zoo_client_id(store->zk)->client_id : 0;
+}
+
+struct store *store_open(const char *hosts, const struct store_events *events, void *context)
+{
+	struct store *store = must_alloc(sizeof(*store));
+	int error;
+
+	zoo_set_debug_level((ZooLogLevel)0); /* the client logs each attempt to connect; the caller logs changes */
+	STAILQ_INIT(&store->queue);
+	pthread_mutex_init(&store->lock, NULL);
+	store->hosts = must_copy(hosts);
+	store->events = *events;
+	store->context = context;
+	store->resume_at = UINT64_MAX;
+	store->reopen_at = UINT64_MAX;
+	store->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	error = store->fd < 0 ? -errno : handle_open(store);
+	if (!error)
+		return store;
+	if (store->fd >= 0)
+		close(store->fd);
+	pthread_mutex_destroy(&store->lock);
+	free(store->hosts);
+	free(store);
+	errno = -error;
+	return NULL;
+}
+
+void store_close(struct store *store)
+{
+	if (store->zk)
+		zookeeper_close(store->zk);
+	store->zk = NULL;
+	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until nobody asks. */
+	while (!STAILQ_EMPTY(&store->queue))
+		drain(store, 0);
+	close(store->fd);
+	pthread_mutex_destroy(&store->lock);
+	free(store->hosts);
+	free(store);
+}
