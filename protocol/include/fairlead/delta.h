@@ -11,10 +11,10 @@
  *	base		the generation that a delta applies to, generation - 1; 0 in a snapshot
  *
  *	delta body	committed u32 | n u32, n x backend | n u32, n x run
- *	snapshot body	committed u32 | n u32, n x backend | current u16[buckets] | previous u16[buckets] | since
- *u32[buckets]
- *	backend 20	id u16 | flags u16 | address 16		ascending ids; REMOVED keeps the address: packets are
- *still chained to it until the window closes
+ *	snapshot body	committed u32 | n u32, n x backend |
+ *			current u16[buckets] | previous u16[buckets] | since u32[buckets]
+ *	backend 20	id u16 | flags u16 | address 16		ascending ids; REMOVED keeps the address, as packets
+ *			are still chained to it until the window closes
  *	run 12		start u32 | count u32 | current u16 | previous u16	ascending, not overlapping, count > 0
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
@@ -33,18 +33,19 @@ enum fl_delta_numbers {
 	FL_BACKEND_REMOVED = 0x0001, /* flag of a backend */
 };
 
+/* Why a delta or snapshot is refused, in the order of protocol/README.md, 5. */
 enum fl_delta_error {
 	FL_DELTA_OK = 0,
 	FL_DELTA_TRUNCATED,
-	FL_DELTA_MAGIC,      /* not a delta or snapshot of a version that is known */
+	FL_DELTA_MAGIC,      /* not what was expected, delta or snapshot, in a version that is known */
 	FL_DELTA_SERVICE,    /* of another service */
 	FL_DELTA_GENERATION, /* not the one asked for, or base is not generation - 1 */
-	FL_DELTA_BUCKETS,    /* not the ring's number, or no power of two in range */
+	FL_DELTA_BUCKETS,    /* not the ring's number */
 	FL_DELTA_LENGTH,     /* body length impossible, or not what was unpacked, or bytes left over */
 	FL_DELTA_COMPRESSION,
 	FL_DELTA_CHECKSUM,
 	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
-	FL_DELTA_RUN,     /* empty, outside the ring, not ascending, or an unknown or removed current backend */
+	FL_DELTA_RUN,     /* empty, outside the ring, not ascending, or owned by an unknown or removed backend */
 	FL_DELTA_ERRORS,
 };
 
@@ -103,17 +104,25 @@ FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p)
 	return r;
 }
 
-/* CRC-32C (Castagnoli, reflected 0x82F63B78), four bits a step; start with crc = 0 and feed the parts in order. */
+/*
+ * CRC-32C (Castagnoli, reflected 0x82F63B78); start with crc = 0 and feed the parts in order. A snapshot of 6.4 M
+ * buckets is 51 MB, so the processor's instruction is worth its lines: 8 bytes a step where the build has SSE4.2, as
+ * DPDK's has, else four bits a step.
+ */
 FL_INLINE fl_u32 fl_crc32c(fl_u32 crc, const fl_u8 *data, fl_u64 len)
 {
 	static const fl_u32 nibble[16] = {
 	    0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
 	    0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 	};
-	fl_u64 i;
+	fl_u64 i = 0;
 
 	crc = ~crc;
-	for (i = 0; i < len; i++) {
+#if defined(__SSE4_2__) && defined(__x86_64__)
+	for (; i + 8 <= len; i += 8)
+		crc = (fl_u32)__builtin_ia32_crc32di(crc, fl_load_le64(data + i));
+#endif
+	for (; i < len; i++) {
 		crc = (crc >> 4) ^ nibble[(crc ^ data[i]) & 15];
 		crc = (crc >> 4) ^ nibble[(crc ^ (data[i] >> 4)) & 15];
 	}

@@ -73,9 +73,15 @@ FL_INLINE fl_u64 fl_siphash(const struct fl_siphash_key *key, const fl_u8 *data,
 		FL_SIPROUND(v0, v1, v2, v3);
 		v0 ^= m;
 	}
+	/* The last 0 to 7 bytes as at most three loads: a loop over them costs as much as the rounds. */
 	m = (fl_u64)len << 56;
-	for (; i < len; i++)
-		m |= (fl_u64)data[i] << (8 * (i & 7));
+	data += len & ~7U;
+	if (len & 1)
+		m |= (fl_u64)data[len & 6] << (8 * (len & 6));
+	if (len & 2)
+		m |= (fl_u64)fl_load_le16(data + (len & 4)) << (8 * (len & 4));
+	if (len & 4)
+		m |= fl_load_le32(data);
 	v3 ^= m;
 	FL_SIPROUND(v0, v1, v2, v3);
 	FL_SIPROUND(v0, v1, v2, v3);

@@ -2,8 +2,8 @@
 /*
  * The steer header: what a mux tells a server about a packet, inside GUE (UDP port 6080, version 0).
  *
- *	outer IPv4/IPv6 | UDP | GUE base 4 | steer 12 | since 4 + previous 4/16 if MOVED | tag 8 if TAG | padding |
- *inner packet
+ *	outer IPv4/IPv6 | UDP | GUE base 4 | steer 12 | since 4 + previous 4/16 if MOVED | tag 8 if TAG |
+ *	padding | inner packet
  *
  *	GUE base   0  version:2 | C:1 | hlen:5		hlen: 32-bit words of everything up to the inner packet
  *	           1  protocol				4 (IPv4) or 41 (IPv6) of the inner packet
@@ -74,7 +74,7 @@ struct fl_steer {
 	fl_u8 tag[FL_STEER_TAG_LEN]; /* if TAG */
 };
 
-/* Why a header is refused; the same words in vectors, counters and metrics. */
+/* Why a header is refused; the same words in vectors, counters and metrics. Order of checks: protocol/README.md, 2. */
 enum fl_steer_error {
 	FL_STEER_OK = 0,
 	FL_STEER_TRUNCATED,       /* shorter than the GUE base, or than hlen says */
@@ -126,7 +126,8 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 	steer_len = (fl_u32)(data[0] & 0x1f) * 4;
 	if (steer_len < FL_STEER_BASE_LEN)
 		return FL_STEER_LENGTH;
-	if (data + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
+	/* The second comparison implies the first, but the eBPF verifier takes only constant ones as proof. */
+	if (data + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end || data + FL_GUE_BASE_LEN + steer_len > end)
 		return FL_STEER_TRUNCATED;
 	if (data[FL_STEER_AT_VERSION] >> 4 != FL_STEER_VERSION)
 		return FL_STEER_VERSION_UNKNOWN;
@@ -138,8 +139,6 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 		return FL_STEER_PREVIOUS6_ALONE;
 	if (steer_len < fl_steer_len(s.flags))
 		return FL_STEER_LENGTH;
-	if (data + FL_GUE_BASE_LEN + steer_len > end)
-		return FL_STEER_TRUNCATED;
 	s.header_len = (fl_u8)(FL_GUE_BASE_LEN + steer_len);
 	s.service = fl_load_be16(data + FL_STEER_AT_SERVICE);
 	s.bucket = fl_load_be32(data + FL_STEER_AT_BUCKET);
@@ -204,6 +203,33 @@ FL_INLINE fl_u32 fl_steer_write(const struct fl_steer *s, fl_u8 *out)
 		at += FL_STEER_TAG_LEN;
 	}
 	return at;
+}
+
+/*
+ * Makes of a header that parsed and has hops < FL_STEER_HOPS_MAX the one that is chained on: one hop more, no move, its
+ * words become padding. Returns false, with nothing changed, only where end is nearer than the parser saw it. A caller
+ * that requires TAG writes everything behind the generation itself.
+ */
+FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
+{
+	fl_u8 *move = data + FL_STEER_AT_SINCE;
+	fl_u8 flags;
+
+	if (move > end)
+		return false;
+	flags = data[FL_STEER_AT_FLAGS];
+	if (flags & FL_STEER_PREVIOUS6) {
+		if (move + FL_STEER_MOVED6_LEN > end)
+			return false;
+		__builtin_memset(move, 0, FL_STEER_MOVED6_LEN);
+	} else if (flags & FL_STEER_MOVED) {
+		if (move + FL_STEER_MOVED4_LEN > end)
+			return false;
+		__builtin_memset(move, 0, FL_STEER_MOVED4_LEN);
+	}
+	data[FL_STEER_AT_FLAGS] = (fl_u8)(flags & ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6));
+	data[FL_STEER_AT_VERSION]++;
+	return true;
 }
 
 #endif

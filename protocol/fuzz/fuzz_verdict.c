@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verdict over the raw bytes of its input, and the promises that hold whatever goes in: nothing is learned from
+ * strangers, generations only rise, no chain beyond the hop limit or the window, no move of the future.
+ */
+#include <string.h>
+
+#include <fairlead/verdict.h>
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+static bool same_memory(const struct fl_bucket_memory *a, const struct fl_bucket_memory *b)
+{
+	return a->since == b->since && a->generation == b->generation && fl_address_equal(&a->previous, &b->previous);
+}
+
+/* 17 choices of address in a byte, so that equal ones are not left to luck. */
+static struct fl_address pick(fl_u8 byte)
+{
+	struct fl_address a = {{0}};
+
+	a.bytes[15] = byte & 3;
+	a.bytes[0] = byte & 0x80;
+	return a;
+}
+
+struct cursor {
+	const fl_u8 *at, *end;
+};
+
+static fl_u32 take(struct cursor *c, int bytes)
+{
+	fl_u32 value = 0;
+
+	while (bytes-- && c->at < c->end)
+		value = value << 8 | *c->at++;
+	return value;
+}
+
+/* A time near now (one byte in two's complement) or anywhere. */
+static fl_u32 take_time(struct cursor *c, fl_u32 now)
+{
+	fl_u32 byte = take(c, 1);
+
+	return byte == 0x80 ? take(c, 4) : now + (fl_u32)(int8_t)byte;
+}
+
+static void fill(struct cursor *c, struct fl_verdict_in *in)
+{
+	fl_u32 bits = take(c, 1);
+
+	memset(in, 0, sizeof(*in));
+	in->packet = (enum fl_packet_class)(FL_PACKET_SYN + (bits & 3));
+	in->trusted = !(bits & 4);
+	in->chaining = !(bits & 8);
+	in->malformed = bits & 16 ? (enum fl_steer_error)(take(c, 1) % FL_STEER_ERRORS) : FL_STEER_OK;
+	in->now = take(c, 4);
+	in->window = bits & 32 ? take(c, 4) : take(c, 1);
+	in->generation_seen = bits & 64 ? take(c, 4) : take(c, 1);
+	in->steer.flags = bits & 128 ? FL_STEER_MOVED : 0;
+	in->steer.hops = (fl_u8)take(c, 1) & 15;
+	in->steer.generation = take(c, 1) + 1;
+	in->steer.since = take_time(c, in->now);
+	in->steer.previous = pick((fl_u8)take(c, 1));
+	in->memory.since = take_time(c, in->now);
+	in->memory.generation = take(c, 1);
+	in->memory.previous = pick((fl_u8)take(c, 1));
+	in->self = pick((fl_u8)take(c, 1));
+}
+
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
+{
+	struct cursor c = {data, data + size};
+	struct fl_verdict_in in;
+	struct fl_verdict_out out;
+	bool believed;
+
+	fill(&c, &in);
+	memset(&out, 0xa5, sizeof(out));
+	fl_verdict_decide(&in, &out);
+
+	believed = in.trusted && in.malformed == FL_STEER_OK;
+	require(out.verdict >= FL_VERDICT_DELIVER && out.verdict < FL_VERDICTS);
+	require((out.verdict == FL_VERDICT_DROP_UNTRUSTED) == !in.trusted);
+	require((out.verdict == FL_VERDICT_DROP_MALFORMED) == (in.trusted && in.malformed != FL_STEER_OK));
+	require(out.generation_seen >= in.generation_seen);
+	require(believed || (!out.learned && out.generation_seen == in.generation_seen));
+	require(out.learned || same_memory(&out.memory, &in.memory));
+	if (out.learned) {
+		require(in.steer.flags & FL_STEER_MOVED);
+		require(out.memory.since <= (fl_u64)in.now + FL_FUTURE_MAX && out.memory.since >= in.memory.since);
+		require(!fl_address_equal(&out.memory.previous, &in.self) && !fl_address_is_none(&out.memory.previous));
+	}
+	if (out.verdict == FL_VERDICT_CHAIN) {
+		require(in.packet == FL_PACKET_UNKNOWN && in.chaining && in.steer.hops < FL_STEER_HOPS_MAX);
+		require((fl_u64)in.now < (fl_u64)out.memory.since + in.window);
+		require(fl_address_equal(&out.next, &out.memory.previous) && !fl_address_is_none(&out.next));
+	} else {
+		require(fl_address_is_none(&out.next));
+	}
+	if (believed && in.packet != FL_PACKET_UNKNOWN)
+		require(out.verdict == FL_VERDICT_DELIVER);
+	if (out.verdict == FL_VERDICT_DROP_STALE)
+		require(in.steer.generation < out.generation_seen);
+
+	/* What was learned once is no news the second time, and the verdict stands. */
+	if (believed) {
+		struct fl_verdict_out second;
+
+		in.memory = out.memory;
+		in.generation_seen = out.generation_seen;
+		fl_verdict_decide(&in, &second);
+		require(!second.learned && second.verdict == out.verdict &&
+			second.generation_seen == out.generation_seen);
+	}
+	return 0;
+}
