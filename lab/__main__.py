@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab's command: up, down, status, exec, and kill and start of single programs."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from lab import mux, topology
+from lab.deadline import LabError
+from lab.instance import Instance
+from lab.lab import SERVICE, Lab
+
+
+def up(options: argparse.Namespace) -> int:
+    lab = Lab(options.servers, options.muxes, options.port, options.window, options.embedded)
+    lab.up_or_undone()
+    lab.detach()
+    print(f"lab {lab.instance.name} is up; logs and state in {lab.instance.directory}")
+    print(instructions(lab.instance.name))
+    return 0
+
+
+def instructions(instance: str) -> str:
+    """What to try on a lab that is up."""
+    run = f"lab/lab exec --instance {instance}"
+    api = f"--api http://{topology.CONTROLLER}:{topology.REST_PORT}"
+    return f"""\
+  the service          {run} client1 curl -s http://{topology.VIP}/
+  the controller       {run} controller controller/bin/fairleadctl {api} backend list {SERVICE}
+  drain a server       {run} controller controller/bin/fairleadctl {api} backend drain {SERVICE} 1
+  a mux's metrics      {run} mux1 curl -s http://127.0.0.1:{mux.HTTP_PORT}/metrics
+  a server's counters  {run} server1 build/lab/server-bpf/fairlead-server show --interface eth0
+  routes to the VIP    {run} router ip route show {topology.VIP}
+  kill -9 a mux        lab/lab kill --instance {instance} mux1/mux
+  start it again       lab/lab start --instance {instance} mux1/mux
+  all of it            lab/lab status --instance {instance}
+  the end              lab/lab down --instance {instance}"""
+
+
+def down(options: argparse.Namespace) -> int:
+    chosen = Instance.all() if options.all else [Instance.choose(options.instance)]
+    for instance in chosen:
+        instance.undo()
+        print(f"lab {instance.name} is undone")
+    return 0
+
+
+def status(options: argparse.Namespace) -> int:
+    chosen = Instance.all() if options.instance is None else [Instance.load(options.instance)]
+    if options.output == "json":
+        print(json.dumps([{**i.state, "abandoned": i.abandoned, "running": _running(i)} for i in chosen], indent=1))
+        return 0
+    if not chosen:
+        print("no lab is up")
+    for instance in chosen:
+        print(f"lab {instance.name}{'  LEFT BEHIND BY A DEAD RUN' if instance.abandoned else ''}  {instance.directory}")
+        for process in instance.processes():
+            print(f"  {process.name:<24} {'process ' + str(process.pid) if process.alive else 'not running'}")
+    return 0
+
+
+def _running(instance: Instance) -> dict[str, bool]:
+    return {process.name: process.alive for process in instance.processes()}
+
+
+def execute(options: argparse.Namespace) -> int:
+    if not options.command:
+        raise LabError("exec needs a command: lab/lab exec NODE COMMAND ...")
+    namespace = Instance.choose(options.instance).find(options.node)
+    return subprocess.run(namespace.enter(options.command), check=False).returncode
+
+
+def kill(options: argparse.Namespace) -> int:
+    instance = Instance.choose(options.instance)
+    process = instance.process(options.process)
+    if not process.alive:
+        raise LabError(f"{process.name} is not running")
+    process.kill()
+    print(f"{process.name} (process {process.pid}) is killed")
+    return 0
+
+
+def start(options: argparse.Namespace) -> int:
+    instance = Instance.choose(options.instance)
+    process = instance.process(options.process)
+    instance.start(process)
+    print(f"{process.name} runs as process {process.pid}; its log is {process.log}")
+    return 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="lab", description="a small datacenter in network namespaces; runs as root")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+
+    def verb(name: str, action, what: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=what, description=what)
+        added.set_defaults(action=action)
+        if name != "up":
+            added.add_argument("--instance", help="which lab, when several are up")
+        return added
+
+    making = verb("up", up, "bring a lab up and leave it running")
+    making.add_argument("--servers", type=int, default=4)
+    making.add_argument("--muxes", type=int, default=2)
+    making.add_argument("--port", choices=mux.PORTS, default="af_xdp", help="how the muxes get at their packets")
+    making.add_argument("--window", type=int, default=240, help="seconds for which a moved bucket is chained")
+    making.add_argument("--embedded", action="store_true", help="ZooKeeper inside the controller")
+    verb("down", down, "undo a lab, also one whose run crashed").add_argument("--all", action="store_true")
+    verb("status", status, "what is up").add_argument("-o", "--output", choices=("table", "json"), default="table")
+    running = verb("exec", execute, "run a command on a node")
+    running.add_argument("node")
+    running.add_argument("command", nargs=argparse.REMAINDER)
+    verb("kill", kill, "kill -9 a program").add_argument("process", help="as status lists it: mux1/mux")
+    verb("start", start, "start a program again").add_argument("process", help="as status lists it: mux1/mux")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    options = parse(sys.argv[1:])
+    if os.geteuid() != 0:
+        raise LabError("the lab makes network namespaces and must run as root (try sudo)")
+    return options.action(options)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LabError as error:
+        sys.exit(f"lab: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab runs: where it is, and a sentence for each thing that is missing.
+
+The muxes' and servers' binaries come from build/lab (or $FAIRLEAD_BUILD_DIR), the controller from its jar. lab/build
+makes them.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from lab.deadline import LabError
+from lab.frr import DAEMONS
+
+ROOT = Path(__file__).resolve().parents[1]
+DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
+MUX = DIRECTORY / "mux" / "fairlead-mux"
+SERVER = DIRECTORY / "server-bpf" / "fairlead-server"
+JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
+CONTROLLER = ROOT / "controller" / "bin" / "fairlead-controller"
+CTL = ROOT / "controller" / "bin" / "fairleadctl"
+COMMANDS = ("ip", "ethtool", "nsenter", "ss", "nginx", "vtysh", "java")
+
+
+def missing() -> list[str]:
+    """One sentence for each thing without which no lab can be brought up."""
+    found = []
+    if os.geteuid() != 0:
+        found.append("the lab makes network namespaces and must run as root (try sudo)")
+    found += [f"the command '{name}' is missing: run scripts/install-deps" for name in COMMANDS if not _there(name)]
+    if not (DAEMONS / "bgpd").exists():
+        found.append(f"FRR's {DAEMONS}/bgpd is missing: run scripts/install-deps")
+    found += [f"{path} is not built: run lab/build" for path in (MUX, SERVER, JAR) if not path.exists()]
+    return found
+
+
+def _there(command: str) -> bool:
+    return shutil.which(command, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
+
+
+def check() -> None:
+    found = missing()
+    if found:
+        raise LabError("the lab cannot be brought up:\n" + "\n".join(f"  - {sentence}" for sentence in found))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test client's command line; it only wires."""
+
+import argparse
+import asyncio
+
+from lab import topology
+from lab.client import flood, flows
+from lab.client.load import Load, Options
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python3 -m lab.client", description="the lab's test client")
+    parser.add_argument("--host", default=topology.VIP)
+    parser.add_argument("--port", type=int, default=topology.VIP_PORT)
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds without an answer that count as broken")
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    load = kinds.add_parser("load", help="long-lived and short connections")
+    load.add_argument("--long", type=int, default=100, help="long-lived connections")
+    load.add_argument("--interval", type=float, default=0.25, help="seconds between requests of a long-lived one")
+    load.add_argument("--short-rate", type=float, default=10.0, help="short connections per second")
+    probe = kinds.add_parser("flows", help="who answers each 'address port' of standard input")
+    probe.add_argument("--concurrency", type=int, default=64)
+    syn = kinds.add_parser("flood", help="a bounded SYN flood")
+    syn.add_argument("--interface", default="eth0")
+    syn.add_argument("--gateway", required=True)
+    syn.add_argument("--rate", type=int, default=15_000, help=f"packets per second, at most {flood.RATE_MAX}")
+    syn.add_argument("--seconds", type=float, default=8.0)
+    syn.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    match options.kind:
+        case "load":
+            wanted = Options(
+                options.host, options.port, options.long, options.interval, options.short_rate, options.timeout
+            )
+            asyncio.run(Load(wanted).run())
+        case "flows":
+            asyncio.run(flows.run(options.host, options.port, options.concurrency, options.timeout))
+        case "flood":
+            flood.run(
+                options.interface,
+                options.gateway,
+                options.host,
+                options.port,
+                options.rate,
+                options.seconds,
+                options.seed,
+            )
+
+
+if __name__ == "__main__":
+    main()

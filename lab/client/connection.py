@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTTP/1.1 connection: sends a request when told to, parses the answer, and notices each way of breaking."""
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Watcher(Protocol):
+    """Who wants to know what happens on a connection."""
+
+    def answered(self, connection: "Connection", server: str, seconds: float) -> None: ...
+
+    def ended(self, connection: "Connection", broken: str | None) -> None:
+        """Called once; `broken` is a kind of counts.BROKEN, or None when we closed it ourselves."""
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, watcher: Watcher, request: bytes) -> None:
+        self.watcher = watcher
+        self.request = request
+        self.server: str | None = None  # who answered first
+        self.waiting_since: float | None = None
+        self.opened = time.monotonic()
+        self.local = ""
+        self._transport: asyncio.Transport | None = None
+        self._received = b""
+        self.over = False  # ended, one way or the other
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        host, port = transport.get_extra_info("sockname")
+        self.local = f"{host}:{port}"
+
+    @property
+    def usable(self) -> bool:
+        return self._transport is not None and not self.over and not self._closing
+
+    def send(self) -> None:
+        """Sends a request; the one before must have been answered."""
+        assert self._transport is not None and self.waiting_since is None
+        self.waiting_since = time.monotonic()
+        self._transport.write(self.request)
+
+    def close(self) -> None:
+        """Ends it in order: at once, or after the answer that is still under way."""
+        self._closing = True
+        if self.waiting_since is None:
+            self._end(None)
+
+    def fail(self, broken: str) -> None:
+        self._end(broken)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head_end = self._received.find(b"\r\n\r\n")
+        if head_end < 0:
+            return
+        head = self._received[:head_end]
+        length_at = head.lower().find(b"content-length:")
+        if not head.startswith(b"HTTP/1.1 200 ") or length_at < 0 or self.waiting_since is None:
+            self._end("bad_answer")
+            return
+        length = int(head[length_at + 15 :].split(b"\r\n", 1)[0])
+        body_at = head_end + 4
+        if len(self._received) < body_at + length:
+            return
+        server = self._received[body_at : body_at + length].decode("ascii", "replace").strip()
+        self._received = self._received[body_at + length :]
+        seconds, self.waiting_since = time.monotonic() - self.waiting_since, None
+        if self.server is None:
+            self.server = server
+        elif self.server != server:
+            self._end("another_server")
+            return
+        self.watcher.answered(self, server, seconds)
+        if self._closing:
+            self._end(None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if isinstance(error, TimeoutError):
+            self._end("timeout")
+        else:
+            self._end("reset" if error else "eof")
+
+    def _end(self, broken: str | None) -> None:
+        if self.over:
+            return
+        self.over = True
+        if self._transport is not None:
+            if broken:
+                self._transport.abort()
+            else:
+                self._transport.close()
+        self.watcher.ended(self, broken)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the client counts, and what it calls broken.
+
+A connection is broken when a user would notice, in one of these ways:
+
+    reset             the peer reset it
+    eof               the peer closed it; nginx is set up never to do so
+    timeout           a request, or the opening, had no answer for 10 s
+    another_server    an answer came from another server than the connection's first
+    bad_answer        an answer that is not a 200 with a server's name
+    refused           a new connection was not accepted (RST, unreachable)
+
+A slow answer (a packet was lost and sent again) is not broken; the slowest answer of each second is shown.
+"""
+
+from collections import Counter
+from typing import Any
+
+BROKEN = ("reset", "eof", "timeout", "another_server", "bad_answer", "refused")
+
+
+class Counts:
+    """Counts over a time; `take()` hands them out and begins anew."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.requests = 0
+        self.broken: Counter[str] = Counter()
+        self.servers: Counter[str] = Counter()
+        self.slowest = 0.0
+
+    def answered(self, server: str, seconds: float) -> None:
+        self.requests += 1
+        self.servers[server] += 1
+        self.slowest = max(self.slowest, seconds)
+
+    def add(self, other: "Counts") -> None:
+        self.connections += other.connections
+        self.requests += other.requests
+        self.broken += other.broken
+        self.servers += other.servers
+        self.slowest = max(self.slowest, other.slowest)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "connections": self.connections,
+            "requests": self.requests,
+            "broken": sum(self.broken.values()),
+            "by_kind": dict(self.broken),
+            "servers": dict(self.servers),
+            "slowest_ms": round(self.slowest * 1000, 1),
+        }

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client machine behind the router, and the programs that run on it."""
+
+from lab import topology
+from lab.instance import Instance
+from lab.node import Node, wire
+from lab.router import Router
+
+
+class ClientNode(Node):
+    def __init__(self, instance: Instance, router: Router, number: int) -> None:
+        super().__init__(instance, f"client{number}", topology.client_address(number))
+        gateway = topology.client_gateway(number)
+        router_interface = self.name
+        wire(self, router, router_interface, topology.CLIENT_MTU, f"{self.address}/24")
+        router.namespace.ip(f"addr add {gateway}/24 dev {router_interface}")
+        self.namespace.ip(f"route add default via {gateway}")
+        self.namespace.sysctl(ipv4__ip_local_port_range="10000 65000")
+
+    def add_address(self, address: str) -> None:
+        """Another source address for this client's connections."""
+        self.namespace.ip(f"addr add {address}/24 dev eth0")

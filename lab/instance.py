@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One running lab on this machine: its directory, its state file, and how everything of it is undone.
+
+    /run/fairlead-lab/<id>/state.json      owner, namespaces (in order of creation), processes, settings
+    /run/fairlead-lab/<id>/<node>/         configuration and logs of that node's programs
+
+A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
+directory, so that undoing is: for each namespace, newest first, end the processes in it, remove the BPF pins that carry
+its inode, delete it; then delete the directory. That works after a crash at any point, from the file alone. An
+instance without an owner was left running on purpose; one whose owner has died is a leftover.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+from lab.deadline import LabError, until
+from lab.namespace import Namespace
+from lab.process import Process, start_ticks
+
+RUN = Path("/run/fairlead-lab")
+BPF_PINS = Path("/sys/fs/bpf/fairlead")
+FRR_CRASH_LOGS = Path("/var/tmp/frr")
+KEPT_LOGS = Path(__file__).resolve().parents[1] / "build" / "lab-logs"
+
+
+class Instance:
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.state = state
+        self.name: str = state["instance"]
+        self.directory = RUN / self.name
+        self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, settings: dict[str, Any]) -> "Instance":
+        """A new instance with a unique name, owned by this process; leftovers of dead ones are cleaned first."""
+        for leftover in cls.leftovers():
+            leftover.undo()
+        RUN.mkdir(parents=True, exist_ok=True)
+        while True:
+            name = secrets.token_hex(2)
+            try:
+                (RUN / name).mkdir()
+                break
+            except FileExistsError:
+                continue
+        owner = {"pid": os.getpid(), "ticks": start_ticks(os.getpid())}
+        instance = cls({"instance": name, "owner": owner, "settings": settings, "namespaces": [], "processes": {}})
+        instance.save()
+        return instance
+
+    @classmethod
+    def load(cls, name: str) -> "Instance":
+        try:
+            return cls(json.loads((RUN / name / "state.json").read_text()))
+        except FileNotFoundError:
+            known = ", ".join(i.name for i in cls.all()) or "none is up"
+            raise LabError(f"instance '{name}' is not there; allowed: {known}") from None
+
+    @classmethod
+    def all(cls) -> list["Instance"]:
+        return [cls(json.loads(path.read_text())) for path in sorted(RUN.glob("*/state.json"))]
+
+    @classmethod
+    def leftovers(cls) -> list["Instance"]:
+        return [instance for instance in cls.all() if instance.abandoned]
+
+    @classmethod
+    def choose(cls, name: str | None) -> "Instance":
+        """The instance of that name, or the only one that is up."""
+        if name is not None:
+            return cls.load(name)
+        up = cls.all()
+        if len(up) != 1:
+            names = ", ".join(i.name for i in up)
+            raise LabError(f"several labs are up, choose by --instance: {names}" if up else "no lab is up")
+        return up[0]
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether its owner died without undoing it."""
+        owner = self.state["owner"]
+        return owner is not None and start_ticks(owner["pid"]) != owner["ticks"]
+
+    def detach(self) -> None:
+        """From now on it stays up when this process ends."""
+        self.state["owner"] = None
+        self.save()
+
+    def save(self) -> None:
+        """Replaces the state file in one step; a reader sees the one or the other."""
+        with self._lock:
+            next_state = self.directory / "state.json.next"
+            next_state.write_text(json.dumps(self.state, indent=1) + "\n")
+            next_state.rename(self.directory / "state.json")
+
+    # What is made, and therefore undone.
+
+    def namespace(self, node: str) -> Namespace:
+        """A new namespace for a node, written down before it is made."""
+        namespace = Namespace(f"fl-{self.name}-{node}")
+        self.state["namespaces"].append({"node": node, "name": namespace.name, "inode": 0})
+        self.save()
+        namespace.create()
+        self.state["namespaces"][-1]["inode"] = namespace.inode
+        self.save()
+        return namespace
+
+    def find(self, node: str) -> Namespace:
+        for record in self.state["namespaces"]:
+            if record["node"] == node:
+                return Namespace(record["name"])
+        known = ", ".join(record["node"] for record in self.state["namespaces"])
+        raise LabError(f"node '{node}' is not in lab {self.name}; allowed: {known}")
+
+    def node_directory(self, node: str) -> Path:
+        path = self.directory / node
+        path.mkdir(exist_ok=True)
+        return path
+
+    def start(self, process: Process) -> None:
+        process.start()
+        self.state["processes"][process.name] = process.record()
+        self.save()
+
+    def process(self, name: str) -> Process:
+        record = self.state["processes"].get(name)
+        if record is None:
+            known = ", ".join(sorted(self.state["processes"]))
+            raise LabError(f"process '{name}' is not in lab {self.name}; allowed: {known}")
+        return Process.from_record(record)
+
+    def processes(self) -> list[Process]:
+        return [Process.from_record(record) for record in self.state["processes"].values()]
+
+    def remove(self, node: str) -> None:
+        """Undoes one node: its processes, its pins, its namespace."""
+        for record in [r for r in self.state["namespaces"] if r["node"] == node]:
+            self._undo_namespace(record)
+            self.state["namespaces"].remove(record)
+        self.state["processes"] = {
+            name: record for name, record in self.state["processes"].items() if not name.startswith(f"{node}/")
+        }
+        self.save()
+
+    def undo(self, keep_logs: bool = False) -> Path | None:
+        """Undoes all of it, newest first, and returns where the logs were moved to if they were to be kept."""
+        for record in reversed(self.state["namespaces"]):
+            self._undo_namespace(record)
+        kept = None
+        if keep_logs and self.directory.exists():
+            KEPT_LOGS.mkdir(parents=True, exist_ok=True)
+            kept = KEPT_LOGS / self.name
+            shutil.copytree(self.directory, kept, dirs_exist_ok=True, ignore=_only_text)
+        shutil.rmtree(self.directory, ignore_errors=False)
+        return kept
+
+    def _undo_namespace(self, record: dict[str, Any]) -> None:
+        namespace = Namespace(record["name"])
+        inode = record["inode"]
+        if namespace.exists:
+            inode = namespace.inode
+            _end_all(namespace)
+            namespace.delete()
+        if inode:
+            for pins in BPF_PINS.glob(f"{inode}-*"):
+                shutil.rmtree(pins)
+
+    def tails(self, lines: int = 12) -> str:
+        """The ends of the logs of processes that have died, and of those that logged last."""
+        processes = self.processes()
+        dead = [p for p in processes if not p.alive]
+        running = [p for p in processes if p not in dead and p.log.exists()]
+        recent = sorted(running, key=lambda p: p.log.stat().st_mtime, reverse=True)
+        shown = [(p, "has ended") for p in dead] + [(p, "runs") for p in recent[:6]]
+        return "\n".join(f"--- {p.name} ({state}), {p.log}\n{p.tail(lines)}" for p, state in shown)
+
+
+def _only_text(_: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.endswith((".vty", ".api", ".sock")) or name == "zookeeper-data"]
+
+
+def _end_all(namespace: Namespace) -> None:
+    """TERM to every process inside, KILL to what is left after three seconds."""
+    pids = namespace.processes()
+    for how, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
+        for pid in namespace.processes():
+            try:
+                os.kill(pid, how)
+            except ProcessLookupError:
+                continue
+        try:
+            until(f"the processes in {namespace.name} end", lambda: not namespace.processes(), seconds, pause=0.02)
+            break
+        except LabError:
+            if how == signal.SIGKILL:
+                raise
+    for pid in pids:  # a killed FRR daemon leaves its crash log's directory
+        for crash_logs in FRR_CRASH_LOGS.glob(f"*.{pid}"):
+            shutil.rmtree(crash_logs, ignore_errors=True)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab: everything of the topology together, and what one can do with it.
+
+    with Lab(servers=4, muxes=2) as lab:
+        lab.api("GET", "/v1/services/web")
+        with lab.traffic(long=200) as traffic:
+            traffic.wait_open()
+            lab.kill_mux(1)
+
+Leaving the block undoes everything; leaving it by an exception shows the interesting logs first and keeps them.
+"""
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from lab import build, topology
+from lab.client_node import ClientNode
+from lab.controller import Controller
+from lab.deadline import LabError, until
+from lab.instance import Instance
+from lab.mux import Mux
+from lab.router import Router
+from lab.server import Server
+from lab.traffic import TestClient, Traffic, syn_flood
+
+SERVICE = "web"
+CLIENTS = 2
+
+
+class Lab:
+    def __init__(
+        self,
+        servers: int = 4,
+        muxes: int = 2,
+        port: str = "af_xdp",
+        window: int = 240,
+        embedded: bool = False,
+        buckets: int | None = None,
+    ) -> None:
+        """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller."""
+        for name, value, most in (("servers", servers, topology.SERVERS_MAX), ("muxes", muxes, topology.MUXES_MAX)):
+            if not 1 <= value <= most:
+                raise LabError(f"{name} '{value}' is refused; allowed: 1..{most}")
+        self.port = port
+        self.window = window
+        self.embedded = embedded
+        self.buckets = buckets
+        self.wanted_servers = servers
+        self.wanted_muxes = muxes
+        self.servers: dict[int, Server] = {}
+        self.muxes: dict[int, Mux] = {}
+        self.clients: list[ClientNode] = []
+
+    # Up and down.
+
+    def __enter__(self) -> "Lab":
+        self.up_or_undone()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        if kind is None:
+            self.instance.undo()
+        else:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Undoes the lab after a failure: the logs' ends are shown, all of them kept."""
+        if not hasattr(self, "instance"):
+            return
+        print(self.instance.tails(), file=sys.stderr)
+        kept = self.instance.undo(keep_logs=True)
+        print(f"lab: undone; all logs are in {kept}", file=sys.stderr)
+
+    def up_or_undone(self) -> None:
+        try:
+            self.up()
+        except BaseException:
+            self._abandon()
+            raise
+
+    def up(self) -> None:
+        """Everything there, the service created, and the VIP on the router by way of every mux."""
+        build.check()
+        settings = {"port": self.port, "window": self.window, "embedded": self.embedded}
+        self.instance = Instance.create(settings)
+        self.router = Router(self.instance)
+        self.router.frr.start()
+        self.controller = Controller(self.instance, self.router, self.embedded)
+        if self.controller.zookeeper:
+            self.controller.zookeeper.start()
+        self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]
+        for number in range(1, self.wanted_servers + 1):
+            self.make_server(number)
+        for number in range(1, self.wanted_muxes + 1):
+            self.muxes[number] = Mux(self.instance, self.router, number, self.port, self.controller.connect_string)
+            self.muxes[number].frr.start()
+        if self.controller.zookeeper:
+            self.controller.zookeeper.wait()
+        self.controller.start()
+        self.controller.wait()
+        self._create_service()
+        for mux in self.muxes.values():
+            mux.start()
+        self.wait_applied()
+        self.wait_announced()
+
+    def detach(self) -> None:
+        self.instance.detach()
+
+    def down(self) -> None:
+        self.instance.undo()
+
+    def _create_service(self) -> None:
+        spec: dict[str, Any] = {
+            "name": SERVICE,
+            "vips": [topology.VIP],
+            "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}],
+            "hashKey": "000102030405060708090a0b0c0d0e0f",  # fixed, so that a run can be repeated
+            "windowSeconds": self.window,
+        }
+        if self.buckets:
+            spec["buckets"] = self.buckets
+        self.api("POST", "/v1/services", spec)
+        self.change(
+            *({"op": "add", "id": n, "address": s.address, "weight": 100} for n, s in sorted(self.servers.items()))
+        )
+
+    # The service.
+
+    def api(self, method: str, path: str, body: Any = None) -> Any:
+        return self.controller.api(method, path, body)
+
+    def service(self) -> dict[str, Any]:
+        return self.api("GET", f"/v1/services/{SERVICE}")
+
+    def backends(self) -> dict[int, dict[str, Any]]:
+        return {backend["id"]: backend for backend in self.api("GET", f"/v1/services/{SERVICE}/backends")}
+
+    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
+        """Commits the changes as one generation; the answer says what moved."""
+        return self.api("POST", f"/v1/services/{SERVICE}/changes", {"changes": list(changes)})
+
+    def weights(self, weights: dict[int, int]) -> dict[str, Any]:
+        return self.change(*({"op": "weight", "id": number, "weight": w} for number, w in sorted(weights.items())))
+
+    def explain(self, source: str, port: int) -> dict[str, Any]:
+        return self.api("GET", f"/v1/services/{SERVICE}/explain?{self._flow(source, port)}")
+
+    def mux_explain(self, mux: int, source: str, port: int) -> dict[str, Any]:
+        return self.muxes[mux].http("GET", f"/explain?service={SERVICE}&{self._flow(source, port)}")
+
+    @staticmethod
+    def _flow(source: str, port: int) -> str:
+        to = f"destination={topology.VIP}&destinationPort={topology.VIP_PORT}"
+        return f"protocol=tcp&source={source}&sourcePort={port}&{to}"
+
+    def running_muxes(self) -> list[Mux]:
+        return [mux for mux in self.muxes.values() if mux.process.alive]
+
+    def wait_applied(self, seconds: float = 30) -> None:
+        """Until every running mux serves the service's newest generation."""
+        wanted = self.service()["generation"]
+        names = {mux.name for mux in self.running_muxes()}
+
+        def applied() -> bool:
+            for mux in self.running_muxes():
+                mux.process.expect_alive()
+            known = {mux["id"]: mux["services"].get(SERVICE, {}) for mux in self.api("GET", "/v1/muxes")}
+            return all(known.get(name, {}).get("generation", 0) >= wanted for name in names)
+
+        until(f"{', '.join(sorted(names))} have applied generation {wanted}", applied, seconds)
+
+    def wait_announced(self, seconds: float = 30) -> None:
+        """Until the router sends the VIP to every running mux, and to no other."""
+        wanted = sorted(mux.address for mux in self.running_muxes())
+        until(
+            f"the router's route to {topology.VIP} goes by {', '.join(wanted)}",
+            lambda: self.router.vip_hops() == wanted,
+            seconds,
+        )
+
+    # Servers.
+
+    def make_server(self, number: int) -> Server:
+        """A machine ready to serve, not yet known to the controller."""
+        self.servers[number] = Server(self.instance, self.router, number, self.window)
+        self.servers[number].start()
+        return self.servers[number]
+
+    def add_server(self, weight: int = 100) -> Server:
+        """A new machine, added to the service and applied by the muxes."""
+        server = self.make_server(max(self.servers, default=0) + 1)
+        self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
+        self.wait_applied()
+        return server
+
+    def drain(self, number: int) -> dict[str, Any]:
+        plan = self.weights({number: 0})
+        self.wait_applied()
+        return plan
+
+    def remove_server(self, number: int) -> None:
+        """Takes the server out of the service; its machine stays, for connections that are still chained to it."""
+        self.change({"op": "remove", "id": number})
+        self.wait_applied()
+
+    def switch_off(self, number: int) -> None:
+        """The server's machine is gone."""
+        self.instance.remove(self.servers.pop(number).name)
+
+    def chained_packets(self) -> int:
+        """Packets that servers have sent on to a bucket's previous owner, all servers together."""
+        return sum(server.chained() for server in self.servers.values())
+
+    def chaining(self, on: bool) -> None:
+        for server in self.servers.values():
+            server.attach(chaining=on)
+
+    # Faults.
+
+    def kill_mux(self, number: int) -> None:
+        self.muxes[number].kill()
+
+    def start_mux(self, number: int) -> None:
+        """Started, caught up, and announced."""
+        self.muxes[number].start()
+        self.wait_applied()
+        self.wait_announced()
+
+    def kill_controller(self) -> None:
+        self.controller.process.kill()
+
+    def start_controller(self) -> None:
+        self.controller.start()
+        self.controller.wait()
+
+    def stop_zookeeper(self) -> None:
+        self._zookeeper().stop()
+
+    def start_zookeeper(self) -> None:
+        self._zookeeper().start()
+        self._zookeeper().wait()
+
+    def _zookeeper(self):
+        if self.controller.zookeeper is None:
+            raise LabError("ZooKeeper is embedded in the controller here; a lab with embedded=False has it apart")
+        return self.controller.zookeeper
+
+    # Traffic.
+
+    def traffic(self, long: int = 200, interval: float = 0.25, short_rate: float = 20) -> Traffic:
+        return Traffic(self.clients, long, interval, short_rate)
+
+    def syn_flood(self, rate: int = 15_000, seconds: float = 8) -> TestClient:
+        return syn_flood(self.clients[-1], topology.client_gateway(len(self.clients)), rate, seconds)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mux: fairlead-mux on its rack port, and FRR that announces the VIPs whose routes the mux owns."""
+
+import re
+
+from lab import build, topology
+from lab.deadline import LabError, until
+from lab.frr import MUX, Frr
+from lab.instance import Instance
+from lab.node import Node, wire
+from lab.rest import Rest, Unreachable
+from lab.router import Router
+
+PORTS = ("af_xdp", "af_packet")
+HTTP_PORT = 9108
+
+
+class Mux(Node):
+    def __init__(self, instance: Instance, router: Router, number: int, port: str, zookeeper: str) -> None:
+        if port not in PORTS:
+            raise LabError(f"mux port '{port}' is not known; allowed: {', '.join(PORTS)}")
+        super().__init__(instance, f"mux{number}", topology.mux_address(number))
+        self.number = number
+        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        router.plug(self.name)
+        self.namespace.ip(f"route add default via {topology.ROUTER}")
+        self.frr = Frr(self, topology.mux_as(number), MUX)
+        self.process = self.program(
+            "mux",
+            [
+                str(build.MUX),
+                *("--id", self.name),
+                *("--zookeeper", zookeeper),
+                *("--port", f"{port}:eth0"),
+                "--no-huge",
+                *("--http", f"127.0.0.1:{HTTP_PORT}"),
+            ],
+        )
+        self.http = Rest(self.namespace, "127.0.0.1", HTTP_PORT)
+
+    def start(self) -> None:
+        self.instance.start(self.process)
+
+    def wait(self, seconds: float = 30) -> None:
+        until(f"{self.name} answers", self._answers, seconds)
+
+    def _answers(self) -> bool:
+        self.process.expect_alive()
+        try:
+            self.http("GET", "/healthz")
+        except Unreachable:
+            return False
+        return True
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def metrics(self) -> dict[str, float]:
+        """Every sample of /metrics by its name and labels, as they stand there."""
+        samples = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", self.http("GET", "/metrics"), re.MULTILINE)
+        return {name: float(value) for name, value in samples}

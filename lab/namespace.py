@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network namespace by name: made, entered, configured, deleted.
+
+Commands enter it by `nsenter --net`, not by `ip netns exec`: the latter mounts a fresh /sys, in which the pinned BPF
+objects of the servers would be invisible and vanish with the command.
+"""
+
+import contextlib
+import ctypes
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+from lab.deadline import LabError
+
+RUN = Path("/run/netns")
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _setns(descriptor: int) -> None:
+    if _libc.setns(descriptor, CLONE_NEWNET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"setns: {os.strerror(error)}")
+
+
+def run(argv: list[str], stdin: str | None = None) -> str:
+    """The command's standard output; LabError with its standard error when it fails."""
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip() or "nothing said"
+        raise LabError(f"'{' '.join(argv)}' failed with {done.returncode}: {said}" + (f"\n{stdin}" if stdin else ""))
+    return done.stdout
+
+
+class Namespace:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.path = RUN / name
+
+    def __repr__(self) -> str:
+        return f"Namespace({self.name})"
+
+    def create(self) -> None:
+        run(["ip", "netns", "add", self.name])
+
+    def delete(self) -> None:
+        run(["ip", "netns", "delete", self.name])
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    @property
+    def inode(self) -> int:
+        return self.path.stat().st_ino
+
+    def enter(self, argv: list[str]) -> list[str]:
+        """The command line that runs `argv` inside; nsenter becomes `argv`, so that the process id stays."""
+        return ["nsenter", f"--net={self.path}", "--", *argv]
+
+    def run(self, *argv: str) -> str:
+        return run(self.enter(list(argv)))
+
+    def ip(self, *lines: str) -> str:
+        """Runs `ip` commands as one batch; stops at the first that fails."""
+        return run(["ip", "-netns", self.name, "-batch", "-"], stdin="\n".join(lines) + "\n")
+
+    @contextlib.contextmanager
+    def inside(self):
+        """The calling thread, and what it makes meanwhile, belongs to this namespace; other threads do not."""
+        with open("/proc/thread-self/ns/net", "rb") as home, open(self.path, "rb") as there:
+            _setns(there.fileno())
+            try:
+                yield
+            finally:
+                _setns(home.fileno())
+
+    def sysctl(self, **values: int | str) -> None:
+        """Sets net.<key>; a double underscore stands for the dot: ipv4__ip_forward=1."""
+        with self.inside():
+            for key, value in values.items():
+                path = Path("/proc/sys/net") / key.replace("__", "/")
+                try:
+                    path.write_text(f"{value}\n")
+                except OSError as error:
+                    raise LabError(f"{self.name}: cannot set {path} to {value}: {error.strerror}") from error
+
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        """A TCP connection made inside; it stays there when the thread has left."""
+        with self.inside():
+            return socket.create_connection((host, port), timeout)
+
+    def processes(self) -> list[int]:
+        """Ids of the processes inside, the caller's own left out."""
+        inode = self.inode
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                if (entry / "ns/net").stat().st_ino == inode:
+                    found.append(int(entry.name))
+            except OSError:  # it ended while we looked
+                continue
+        return found

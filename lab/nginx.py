@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nginx on a server: answers its own name on the VIP, and never ends a connection by itself."""
+
+from lab import topology
+from lab.node import Node
+
+CONFIG = """\
+daemon off;
+master_process off;
+pid {directory}/nginx.pid;
+error_log stderr warn;
+worker_rlimit_nofile 16384;
+events {{
+  worker_connections 8192;
+}}
+http {{
+  access_log off;
+  default_type text/plain;
+  keepalive_requests 1000000000;
+  keepalive_timeout 24h;
+  keepalive_time 24h;
+  client_body_temp_path {directory}/body;
+  proxy_temp_path {directory}/proxy;
+  fastcgi_temp_path {directory}/fastcgi;
+  uwsgi_temp_path {directory}/uwsgi;
+  scgi_temp_path {directory}/scgi;
+  server {{
+    listen {vip}:{port} backlog=4096;
+    return 200 "{name}\\n";
+  }}
+}}
+"""
+
+
+class Nginx:
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        directory = node.directory / "nginx"
+        directory.mkdir(exist_ok=True)
+        config = directory / "nginx.conf"
+        config.write_text(CONFIG.format(directory=directory, vip=topology.VIP, port=topology.VIP_PORT, name=node.name))
+        argv = ["nginx", "-e", "stderr", "-p", str(directory), "-c", str(config)]
+        self.process = node.program("nginx", argv)
+
+    def start(self) -> None:
+        self.node.instance.start(self.process)
+
+    def connections(self) -> int:
+        """Connections to the VIP that this machine holds at the moment."""
+        listed = self.node.run(
+            "ss", "-Htn", "state", "established", "src", topology.VIP, "sport", "=", f":{topology.VIP_PORT}"
+        )
+        return len(listed.splitlines())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine of the lab: a namespace, its wires, its directory and its programs."""
+
+import json
+from pathlib import Path
+
+from lab.instance import Instance
+from lab.namespace import Namespace
+from lab.process import Process
+
+# IPv6 off: nothing here speaks it yet, and its duplicate address detection would be the only background noise.
+# rp_filter off: replies come from a server although the request came from a mux.
+SYSCTLS = {
+    "ipv6__conf__all__disable_ipv6": 1,
+    "ipv6__conf__default__disable_ipv6": 1,
+    "ipv4__conf__all__rp_filter": 0,
+    "ipv4__conf__default__rp_filter": 0,
+    "ipv4__conf__all__send_redirects": 0,
+    "ipv4__conf__default__send_redirects": 0,
+}
+
+
+class Node:
+    def __init__(self, instance: Instance, name: str, address: str) -> None:
+        self.instance = instance
+        self.name = name
+        self.address = address
+        self.namespace: Namespace = instance.namespace(name)
+        self.directory: Path = instance.node_directory(name)
+        self.namespace.sysctl(**SYSCTLS)
+        self.namespace.ip("link set lo up")
+
+    def run(self, *argv: str) -> str:
+        return self.namespace.run(*argv)
+
+    def program(self, name: str, argv: list[str], env: dict[str, str] | None = None) -> Process:
+        """A program of this node, not yet started; `name` is unique in the node."""
+        return Process(f"{self.name}/{name}", self.namespace, argv, self.directory / f"{name}.log", env or {})
+
+    def route_hops(self, destination: str) -> list[str]:
+        """The next hops of the kernel's route to exactly `destination`; empty without one."""
+        routes = json.loads(self.namespace.run("ip", "-json", "route", "show", "exact", destination) or "[]")
+        hops = [hop.get("gateway", hop.get("dev", "")) for route in routes for hop in route.get("nexthops", [route])]
+        return sorted(hop for hop in hops if hop)
+
+
+def wire(near: Node, far: Node, far_interface: str, mtu: int, near_address: str | None = None) -> None:
+    """A cable from `near` (its eth0) to `far`, with `near_address` (a.b.c.d/len) on the near end.
+
+    Checksum and segmentation offload are off at both ends: a packet leaves as it would leave on copper, since muxes
+    and XDP programs see bytes, not promises. GRO is on at the far end, because XDP_TX and AF_XDP hand frames to their
+    peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
+    """
+    near.namespace.ip(
+        f"link add eth0 numtxqueues 1 numrxqueues 1 mtu {mtu} type veth "
+        f"peer name {far_interface} numtxqueues 1 numrxqueues 1 mtu {mtu} netns {far.namespace.name}"
+    )
+    near.run("ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off", "gro", "off")
+    far.run("ethtool", "-K", far_interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
+    if near_address:
+        near.namespace.ip(f"addr add {near_address} dev eth0")
+    near.namespace.ip("link set eth0 up")
+    far.namespace.ip(f"link set {far_interface} up")

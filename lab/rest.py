@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP from here to a program in a namespace: JSON for REST, text for metrics."""
+
+import http.client
+import json
+from typing import Any
+
+from lab.deadline import LabError
+from lab.namespace import Namespace
+
+
+class Refused(LabError):
+    """The program answered with an error; `status` and, if it sent one, the problem document (RFC 9457)."""
+
+    def __init__(self, request: str, status: int, problem: Any) -> None:
+        detail = problem.get("detail") if isinstance(problem, dict) else problem
+        super().__init__(f"{request} was refused with {status}: {detail}")
+        self.status = status
+        self.problem = problem
+
+
+class Unreachable(LabError):
+    """No complete answer came: nobody listens, or it died meanwhile. What was asked may or may not have been done."""
+
+
+class Rest:
+    def __init__(self, namespace: Namespace, host: str, port: int, timeout: float = 20) -> None:
+        self.namespace = namespace
+        self.host = host
+        self.port = port
+        self.timeout = timeout
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer's JSON (or text); Refused for a status of 400 and above, Unreachable without an answer."""
+        request = f"{method} http://{self.host}:{self.port}{path}"
+        content = None if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+        try:
+            connection.sock = self.namespace.connect(self.host, self.port, self.timeout)
+            connection.request(method, path, content, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(f"{request}: {error or type(error).__name__}") from error
+        finally:
+            connection.close()
+        is_json = "json" in answer.headers.get("Content-Type", "")
+        value = json.loads(text) if is_json and text else text
+        if answer.status >= 400:
+            raise Refused(request, answer.status, value)
+        return value

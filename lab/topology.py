@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab's network, as a drawing and as addresses. Every box is a network namespace of one machine.
+
+        client1                        client2
+        10.2.1.2/24                    10.2.2.2/24                     eth0, MTU 1500
+           │ client1 10.2.1.1             │ client2 10.2.2.1
+       ┌───┴──────────────────────────────┴───┐
+       │ router   FRR bgpd, AS 65000          │   10.99.0.1/32 by BGP from each mux,
+       │          kernel ECMP on the L4 hash  │   10.3.0.0/16 blackhole (sources of the SYN flood)
+       └───────────────────┬──────────────────┘
+                           │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1600
+       ┌─────────┬─────────┼─────────┬─────────┬─────────┬─ ─ ─ ─ ─┐
+     mux1      mux2     server1   server2   server3   server4   server5      controller
+     .11       .12        .21       .22       .23       .24       .25        .5    ZooKeeper :2181
+     AS 65001  AS 65002                                                            REST      :8080
+     fairlead-mux          nginx on the VIP 10.99.0.1:80 (on lo), fairlead-server (XDP) on eth0
+     + FRR                 replies go straight to 10.1.0.1: direct return
+
+Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more clients take 10.2.<n>.0/24.
+"""
+
+RACK_MTU = 1600  # 1500 for the client's packet, and what encapsulation adds
+CLIENT_MTU = 1500
+ROUTER = "10.1.0.1"
+ROUTER_AS = 65000
+CONTROLLER = "10.1.0.5"
+RACK = "10.1.0.0/24"
+VIP = "10.99.0.1"
+VIPS = "10.99.0.0/16"
+VIP_PORT = 80
+FLOOD_SOURCES = "10.3.0.0/16"
+ZOOKEEPER_PORT = 2181
+REST_PORT = 8080
+MUXES_MAX = 9
+SERVERS_MAX = 200
+
+
+def mux_address(number: int) -> str:
+    return f"10.1.0.{10 + number}"
+
+
+def mux_as(number: int) -> int:
+    return ROUTER_AS + number
+
+
+def server_address(number: int) -> str:
+    return f"10.1.0.{20 + number}"
+
+
+def client_address(number: int) -> str:
+    return f"10.2.{number}.2"
+
+
+def client_gateway(number: int) -> str:
+    return f"10.2.{number}.1"

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic: test clients in the clients' namespaces, as seen from the lab's side."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from lab import build
+from lab.client_node import ClientNode
+from lab.deadline import LabError, until
+
+STOP_SECONDS = 20
+
+
+class TestClient:
+    """One test client's process: orders go in, a thread keeps what comes out."""
+
+    __test__ = False  # not a test case, whatever its name looks like to pytest
+
+    def __init__(self, node: ClientNode, *arguments: str) -> None:
+        self.node = node
+        self.lines: list[dict[str, Any]] = []
+        self.log = node.directory / f"test-client-{arguments[0]}.log"
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                node.namespace.enter([sys.executable, "-m", "lab.client", *arguments]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=build.ROOT,
+                text=True,
+            )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append({"at": time.monotonic(), "client": self.node.name, **json.loads(line)})
+
+    def say(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
+
+    def order(self, **order: str) -> None:
+        self.say(json.dumps(order) + "\n")
+
+    def finish(self, seconds: float) -> list[dict[str, Any]]:
+        """Ends its input, waits for its end and returns all of its lines."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+            code = self._process.wait(seconds)
+        except (subprocess.TimeoutExpired, BrokenPipeError) as error:
+            self._process.kill()
+            self._process.wait()
+            raise LabError(f"the test client on {self.node.name} did not end in order within {seconds} s") from error
+        self._reader.join()
+        if code != 0:
+            raise LabError(f"the test client on {self.node.name} failed with {code}:\n{self.log.read_text()[-2000:]}")
+        return self.lines
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def merge(documents: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Counts of several clients, or of several seconds, as one."""
+    merged: dict[str, Any] = {"connections": 0, "requests": 0, "broken": 0, "slowest_ms": 0.0}
+    by_kind: Counter[str] = Counter()
+    servers: Counter[str] = Counter()
+    for document in documents:
+        for key in ("connections", "requests", "broken"):
+            merged[key] += document[key]
+        merged["slowest_ms"] = max(merged["slowest_ms"], document["slowest_ms"])
+        by_kind.update(document["by_kind"])
+        servers.update(document["servers"])
+    return {**merged, "by_kind": dict(by_kind), "servers": dict(servers)}
+
+
+class Traffic:
+    """Load from every client at once. Use as `with Traffic(...) as traffic`; then `traffic.total` holds the counts."""
+
+    def __init__(self, nodes: list[ClientNode], long: int, interval: float, short_rate: float) -> None:
+        each = long // len(nodes)
+        self.long = each * len(nodes)
+        self.total: dict[str, Any] | None = None
+        rate = short_rate / len(nodes)
+        options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
+        self.clients = [TestClient(node, "load", *options) for node in nodes]
+
+    def __enter__(self) -> "Traffic":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            self.stop()
+        else:
+            for client in self.clients:
+                client.kill()
+
+    def lines(self, event: str) -> list[dict[str, Any]]:
+        return [line for client in self.clients for line in list(client.lines) if line.get("event") == event]
+
+    def latest(self) -> list[dict[str, Any]]:
+        """Each client's last second."""
+        latest = [[line for line in list(client.lines) if line["event"] == "second"][-1:] for client in self.clients]
+        return [line for lines in latest for line in lines]
+
+    def wait_open(self, seconds: float = 30) -> None:
+        """Until all long-lived connections are open and answered."""
+        until(f"{self.long} connections are open and answered", lambda: self.held() >= self.long, seconds, pause=0.1)
+
+    def held(self) -> int:
+        """Long-lived connections that some server has answered, as of the last second."""
+        return sum(count for line in self.latest() for name, count in line["held"].items() if name != "none")
+
+    def held_by(self, server: str) -> int:
+        return sum(line["held"].get(server, 0) for line in self.latest())
+
+    def wait_seconds(self, count: int) -> None:
+        """Until every client has reported `count` more seconds of traffic."""
+        wanted = [self._reported(client) + count for client in self.clients]
+
+        def reported() -> bool:
+            return all(self._reported(c) >= n for c, n in zip(self.clients, wanted, strict=True))
+
+        until(f"{count} s of traffic", reported, count * 3 + 10, pause=0.05)
+
+    @staticmethod
+    def _reported(client: TestClient) -> int:
+        return sum(line["event"] == "second" for line in list(client.lines))
+
+    def wait_quiet(self, seconds: float = 15) -> None:
+        """Until nothing has waited for its answer longer than half a second: what an event may break, it has broken."""
+        self.wait_seconds(1)
+        until(
+            "no request waits longer than 0.5 s",
+            lambda: all(line["oldest_ms"] < 500 and line["opening"] == 0 for line in self.latest()),
+            seconds,
+            pause=0.2,
+        )
+
+    def broken(self) -> list[dict[str, Any]]:
+        """Every broken connection so far: kind, server, local address, age."""
+        return self.lines("broken")
+
+    def renew(self, server: str) -> None:
+        """Has the clients end in order what they hold with `server`, and open anew."""
+        for client in self.clients:
+            client.order(do="renew", server=server)
+
+    def stop(self) -> dict[str, Any]:
+        """Ends all connections in order and returns the totals; every request has been answered or counted broken."""
+        if self.total is None:
+            finished = [client.finish(STOP_SECONDS) for client in self.clients]
+            self.total = merge(lines[-1] for lines in finished)
+        return self.total
+
+
+def flows(nodes: list[ClientNode], wanted: dict[str, list[tuple[str, int]]], seconds: float) -> dict:
+    """Makes a real connection for each (address, port) of each client's name; returns {(address, port): server}."""
+    clients = []
+    for node in nodes:
+        client = TestClient(node, "flows")
+        client.say("".join(f"{address} {port}\n" for address, port in wanted[node.name]))
+        clients.append(client)
+    answers: dict[tuple[str, int], str] = {}
+    failed = []
+    for client in clients:
+        for line in client.finish(seconds):
+            if "error" in line:
+                failed.append(f"{line['source']}:{line['port']}: {line['error']}")
+            else:
+                answers[line["source"], line["port"]] = line["server"]
+    if failed:
+        raise LabError(f"{len(failed)} connections failed, for instance {'; '.join(failed[:5])}")
+    return answers
+
+
+def syn_flood(node: ClientNode, gateway: str, rate: int, seconds: float) -> TestClient:
+    """Starts a bounded SYN flood against the VIP; finish() it."""
+    options = ["--gateway", gateway, "--rate", str(rate), "--seconds", str(seconds)]
+    return TestClient(node, "flood", *options)
