@@ -3,12 +3,25 @@
 
 import random
 
+from oracle import RefusedError
 from oracle.delta import apply, delta_body, empty, header, image_json, listed, snapshot_body, zstd_frame
+from oracle.delta_reader import read_delta, read_snapshot
 
 from .delta_malformed import malformed
 
 SERVICE = 7
 NOW = 1_700_000_000
+
+# Frames of the zstd command (1.5.4, level 19), whose blocks are compressed. They go with the story below.
+ZSTD_SNAPSHOT_7 = bytes.fromhex(  # with a content checksum, without a content size
+    "28b52ffd04683d0300d2830a0fe0e9330000443e8011efb1b7dc3b05d169f40c69b9b14ce7c2c0b3dc6146a4df800386ca1cfe39c3031da0"
+    "30aa85a50eb0b5301d48960a80016a51640a27268512fb15d20b915a7090226c3a6f4b905e446a8ba34697124863c83cf72220ed22921b29"
+    "69915ece"
+)
+ZSTD_DELTA_12 = bytes.fromhex(  # without both
+    "28b52ffd0068950200b2840d15d0170e800218b002dc3b5ba74eeedb82888810990293ff37f85ffd6df23ffb5b91994986a8e94ec610221c"
+    "4a01bd26f3debfb8154f0a20f02ada034f31ce2c22d95842830df570de388f330ddc93"
+)
 
 
 def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
@@ -178,9 +191,51 @@ def _chain(name: str, image: dict, changes: list[dict]) -> dict:
     }
 
 
+def compressed_rows(applied: list[dict], images: list[dict]) -> tuple[dict, dict]:
+    """A delta and a snapshot as the zstd command packs them; the oracle cannot read these frames."""
+    change = story()[10][1]
+    delta_head = delta_bytes(images[10], change)[:32]
+    delta_row = applied[10] | {"name": "a frame of the zstd command", "bytes": (delta_head + ZSTD_DELTA_12).hex()}
+    row = snapshot_row("a frame of the zstd command", images[6], NOW)
+    return delta_row, row | {"bytes": (bytes.fromhex(row["bytes"])[:32] + ZSTD_SNAPSHOT_7).hex()}
+
+
+def reread(vectors: dict) -> None:
+    """Holds every row against a second reading of its bytes."""
+    for one in vectors["snapshots"]:
+        image = one["image"]
+        again = read_snapshot(bytes.fromhex(one["bytes"]), SERVICE, image["generation"], image["buckets"])
+        assert image_json(again) == image, one["name"]
+    for one in vectors["chains"]:
+        buckets, generation = one["result"]["buckets"], one["result"]["generation"] - len(one["deltas"])
+        image = read_snapshot(bytes.fromhex(one["snapshot"]), SERVICE, generation, buckets)
+        for data in one["deltas"]:
+            generation += 1
+            image = apply(image, read_delta(bytes.fromhex(data), image, generation))
+        assert image_json(image) == one["result"], one["name"]
+        assert snapshot_body(image, one["committed"]).hex() == one["resultSnapshotBody"], one["name"]
+    expected = vectors["malformedFor"]
+    image = next(one for one in vectors["snapshots"] if one["image"]["generation"] == expected["snapshotGeneration"])
+    image = read_snapshot(bytes.fromhex(image["bytes"]), SERVICE, expected["snapshotGeneration"], 256)
+    for one in vectors["malformed"]:
+        assert word_for(one, image, expected) == one["error"], one["name"]
+
+
+def word_for(row: dict, image: dict, expected: dict) -> str | None:
+    data = bytes.fromhex(row["bytes"])
+    try:
+        if row["kind"] == "delta":
+            read_delta(data, image, expected["deltaGeneration"])
+        else:
+            read_snapshot(data, SERVICE, expected["snapshotGeneration"], expected["buckets"])
+    except RefusedError as refused:
+        return refused.args[0]
+    return None
+
+
 def delta_vectors() -> dict:
     applied, images = apply_rows()
-    return {
+    vectors = {
         "apply": applied,
         "snapshots": snapshot_rows(images),
         "chains": chain_rows(images),
@@ -193,3 +248,8 @@ def delta_vectors() -> dict:
         },
         "malformed": malformed(images[5], delta_body(story()[5][1])),
     }
+    reread(vectors)
+    delta_row, snapshot = compressed_rows(applied, images)
+    vectors["apply"].append(delta_row)
+    vectors["snapshots"].append(snapshot)
+    return vectors

@@ -3,7 +3,8 @@
 
 from itertools import product
 
-from oracle.steer import RefusedError, chain, read, write
+from oracle import RefusedError
+from oracle.steer import chain, read, write
 
 PLAIN = {
     "innerProtocol": 4,

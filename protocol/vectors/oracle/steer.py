@@ -3,13 +3,10 @@
 
 from ipaddress import ip_address
 
+from . import RefusedError
 from .address import is_ipv4, packed
 
 MOVED, PREVIOUS6, TAG = 1, 2, 4
-
-
-class RefusedError(Exception):
-    """The header is malformed; the argument is the reason's name."""
 
 
 def _asked(flags: int) -> int:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Reads deltas and snapshots in the order of checks of protocol/README.md, 5. Of zstd it knows raw and RLE blocks alone:
+what the oracle writes, and enough to hold the vectors against a second reading.
+"""
+
+import struct
+from ipaddress import ip_address
+
+from . import RefusedError
+from .address import sixteen
+from .delta import ZSTD_MAGIC
+from .flow import crc32c
+
+
+def _refuse_if(wrong: bool, word: str) -> None:
+    if wrong:
+        raise RefusedError(word)
+
+
+def unframe(data: bytes) -> bytes:
+    """The content of exactly one frame as `zstd_frame` writes it."""
+    sized = data[4:5] == b"\xa0"
+    _refuse_if(data[:4] != ZSTD_MAGIC or not (sized or data[4:6] == b"\x00\x38"), "compression")
+    at, content, last = 9 if sized else 6, b"", False
+    while not last:
+        _refuse_if(at + 3 > len(data), "compression")
+        block = int.from_bytes(data[at : at + 3], "little")
+        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
+        at += 3
+        _refuse_if(kind > 1 or at + (1 if kind else size) > len(data), "compression")
+        content += data[at : at + 1] * size if kind else data[at : at + size]
+        at += 1 if kind else size
+    _refuse_if(at != len(data), "compression")
+    _refuse_if(sized and struct.unpack("<I", data[5:9])[0] != len(content), "compression")
+    return content
+
+
+def read_body(data: bytes, kind: str, service: int, generation: int, buckets: int) -> bytes:
+    """The body of what stands at this service's generation, its header, frame and checksum checked."""
+    _refuse_if(len(data) < 32, "truncated")
+    _refuse_if(data[:4] != (b"FLD1" if kind == "delta" else b"FLS1"), "magic")
+    of_service, of_generation, base, of_buckets, length, crc = struct.unpack("<IIIIQI", data[4:32])
+    _refuse_if(of_service != service, "service")
+    _refuse_if(of_generation != generation or base != (generation - 1 if kind == "delta" else 0), "generation")
+    _refuse_if(of_buckets != buckets, "buckets")
+    smallest = 12 if kind == "delta" else 8 + 8 * buckets
+    _refuse_if(not smallest <= length <= smallest + 20 * 65535 + (12 * buckets if kind == "delta" else 0), "length")
+    body = unframe(data[32:])
+    _refuse_if(len(body) != length, "length")
+    _refuse_if(crc32c(data[:28] + body) != crc, "checksum")
+    return body
+
+
+def _read_backends(body: bytes, count: int) -> list[dict]:
+    backends: list[dict] = []
+    for at in range(8, 8 + 20 * count, 20):
+        id_, flags = struct.unpack("<HH", body[at : at + 4])
+        address = body[at + 4 : at + 20]
+        ascends = id_ > (backends[-1]["id"] if backends else 0)
+        _refuse_if(not ascends or flags > 1 or address == bytes(16), "backend")
+        text = str(ip_address(address[12:] if address[:12] == sixteen("0.0.0.0")[:12] else address))
+        backends.append({"id": id_, "address": text, "removed": flags == 1})
+    return backends
+
+
+def _check_owners(known: dict, current: int, previous: int) -> None:
+    _refuse_if(current != 0 and (current not in known or known[current][1]), "run")
+    _refuse_if(previous != 0 and previous not in known, "run")
+
+
+def read_delta(data: bytes, image: dict, generation: int) -> dict:
+    """The delta, fit for `apply` to this image."""
+    body = read_body(data, "delta", image["service"], generation, image["buckets"])
+    committed, count = struct.unpack("<II", body[:8])
+    runs_at = 8 + 20 * count
+    _refuse_if(len(body) < runs_at + 4, "length")
+    (run_count,) = struct.unpack("<I", body[runs_at : runs_at + 4])
+    _refuse_if(len(body) != runs_at + 4 + 12 * run_count, "length")
+    backends = _read_backends(body, count)
+    known = image["backends"] | {b["id"]: (b["address"], b["removed"]) for b in backends}
+    runs, free = [], 0
+    for at in range(runs_at + 4, len(body), 12):
+        start, length, current, previous = struct.unpack("<IIHH", body[at : at + 12])
+        _refuse_if(length == 0 or start < free or start + length > image["buckets"], "run")
+        _check_owners(known, current, previous)
+        runs.append({"start": start, "count": length, "current": current, "previous": previous})
+        free = start + length
+    return {"generation": generation, "committed": committed, "backends": backends, "runs": runs}
+
+
+def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> dict:
+    """The image."""
+    body = read_body(data, "snapshot", service, generation, buckets)
+    _, count = struct.unpack("<II", body[:8])
+    at = 8 + 20 * count
+    _refuse_if(len(body) != at + 8 * buckets, "length")
+    known = {b["id"]: (b["address"], b["removed"]) for b in _read_backends(body, count)}
+    columns = struct.unpack(f"<{buckets}H{buckets}H{buckets}I", body[at:])
+    rows = {n: (columns[n], columns[buckets + n], columns[2 * buckets + n]) for n in range(buckets)}
+    for current, previous, _ in rows.values():
+        _check_owners(known, current, previous)
+    return {"service": service, "generation": generation, "buckets": buckets, "backends": known, "rows": rows}
