@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+
+/** A rule that shares a ring's buckets out. Pure: the same arguments give the same runs. */
+public interface Assignment {
+  /**
+   * The buckets that have to move.
+   *
+   * @param weights by backend id, 65,536 of them; a backend of weight 0 loses all of its buckets
+   * @param now Unix seconds
+   * @param windowSeconds how long a moved bucket's packets are chained to its previous owner
+   */
+  Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
+}

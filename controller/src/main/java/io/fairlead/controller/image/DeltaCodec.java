@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdDecompressCtx;
+import com.github.luben.zstd.ZstdException;
+import io.fairlead.controller.image.RefusedException.Reason;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.zip.CRC32C;
+
+/**
+ * Deltas and snapshots as bytes (protocol/README.md §5). What does not decode exactly is refused
+ * with the reason's name and never yields a ring.
+ */
+public final class DeltaCodec {
+  public static final int CHUNK_MAX = 512 * 1024;
+
+  private static final byte[] DELTA = "FLD1".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] SNAPSHOT = "FLS1".getBytes(StandardCharsets.US_ASCII);
+  private static final int HEADER = 32;
+  private static final int CHECKSUM_AT = 28;
+  private static final int BACKEND = 20;
+  private static final int RUN = 12;
+  private static final int BUCKET = 8;
+  private static final int REMOVED = 1;
+  private static final int ZSTD_LEVEL = 3;
+
+  private DeltaCodec() {}
+
+  public static byte[] encode(Delta delta) {
+    Runs runs = delta.runs();
+    ByteBuffer body =
+        allocate(4 + 4 + BACKEND * delta.backends().size() + 4 + (long) RUN * runs.size());
+    body.putInt((int) delta.committed());
+    putBackends(body, delta.backends());
+    body.putInt(runs.size());
+    for (int run = 0; run < runs.size(); run++) {
+      body.putInt(runs.start(run)).putInt(runs.count(run));
+      body.putChar((char) runs.current(run)).putChar((char) runs.previous(run));
+    }
+    return frame(DELTA, delta.service(), delta.generation(), delta.buckets(), body);
+  }
+
+  public static byte[] encode(Ring ring) {
+    List<Backend> backends = ring.listedBackends();
+    ByteBuffer body = allocate(4 + 4 + BACKEND * backends.size() + (long) BUCKET * ring.buckets());
+    body.putInt((int) ring.committed());
+    putBackends(body, backends);
+    body.asCharBuffer().put(ring.current);
+    body.position(body.position() + 2 * ring.buckets());
+    body.asCharBuffer().put(ring.previous);
+    body.position(body.position() + 2 * ring.buckets());
+    body.asIntBuffer().put(ring.since);
+    return frame(SNAPSHOT, ring.service(), ring.generation(), ring.buckets(), body);
+  }
+
+  /** The delta in {@code bytes}, which must lead to {@code generation} of that service's ring. */
+  public static Delta decodeDelta(byte[] bytes, int service, long generation, int buckets)
+      throws RefusedException {
+    ByteBuffer body = unframe(bytes, DELTA, service, generation, buckets);
+    long backendsLength = listLength(body, 4, BACKEND);
+    long runsAt = 4 + backendsLength;
+    checkLength(
+        body, runsAt + 4 <= body.limit() ? runsAt + listLength(body, (int) runsAt, RUN) : -1);
+    long committed = Integer.toUnsignedLong(body.getInt());
+    List<Backend> backends = List.copyOf(getBackends(body).values());
+    return new Delta(service, generation, buckets, committed, backends, getRuns(body, buckets));
+  }
+
+  /** The ring in {@code bytes}, which must be a snapshot of {@code generation} of that service. */
+  public static Ring decodeSnapshot(byte[] bytes, int service, long generation, int buckets)
+      throws RefusedException {
+    ByteBuffer body = unframe(bytes, SNAPSHOT, service, generation, buckets);
+    checkLength(body, 4 + listLength(body, 4, BACKEND) + (long) BUCKET * buckets);
+    long committed = Integer.toUnsignedLong(body.getInt());
+    SortedMap<Integer, Backend> backends = getBackends(body);
+    char[] current = new char[buckets];
+    char[] previous = new char[buckets];
+    int[] since = new int[buckets];
+    body.asCharBuffer().get(current);
+    body.position(body.position() + 2 * buckets);
+    body.asCharBuffer().get(previous);
+    body.position(body.position() + 2 * buckets);
+    body.asIntBuffer().get(since);
+    Ring ring = new Ring(service, generation, committed, backends, current, previous, since);
+    ring.checkOwners();
+    return ring;
+  }
+
+  /** The pieces that become ZooKeeper nodes, in order; readers join them again. */
+  public static List<byte[]> chunks(byte[] bytes) {
+    List<byte[]> chunks = new ArrayList<>();
+    for (int at = 0; at < bytes.length; at += CHUNK_MAX) {
+      chunks.add(Arrays.copyOfRange(bytes, at, Math.min(at + CHUNK_MAX, bytes.length)));
+    }
+    return chunks;
+  }
+
+  public static byte[] join(List<byte[]> chunks) {
+    ByteBuffer joined = ByteBuffer.allocate(chunks.stream().mapToInt(chunk -> chunk.length).sum());
+    chunks.forEach(joined::put);
+    return joined.array();
+  }
+
+  private static ByteBuffer allocate(long length) {
+    return ByteBuffer.allocate(Math.toIntExact(length)).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static byte[] frame(
+      byte[] magic, int service, long generation, int buckets, ByteBuffer body) {
+    boolean isDelta = magic == DELTA;
+    byte[] plain = body.array();
+    byte[] packed = Zstd.compress(plain, ZSTD_LEVEL);
+    ByteBuffer framed = allocate(HEADER + packed.length);
+    framed.put(magic).putInt(service).putInt((int) generation);
+    framed.putInt(isDelta ? (int) generation - 1 : 0).putInt(buckets).putLong(plain.length);
+    framed.putInt(checksum(framed.array(), ByteBuffer.wrap(plain))).put(packed);
+    return framed.array();
+  }
+
+  private static ByteBuffer unframe(
+      byte[] bytes, byte[] magic, int service, long generation, int buckets)
+      throws RefusedException {
+    if (bytes.length < HEADER) {
+      throw new RefusedException(Reason.TRUNCATED, bytes.length + " bytes, a header has 32");
+    }
+    ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    if (header.getInt() != ByteBuffer.wrap(magic).order(ByteOrder.LITTLE_ENDIAN).getInt()) {
+      throw new RefusedException(
+          Reason.MAGIC, "not " + new String(magic, StandardCharsets.US_ASCII));
+    }
+    expect(Reason.SERVICE, header.getInt(), service);
+    expect(Reason.GENERATION, Integer.toUnsignedLong(header.getInt()), generation);
+    expect(
+        Reason.GENERATION,
+        Integer.toUnsignedLong(header.getInt()),
+        magic == DELTA ? generation - 1 : 0);
+    expect(Reason.BUCKETS, Integer.toUnsignedLong(header.getInt()), buckets);
+    if (!Ring.isBuckets(buckets)) {
+      throw new RefusedException(Reason.BUCKETS, buckets + ", no power of two in 256..8388608");
+    }
+    ByteBuffer body = unpack(bytes, header.getLong(), magic, buckets);
+    if (header.getInt() != checksum(bytes, body)) {
+      throw new RefusedException(Reason.CHECKSUM, "CRC-32C differs");
+    }
+    return body;
+  }
+
+  private static ByteBuffer unpack(byte[] bytes, long length, byte[] magic, int buckets)
+      throws RefusedException {
+    long least = magic == DELTA ? 12 : 8L + (long) BUCKET * buckets;
+    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) RUN * buckets : 0);
+    if (length < least || length > least + lists) {
+      throw new RefusedException(
+          Reason.LENGTH,
+          "body of %s bytes, possible: %d..%d"
+              .formatted(Long.toUnsignedString(length), least, least + lists));
+    }
+    ByteBuffer packed = ByteBuffer.allocateDirect(bytes.length - HEADER);
+    packed.put(bytes, HEADER, bytes.length - HEADER).flip();
+    ByteBuffer body = ByteBuffer.allocateDirect((int) length + 1);
+    boolean isWhole = decompress(packed, body);
+    if (body.position() > length || (isWhole && body.position() < length)) {
+      throw new RefusedException(
+          Reason.LENGTH, "unpacked it is not the %d bytes that it says".formatted(length));
+    }
+    if (!isWhole || packed.hasRemaining()) {
+      throw new RefusedException(
+          Reason.COMPRESSION,
+          isWhole ? packed.remaining() + " bytes after the frame" : "the frame is cut off");
+    }
+    return body.flip().order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Unpacks one frame as far as {@code body} has room; whether its end was reached. */
+  private static boolean decompress(ByteBuffer packed, ByteBuffer body) throws RefusedException {
+    try (ZstdDecompressCtx zstd = new ZstdDecompressCtx()) {
+      boolean isWhole = false;
+      while (!isWhole && packed.hasRemaining() && body.hasRemaining()) {
+        isWhole = zstd.decompressDirectByteBufferStream(body, packed);
+      }
+      return isWhole;
+    } catch (ZstdException e) {
+      throw new RefusedException(Reason.COMPRESSION, e.getMessage());
+    }
+  }
+
+  private static void expect(Reason reason, long value, long expected) throws RefusedException {
+    if (value != expected) {
+      throw new RefusedException(reason, "%d, expected %d".formatted(value, expected));
+    }
+  }
+
+  private static int checksum(byte[] framed, ByteBuffer body) {
+    CRC32C crc = new CRC32C();
+    crc.update(framed, 0, CHECKSUM_AT);
+    crc.update(body.duplicate());
+    return (int) crc.getValue();
+  }
+
+  private static void putBackends(ByteBuffer body, Collection<Backend> backends) {
+    body.putInt(backends.size());
+    for (Backend backend : backends) {
+      body.putChar((char) backend.id()).putChar((char) (backend.removed() ? REMOVED : 0));
+      backend.address().put(body);
+    }
+  }
+
+  private static SortedMap<Integer, Backend> getBackends(ByteBuffer body) throws RefusedException {
+    long n = Integer.toUnsignedLong(body.getInt());
+    SortedMap<Integer, Backend> backends = new TreeMap<>();
+    int last = Backend.NONE;
+    for (long i = 0; i < n; i++) {
+      int id = body.getChar();
+      int flags = body.getChar();
+      Address address = Address.get(body);
+      if (id <= last || (flags & ~REMOVED) != 0 || address.isNone()) {
+        throw new RefusedException(
+            Reason.BACKEND, "id %d after %d, flags %#x, %s".formatted(id, last, flags, address));
+      }
+      backends.put(id, new Backend(id, address, (flags & REMOVED) != 0));
+      last = id;
+    }
+    return backends;
+  }
+
+  private static Runs getRuns(ByteBuffer body, int buckets) throws RefusedException {
+    long n = Integer.toUnsignedLong(body.getInt());
+    Runs.Builder runs = new Runs.Builder();
+    long end = 0;
+    for (long i = 0; i < n; i++) {
+      long start = Integer.toUnsignedLong(body.getInt());
+      long count = Integer.toUnsignedLong(body.getInt());
+      if (start < end || count == 0 || start + count > buckets) {
+        throw new RefusedException(
+            Reason.RUN,
+            "buckets %d+%d after %d in a ring of %d".formatted(start, count, end, buckets));
+      }
+      runs.addSeparately((int) start, (int) count, body.getChar(), body.getChar());
+      end = start + count;
+    }
+    return runs.build();
+  }
+
+  /** Bytes of the list whose count stands at {@code at}, the count included. */
+  private static long listLength(ByteBuffer body, int at, int entry) {
+    return 4 + Integer.toUnsignedLong(body.getInt(at)) * entry;
+  }
+
+  private static void checkLength(ByteBuffer body, long expected) throws RefusedException {
+    if (body.limit() != expected) {
+      throw new RefusedException(
+          Reason.LENGTH, "the counts do not add up to a body of " + body.limit());
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import java.util.Locale;
+
+/** Why a delta or snapshot is not taken; the reasons' names are the protocol's (§5). */
+public final class RefusedException extends Exception {
+  public enum Reason {
+    TRUNCATED,
+    MAGIC,
+    SERVICE,
+    GENERATION,
+    BUCKETS,
+    LENGTH,
+    COMPRESSION,
+    CHECKSUM,
+    BACKEND,
+    RUN;
+
+    /** As in vectors and metrics. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final Reason reason;
+
+  public RefusedException(Reason reason, String detail) {
+    super(reason + ": " + detail);
+    this.reason = reason;
+  }
+
+  public Reason reason() {
+    return reason;
+  }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import io.fairlead.controller.image.RefusedException.Reason;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * One generation of a service's ring: for every bucket its current backend, the one before, and the
+ * second of the last move. Immutable; three primitive columns, 8 bytes a bucket, because a ring has
+ * up to 8 Mi of them.
+ */
+public final class Ring {
+  public static final int BUCKETS_MIN = 256;
+  public static final int BUCKETS_MAX = 8 * 1024 * 1024;
+
+  private final int service;
+  private final long generation;
+  private final long committed;
+  private final SortedMap<Integer, Backend> backends;
+  final char[] current;
+  final char[] previous;
+  final int[] since;
+
+  /** Takes the arrays over: nobody may write to them afterwards. */
+  Ring(
+      int service,
+      long generation,
+      long committed,
+      SortedMap<Integer, Backend> backends,
+      char[] current,
+      char[] previous,
+      int[] since) {
+    if (!isBuckets(current.length)
+        || previous.length != current.length
+        || since.length != current.length) {
+      throw new IllegalArgumentException(
+          "columns of %d, %d and %d buckets; allowed: a power of two in 256..8388608"
+              .formatted(current.length, previous.length, since.length));
+    }
+    this.service = service;
+    this.generation = generation;
+    this.committed = committed;
+    this.backends = Collections.unmodifiableSortedMap(backends);
+    this.current = current;
+    this.previous = previous;
+    this.since = since;
+  }
+
+  /** Generation 1: no backends, every bucket without an owner. */
+  public static Ring empty(int service, int buckets, long committed) {
+    return new Ring(
+        service,
+        1,
+        committed,
+        new TreeMap<>(),
+        new char[buckets],
+        new char[buckets],
+        new int[buckets]);
+  }
+
+  public static boolean isBuckets(long buckets) {
+    return buckets >= BUCKETS_MIN && buckets <= BUCKETS_MAX && Long.bitCount(buckets) == 1;
+  }
+
+  public int service() {
+    return service;
+  }
+
+  public long generation() {
+    return generation;
+  }
+
+  /** Unix seconds at which this generation was committed. */
+  public long committed() {
+    return committed;
+  }
+
+  public int buckets() {
+    return current.length;
+  }
+
+  public int current(int bucket) {
+    return current[bucket];
+  }
+
+  public int previous(int bucket) {
+    return previous[bucket];
+  }
+
+  /** Unix seconds of the bucket's last move, 0 if it never moved. */
+  public long since(int bucket) {
+    return Integer.toUnsignedLong(since[bucket]);
+  }
+
+  /**
+   * Whether packets of the bucket are still chained to its previous owner at the second {@code
+   * now}.
+   */
+  public boolean isMoved(int bucket, long now, int windowSeconds) {
+    return previous[bucket] != Backend.NONE && now < since(bucket) + windowSeconds;
+  }
+
+  /** All backends that this ring has heard of by id, removed ones included. */
+  public SortedMap<Integer, Backend> backends() {
+    return backends;
+  }
+
+  /**
+   * The backends that a snapshot lists: those in service, and removed ones that a bucket still
+   * names.
+   */
+  public List<Backend> listedBackends() {
+    boolean[] isNamed = new boolean[Backend.MAX + 1];
+    for (int bucket = 0; bucket < current.length; bucket++) {
+      isNamed[previous[bucket]] = true;
+    }
+    return backends.values().stream()
+        .filter(backend -> !backend.removed() || isNamed[backend.id()])
+        .toList();
+  }
+
+  /** How many buckets each id owns; index 0 counts those without an owner. */
+  public int[] owned() {
+    int[] owned = new int[Backend.MAX + 1];
+    for (char owner : current) {
+      owned[owner]++;
+    }
+    return owned;
+  }
+
+  /**
+   * The next generation; this one stays as it is.
+   *
+   * @throws RefusedException if the delta does not follow this ring or gives a bucket to a backend
+   *     that is not in service
+   */
+  public Ring apply(Delta delta) throws RefusedException {
+    if (delta.service() != service) {
+      throw new RefusedException(
+          Reason.SERVICE, "%d, expected %d".formatted(delta.service(), service));
+    }
+    if (delta.generation() != generation + 1) {
+      throw new RefusedException(
+          Reason.GENERATION, "%d after %d".formatted(delta.generation(), generation));
+    }
+    if (delta.buckets() != buckets()) {
+      throw new RefusedException(
+          Reason.BUCKETS, "%d, expected %d".formatted(delta.buckets(), buckets()));
+    }
+    SortedMap<Integer, Backend> nextBackends = merge(delta.backends());
+    char[] nextCurrent = current.clone();
+    char[] nextPrevious = previous.clone();
+    int[] nextSince = since.clone();
+    Runs runs = delta.runs();
+    for (int run = 0; run < runs.size(); run++) {
+      checkCurrent(nextBackends, runs.current(run));
+      checkPrevious(nextBackends, runs.previous(run));
+      int start = runs.start(run);
+      int end = start + runs.count(run);
+      if (start < 0 || end <= start || end > buckets()) {
+        throw new RefusedException(Reason.RUN, "buckets %d..%d".formatted(start, end));
+      }
+      Arrays.fill(nextCurrent, start, end, (char) runs.current(run));
+      Arrays.fill(nextPrevious, start, end, (char) runs.previous(run));
+      Arrays.fill(nextSince, start, end, (int) delta.committed());
+    }
+    return new Ring(
+        service,
+        delta.generation(),
+        delta.committed(),
+        nextBackends,
+        nextCurrent,
+        nextPrevious,
+        nextSince);
+  }
+
+  private SortedMap<Integer, Backend> merge(Collection<Backend> changed) {
+    if (changed.isEmpty()) {
+      return backends;
+    }
+    SortedMap<Integer, Backend> merged = new TreeMap<>(backends);
+    changed.forEach(backend -> merged.put(backend.id(), backend));
+    return merged;
+  }
+
+  /**
+   * Refuses a ring in which a bucket is owned by a backend that is not in service, or was by one
+   * that is unknown.
+   */
+  void checkOwners() throws RefusedException {
+    boolean[] isCurrent = new boolean[Backend.MAX + 1];
+    boolean[] isPrevious = new boolean[Backend.MAX + 1];
+    for (int bucket = 0; bucket < current.length; bucket++) {
+      isCurrent[current[bucket]] = true;
+      isPrevious[previous[bucket]] = true;
+    }
+    for (int id = 1; id <= Backend.MAX; id++) {
+      if (isCurrent[id]) {
+        checkCurrent(backends, id);
+      }
+      if (isPrevious[id]) {
+        checkPrevious(backends, id);
+      }
+    }
+  }
+
+  private static void checkCurrent(SortedMap<Integer, Backend> backends, int id)
+      throws RefusedException {
+    Backend backend = backends.get(id);
+    if (id != Backend.NONE && (backend == null || backend.removed())) {
+      throw new RefusedException(
+          Reason.RUN,
+          "current backend %d is %s".formatted(id, backend == null ? "unknown" : "removed"));
+    }
+  }
+
+  private static void checkPrevious(SortedMap<Integer, Backend> backends, int id)
+      throws RefusedException {
+    if (id != Backend.NONE && !backends.containsKey(id)) {
+      throw new RefusedException(Reason.RUN, "previous backend %d is unknown".formatted(id));
+    }
+  }
+
+  /** Equal when their snapshots are: unnamed removed backends don't count. */
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Ring ring
+        && service == ring.service
+        && generation == ring.generation
+        && committed == ring.committed
+        && Arrays.equals(current, ring.current)
+        && Arrays.equals(previous, ring.previous)
+        && Arrays.equals(since, ring.since)
+        && listedBackends().equals(ring.listedBackends());
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(current) * 31 + Long.hashCode(generation);
+  }
+
+  @Override
+  public String toString() {
+    return "ring of service %d, generation %d, %d buckets, %d backends"
+        .formatted(service, generation, buckets(), backends.size());
+  }
+}

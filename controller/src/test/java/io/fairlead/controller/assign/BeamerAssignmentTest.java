@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Delta;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+class BeamerAssignmentTest {
+  private static final long NOW = 1_700_000_000;
+  private static final int WINDOW = 240;
+  private static final Assignment BEAMER = new BeamerAssignment();
+
+  @Test
+  void aNewRingGoesOutInContiguousRanges() {
+    Runs runs = assign(ring(1024), NOW, 1, 1, 2);
+    assertThat(runs).hasToString("[ 0+256:1<-0 256+256:2<-0 512+512:3<-0 ]");
+  }
+
+  @Test
+  void oneOfFourDrainedGoesToTheOthersAlone() throws Exception {
+    Ring ring = step(ring(1024), NOW, 1, 1, 1, 1);
+    Runs runs = assign(ring, NOW + 1000, 1, 0, 1, 1);
+    assertThat(runs.buckets()).isEqualTo(256);
+    for (int run = 0; run < runs.size(); run++) {
+      assertThat(runs.previous(run)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void theOldestBucketsGoFirst() throws Exception {
+    Ring ring = step(ring(1024), NOW, 1, 0);
+    ring = step(ring, NOW + 1000, 1, 1);
+    ring = step(ring, NOW + 2000, 1, 0);
+    // 1 owns 512 buckets since NOW and 512 since NOW + 2000.
+    Runs runs = assign(ring, NOW + 9000, 1, 1);
+    assertThat(runs.buckets()).isEqualTo(512);
+    for (int run = 0; run < runs.size(); run++) {
+      assertThat(ring.since(runs.start(run))).isEqualTo(NOW);
+    }
+  }
+
+  @Test
+  void bucketsInsideTheirWindowGoOnlyWhenNothingElseIsLeft() throws Exception {
+    Ring ring = step(ring(1024), NOW, 1, 0, 0);
+    ring = step(ring, NOW + 1000, 1, 1, 0);
+    // Backend 2's 512 buckets moved at NOW + 1000; 2 must give some of them, 1 none of what it
+    // never lost.
+    assertThat(inWindow(ring, assign(ring, NOW + 1100, 1, 1, 1), NOW + 1100)).isEqualTo(170);
+    assertThat(inWindow(ring, assign(ring, NOW + 1100, 1, 100, 1), NOW + 1100)).isZero();
+    assertThat(inWindow(ring, assign(ring, NOW + 1000 + WINDOW, 1, 1, 1), NOW + 1000 + WINDOW))
+        .isZero();
+  }
+
+  @Test
+  void withoutAnyWeightBucketsHaveNoBackend() throws Exception {
+    Ring ring = step(ring(256), NOW, 3, 1);
+    Ring none = step(ring, NOW + 1, 0, 0);
+    assertThat(none.owned()[Backend.NONE]).isEqualTo(256);
+    assertThat(none.previous(0)).isEqualTo(ring.current(0));
+    Ring again = step(none, NOW + 2, 1, 1);
+    assertThat(again.owned()[1]).isEqualTo(128);
+    assertThat(again.previous(0)).isEqualTo(Backend.NONE);
+  }
+
+  @Test
+  void aChangeOfNothingMovesNothing() throws Exception {
+    Ring ring = step(ring(256), NOW, 3, 1, 5, 7);
+    assertThat(assign(ring, NOW + 1, 3, 1, 5, 7)).isEqualTo(Runs.EMPTY);
+    assertThat(assign(ring, NOW + 1, 30, 10, 50, 70)).isEqualTo(Runs.EMPTY);
+  }
+
+  @Test
+  void theGreatestRingAndPoolTakeNoTimeToSpeakOf() throws Exception {
+    int[] weights = new int[Backend.MAX + 1];
+    for (int id = 1; id <= Backend.MAX; id++) {
+      weights[id] = 1 + id % 7;
+    }
+    Ring ring = ring(Ring.BUCKETS_MAX);
+    long start = System.nanoTime();
+    ring = apply(ring, BEAMER.assign(ring, weights, NOW, WINDOW), NOW);
+    weights[1] = 0;
+    weights[77] = 500;
+    Runs runs = BEAMER.assign(ring, weights, NOW + 10, WINDOW);
+    long seconds = (System.nanoTime() - start) / 1_000_000_000;
+    assertThat(runs.buckets()).isPositive();
+    assertThat(seconds).isLessThan(20);
+  }
+
+  @Property(tries = 300)
+  void balancedWithAsFewMovesAsBalanceNeeds(@ForAll long seed) throws Exception {
+    Random random = new Random(seed);
+    Ring ring = ring(256);
+    long now = NOW;
+    for (int i = 0; i < 6; i++) {
+      int[] weights = randomWeights(random);
+      Runs runs = BEAMER.assign(ring, weights, now, WINDOW);
+      assertThat(BEAMER.assign(ring, weights, now, WINDOW)).isEqualTo(runs);
+      assertThat(runs.buckets()).isEqualTo(fewestMoves(ring, weights));
+      checkOldestFirst(ring, runs, now);
+      Ring next = apply(ring, runs, now);
+      checkBalance(next, weights);
+      ring = next;
+      now += random.nextInt(2 * WINDOW);
+    }
+  }
+
+  private static int[] randomWeights(Random random) {
+    int[] weights = new int[Backend.MAX + 1];
+    for (int id = 1; id <= 8; id++) {
+      weights[id] =
+          random.nextInt(3) == 0 ? 0 : 1 + random.nextInt(random.nextBoolean() ? 3 : 1000);
+    }
+    return weights;
+  }
+
+  /** Nobody is a whole bucket away from its share. */
+  private static void checkBalance(Ring ring, int[] weights) {
+    long total = 0;
+    for (int weight : weights) {
+      total += weight;
+    }
+    int[] owned = ring.owned();
+    assertThat(owned[Backend.NONE]).isEqualTo(total == 0 ? ring.buckets() : 0);
+    for (int id = 1; id <= 8 && total > 0; id++) {
+      double ideal = (double) ring.buckets() * weights[id] / total;
+      assertThat(Math.abs(owned[id] - ideal)).as("backend %d", id).isLessThan(1);
+    }
+  }
+
+  /** Tries every way to round the shares of up to 8 backends. */
+  private static int fewestMoves(Ring ring, int[] weights) {
+    long total = 0;
+    for (int weight : weights) {
+      total += weight;
+    }
+    int[] owned = ring.owned();
+    if (total == 0) {
+      return ring.buckets() - owned[Backend.NONE];
+    }
+    int fewest = Integer.MAX_VALUE;
+    for (int up = 0; up < 256; up++) {
+      int sum = 0;
+      int taken = 0;
+      for (int id = 1; id <= 8; id++) {
+        long share = (long) ring.buckets() * weights[id];
+        boolean isUp = (up >> (id - 1) & 1) == 1;
+        int target = (int) (share / total) + (isUp && share % total != 0 ? 1 : 0);
+        sum += target;
+        taken += Math.max(0, target - owned[id]);
+      }
+      fewest = sum == ring.buckets() ? Math.min(fewest, taken) : fewest;
+    }
+    return fewest;
+  }
+
+  /** No owner keeps a bucket that should have gone before one that went. */
+  private static void checkOldestFirst(Ring ring, Runs runs, long now) {
+    boolean[] isMoving = new boolean[ring.buckets()];
+    for (int run = 0; run < runs.size(); run++) {
+      for (int i = 0; i < runs.count(run); i++) {
+        isMoving[runs.start(run) + i] = true;
+      }
+    }
+    for (int owner = 0; owner <= 8; owner++) {
+      long lastGone = -1;
+      long firstKept = Long.MAX_VALUE;
+      for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+        if (ring.current(bucket) == owner) {
+          long order = (ring.isMoved(bucket, now, WINDOW) ? 1L << 40 : 0) + ring.since(bucket);
+          if (isMoving[bucket]) {
+            lastGone = Math.max(lastGone, order);
+          } else {
+            firstKept = Math.min(firstKept, order);
+          }
+        }
+      }
+      assertThat(lastGone).as("owner %d", owner).isLessThanOrEqualTo(firstKept);
+    }
+  }
+
+  private static Ring ring(int buckets) {
+    return Ring.empty(1, buckets, NOW - 1);
+  }
+
+  /** Weights of backends 1, 2, .. */
+  private static int[] weights(int... some) {
+    int[] weights = new int[Backend.MAX + 1];
+    System.arraycopy(some, 0, weights, 1, some.length);
+    return weights;
+  }
+
+  private static Runs assign(Ring ring, long now, int... some) {
+    return BEAMER.assign(ring, weights(some), now, WINDOW);
+  }
+
+  private static Ring step(Ring ring, long now, int... some) throws Exception {
+    return apply(ring, assign(ring, now, some), now);
+  }
+
+  private static Ring apply(Ring ring, Runs runs, long now) throws Exception {
+    TreeMap<Integer, Backend> owners = new TreeMap<>();
+    for (int run = 0; run < runs.size(); run++) {
+      int id = runs.current(run);
+      if (id != Backend.NONE) {
+        owners.put(id, new Backend(id, new Address(0, 0xffff_0a00_0000L + id), false));
+      }
+    }
+    List<Backend> backends = new ArrayList<>(owners.values());
+    return ring.apply(new Delta(1, ring.generation() + 1, ring.buckets(), now, backends, runs));
+  }
+
+  private static int inWindow(Ring ring, Runs runs, long now) {
+    int inWindow = 0;
+    for (int run = 0; run < runs.size(); run++) {
+      for (int i = 0; i < runs.count(run); i++) {
+        inWindow += ring.isMoved(runs.start(run) + i, now, WINDOW) ? 1 : 0;
+      }
+    }
+    return inWindow;
+  }
+}

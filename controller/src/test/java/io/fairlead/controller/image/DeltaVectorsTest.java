@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.github.luben.zstd.Zstd;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every row of protocol/vectors/delta.json. */
+class DeltaVectorsTest {
+  private static final JsonNode VECTORS = Vectors.read("delta.json");
+  private static final int HEADER = 32;
+
+  static Stream<JsonNode> apply() {
+    return Vectors.rows(VECTORS, "apply");
+  }
+
+  static Stream<JsonNode> snapshots() {
+    return Vectors.rows(VECTORS, "snapshots");
+  }
+
+  static Stream<JsonNode> chains() {
+    return Vectors.rows(VECTORS, "chains");
+  }
+
+  static Stream<JsonNode> malformed() {
+    return Vectors.rows(VECTORS, "malformed");
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void apply(JsonNode row) throws RefusedException {
+    Ring before = Vectors.ring(row.get("image"), 0);
+    Delta delta = Vectors.delta(row.get("delta"), before);
+    byte[] bytes = Vectors.bytes(row.get("bytes"));
+    Ring after = Vectors.ring(row.get("result"), delta.committed());
+
+    Delta decoded =
+        DeltaCodec.decodeDelta(bytes, before.service(), delta.generation(), before.buckets());
+    assertThat(decoded).isEqualTo(delta);
+    assertThat(before.apply(decoded)).isEqualTo(after);
+    assertThat(body(DeltaCodec.encode(delta))).isEqualTo(Vectors.bytes(row.get("body")));
+    assertThat(header(DeltaCodec.encode(delta))).isEqualTo(header(bytes));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void snapshots(JsonNode row) throws RefusedException {
+    Ring ring = Vectors.ring(row.get("image"), row.get("committed").asLong());
+    byte[] bytes = Vectors.bytes(row.get("bytes"));
+
+    assertThat(DeltaCodec.decodeSnapshot(bytes, ring.service(), ring.generation(), ring.buckets()))
+        .isEqualTo(ring);
+    assertThat(body(DeltaCodec.encode(ring))).isEqualTo(Vectors.bytes(row.get("body")));
+    assertThat(header(DeltaCodec.encode(ring))).isEqualTo(header(bytes));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void chains(JsonNode row) throws RefusedException {
+    JsonNode result = row.get("result");
+    int service = result.get("service").asInt();
+    int buckets = result.get("buckets").asInt();
+    long generation = result.get("generation").asLong() - row.get("deltas").size();
+
+    Ring ring =
+        DeltaCodec.decodeSnapshot(Vectors.bytes(row.get("snapshot")), service, generation, buckets);
+    for (JsonNode delta : row.get("deltas")) {
+      generation++;
+      ring = ring.apply(DeltaCodec.decodeDelta(Vectors.bytes(delta), service, generation, buckets));
+    }
+    assertThat(ring).isEqualTo(Vectors.ring(result, ring.committed()));
+    assertThat(body(DeltaCodec.encode(ring)))
+        .isEqualTo(Vectors.bytes(row.get("resultSnapshotBody")));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void malformed(JsonNode row) {
+    JsonNode expected = VECTORS.get("malformedFor");
+    int service = expected.get("service").asInt();
+    int buckets = expected.get("buckets").asInt();
+    byte[] bytes = Vectors.bytes(row.get("bytes"));
+    RefusedException refused =
+        catchThrowableOfType(
+            RefusedException.class,
+            () -> {
+              if (row.get("kind").asText().equals("snapshot")) {
+                long generation = expected.get("snapshotGeneration").asLong();
+                DeltaCodec.decodeSnapshot(bytes, service, generation, buckets);
+              } else {
+                long generation = expected.get("deltaGeneration").asLong();
+                Vectors.ring(expected.get("image"), 0)
+                    .apply(DeltaCodec.decodeDelta(bytes, service, generation, buckets));
+              }
+            });
+    assertThat(refused).as(row.get("name").asText()).isNotNull();
+    assertThat(refused.reason().toString()).isEqualTo(row.get("error").asText());
+  }
+
+  private static byte[] header(byte[] bytes) {
+    return Arrays.copyOf(bytes, HEADER);
+  }
+
+  private static byte[] body(byte[] bytes) {
+    byte[] packed = Arrays.copyOfRange(bytes, HEADER, bytes.length);
+    return Zstd.decompress(packed, (int) Zstd.getFrameContentSize(packed));
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/** Reads protocol/vectors/*.json, the same files that the other languages are tested against. */
+final class Vectors {
+  private Vectors() {}
+
+  static JsonNode read(String file) {
+    Path path = Path.of(System.getProperty("fairlead.vectors"), file);
+    try {
+      JsonNode vectors = new ObjectMapper().readTree(path.toFile());
+      if (vectors.get("format").asInt() != 1) {
+        throw new IllegalStateException(path + ": unknown format " + vectors.get("format"));
+      }
+      return vectors;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * The rows of a list; an empty or missing one fails, so that no test passes by having nothing to
+   * do.
+   */
+  static Stream<JsonNode> rows(JsonNode vectors, String list) {
+    JsonNode rows = vectors.get(list);
+    if (rows == null || rows.isEmpty()) {
+      throw new IllegalStateException("no rows in '" + list + "'");
+    }
+    return StreamSupport.stream(rows.spliterator(), false);
+  }
+
+  static byte[] bytes(JsonNode hex) {
+    return HexFormat.of().parseHex(hex.asText());
+  }
+
+  static Ring ring(JsonNode image, long committed) {
+    int buckets = image.get("buckets").asInt();
+    char[] current = new char[buckets];
+    char[] previous = new char[buckets];
+    int[] since = new int[buckets];
+    for (JsonNode run : image.get("runs")) {
+      int start = run.get("start").asInt();
+      for (int bucket = start; bucket < start + run.get("count").asInt(); bucket++) {
+        current[bucket] = (char) run.get("current").asInt();
+        previous[bucket] = (char) run.get("previous").asInt();
+        since[bucket] = (int) run.get("since").asLong();
+      }
+    }
+    SortedMap<Integer, Backend> backends = new TreeMap<>();
+    backends(image.get("backends")).forEach(backend -> backends.put(backend.id(), backend));
+    return new Ring(
+        image.get("service").asInt(),
+        image.get("generation").asLong(),
+        committed,
+        backends,
+        current,
+        previous,
+        since);
+  }
+
+  static Delta delta(JsonNode delta, Ring before) {
+    Runs.Builder runs = new Runs.Builder();
+    for (JsonNode run : delta.get("runs")) {
+      runs.addSeparately(
+          run.get("start").asInt(),
+          run.get("count").asInt(),
+          run.get("current").asInt(),
+          run.get("previous").asInt());
+    }
+    return new Delta(
+        before.service(),
+        delta.get("generation").asLong(),
+        before.buckets(),
+        delta.get("committed").asLong(),
+        backends(delta.get("backends")),
+        runs.build());
+  }
+
+  private static List<Backend> backends(JsonNode list) {
+    List<Backend> backends = new ArrayList<>();
+    for (JsonNode backend : list) {
+      backends.add(
+          new Backend(
+              backend.get("id").asInt(),
+              Address.parse(backend.get("address").asText()).orElseThrow(),
+              backend.get("removed").asBoolean()));
+    }
+    return backends;
+  }
+}
