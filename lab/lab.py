@@ -11,6 +11,7 @@ Leaving the block undoes everything; leaving it by an exception shows the intere
 """
 
 import sys
+import threading
 from types import TracebackType
 from typing import Any
 
@@ -51,6 +52,10 @@ class Lab:
         self.servers: dict[int, Server] = {}
         self.muxes: dict[int, Mux] = {}
         self.clients: list[ClientNode] = []
+        self._numbered = 0  # machines are never given a number twice
+        self._chained_by_former = 0
+        self._chained_lock = threading.Lock()
+        self._detached = False
 
     # Up and down.
 
@@ -59,6 +64,8 @@ class Lab:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        if self._detached:
+            return
         if kind is None:
             self.instance.undo()
         else:
@@ -106,7 +113,9 @@ class Lab:
         self.wait_announced()
 
     def detach(self) -> None:
+        """From now on the lab stays up, whatever becomes of this process."""
         self.instance.detach()
+        self._detached = True
 
     def down(self) -> None:
         self.instance.undo()
@@ -128,8 +137,8 @@ class Lab:
 
     # The service.
 
-    def api(self, method: str, path: str, body: Any = None) -> Any:
-        return self.controller.api(method, path, body)
+    def api(self, method: str, path: str, body: Any = None, timeout: float | None = None) -> Any:
+        return self.controller.api(method, path, body, timeout)
 
     def service(self) -> dict[str, Any]:
         return self.api("GET", f"/v1/services/{SERVICE}")
@@ -184,16 +193,19 @@ class Lab:
 
     def make_server(self, number: int) -> Server:
         """A machine ready to serve, not yet known to the controller."""
-        self.servers[number] = Server(self.instance, self.router, number, self.window)
-        self.servers[number].start()
-        return self.servers[number]
-
-    def add_server(self, weight: int = 100) -> Server:
-        """A new machine, added to the service and applied by the muxes."""
-        server = self.make_server(max(self.servers, default=0) + 1)
-        self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
-        self.wait_applied()
+        server = Server(self.instance, self.router, number, self.window)
+        server.start()
+        self._numbered = max(self._numbered, number)
+        with self._chained_lock:
+            self.servers[number] = server
         return server
+
+    def add_server(self, weight: int = 100) -> tuple[Server, dict[str, Any]]:
+        """A new machine, added to the service and applied by the muxes; and what the controller moved for it."""
+        server = self.make_server(self._numbered + 1)
+        plan = self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
+        self.wait_applied()
+        return server, plan
 
     def drain(self, number: int) -> dict[str, Any]:
         plan = self.weights({number: 0})
@@ -206,12 +218,16 @@ class Lab:
         self.wait_applied()
 
     def switch_off(self, number: int) -> None:
-        """The server's machine is gone."""
-        self.instance.remove(self.servers.pop(number).name)
+        """The server's machine is gone; what it has chained stays in the sum."""
+        with self._chained_lock:
+            server = self.servers.pop(number)
+            self._chained_by_former += server.chained()
+        self.instance.remove(server.name)
 
     def chained_packets(self) -> int:
         """Packets that servers have sent on to a bucket's previous owner, all servers together."""
-        return sum(server.chained() for server in self.servers.values())
+        with self._chained_lock:
+            return self._chained_by_former + sum(server.chained() for server in self.servers.values())
 
     def chaining(self, on: bool) -> None:
         for server in self.servers.values():

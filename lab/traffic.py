@@ -74,15 +74,14 @@ class TestClient:
 def merge(documents: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Counts of several clients, or of several seconds, as one."""
     merged: dict[str, Any] = {"connections": 0, "requests": 0, "broken": 0, "slowest_ms": 0.0}
-    by_kind: Counter[str] = Counter()
-    servers: Counter[str] = Counter()
+    counters: dict[str, Counter[str]] = {"by_kind": Counter(), "servers": Counter(), "new": Counter()}
     for document in documents:
         for key in ("connections", "requests", "broken"):
             merged[key] += document[key]
         merged["slowest_ms"] = max(merged["slowest_ms"], document["slowest_ms"])
-        by_kind.update(document["by_kind"])
-        servers.update(document["servers"])
-    return {**merged, "by_kind": dict(by_kind), "servers": dict(servers)}
+        for key, counter in counters.items():
+            counter.update(document[key])
+    return merged | {key: dict(counter) for key, counter in counters.items()}
 
 
 class Traffic:
@@ -108,6 +107,11 @@ class Traffic:
 
     def lines(self, event: str) -> list[dict[str, Any]]:
         return [line for client in self.clients for line in list(client.lines) if line.get("event") == event]
+
+    def seconds(self) -> list[dict[str, Any]]:
+        """The seconds that every client has reported so far, oldest first, each merged into one."""
+        reported = [[line for line in list(client.lines) if line["event"] == "second"] for client in self.clients]
+        return [merge(lines) | {"open": sum(line["open"] for line in lines)} for lines in zip(*reported, strict=False)]
 
     def latest(self) -> list[dict[str, Any]]:
         """Each client's last second."""

@@ -9,7 +9,8 @@ from typing import Protocol
 class Watcher(Protocol):
     """Who wants to know what happens on a connection."""
 
-    def answered(self, connection: "Connection", server: str, seconds: float) -> None: ...
+    def answered(self, connection: "Connection", server: str, seconds: float, first: bool) -> None:
+        """An answer came, `seconds` after its request; `first` on this connection or not."""
 
     def ended(self, connection: "Connection", broken: str | None) -> None:
         """Called once; `broken` is a kind of counts.BROKEN, or None when we closed it ourselves."""
@@ -70,12 +71,13 @@ class Connection(asyncio.Protocol):
         server = self._received[body_at : body_at + length].decode("ascii", "replace").strip()
         self._received = self._received[body_at + length :]
         seconds, self.waiting_since = time.monotonic() - self.waiting_since, None
-        if self.server is None:
+        first = self.server is None
+        if first:
             self.server = server
         elif self.server != server:
             self._end("another_server")
             return
-        self.watcher.answered(self, server, seconds)
+        self.watcher.answered(self, server, seconds, first)
         if self._closing:
             self._end(None)
 

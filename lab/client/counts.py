@@ -20,17 +20,19 @@ BROKEN = ("reset", "eof", "timeout", "another_server", "bad_answer", "refused")
 
 
 class Counts:
-    """Counts over a time; `take()` hands them out and begins anew."""
+    """Counts over a stretch of time."""
 
     def __init__(self) -> None:
         self.connections = 0
         self.requests = 0
         self.broken: Counter[str] = Counter()
-        self.servers: Counter[str] = Counter()
+        self.servers: Counter[str] = Counter()  # answers
+        self.new: Counter[str] = Counter()  # first answers of connections
         self.slowest = 0.0
 
-    def answered(self, server: str, seconds: float) -> None:
+    def answered(self, server: str, seconds: float, first: bool) -> None:
         self.requests += 1
+        self.new[server] += first
         self.servers[server] += 1
         self.slowest = max(self.slowest, seconds)
 
@@ -39,6 +41,7 @@ class Counts:
         self.requests += other.requests
         self.broken += other.broken
         self.servers += other.servers
+        self.new += other.new
         self.slowest = max(self.slowest, other.slowest)
 
     def document(self) -> dict[str, Any]:
@@ -48,5 +51,6 @@ class Counts:
             "broken": sum(self.broken.values()),
             "by_kind": dict(self.broken),
             "servers": dict(self.servers),
+            "new": dict(self.new),
             "slowest_ms": round(self.slowest * 1000, 1),
         }

@@ -17,7 +17,7 @@ class Answer:
     def __init__(self) -> None:
         self.done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    def answered(self, connection: Connection, server: str, _: float) -> None:
+    def answered(self, connection: Connection, server: str, _: float, __: bool) -> None:
         if not self.done.done():
             self.done.set_result(server)
         connection.close()

@@ -53,8 +53,8 @@ class Load:
 
     # What connections tell.
 
-    def answered(self, connection: Connection, server: str, seconds: float) -> None:
-        self.second.answered(server, seconds)
+    def answered(self, connection: Connection, server: str, seconds: float, first: bool) -> None:
+        self.second.answered(server, seconds, first)
         if connection in self.short:
             connection.close()
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: traffic throughout, event after event, and a table that says whether anything broke.
+
+Exits 0 only if nothing did, every event ran to its end, and packets were chained (else the events would not have shown
+anything). A failing event is reported and ends the demo.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from lab.__main__ import instructions
+from lab.deadline import LabError
+from lab.events import EVENTS
+from lab.lab import Lab
+from lab.timeline import Timeline
+from lab.traffic import Traffic
+
+WINDOW = 600  # seconds; longer than the demo, so that connections of its first second may live to its last
+QUIET_SECONDS = 4  # of plain traffic before the first event
+
+
+class Watch:
+    """Draws each second of traffic as it is reported; a thread of its own. Use as a context manager."""
+
+    def __init__(self, lab: Lab, traffic: Traffic, timeline: Timeline) -> None:
+        self.lab, self.traffic, self.timeline = lab, traffic, timeline
+        self.drawn = 0
+        self._chained = lab.chained_packets()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._done.wait(0.1):
+            for second in self.traffic.seconds()[self.drawn :]:
+                self.drawn += 1
+                self.timeline.second(second, self._newly_chained())
+
+    def _newly_chained(self) -> int:
+        chained = self.lab.chained_packets()
+        newly, self._chained = chained - self._chained, chained
+        return newly
+
+
+def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
+    """Runs all events under traffic and returns the summary."""
+    rows: list[dict[str, Any]] = []
+    began = time.monotonic()
+    chained_at_first = lab.chained_packets()
+    with lab.traffic(long=connections, interval=0.25, short_rate=80) as traffic:
+        traffic.wait_open()
+        timeline.heading(f"{traffic.held()} long-lived connections and 80 short ones a second")
+        timeline.columns()
+        with Watch(lab, traffic, timeline):
+            traffic.wait_seconds(QUIET_SECONDS)
+            for event in EVENTS:
+                timeline.heading(event.name)
+                started, second, chained = time.monotonic(), len(traffic.seconds()), lab.chained_packets()
+                broken = len(traffic.broken())
+                event.run(lab, traffic, timeline.note)
+                seen = traffic.seconds()[second:]
+                row = {
+                    "name": event.name,
+                    "seconds": round(time.monotonic() - started, 1),
+                    "requests": sum(s["requests"] for s in seen),
+                    "chained": lab.chained_packets() - chained,
+                    "slowest_ms": max((s["slowest_ms"] for s in seen), default=0.0),
+                    "broken": len(traffic.broken()) - broken,
+                }
+                rows.append(row)
+                if event.moves and row["chained"] == 0:
+                    raise LabError(f"'{event.name}' moved buckets of live connections, yet no packet was chained")
+        total = traffic.stop()
+    chained = lab.chained_packets() - chained_at_first
+    timeline.table(rows, {**total, "name": "all of it", "seconds": time.monotonic() - began, "chained": chained})
+    for line in traffic.broken():
+        timeline.note(f"broken: {line['kind']}, {line['local']} with {line['server']}, {line['age']} s old")
+    return {
+        "connections": total["connections"],
+        "requests": total["requests"],
+        "broken": total["broken"],
+        "events": rows,
+        "chained_packets": chained,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo",
+        description="Builds Fairlead, brings up a small datacenter in network namespaces, and lets servers, muxes and "
+        "controllers come and go under traffic. Exits 0 only if no connection breaks.",
+    )
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="write what happened there, as JSON")
+    parser.add_argument("--keep", action="store_true", help="leave the lab running, and say how to play with it")
+    parser.add_argument(
+        "--connections", type=int, default=240, help="long-lived connections, at least 200 (%(default)s)"
+    )
+    parser.add_argument("--port", choices=("af_xdp", "af_packet"), default="af_xdp", help="the muxes' ports")
+    options = parser.parse_args()
+    if options.connections < 200:
+        parser.error(f"--connections '{options.connections}' is refused; allowed: 200 and more")
+    if os.geteuid() != 0:
+        raise LabError("the demo makes network namespaces and must run as root (try sudo)")
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+    timeline = Timeline()
+    timeline.say("bringing up 2 clients, a router, 2 muxes, 4 servers, ZooKeeper and the controller ...")
+    began = time.monotonic()
+    with Lab(port=options.port, window=WINDOW) as lab:
+        timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
+        summary = play(lab, timeline, options.connections)
+        if options.summary:
+            options.summary.write_text(json.dumps(summary, indent=2) + "\n")
+        good = summary["broken"] == 0
+        if good:
+            timeline.verdict(
+                True,
+                f"Not one of {summary['connections']:,} connections broke: {summary['requests']:,} requests were "
+                f"answered, {summary['chained_packets']:,} packets were chained.",
+            )
+        else:
+            timeline.verdict(False, f"{summary['broken']} of {summary['connections']:,} connections broke.")
+        if options.keep:
+            lab.detach()
+            print(f"The lab stays up as {lab.instance.name}. To play with it:\n{instructions(lab.instance.name)}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LabError as error:
+        sys.exit(f"demo: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab itself: it leaves nothing behind, not even after a crash, and says what it refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab import Lab, LabError, build, topology
+from lab.deadline import until
+from lab.instance import BPF_PINS, RUN, Instance
+from lab.process import start_ticks
+
+UP_AND_WAIT = """
+import sys
+from lab import Lab
+with Lab(servers=1, muxes=1) as lab:
+    print(lab.instance.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+def here() -> dict[str, set[str]]:
+    """What a lab could leave on this machine, outside of its own processes."""
+    links = json.loads(subprocess.run(["ip", "-json", "link"], capture_output=True, check=True).stdout)
+    return {
+        "namespaces": {path.name for path in Path("/run/netns").glob("*")},
+        "links": {link["ifname"] for link in links},
+        "instances": {path.name for path in RUN.glob("*")},
+        "pins": {path.name for path in BPF_PINS.glob("*")},
+        "crash logs of FRR": {path.name for path in Path("/var/tmp/frr").glob("*")},
+    }
+
+
+def test_up_and_down_leave_nothing_behind(built: None) -> None:
+    before = here()
+    with Lab(servers=1, muxes=1, port="af_packet") as lab:
+        processes = lab.instance.processes()
+        inodes = {node.namespace.inode for node in (lab.router, *lab.servers.values(), *lab.muxes.values())}
+        assert len(processes) >= 8 and all(process.alive for process in processes)
+        assert any(path.name.split("-")[0] in map(str, inodes) for path in BPF_PINS.glob("*")), "no pins to clean"
+        # it serves, here over af_packet ports
+        assert lab.clients[0].run("curl", "-s", "-m", "5", f"http://{topology.VIP}/") == "server1\n"
+    assert not [process.name for process in processes if process.alive]
+    assert here() == before
+
+
+def test_a_crashed_run_is_found_and_undone(built: None) -> None:
+    before = here()
+    run = subprocess.Popen(
+        [sys.executable, "-c", UP_AND_WAIT], cwd=build.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    name = run.stdout.readline().strip()
+    run.kill()
+    run.wait()
+    instance = Instance.load(name)
+    processes = instance.processes()
+    assert instance.abandoned and name in [leftover.name for leftover in Instance.leftovers()]
+    assert any(process.alive for process in processes)
+    done = subprocess.run([build.ROOT / "lab" / "lab", "down", "--instance", name], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    until("the crashed run's programs are gone", lambda: all(start_ticks(p.pid) != p.ticks for p in processes), 5)
+    assert here() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"servers": 0}, "servers '0' is refused; allowed: 1..200"),
+        ({"muxes": 10}, "muxes '10' is refused; allowed: 1..9"),
+    ],
+)
+def test_a_bad_size_is_refused(arguments: dict, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Lab(**arguments)
+
+
+def test_a_missing_build_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(build, "MUX", tmp_path / "fairlead-mux")
+    with pytest.raises(LabError, match=r"fairlead-mux is not built: run lab/build"), Lab():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["exec", "nowhere", "true"], "node 'nowhere' is not in lab"),
+        (["kill", "mux9/mux"], "process 'mux9/mux' is not in lab"),
+        (["status", "--instance", "none"], "instance 'none' is not there"),
+    ],
+)
+def test_the_command_names_what_is_not_there(lab: Lab, arguments: list[str], sentence: str) -> None:
+    verb, *rest = arguments
+    instance = [] if "--instance" in rest else ["--instance", lab.instance.name]
+    done = subprocess.run([build.ROOT / "lab" / "lab", verb, *instance, *rest], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+
+
+def test_the_flood_stays_in_its_bounds(lab: Lab) -> None:
+    node = lab.clients[0]
+    command = [sys.executable, "-m", "lab.client"]
+    cases = [
+        (["--host", topology.VIP], ["--rate", "20001"], "rate '20001' is refused"),
+        (["--host", topology.VIP], ["--seconds", "61"], "duration '61.0' is refused"),
+        (["--host", topology.ROUTER], [], f"destination '{topology.ROUTER}' is refused"),
+    ]
+    for general, own, sentence in cases:
+        argv = node.namespace.enter([*command, *general, "flood", "--gateway", "10.2.1.1", *own])
+        done = subprocess.run(argv, cwd=build.ROOT, capture_output=True, text=True)
+        assert done.returncode == 1 and sentence in done.stderr, done.stderr
+    outside = subprocess.run(
+        [*command, "flood", "--gateway", "127.0.0.1"], cwd=build.ROOT, capture_output=True, text=True
+    )
+    assert "network namespace" in outside.stderr

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where connections go: shares by weight, and where `explain` says."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from lab import Lab
+from lab.events import active
+from lab.traffic import flows
+
+CONNECTIONS = 20_000
+WEIGHTS = (80, 90, 110, 120)
+FLOWS = 1_000
+
+
+@pytest.fixture
+def sources(session_lab: Lab) -> dict[str, str]:
+    """A fresh source address of each client: no port of it has been used. The last octet counts up with each use."""
+    fresh = {}
+    for node in session_lab.clients:
+        prefix = node.address.rpartition(".")[0]
+        used = node.run("ip", "-brief", "address", "show", "dev", "eth0").split()[2:]
+        fresh[node.name] = f"{prefix}.{10 + len(used)}"
+        node.add_address(fresh[node.name])
+    return fresh
+
+
+def test_shares_follow_weights_over_20_000_connections(lab: Lab, sources: dict[str, str]) -> None:
+    """Real connections, half from each client; 5 % is 3.5 standard deviations of the smallest share."""
+    servers = active(lab)
+    weights = {number: WEIGHTS[index % len(WEIGHTS)] for index, number in enumerate(servers)}
+    lab.weights(weights)
+    lab.wait_applied()
+    each = CONNECTIONS // len(lab.clients)
+    wanted = {name: [(address, port) for port in range(20_000, 20_000 + each)] for name, address in sources.items()}
+    answers = flows(lab.clients, wanted, seconds=120)
+    assert len(answers) == CONNECTIONS
+    counted = Counter(answers.values())
+    for number, weight in weights.items():
+        expected = CONNECTIONS * weight / sum(weights.values())
+        got = counted[lab.servers[number].name]
+        assert abs(got - expected) <= 0.05 * expected, f"server{number}: {got} connections, by weight {expected:.0f}"
+
+
+def test_explain_names_the_server_of_1_000_random_flows(lab: Lab, sources: dict[str, str]) -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    lab.weights({number: draw.randrange(20, 200) for number in active(lab)})
+    lab.wait_applied()
+    wanted = {
+        name: [(address, port) for port in draw.sample(range(1024, 65536), FLOWS // len(sources))]
+        for name, address in sources.items()
+    }
+    answers = flows(lab.clients, wanted, seconds=60)
+    assert len(answers) == FLOWS
+    wrong = []
+    for (address, port), server in answers.items():
+        explained = [lab.explain(address, port)]
+        explained += [lab.mux_explain(number, address, port) for number in lab.muxes]
+        said = [f"server{explanation['current']['id']}" for explanation in explained]
+        buckets = {(explanation["bucket"], explanation["hash"]) for explanation in explained}
+        if set(said) != {server} or len(buckets) != 1:
+            wrong.append(f"{address}:{port} was answered by {server}; controller and muxes say {said} {buckets}")
+    assert not wrong, f"{len(wrong)} of {FLOWS}:\n" + "\n".join(wrong[:5])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's display: a line a second, a heading an event, a table at the end; ANSI colours on a terminal.
+
+    time  req/s  slowest  chained/s  broken   new connections        all requests
+    12 s    964     2 ms        103       0   11113333444455555      111222333444555
+
+Both bars are shares per server, drawn with the servers' numbers: the left one shows where new connections go, the right
+one who answers. They differ as long as connections stay with the server that they began with.
+"""
+
+import sys
+import threading
+from typing import Any
+
+BAR = 30
+COLOURS = (39, 208, 77, 170, 220, 45, 203, 111)  # of the 256, one per server in turn
+WIDTH = 110
+
+
+class Timeline:
+    def __init__(self) -> None:
+        self._colour = sys.stdout.isatty()
+        self._lock = threading.Lock()
+        self._seconds = 0
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._colour else text
+
+    def _print(self, text: str) -> None:
+        with self._lock:
+            print(text, flush=True)
+
+    def say(self, text: str) -> None:
+        self._print(self._paint(text, "2"))
+
+    def columns(self) -> None:
+        bars = f"{'new connections':<{BAR}}  {'all requests':<{BAR}}"
+        self._print(
+            self._paint(f"  {'time':>6}{'req/s':>7}{'slowest':>10}{'chained/s':>11}{'broken':>8}   {bars}", "1")
+        )
+
+    def heading(self, text: str) -> None:
+        self._print("\n" + self._paint(f"── {text} ".ljust(WIDTH, "─"), "1;36"))
+
+    def note(self, text: str) -> None:
+        self._print(self._paint(f"     • {text}", "36"))
+
+    def second(self, counts: dict[str, Any], chained: int) -> None:
+        self._seconds += 1
+        broken = f"{counts['broken']:>8}"
+        broken = self._paint(broken, "1;31") if counts["broken"] else broken
+        self._print(
+            f"  {self._seconds:>4} s{counts['requests']:>7}{counts['slowest_ms']:>7.0f} ms{chained:>11}{broken}   "
+            f"{self._bar(counts['new'])}  {self._bar(counts['servers'])}"
+        )
+
+    def _bar(self, shares: dict[str, int]) -> str:
+        """Each server's number, repeated in proportion to its share; BAR wide by largest remainder."""
+        total = sum(shares.values())
+        if total == 0:
+            return " " * BAR
+        exact = {name: count * BAR / total for name, count in sorted(shares.items(), key=lambda s: _number(s[0]))}
+        widths = {name: int(width) for name, width in exact.items()}
+        by_remainder = sorted(exact, key=lambda name: exact[name] - widths[name], reverse=True)
+        for name in by_remainder[: BAR - sum(widths.values())]:
+            widths[name] += 1
+        return "".join(self._segment(_number(name), width) for name, width in widths.items())
+
+    def _segment(self, number: int, width: int) -> str:
+        return self._paint((str(number) * width)[:width], f"38;5;{COLOURS[(number - 1) % len(COLOURS)]}")
+
+    def table(self, rows: list[dict[str, Any]], total: dict[str, Any]) -> None:
+        self.heading("what happened")
+        head = f"  {'event':<38}{'seconds':>9}{'requests':>11}{'chained':>10}{'slowest':>11}{'broken':>9}"
+        self._print(self._paint(head, "1"))
+        for row in rows:
+            self._print(self._row(row))
+        self._print(self._paint("  " + "─" * (len(head) - 2), "2"))
+        self._print(self._paint(self._row(total), "1"))
+
+    def _row(self, row: dict[str, Any]) -> str:
+        return (
+            f"  {row['name']:<38}{row['seconds']:>9.1f}{row['requests']:>11,}{row['chained']:>10,}"
+            f"{row['slowest_ms']:>8.0f} ms{row['broken']:>9}"
+        )
+
+    def verdict(self, good: bool, text: str) -> None:
+        self._print("\n" + self._paint(f"  {text}", "1;32" if good else "1;31") + "\n")
+
+
+def _number(server: str) -> int:
+    """7 of "server7"."""
+    return int(server.removeprefix("server"))
