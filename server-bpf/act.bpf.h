@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is done about a verdict. Each function here is an exit: it returns the XDP action and has bumped its counter.
+ *
+ * Chaining takes the next hop's MAC from the kernel's own tables (bpf_fib_lookup, which needs forwarding switched on
+ * for the interface). When the neighbour is not resolved yet, the rewritten packet goes to the kernel, which routes it,
+ * asks for the neighbour, keeps the packet until the answer is there, and by that gives the next packets their MAC.
+ * Such a packet keeps the outer source that it came with: the kernel would refuse to forward its own address as a
+ * martian, and the receiver trusts the mux as much as us.
+ */
+#ifndef FAIRLEAD_ACT_BPF_H
+#define FAIRLEAD_ACT_BPF_H
+
+#include "chain.h"
+#include "wire.bpf.h"
+
+struct macs {
+	__u8 destination[ETH_ALEN];
+	__u8 source[ETH_ALEN];
+};
+
+_Static_assert(sizeof(struct macs) + sizeof(__be16) == sizeof(struct ethhdr),
+	       "an Ethernet header begins with both MACs");
+
+static __always_inline int drop(enum fl_counter why)
+{
+	count(why);
+	return XDP_DROP;
+}
+
+/*
+ * Whether the kernel would forward the inner packet instead of delivering it. With forwarding on, a server whose VIP
+ * is missing would send such packets to its router, and they would come back by the mux until their TTL ends.
+ */
+static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct flow *flow)
+{
+	struct bpf_fib_lookup fib = {0};
+	long result;
+
+	fib.ifindex = ctx->ingress_ifindex;
+	fib.family = flow->family;
+	if (flow->family == FAMILY_INET) {
+		fib.ipv4_src = flow->tuple.ipv4.saddr;
+		fib.ipv4_dst = flow->tuple.ipv4.daddr;
+	} else {
+		__builtin_memcpy(fib.ipv6_src, flow->tuple.ipv6.saddr, sizeof(fib.ipv6_src));
+		__builtin_memcpy(fib.ipv6_dst, flow->tuple.ipv6.daddr, sizeof(fib.ipv6_dst));
+	}
+	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	return result == BPF_FIB_LKUP_RET_SUCCESS || result == BPF_FIB_LKUP_RET_NO_NEIGH ||
+	       result == BPF_FIB_LKUP_RET_FRAG_NEEDED || result == BPF_FIB_LKUP_RET_UNSUPP_LWT;
+}
+
+/* Decapsulates: the Ethernet header moves up to the inner packet. */
+static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
+				   enum fl_counter counter)
+{
+	__u32 delta = sizeof(*outer->ip) + sizeof(*outer->udp) + steer->header_len;
+	void *end = packet_end(ctx);
+	struct ethhdr *eth = packet_start(ctx);
+	struct ethhdr *moved = (void *)eth + delta;
+	struct macs macs;
+
+	if ((void *)(eth + 1) > end || (void *)(moved + 1) > end)
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
+	__builtin_memcpy(&macs, eth, sizeof(macs));
+	__builtin_memcpy(moved, &macs, sizeof(macs));
+	moved->h_proto = steer->inner_protocol == FL_GUE_PROTO_IPV4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	if (bpf_xdp_adjust_head(ctx, (int)delta))
+		return drop(FL_COUNTER_DROP_NO_ROOM);
+	count(counter);
+	return XDP_PASS;
+}
+
+static __always_inline void chain_rewrite(const struct outer *outer, const struct fl_steer *steer, const __u8 *source,
+					  const __u8 *destination)
+{
+	__u8 *gue = (__u8 *)(outer->udp + 1);
+
+	fl_chain_ipv4((__u8 *)outer->ip, source, destination);
+	fl_chain_udp((__u8 *)outer->udp);
+	fl_chain_steer(gue, steer->hops, steer->flags);
+}
+
+/* Sends the packet on to another server. */
+static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
+				 const struct fl_address *next)
+{
+	struct ethhdr *eth = packet_start(ctx);
+	struct bpf_fib_lookup fib = {0};
+	__u8 self[4];
+	long result;
+
+	if (!fl_address_is_ipv4(next))
+		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
+	if ((void *)(outer->udp + 1) + FL_STEER_AT_SINCE + FL_STEER_MOVED6_LEN > packet_end(ctx))
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: the inner header alone is 20 bytes */
+	__builtin_memcpy(self, (const void *)config.self.bytes + 12, sizeof(self));
+	fib.family = FAMILY_INET;
+	fib.l4_protocol = IPPROTO_UDP;
+	fib.sport = outer->udp->source;
+	fib.dport = outer->udp->dest;
+	fib.tot_len = bpf_ntohs(outer->ip->tot_len);
+	fib.ifindex = ctx->ingress_ifindex;
+	__builtin_memcpy(&fib.ipv4_src, self, sizeof(self));
+	__builtin_memcpy(&fib.ipv4_dst, next->bytes + 12, sizeof(fib.ipv4_dst));
+	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	switch (result) {
+	case BPF_FIB_LKUP_RET_SUCCESS:
+		break;
+	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		chain_rewrite(outer, steer, (const __u8 *)&outer->ip->saddr, next->bytes + 12);
+		count(FL_COUNTER_CHAIN_BY_KERNEL);
+		return XDP_PASS;
+	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
+		return drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
+	default:
+		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+	}
+	chain_rewrite(outer, steer, self, next->bytes + 12);
+	__builtin_memcpy(eth->h_dest, fib.dmac, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, fib.smac, ETH_ALEN);
+	count(FL_COUNTER_CHAIN);
+	if (fib.ifindex == ctx->ingress_ifindex)
+		return XDP_TX;
+	return (int)bpf_redirect(fib.ifindex, 0);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * How a packet is rewritten when it is chained; the same source in the XDP program and in the property test.
+ *
+ *	outer IPv4	source, destination, TTL; checksum adjusted for these alone (RFC 1624, equation 3)
+ *	UDP		checksum 0
+ *	steer		hops + 1, MOVED and PREVIOUS6 cleared, since and previous zeroed: their words become padding
+ *
+ * The adjustment is exact. HC' = ~(~HC + sum of ~m + m'): the sum is congruent modulo 65535 to that of the new
+ * header's words, and end-around folding of a sum above zero gives 1..65535, as it does for the header itself, which is
+ * not all zero. At most 1 + 2 * 5 words are added: below 2^20, so two folds are enough.
+ */
+#ifndef FAIRLEAD_CHAIN_H
+#define FAIRLEAD_CHAIN_H
+
+#include <fairlead/steer.h>
+
+enum fl_chain_numbers {
+	FL_CHAIN_TTL = 64,  /* a chained packet is a new one; loops are bounded by hops, not by TTL */
+	FL_IPV4_LEN = 20,   /* the outer header has no options */
+	FL_IPV4_AT_TTL = 8, /* shares its 16-bit word with the protocol */
+	FL_IPV4_AT_CHECKSUM = 10,
+	FL_IPV4_AT_SOURCE = 12,
+	FL_IPV4_AT_DESTINATION = 16,
+	FL_UDP_AT_CHECKSUM = 6,
+};
+
+/* Replaces a 16-bit word of a header; returns the sum with the difference. */
+FL_INLINE fl_u32 fl_chain_word(fl_u8 *p, fl_u16 to, fl_u32 sum)
+{
+	sum += (fl_u16)~fl_load_be16(p) + (fl_u32)to;
+	fl_store_be16(p, to);
+	return sum;
+}
+
+/* source and destination: 4 bytes each. */
+FL_INLINE void fl_chain_ipv4(fl_u8 *ip, const fl_u8 *source, const fl_u8 *destination)
+{
+	fl_u32 sum = (fl_u16)~fl_load_be16(ip + FL_IPV4_AT_CHECKSUM);
+
+	sum = fl_chain_word(ip + FL_IPV4_AT_TTL, (fl_u16)(FL_CHAIN_TTL << 8 | ip[FL_IPV4_AT_TTL + 1]), sum);
+	sum = fl_chain_word(ip + FL_IPV4_AT_SOURCE, fl_load_be16(source), sum);
+	sum = fl_chain_word(ip + FL_IPV4_AT_SOURCE + 2, fl_load_be16(source + 2), sum);
+	sum = fl_chain_word(ip + FL_IPV4_AT_DESTINATION, fl_load_be16(destination), sum);
+	sum = fl_chain_word(ip + FL_IPV4_AT_DESTINATION + 2, fl_load_be16(destination + 2), sum);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, (fl_u16)~sum);
+}
+
+FL_INLINE void fl_chain_udp(fl_u8 *udp)
+{
+	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
+}
+
+/* The caller has verified that the bytes that these flags ask for are there. */
+FL_INLINE void fl_chain_steer(fl_u8 *gue, fl_u8 hops, fl_u8 flags)
+{
+	gue[FL_STEER_AT_VERSION] = (fl_u8)(FL_STEER_VERSION << 4 | ((hops + 1) & 15));
+	gue[FL_STEER_AT_FLAGS] = (fl_u8)(flags & ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6));
+	if (flags & FL_STEER_PREVIOUS6)
+		__builtin_memset(gue + FL_STEER_AT_SINCE, 0, FL_STEER_MOVED6_LEN);
+	else if (flags & FL_STEER_MOVED)
+		__builtin_memset(gue + FL_STEER_AT_SINCE, 0, FL_STEER_MOVED4_LEN);
+}
+
+#endif

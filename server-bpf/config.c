@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+enum {
+	IPV4_PREFIX = 96, /* bits of ::ffff:0:0 in front of an IPv4 address */
+	ADDRESS_BITS = 128,
+};
+
+const struct config config_default = {
+    .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
+};
+
+static int refuse(const char *field, const char *value, const char *allowed)
+{
+	fprintf(stderr, "fairlead-server: %s: '%s' is not allowed; allowed: %s\n", field, value, allowed);
+	return -EINVAL;
+}
+
+/* Whole decimal numbers without sign or blanks. */
+static bool number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	return !errno && !*end && *value >= min && *value <= max;
+}
+
+static bool address_parse(const char *text, struct fl_address *address)
+{
+	fl_u8 ipv4[4];
+
+	if (inet_pton(AF_INET, text, ipv4) == 1) {
+		*address = fl_address_from_ipv4(ipv4);
+		return true;
+	}
+	return inet_pton(AF_INET6, text, address->bytes) == 1;
+}
+
+int config_set_address(struct config *config, const char *field, const char *text)
+{
+	struct fl_address address;
+
+	if (!address_parse(text, &address) || !fl_address_is_ipv4(&address))
+		return refuse(field, text, "an IPv4 address of this host, such as 10.1.0.21");
+	config->program.self = address;
+	return 0;
+}
+
+int config_set_port(struct config *config, const char *field, const char *text)
+{
+	unsigned long port;
+
+	if (!number_parse(text, 1, 65535, &port))
+		return refuse(field, text, "a UDP port from 1 to 65535");
+	config->program.port = (fl_u16)port;
+	return 0;
+}
+
+int config_set_window(struct config *config, const char *field, const char *text)
+{
+	unsigned long window;
+
+	if (!number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
+		return refuse(field, text, "whole seconds from 1 to 86400");
+	config->program.window = (fl_u32)window;
+	return 0;
+}
+
+static bool host_bits_are_zero(const struct fl_peer_key *peer)
+{
+	fl_u32 bit;
+
+	for (bit = peer->prefix_len; bit < ADDRESS_BITS; bit++)
+		if (peer->address.bytes[bit / 8] & (0x80 >> bit % 8))
+			return false;
+	return true;
+}
+
+static int peer_parse(const char *field, const char *text, struct fl_peer_key *peer)
+{
+	static const char allowed[] = "an address, or a prefix without host bits, such as 10.1.0.0/24";
+	char address[CONFIG_TEXT_LEN];
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+	unsigned long bits;
+	bool ipv4;
+
+	if (!len || len >= sizeof(address))
+		return refuse(field, text, allowed);
+	memcpy(address, text, len);
+	address[len] = '\0';
+	if (!address_parse(address, &peer->address))
+		return refuse(field, text, allowed);
+	ipv4 = !strchr(address, ':');
+	bits = ipv4 ? 32 : ADDRESS_BITS;
+	if (slash && !number_parse(slash + 1, 0, bits, &bits))
+		return refuse(field, text, allowed);
+	peer->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
+	return host_bits_are_zero(peer) ? 0 : refuse(field, text, allowed);
+}
+
+static int peer_add(struct config *config, const char *field, const char *text)
+{
+	int err;
+
+	if (config->peer_count == FL_SERVER_PEERS_MAX)
+		return refuse(field, text, "at most 1024 prefixes");
+	err = peer_parse(field, text, &config->peers[config->peer_count]);
+	if (!err)
+		config->peer_count++;
+	return err;
+}
+
+int config_set_peers(struct config *config, const char *field, const char *list)
+{
+	char *copy = strdup(list);
+	char *rest = copy, *one;
+	int err = copy ? 0 : -ENOMEM;
+
+	config->peer_count = 0;
+	while (!err && (one = strsep(&rest, ",")))
+		err = peer_add(config, field, one);
+	free(copy);
+	return err;
+}
+
+/* The text that a setter of flags understands; NULL, and a complaint, if the value has the wrong type. */
+static char *value_text(const char *field, json_t *value, json_type type, const char *allowed)
+{
+	char *text;
+
+	if (json_typeof(value) == type)
+		return json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
+	text = json_dumps(value, JSON_ENCODE_ANY);
+	refuse(field, text ? text : "?", allowed);
+	free(text);
+	return NULL;
+}
+
+static int set_scalar(struct config *config, const char *field, json_t *value, json_type type, const char *allowed,
+		      int (*set)(struct config *, const char *, const char *))
+{
+	char *text = value_text(field, value, type, allowed);
+	int err = text ? set(config, field, text) : -EINVAL;
+
+	free(text);
+	return err;
+}
+
+static int set_peers(struct config *config, const char *field, json_t *list)
+{
+	static const char allowed[] = "a list of prefixes, such as [\"10.1.0.0/24\"]";
+	json_t *one;
+	size_t i;
+	int err = 0;
+
+	if (!json_is_array(list)) {
+		free(value_text(field, list, JSON_ARRAY, allowed));
+		return -EINVAL;
+	}
+	config->peer_count = 0;
+	json_array_foreach(list, i, one)
+	{
+		err = set_scalar(config, field, one, JSON_STRING, allowed, peer_add);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int set_key(struct config *config, const char *path, const char *key, json_t *value)
+{
+	char field[512];
+
+	snprintf(field, sizeof(field), "%s in %s", key, path);
+	if (!strcmp(key, "address"))
+		return set_scalar(config, field, value, JSON_STRING, "an IPv4 address as a string", config_set_address);
+	if (!strcmp(key, "port"))
+		return set_scalar(config, field, value, JSON_INTEGER, "a UDP port from 1 to 65535", config_set_port);
+	if (!strcmp(key, "windowSeconds"))
+		return set_scalar(config, field, value, JSON_INTEGER, "whole seconds from 1 to 86400",
+				  config_set_window);
+	if (!strcmp(key, "peers"))
+		return set_peers(config, field, value);
+	if (strcmp(key, "chaining"))
+		return refuse(path, key, "the keys address, port, windowSeconds, peers, chaining");
+	if (!json_is_boolean(value)) {
+		free(value_text(field, value, JSON_TRUE, "true or false"));
+		return -EINVAL;
+	}
+	config->program.chaining = json_is_true(value);
+	return 0;
+}
+
+int config_read_file(struct config *config, const char *path)
+{
+	json_error_t where;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+	const char *key;
+	json_t *value;
+	int err = 0;
+
+	if (!root) {
+		fprintf(stderr, "fairlead-server: --config %s: line %d: %s; allowed: a JSON object\n", path, where.line,
+			where.text);
+		return -EINVAL;
+	}
+	if (!json_is_object(root))
+		err = refuse("--config", path, "a file with a JSON object");
+	else
+		json_object_foreach(root, key, value)
+		{
+			err = set_key(config, path, key, value);
+			if (err)
+				break;
+		}
+	json_decref(root);
+	return err;
+}
+
+int config_check(const struct config *config)
+{
+	if (fl_address_is_none(&config->program.self))
+		return refuse("--address", "", "an IPv4 address of this host, such as 10.1.0.21");
+	if (!config->peer_count)
+		return refuse("--peers", "", "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
+	return 0;
+}
+
+const char *config_address_text(const struct fl_address *address, char *text)
+{
+	if (fl_address_is_ipv4(address))
+		inet_ntop(AF_INET, address->bytes + 12, text, CONFIG_TEXT_LEN);
+	else
+		inet_ntop(AF_INET6, address->bytes, text, CONFIG_TEXT_LEN);
+	return text;
+}
+
+const char *config_peer_text(const struct fl_peer_key *peer, char *text)
+{
+	bool ipv4 = fl_address_is_ipv4(&peer->address) && peer->prefix_len >= IPV4_PREFIX;
+	size_t len;
+
+	config_address_text(&peer->address, text);
+	len = strlen(text);
+	snprintf(text + len, CONFIG_TEXT_LEN - len, "/%u", peer->prefix_len - (ipv4 ? IPV4_PREFIX : 0));
+	return text;
+}

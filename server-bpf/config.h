@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's configuration: from a JSON file, from flags, or from both; a flag wins over the file.
+ *
+ *	key            flag            default
+ *	address        --address       none: must be given     outer destination of packets that are for this server
+ *	port           --port          6080                    UDP port of GUE
+ *	windowSeconds  --window        240                     how long a bucket is chained after it moved
+ *	peers          --peers         none: must be given     prefixes of the muxes and servers that may send
+ *	chaining       --no-chaining   true                    off only to show what happens without
+ *
+ * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
+ *so.
+ */
+#ifndef FAIRLEAD_CONFIG_H
+#define FAIRLEAD_CONFIG_H
+
+#include "server.h"
+
+struct config {
+	struct fl_server_config program;
+	struct fl_peer_key peers[FL_SERVER_PEERS_MAX];
+	unsigned int peer_count;
+};
+
+extern const struct config config_default;
+
+/*
+ * Each reads one value and returns 0, or prints a sentence with field, value and what is allowed, and returns -EINVAL.
+ * field is what the operator wrote: a flag, or a key and its file.
+ */
+int config_set_address(struct config *config, const char *field, const char *text);
+int config_set_port(struct config *config, const char *field, const char *text);
+int config_set_window(struct config *config, const char *field, const char *text);
+int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
+
+int config_read_file(struct config *config, const char *path);
+
+/* What no single field can tell: that address and peers were given. */
+int config_check(const struct config *config);
+
+/* Writes an address as people do (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
+enum config_numbers {
+	CONFIG_TEXT_LEN = 64,
+};
+const char *config_address_text(const struct fl_address *address, char *text);
+const char *config_peer_text(const struct fl_peer_key *peer, char *text);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+static bool address_is_here(const struct fl_address *address)
+{
+	struct ifaddrs *list, *one;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (one = list; one; one = one->ifa_next) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)one->ifa_addr;
+		struct fl_address here;
+
+		if (!in || in->sin_family != AF_INET)
+			continue;
+		here = fl_address_from_ipv4((const fl_u8 *)&in->sin_addr);
+		found |= fl_address_equal(&here, address);
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+/* bpf_fib_lookup and the kernel both route for others only where forwarding is on. */
+static bool forwarding_is_on(const char *interface)
+{
+	char path[128];
+	FILE *file;
+	int value;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", interface);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	value = fgetc(file);
+	fclose(file);
+	return value == '1';
+}
+
+int host_check(const struct config *config, const char *interface)
+{
+	char text[CONFIG_TEXT_LEN];
+
+	if (!address_is_here(&config->program.self)) {
+		fprintf(stderr,
+			"fairlead-server: --address: '%s' is not allowed; allowed: an address of this network "
+			"namespace\n",
+			config_address_text(&config->program.self, text));
+		return -EINVAL;
+	}
+	if (config->program.chaining && !forwarding_is_on(interface)) {
+		fprintf(stderr,
+			"fairlead-server: net.ipv4.conf.%s.forwarding: '0' is not allowed; allowed: 1, as chained "
+			"packets need a route to the previous owner; or attach with --no-chaining\n",
+			interface);
+		return -EINVAL;
+	}
+	return 0;
+}

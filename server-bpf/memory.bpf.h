@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the server knows beyond the packet: configuration, peers, the highest generation of each service, the last
+ * move of each bucket, and the counters.
+ *
+ * memory is a hash without preallocation: it costs about 100 bytes per bucket that moved and still has traffic here
+ * (100 MB per million), and nothing before. It is not an LRU, which would evict a bucket that is still chained while
+ * others that are long over stay: an entry leaves when its window is over and a packet of its bucket passes by
+ * without MOVED. A full map costs little (the packet's own MOVED is still obeyed), and is counted.
+ *
+ * Races between CPUs. An update of memory replaces the whole element under RCU, so a reader sees the old or the new
+ * one, never half. Two CPUs that learn two moves of one bucket at once may leave the older one; the next packet with
+ * the newer MOVED teaches it again. A generation only ever grows: it is raised by compare-and-swap.
+ */
+#ifndef FAIRLEAD_MEMORY_BPF_H
+#define FAIRLEAD_MEMORY_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "server.h"
+
+enum memory_numbers {
+	NANOSECONDS = 1000000000,
+	GENERATION_TRIES = 8, /* a try fails only if another CPU has just raised it */
+};
+
+/* Filled by the loader before the program is loaded. */
+const volatile struct fl_server_config config = {0};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, FL_SERVER_MEMORY_CAPACITY);
+	__type(key, struct fl_memory_key);
+	__type(value, struct fl_bucket_memory);
+} memory SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FL_SERVER_SERVICES);
+	__type(key, __u32);
+	__type(value, __u32);
+} generations SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FL_SERVER_COUNTERS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+/* Who may send: muxes, and servers that chain. Belongs to one program, like its configuration; the value is unused. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, FL_SERVER_PEERS_MAX);
+	__type(key, struct fl_peer_key);
+	__type(value, __u8);
+} peers SEC(".maps");
+
+static __always_inline void count(enum fl_counter counter)
+{
+	__u32 slot = counter;
+	__u64 *value = bpf_map_lookup_elem(&counters, &slot);
+
+	if (value)
+		(*value)++;
+}
+
+static __always_inline bool peer_is_trusted(const struct fl_address *source)
+{
+	struct fl_peer_key key = {.prefix_len = 128, .address = *source};
+
+	return bpf_map_lookup_elem(&peers, &key) != NULL;
+}
+
+/*
+ * Unix seconds. CLOCK_TAI follows every step of CLOCK_REALTIME, and differs from it by an offset that the loader
+ * reads (0, or the leap seconds once an NTP daemon has told the kernel); `show` warns if that offset has changed.
+ */
+static __always_inline __u32 clock_seconds(void)
+{
+	return (__u32)((bpf_ktime_get_tai_ns() - config.clock_offset) / NANOSECONDS);
+}
+
+static __always_inline __u32 *generation_of(__u16 service)
+{
+	__u32 slot = service;
+
+	return bpf_map_lookup_elem(&generations, &slot);
+}
+
+static __always_inline void generation_raise(__u32 *seen, __u32 to)
+{
+	__u32 is = *(volatile __u32 *)seen;
+	int i;
+
+	for (i = 0; i < GENERATION_TRIES && is < to; i++)
+		is = __sync_val_compare_and_swap(seen, is, to);
+}
+
+static __always_inline void memory_store(const struct fl_memory_key *key, const struct fl_bucket_memory *value)
+{
+	if (bpf_map_update_elem(&memory, key, value, BPF_ANY))
+		count(FL_COUNTER_LEARN_FAILED);
+	else
+		count(FL_COUNTER_LEARNED);
+}
+
+static __always_inline void memory_forget(const struct fl_memory_key *key)
+{
+	bpf_map_delete_elem(&memory, key);
+}
+
+#endif

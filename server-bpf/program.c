@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* The program's bytes are one long string, longer than C guarantees. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#include "server.skel.h"
+#pragma GCC diagnostic pop
+
+static int fail(const char *interface, const char *what, int err)
+{
+	fprintf(stderr, "fairlead-server: %s: %s: %s\n", interface, what, strerror(-err));
+	return err;
+}
+
+/* libbpf's own words are printed only when it warns: they hold the verifier's log. */
+static int libbpf_print(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;
+}
+
+/* Nanoseconds from CLOCK_REALTIME to CLOCK_TAI; whole seconds, as the kernel keeps them. */
+static fl_u64 clock_offset(void)
+{
+	struct timex timex = {0};
+
+	adjtimex(&timex);
+	return (fl_u64)((long long)timex.tai * 1000000000LL);
+}
+
+static int peers_fill(struct fl_server *program, const struct config *config)
+{
+	int fd = bpf_map__fd(program->maps.peers);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < config->peer_count; i++) {
+		__u8 unused = 0;
+
+		err = bpf_map_update_elem(fd, &config->peers[i], &unused, BPF_ANY);
+	}
+	return err;
+}
+
+static int memory_take_over(struct fl_server *program, const struct running *running)
+{
+	int err = bpf_map__reuse_fd(program->maps.memory, running->memory);
+
+	if (!err)
+		err = bpf_map__reuse_fd(program->maps.generations, running->generations);
+	if (!err)
+		err = bpf_map__reuse_fd(program->maps.counters, running->counters);
+	return err;
+}
+
+struct fl_server *program_load(const struct config *config, const struct running *running)
+{
+	struct fl_server *program;
+	int err;
+
+	libbpf_set_print(libbpf_print);
+	program = fl_server__open();
+	if (!program) {
+		fprintf(stderr, "fairlead-server: cannot open the program: %s\n", strerror(errno));
+		return NULL;
+	}
+	program->rodata->config = config->program;
+	program->rodata->config.clock_offset += clock_offset();
+	err = running->mode ? memory_take_over(program, running) : 0;
+	if (!err)
+		err = fl_server__load(program);
+	if (!err)
+		err = peers_fill(program, config);
+	if (!err)
+		return program;
+	fprintf(stderr, "fairlead-server: cannot load the program: %s\n", strerror(-err));
+	fl_server__destroy(program);
+	return NULL;
+}
+
+void program_close(struct fl_server *program)
+{
+	fl_server__destroy(program);
+}
+
+/* Puts program in place of what runs, or of nothing; program -1 removes it. Fails if that has changed meanwhile. */
+static int replace(const struct running *running, int program, __u32 mode)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = running->mode ? running->program : 0);
+
+	return bpf_xdp_attach((int)running->ifindex, program, running->mode ? mode : mode | XDP_FLAGS_UPDATE_IF_NOEXIST,
+			      &options);
+}
+
+static __u32 mode_flag(const char *mode)
+{
+	return strcmp(mode, "generic") ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+}
+
+static int attach_first(const struct running *running, int program, enum program_mode mode)
+{
+	int err = replace(running, program, mode == PROGRAM_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
+
+	if (err == -EOPNOTSUPP && mode == PROGRAM_AUTO)
+		err = replace(running, program, XDP_FLAGS_SKB_MODE);
+	return err;
+}
+
+static int refuse_mode(const struct running *running, enum program_mode mode)
+{
+	const char *wanted = mode == PROGRAM_NATIVE ? "native" : "generic";
+
+	if (mode == PROGRAM_AUTO || !running->mode || !strcmp(running->mode, wanted))
+		return 0;
+	fprintf(stderr, "fairlead-server: --mode: '%s' is not allowed; allowed: %s, as it is attached; detach first\n",
+		wanted, running->mode);
+	return -EINVAL;
+}
+
+int program_attach(const struct running *running, const struct config *config, enum program_mode mode)
+{
+	struct fl_server *program;
+	int fd, err = running->mode ? running_check(running) : 0;
+
+	if (!err)
+		err = refuse_mode(running, mode);
+	if (err)
+		return err;
+	program = program_load(config, running);
+	if (!program)
+		return -EINVAL;
+	fd = bpf_program__fd(program->progs.fairlead_server);
+	if (running->mode)
+		err = replace(running, fd, mode_flag(running->mode));
+	else
+		err = attach_first(running, fd, mode);
+	program_close(program);
+	if (err == -EOPNOTSUPP)
+		return fail(running->interface, "cannot attach with --mode native: the driver has no XDP", err);
+	return err ? fail(running->interface, "cannot attach", err) : 0;
+}
+
+int program_detach(const struct running *running)
+{
+	int err;
+
+	if (!running->mode) {
+		fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
+		return -ENOENT;
+	}
+	err = replace(running, -1, mode_flag(running->mode));
+	return err ? fail(running->interface, "cannot detach", err) : 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "running.h"
+
+enum {
+	MAPS_MAX = 16, /* the program has 6 */
+};
+
+static int fail(const struct running *running, const char *what, int err)
+{
+	fprintf(stderr, "fairlead-server: %s: %s: %s\n", running->interface, what, strerror(-err));
+	return err;
+}
+
+static int refuse_interface(const char *interface)
+{
+	fprintf(stderr,
+		"fairlead-server: --interface: '%s' is not allowed; allowed: an interface of this network namespace\n",
+		interface);
+	return -ENODEV;
+}
+
+static int refuse_foreign(const struct running *running)
+{
+	fprintf(stderr, "fairlead-server: %s: another XDP program is attached there; detach that first\n",
+		running->interface);
+	return -EBUSY;
+}
+
+static int refuse_layout(const struct running *running)
+{
+	fprintf(
+	    stderr,
+	    "fairlead-server: %s: the running program was attached by another version of fairlead-server, whose maps "
+	    "cannot be read; allowed: layout %d; detach first, which forgets its memory\n",
+	    running->interface, FL_SERVER_LAYOUT);
+	return -EPROTO;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(name + len - end_len, end);
+}
+
+/* Takes over the descriptor of one of the program's maps, or closes it. */
+static int map_take(struct running *running, int fd)
+{
+	struct bpf_map_info info = {0};
+	__u32 len = sizeof(info), zero = 0;
+	int err = 0;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		err = -errno;
+	else if (!strcmp(info.name, "memory") && info.key_size == sizeof(struct fl_memory_key) &&
+		 info.value_size == sizeof(struct fl_bucket_memory) && info.max_entries == FL_SERVER_MEMORY_CAPACITY)
+		running->memory = fd;
+	else if (!strcmp(info.name, "generations") && info.value_size == sizeof(fl_u32) &&
+		 info.max_entries == FL_SERVER_SERVICES)
+		running->generations = fd;
+	else if (!strcmp(info.name, "counters") && info.value_size == sizeof(fl_u64) &&
+		 info.max_entries == FL_SERVER_COUNTERS_MAX)
+		running->counters = fd;
+	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key))
+		running->peers = fd;
+	else if (ends_with(info.name, ".rodata") && info.value_size == sizeof(running->config)) {
+		err = bpf_map_lookup_elem(fd, &zero, &running->config);
+		close(fd);
+	} else
+		close(fd);
+	return err;
+}
+
+/* Opens the program's maps; -EBUSY if the program is none of ours. */
+static int maps_take(struct running *running)
+{
+	__u32 ids[MAPS_MAX];
+	struct bpf_prog_info info = {.nr_map_ids = MAPS_MAX, .map_ids = (__u64)(unsigned long)ids};
+	__u32 len = sizeof(info);
+	__u32 i;
+	int err = 0;
+
+	if (bpf_obj_get_info_by_fd(running->program, &info, &len))
+		return -errno;
+	if (strcmp(info.name, FL_SERVER_PROGRAM))
+		return -EBUSY;
+	for (i = 0; !err && i < info.nr_map_ids && i < MAPS_MAX; i++) {
+		int fd = bpf_map_get_fd_by_id(ids[i]);
+
+		err = fd < 0 ? fd : map_take(running, fd);
+	}
+	return err;
+}
+
+static const char *mode_name(__u8 attached)
+{
+	return attached == XDP_ATTACHED_SKB ? "generic" : "native";
+}
+
+static __u32 program_id(const struct bpf_xdp_query_opts *query)
+{
+	return query->attach_mode == XDP_ATTACHED_SKB ? query->skb_prog_id : query->drv_prog_id;
+}
+
+int running_open(struct running *running, const char *interface)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int err;
+
+	*running = (struct running){.program = -1, .memory = -1, .generations = -1, .counters = -1, .peers = -1};
+	running->ifindex = if_nametoindex(interface);
+	if (!running->ifindex)
+		return refuse_interface(interface);
+	snprintf(running->interface, sizeof(running->interface), "%s", interface);
+	err = bpf_xdp_query((int)running->ifindex, 0, &query);
+	if (err)
+		return fail(running, "cannot ask for its XDP program", err);
+	if (query.attach_mode == XDP_ATTACHED_NONE)
+		return 0;
+	if (!program_id(&query)) /* several at once, or in hardware */
+		return refuse_foreign(running);
+	running->mode = mode_name(query.attach_mode);
+	running->program = bpf_prog_get_fd_by_id(program_id(&query));
+	if (running->program < 0)
+		return fail(running, "cannot open its XDP program; fairlead-server must run as root", running->program);
+	err = maps_take(running);
+	if (err == -EBUSY)
+		return refuse_foreign(running);
+	if (err)
+		return fail(running, "cannot open the program's maps", err);
+	return 0;
+}
+
+int running_check(const struct running *running)
+{
+	if (!running->mode) {
+		fprintf(stderr, "fairlead-server: %s: not attached\n", running->interface);
+		return -ENOENT;
+	}
+	if (running->config.layout != FL_SERVER_LAYOUT || running->memory < 0 || running->generations < 0 ||
+	    running->counters < 0 || running->peers < 0)
+		return refuse_layout(running);
+	return 0;
+}
+
+static void descriptor_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void running_close(struct running *running)
+{
+	descriptor_close(&running->program);
+	descriptor_close(&running->memory);
+	descriptor_close(&running->generations);
+	descriptor_close(&running->counters);
+	descriptor_close(&running->peers);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The server side as an XDP program: parse, classify, decide, act.
+ *
+ *	not ours ---------------------------------------------------------> XDP_PASS, untouched
+ *	ours: peer? well formed? socket? memory? -> fl_verdict_decide() --> deliver	decapsulated, XDP_PASS
+ *	                                                                    chain	rewritten, XDP_TX
+ *	                                                                    drop	counted by reason
+ */
+#include "memory.bpf.h"
+#include "wire.bpf.h"
+#include "sockets.bpf.h"
+#include "act.bpf.h"
+
+char program_license[] SEC("license") = "GPL";
+
+/*
+ * Together with the rest the verdict's input and output exceed the 512 bytes of stack that a program has. A packet is
+ * processed to its end on one CPU with softirqs held off, so that a slot per CPU is a packet's own.
+ */
+struct scratch {
+	struct fl_verdict_in in;
+	struct fl_verdict_out out;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *scratch_of_this_cpu(void)
+{
+	__u32 slot = 0;
+
+	return bpf_map_lookup_elem(&scratches, &slot);
+}
+
+/* Keeps what the verdict taught; forgets a move whose window is over, unless a mux still tells of it. */
+static __always_inline void remember(const struct fl_verdict_in *in, const struct fl_verdict_out *out,
+				     const struct fl_memory_key *key, bool remembered)
+{
+	if (out->learned)
+		memory_store(key, &out->memory);
+	else if (remembered && !(in->steer.flags & FL_STEER_MOVED) &&
+		 (__u64)in->now >= (__u64)in->memory.since + in->window)
+		memory_forget(key);
+}
+
+static __always_inline enum fl_counter deliver_counter(enum fl_packet_class packet)
+{
+	switch (packet) {
+	case FL_PACKET_SYN:
+		return FL_COUNTER_DELIVER_SYN;
+	case FL_PACKET_COOKIE_ACK:
+		return FL_COUNTER_DELIVER_COOKIE_ACK;
+	case FL_PACKET_LOCAL_SOCKET:
+		return FL_COUNTER_DELIVER_LOCAL_SOCKET;
+	default:
+		return FL_COUNTER_DELIVER_UNKNOWN;
+	}
+}
+
+/* Looks up what the verdict needs besides the packet; returns whether the bucket is remembered. */
+static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
+{
+	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, key);
+
+	if (remembered)
+		in->memory = *remembered;
+	else
+		in->memory = (struct fl_bucket_memory){0};
+	in->chaining = config.chaining;
+	in->now = clock_seconds();
+	in->window = config.window;
+	__builtin_memcpy(&in->self, (const void *)&config.self, sizeof(in->self));
+	return remembered != NULL;
+}
+
+/* Decides about a packet that is trusted and well formed, and keeps what it taught. */
+static __always_inline void decide(const struct fl_verdict_in *in, struct fl_verdict_out *out, __u32 *seen,
+				   const struct fl_memory_key *key, bool remembered)
+{
+	fl_verdict_decide(in, out);
+	if (out->generation_seen != in->generation_seen)
+		generation_raise(seen, out->generation_seen);
+	remember(in, out, key, remembered);
+}
+
+SEC("xdp.frags")
+int fairlead_server(struct xdp_md *ctx)
+{
+	struct scratch *scratch = scratch_of_this_cpu();
+	struct outer outer;
+	struct flow flow;
+	struct fl_verdict_in *in;
+	struct fl_verdict_out *out;
+	struct fl_memory_key key;
+	bool remembered;
+	__u32 *seen;
+
+	if (!scratch)
+		return XDP_PASS; /* never: slot 0 exists */
+	in = &scratch->in;
+	out = &scratch->out;
+	if (!outer_parse(ctx, &outer)) {
+		count(FL_COUNTER_PASS_NOT_OURS);
+		return XDP_PASS;
+	}
+	in->trusted = peer_is_trusted(&outer.source);
+	if (!in->trusted)
+		return drop(FL_COUNTER_DROP_UNTRUSTED);
+	if (outer.malformed)
+		return drop(outer.why);
+	in->malformed = fl_steer_parse((const __u8 *)(outer.udp + 1), packet_end(ctx), &in->steer);
+	if (in->malformed != FL_STEER_OK)
+		return drop(fl_counter_of_steer_error(in->malformed));
+	if (!inner_parse(ctx, &outer, &in->steer, &flow))
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
+
+	key = (struct fl_memory_key){.service = in->steer.service, .bucket = in->steer.bucket};
+	seen = generation_of(in->steer.service);
+	if (!seen)
+		return drop(FL_COUNTER_DROP_STALE); /* never: the array has a slot for each 16-bit id */
+	in->generation_seen = *seen;
+	in->packet = sockets_classify(ctx, &flow);
+	remembered = recall(in, &key);
+	decide(in, out, seen, &key, remembered);
+
+	switch (out->verdict) {
+	case FL_VERDICT_DELIVER:
+		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &flow))
+			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+		return deliver(ctx, &outer, &in->steer, deliver_counter(in->packet));
+	case FL_VERDICT_CHAIN:
+		return chain(ctx, &outer, &in->steer, &out->next);
+	case FL_VERDICT_DROP_STALE:
+		return drop(FL_COUNTER_DROP_STALE);
+	case FL_VERDICT_DROP_UNTRUSTED:
+		return drop(FL_COUNTER_DROP_UNTRUSTED);
+	default:
+		return drop(fl_counter_of_steer_error(in->malformed));
+	}
+}

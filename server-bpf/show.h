@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a running server: configuration, counters, memory. */
+#ifndef FAIRLEAD_SHOW_H
+#define FAIRLEAD_SHOW_H
+
+#include "running.h"
+
+enum show_format {
+	SHOW_TABLE,
+	SHOW_JSON,
+};
+
+/* Of a server that running_check() has found usable. Returns 0, or a negative errno and a printed sentence. */
+int show_print(const struct running *running, enum show_format format);
+
+#endif
