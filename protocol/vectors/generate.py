@@ -3,8 +3,9 @@
 """
 Writes the vector files that every language's tests read, from the oracle in this folder.
 
-Usage: generate.py            write *.json beside this file
-       generate.py --check    write nothing; exit 1 if a file is not what would be written
+Usage: generate.py                        write *.json beside this file
+       generate.py --check                write nothing; exit 1 if a file is not what would be written
+       generate.py --random SEED FOLDER   write files of the same shapes with random rows into FOLDER
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 from cases.delta import delta_vectors
+from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
 from cases.steer import steer_vectors
 from cases.verdict import verdict_vectors
@@ -37,20 +39,33 @@ def render(vectors: dict) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--check"]):
-        print(f"generate.py: unknown arguments {arguments}; allowed: --check", file=sys.stderr)
-        return 2
-    wrong = 0
-    for name, vectors in FILES.items():
-        path = Path(__file__).resolve().parent / name
-        text = render({"format": 1} | vectors())
-        if not arguments:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            print(f"{name} is not what generate.py writes; run protocol/vectors/generate.py and commit its result")
-            wrong += 1
+def check(folder: Path, files: dict[str, str]) -> int:
+    wrong = [
+        name for name, text in files.items() if not (folder / name).exists() or (folder / name).read_text() != text
+    ]
+    for name in wrong:
+        print(f"{name} is not what generate.py writes; run protocol/vectors/generate.py and commit its result")
     return 1 if wrong else 0
+
+
+def write(folder: Path, files: dict[str, str]) -> int:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    here = Path(__file__).resolve().parent
+    match arguments:
+        case []:
+            return write(here, {name: render({"format": 1} | vectors()) for name, vectors in FILES.items()})
+        case ["--check"]:
+            return check(here, {name: render({"format": 1} | vectors()) for name, vectors in FILES.items()})
+        case ["--random", seed, folder] if seed.isdecimal():
+            files = {name: render({"format": 1} | vectors) for name, vectors in drawn_files(int(seed)).items()}
+            return write(Path(folder), files)
+    print(f"generate.py: wrong arguments {arguments}; allowed: none, --check, --random SEED FOLDER", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ def siphash_vectors() -> dict:
     rows = []
     for length in range(64):
         data = bytes(range(length))
-        rows.append({"data": data.hex(), "hash": f"{siphash(PAPER_KEY, data):016x}"})
+        rows.append({"name": f"{length} bytes", "data": data.hex(), "hash": f"{siphash(PAPER_KEY, data):016x}"})
     assert rows[15]["hash"] == "a129ca6149be45e5"  # appendix A of the paper
     return {"key": PAPER_KEY.hex(), "rows": rows}
 
@@ -46,7 +46,7 @@ FLOWS = [
 ]
 
 
-def _answer(flow: dict) -> dict:
+def answer(flow: dict) -> dict:
     hash32 = flow_hash(flow)
     return {
         "key": flow_key(flow).hex(),
@@ -56,7 +56,7 @@ def _answer(flow: dict) -> dict:
     }
 
 
-def _nat(kind: str) -> dict:
+def nat(kind: str) -> dict:
     """One address with all its ports: nothing may clump, though only 16 bits of the key differ."""
     rule = {
         "name": f"one client address with all its source ports, {kind}",
@@ -87,10 +87,10 @@ def hash_vectors() -> dict:
             for flow in FLOWS:
                 how = {"hash": kind, "hashKey": key.hex(), "affinity": affinity}
                 name = f"{flow['name']}, {kind}, affinity {affinity}, key {key.hex()[:4]}.."
-                rows.append(flow | how | {"name": name} | _answer(flow | how))
-    return {"rows": rows, "nat": [_nat("siphash"), _nat("crc32")], "crc32": _crc32_rows()}
+                rows.append(flow | how | {"name": name} | answer(flow | how))
+    return {"rows": rows, "nat": [nat("siphash"), nat("crc32")], "crc32": _crc32_rows()}
 
 
 def _crc32_rows() -> list[dict]:
     texts = ["", "a", "123456789", "The quick brown fox jumps over the lazy dog"]
-    return [{"data": t.encode().hex(), "crc32": crc32(t.encode())} for t in texts]
+    return [{"name": f"CRC-32 of {t!r}", "data": t.encode().hex(), "crc32": crc32(t.encode())} for t in texts]

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delta.h and ring.h against delta.json: header, checksum, and the entries of a body, which stands in the vectors
+ * before compression. Frames and the refusals behind the header are the mux's and the controller's to test.
+ */
+#include <string.h>
+
+#include <fairlead/delta.h>
+#include <fairlead/ring.h>
+
+#include "vectors.h"
+
+static fl_u32 checksum_of(const struct vectors_bytes *bytes, const struct vectors_bytes *body)
+{
+	return fl_crc32c(fl_crc32c(0, bytes->data, FL_DELTA_CRC_AT), body->data, body->len);
+}
+
+static void check_header(const json_t *row, bool snapshot, fl_u32 generation, const json_t *image)
+{
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes"), body = vectors_bytes(row, "body");
+	struct fl_delta_header header;
+
+	assert_int_equal(fl_delta_header_parse(bytes.data, bytes.len, &header), FL_DELTA_OK);
+	assert_int_equal(header.snapshot, snapshot);
+	assert_int_equal(header.service, vectors_number(image, "service"));
+	assert_int_equal(header.generation, generation);
+	assert_int_equal(header.base, snapshot ? 0 : generation - 1);
+	assert_int_equal(header.buckets, vectors_number(image, "buckets"));
+	assert_int_equal(header.body_len, body.len);
+	assert_int_equal(header.checksum, checksum_of(&bytes, &body));
+	vectors_free(&bytes);
+	vectors_free(&body);
+}
+
+/* Compares the backends that begin with their count at `at`; returns the offset behind them. */
+static size_t check_backends(const struct vectors_bytes *body, size_t at, const json_t *expected)
+{
+	const json_t *one;
+	size_t i;
+
+	assert_int_equal(fl_load_le32(body->data + at), json_array_size(expected));
+	at += 4;
+	json_array_foreach(expected, i, one)
+	{
+		struct fl_delta_backend backend = fl_delta_backend_load(body->data + at);
+		struct fl_address address = vectors_address(one, "address");
+
+		assert_int_equal(backend.id, vectors_number(one, "id"));
+		assert_int_equal(backend.flags, vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0);
+		assert_memory_equal(backend.address.bytes, address.bytes, 16);
+		at += FL_DELTA_BACKEND_LEN;
+	}
+	return at;
+}
+
+static void apply(void **state)
+{
+	const json_t *row = *state, *delta = vectors_get(row, "delta"), *one;
+	const json_t *runs = vectors_list(delta, "runs");
+	struct vectors_bytes body = vectors_bytes(row, "body");
+	size_t at, i;
+
+	check_header(row, false, (fl_u32)vectors_number(delta, "generation"), vectors_get(row, "image"));
+	assert_int_equal(fl_load_le32(body.data), vectors_number(delta, "committed"));
+	at = check_backends(&body, 4, vectors_list(delta, "backends"));
+	assert_int_equal(fl_load_le32(body.data + at), json_array_size(runs));
+	at += 4;
+	json_array_foreach(runs, i, one)
+	{
+		struct fl_delta_run run = fl_delta_run_load(body.data + at);
+
+		assert_int_equal(run.start, vectors_number(one, "start"));
+		assert_int_equal(run.count, vectors_number(one, "count"));
+		assert_int_equal(run.current, vectors_number(one, "current"));
+		assert_int_equal(run.previous, vectors_number(one, "previous"));
+		at += FL_DELTA_RUN_LEN;
+	}
+	assert_int_equal(at, body.len);
+	vectors_free(&body);
+}
+
+/* The columns become rows, and each row gives back its three numbers. */
+static void snapshot(void **state)
+{
+	const json_t *row = *state, *image = vectors_get(row, "image"), *run;
+	struct vectors_bytes body = vectors_bytes(row, "body");
+	fl_u32 buckets = (fl_u32)vectors_number(image, "buckets"), bucket = 0;
+	const fl_u8 *current, *previous, *since;
+	size_t at, i;
+
+	check_header(row, true, (fl_u32)vectors_number(image, "generation"), image);
+	assert_int_equal(fl_load_le32(body.data), vectors_number(row, "committed"));
+	at = check_backends(&body, 4, vectors_list(image, "backends"));
+	assert_int_equal(body.len - at, 8 * (size_t)buckets);
+	current = body.data + at;
+	previous = current + 2 * (size_t)buckets;
+	since = previous + 2 * (size_t)buckets;
+	json_array_foreach(vectors_list(image, "runs"), i, run)
+	{
+		fl_u64 end = bucket + vectors_number(run, "count");
+
+		assert_int_equal(bucket, vectors_number(run, "start"));
+		for (; bucket < end; bucket++) {
+			fl_row r = fl_row_make(fl_load_le16(current + 2 * bucket), fl_load_le16(previous + 2 * bucket),
+					       fl_load_le32(since + 4 * bucket));
+
+			assert_int_equal(fl_row_current(r), vectors_number(run, "current"));
+			assert_int_equal(fl_row_previous(r), vectors_number(run, "previous"));
+			assert_int_equal(fl_row_since(r), vectors_number(run, "since"));
+		}
+	}
+	assert_int_equal(bucket, buckets);
+	vectors_free(&body);
+}
+
+/* What the header alone can tell: too short, or no magic. The rest of the reasons need more than the header. */
+static void malformed(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
+	bool is_snapshot = !strcmp(vectors_text(row, "kind"), "snapshot");
+	const char *error = vectors_text(row, "error");
+	struct fl_delta_header header = {0};
+	enum fl_delta_error found = fl_delta_header_parse(bytes.data, bytes.len, &header);
+
+	if (found == FL_DELTA_OK && header.snapshot != is_snapshot)
+		found = FL_DELTA_MAGIC;
+	assert_int_equal(found == FL_DELTA_TRUNCATED, !strcmp(error, "truncated"));
+	assert_int_equal(found == FL_DELTA_MAGIC, !strcmp(error, "magic"));
+	vectors_free(&bytes);
+}
+
+/* A move is told while the window is open and somebody owned the bucket before; nothing wraps at 32 bits. */
+static void moved(void **state)
+{
+	static const struct {
+		fl_u16 previous;
+		fl_u32 since, now, window;
+		bool is_moved;
+	} rows[] = {
+	    {1, 100, 100, 240, true},
+	    {1, 100, 339, 240, true},
+	    {1, 100, 340, 240, false},
+	    {0, 100, 100, 240, false},
+	    {1, 100, 99, 240, true},
+	    {1, 100, 100, 0, false},
+	    {1, 100, 99, 0, true},
+	    {65535, 0xfffffff0, 0xffffffff, 240, true},
+	    {1, 0xffffffff, 0, 240, true},
+	    {1, 0, 0xffffffff, 0xffffffff, false},
+	    {1, 1, 0xffffffff, 0xffffffff, true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fl_row row = fl_row_make(7, rows[i].previous, rows[i].since);
+
+		if (fl_row_is_moved(row, rows[i].now, rows[i].window) != rows[i].is_moved)
+			fail_msg("row %zu", i);
+	}
+}
+
+/* The published check value, and the same sum however the bytes are cut: the eight-byte steps join the single ones. */
+static void crc32c(void **state)
+{
+	const fl_u8 digits[] = "123456789";
+	fl_u8 data[61];
+	fl_u32 whole, cut;
+
+	(void)state;
+	assert_int_equal(fl_crc32c(0, digits, 9), 0xe3069283);
+	assert_int_equal(fl_crc32c(0, digits, 0), 0);
+	for (cut = 0; cut < sizeof(data); cut++)
+		data[cut] = (fl_u8)(cut * 37 + 11);
+	whole = fl_crc32c(0, data, sizeof(data));
+	for (cut = 0; cut <= sizeof(data); cut++)
+		assert_int_equal(fl_crc32c(fl_crc32c(0, data, cut), data + cut, sizeof(data) - cut), whole);
+}
+
+int main(int argc, char **argv)
+{
+	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "delta.json");
+	struct vectors_tests tests = {NULL, 0};
+	int failed;
+
+	vectors_add(&tests, file, "apply", apply);
+	vectors_add(&tests, file, "snapshots", snapshot);
+	vectors_add(&tests, file, "malformed", malformed);
+	vectors_add_plain(&tests, "a row tells of its move while the window is open", moved, NULL);
+	vectors_add_plain(&tests, "CRC-32C: check value, and any cut", crc32c, NULL);
+	failed = vectors_run("delta", &tests);
+	json_decref(file);
+	return failed;
+}
