@@ -18,7 +18,11 @@ class Server(Node):
         self.window = window
         wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
         router.plug(self.name)
-        self.namespace.sysctl(ipv4__conf__all__arp_ignore=1, ipv4__conf__all__arp_announce=2)
+        self.namespace.sysctl(
+            ipv4__conf__all__arp_ignore=1,  # the VIP is on every server: none answers ARP for it
+            ipv4__conf__all__arp_announce=2,
+            ipv4__conf__eth0__forwarding=1,  # the way to a bucket's previous owner is looked up in the kernel's tables
+        )
         self.namespace.ip(f"addr add {topology.VIP}/32 dev lo", f"route add default via {topology.ROUTER}")
         self.nginx = Nginx(self)
 
@@ -39,4 +43,5 @@ class Server(Node):
 
     def chained(self) -> int:
         """Packets that this server has sent on to a bucket's previous owner."""
-        return self.show()["counters"]["chain"]
+        counters = self.show()["counters"]
+        return counters["chain"] + counters["chain_by_kernel"]

@@ -60,7 +60,9 @@ def test_a_crashed_run_is_found_and_undone(built: None) -> None:
     processes = instance.processes()
     assert instance.abandoned and name in [leftover.name for leftover in Instance.leftovers()]
     assert any(process.alive for process in processes)
-    done = subprocess.run([build.ROOT / "lab" / "lab", "down", "--instance", name], capture_output=True, text=True)
+    done = subprocess.run(
+        [build.ROOT / "lab" / "lab", "down", "--instance", name], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     until("the crashed run's programs are gone", lambda: all(start_ticks(p.pid) != p.ticks for p in processes), 5)
     assert here() == before
@@ -95,7 +97,9 @@ def test_a_missing_build_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_the_command_names_what_is_not_there(lab: Lab, arguments: list[str], sentence: str) -> None:
     verb, *rest = arguments
     instance = [] if "--instance" in rest else ["--instance", lab.instance.name]
-    done = subprocess.run([build.ROOT / "lab" / "lab", verb, *instance, *rest], capture_output=True, text=True)
+    done = subprocess.run(
+        [build.ROOT / "lab" / "lab", verb, *instance, *rest], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert sentence in done.stderr
 
@@ -110,9 +114,9 @@ def test_the_flood_stays_in_its_bounds(lab: Lab) -> None:
     ]
     for general, own, sentence in cases:
         argv = node.namespace.enter([*command, *general, "flood", "--gateway", "10.2.1.1", *own])
-        done = subprocess.run(argv, cwd=build.ROOT, capture_output=True, text=True)
+        done = subprocess.run(argv, cwd=build.ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and sentence in done.stderr, done.stderr
     outside = subprocess.run(
-        [*command, "flood", "--gateway", "127.0.0.1"], cwd=build.ROOT, capture_output=True, text=True
+        [*command, "flood", "--gateway", "127.0.0.1"], cwd=build.ROOT, capture_output=True, text=True, check=False
     )
     assert "network namespace" in outside.stderr
