@@ -5,9 +5,9 @@
     /run/fairlead-lab/<id>/<node>/         configuration and logs of that node's programs
 
 A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
-directory, so that undoing is: for each namespace, newest first, end the processes in it, remove the BPF pins that carry
-its inode, delete it; then delete the directory. That works after a crash at any point, from the file alone. An
-instance without an owner was left running on purpose; one whose owner has died is a leftover.
+directory (XDP programs live and die with their interface). So undoing is: for each namespace, newest first, end the
+processes in it and delete it; then delete the directory. That works after a crash at any point, from the file alone.
+An instance without an owner was left running on purpose; one whose owner has died is a leftover.
 """
 
 import json
@@ -24,7 +24,6 @@ from lab.namespace import Namespace
 from lab.process import Process, start_ticks
 
 RUN = Path("/run/fairlead-lab")
-BPF_PINS = Path("/sys/fs/bpf/fairlead")
 FRR_CRASH_LOGS = Path("/var/tmp/frr")
 KEPT_LOGS = Path(__file__).resolve().parents[1] / "build" / "lab-logs"
 
@@ -104,11 +103,9 @@ class Instance:
     def namespace(self, node: str) -> Namespace:
         """A new namespace for a node, written down before it is made."""
         namespace = Namespace(f"fl-{self.name}-{node}")
-        self.state["namespaces"].append({"node": node, "name": namespace.name, "inode": 0})
+        self.state["namespaces"].append({"node": node, "name": namespace.name})
         self.save()
         namespace.create()
-        self.state["namespaces"][-1]["inode"] = namespace.inode
-        self.save()
         return namespace
 
     def find(self, node: str) -> Namespace:
@@ -139,9 +136,9 @@ class Instance:
         return [Process.from_record(record) for record in self.state["processes"].values()]
 
     def remove(self, node: str) -> None:
-        """Undoes one node: its processes, its pins, its namespace."""
+        """Undoes one node: its processes and its namespace."""
         for record in [r for r in self.state["namespaces"] if r["node"] == node]:
-            self._undo_namespace(record)
+            _undo(Namespace(record["name"]))
             self.state["namespaces"].remove(record)
         self.state["processes"] = {
             name: record for name, record in self.state["processes"].items() if not name.startswith(f"{node}/")
@@ -151,7 +148,7 @@ class Instance:
     def undo(self, keep_logs: bool = False) -> Path | None:
         """Undoes all of it, newest first, and returns where the logs were moved to if they were to be kept."""
         for record in reversed(self.state["namespaces"]):
-            self._undo_namespace(record)
+            _undo(Namespace(record["name"]))
         kept = None
         if keep_logs and self.directory.exists():
             KEPT_LOGS.mkdir(parents=True, exist_ok=True)
@@ -159,17 +156,6 @@ class Instance:
             shutil.copytree(self.directory, kept, dirs_exist_ok=True, ignore=_only_text)
         shutil.rmtree(self.directory, ignore_errors=False)
         return kept
-
-    def _undo_namespace(self, record: dict[str, Any]) -> None:
-        namespace = Namespace(record["name"])
-        inode = record["inode"]
-        if namespace.exists:
-            inode = namespace.inode
-            _end_all(namespace)
-            namespace.delete()
-        if inode:
-            for pins in BPF_PINS.glob(f"{inode}-*"):
-                shutil.rmtree(pins)
 
     def tails(self, lines: int = 12) -> str:
         """The ends of the logs of processes that have died, and of those that logged last."""
@@ -183,6 +169,12 @@ class Instance:
 
 def _only_text(_: str, names: list[str]) -> list[str]:
     return [name for name in names if name.endswith((".vty", ".api", ".sock")) or name == "zookeeper-data"]
+
+
+def _undo(namespace: Namespace) -> None:
+    if namespace.exists:
+        _end_all(namespace)
+        namespace.delete()
 
 
 def _end_all(namespace: Namespace) -> None:

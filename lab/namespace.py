@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network namespace by name: made, entered, configured, deleted.
 
-Commands enter it by `nsenter --net`, not by `ip netns exec`: the latter mounts a fresh /sys, in which the pinned BPF
-objects of the servers would be invisible and vanish with the command.
+Commands enter it by `nsenter --net`, which changes nothing but the network; `ip netns exec` would also give each of
+them a /sys of its own.
 """
 
 import contextlib
