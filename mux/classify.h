@@ -11,7 +11,7 @@
 
 #include <fairlead/types.h>
 
-struct backend;
+struct backends;
 struct lookup;
 struct ring;
 struct service;
@@ -54,10 +54,10 @@ enum verdict {
  * to service; the later stages fill the rest.
  */
 struct packet {
-	uint32_t verdict; /* enum verdict */
-	uint16_t ip_len;  /* IPv4 total length */
+	uint8_t verdict; /* enum verdict */
 	uint8_t tos;
-	uint8_t port; /* DPDK port id to leave by */
+	uint16_t ip_len;     /* IPv4 total length */
+	uint32_t generation; /* stamped into the steer header */
 	uint64_t
 	    key[2]; /* the 13 bytes src | dst | sport | dport | proto as loaded from memory, and three zero bytes */
 	struct service *service;
@@ -65,7 +65,10 @@ struct packet {
 	uint32_t bucket;
 	struct ring *ring;
 	uint64_t row;
-	const struct backend *backend;
+	union {
+		const struct backends *backends;
+		uint8_t port; /* after encapsulation: DPDK port id to leave by */
+	};
 };
 
 _Static_assert(sizeof(struct packet) == 64, "a packet's state is one cache line");

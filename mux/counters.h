@@ -33,6 +33,9 @@ uint64_t counters_bytes(const struct counters *counters);
 uint64_t counters_moved(const struct counters *counters);
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service);
 
+/* Call it when a service was added: its count starts at zero, whoever had the slot before. One thread at a time. */
+void counters_service_start(struct counters *counters, const struct service *service);
+
 static inline void counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);

@@ -33,6 +33,8 @@ struct lookup {
 	uint32_t vips;
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
+	uint32_t services_count;
+	struct service **services; /* all, also those without VIPs */
 };
 
 /* The services' VIPs and ports; no VIP, protocol and port may belong to two of them. NULL: no memory. */
@@ -43,6 +45,12 @@ void lookup_free(struct lookup *lookup);
 static inline uint64_t lookup_low_of_ipv4(uint32_t address)
 {
 	return (uint64_t)address << 32 | 0xffff0000U;
+}
+
+static inline void lookup_words(const struct fl_address *address, uint64_t *high, uint64_t *low)
+{
+	__builtin_memcpy(high, address->bytes, 8);
+	__builtin_memcpy(low, address->bytes + 8, 8);
 }
 
 static inline uint32_t lookup_slot(uint64_t high, uint64_t low, uint32_t mask)

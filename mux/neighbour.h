@@ -19,8 +19,8 @@
 
 struct neighbours;
 
-/* ports must outlive it. source: --address, or NULL for the first address of the port's interface. */
-struct neighbours *neighbours_new(const struct ports *ports, const uint8_t source[4], struct why *why);
+/* ports must outlive it. source: --address, or NULL for the one that the kernel prefers. */
+struct neighbours *neighbours_new(struct ports *ports, const uint8_t source[4], struct why *why);
 void neighbours_free(struct neighbours *neighbours);
 
 /* For tables_new. */

@@ -18,7 +18,6 @@ struct next_hop {
 struct next_hops {
 	void *context;
 	void (*lookup)(void *context, const struct fl_address *address, struct next_hop *out);
-	void (*forget)(void *context, const struct fl_address *address); /* nobody asks for it any more; may be NULL */
 };
 
 #endif

@@ -35,6 +35,7 @@ struct options {
 	unsigned workers;       /* --workers */
 	unsigned memory;        /* --memory, MB */
 	bool no_huge;           /* --no-huge */
+	bool no_exception;      /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce; /* --announce */
 	bool help;
 };

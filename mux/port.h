@@ -7,7 +7,7 @@
  *	--port af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
  *	--port net_pcap0,...	a DPDK virtual device by its arguments, or
  *	--port 0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP
- *interface, fl<n>, with the port's MAC address: addresses and routes are configured there
+ *interface, flport<n>, with the port's MAC address: addresses and routes are configured there
  *
  * A port has as many queue pairs as there are workers; worker i owns queue i everywhere.
  */
@@ -31,12 +31,14 @@ struct port {
 	enum port_kind kind;
 	uint16_t id;        /* DPDK's */
 	uint16_t exception; /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
-	uint16_t mtu;       /* atomic: of what the wire takes without the Ethernet header */
+	uint16_t mtu;       /* of what the wire takes without the Ethernet header; the control thread's */
 	uint8_t mac[6];
-	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP */
+	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
 	unsigned ifindex;
 	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */
-	int vips4;                            /* AF_XDP: descriptors of the program's maps, else -1 */
+	int claim;                            /* PORT_AF_XDP, see xdp.h; else -1 */
+	int object;                           /* PORT_AF_XDP: the program's file until DPDK has loaded it; else -1 */
+	int vips4;
 	int vips6;
 };
 
@@ -48,10 +50,10 @@ struct ports {
 	struct rte_mempool *pool;
 };
 
-/* DPDK's environment for these options: memory, floating worker threads, the ports' devices. Once a process. */
+/* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
 int ports_environment(const struct options *options, struct why *why);
 
-/* Opens, configures and starts all ports; the undo is ports_close. */
+/* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
 int ports_open(struct ports *ports, const struct options *options, struct why *why);
 void ports_close(struct ports *ports);
 
@@ -59,7 +61,7 @@ void ports_close(struct ports *ports);
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
 
 /* The port that stands for a kernel interface, NULL if none. */
-const struct port *ports_by_ifindex(const struct ports *ports, unsigned ifindex);
+struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex);
 
 /* The first IPv4 address of the port's interface. -EADDRNOTAVAIL: it has none. */
 int port_address(const struct port *port, uint8_t address[4]);

@@ -36,6 +36,9 @@ void ring_free(struct ring *ring);
 /* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or of another number of buckets. */
 int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why);
 
+/* 0 if the delta can be applied to the ring as it is; else the errors of ring_apply. */
+int ring_follows(const struct ring *ring, const struct delta *delta, struct why *why);
+
 /*
  * Stores the delta's rows, then its generation; readers may be there. The backends must have been set before.
  * -EINVAL: a snapshot, or of another number of buckets. -ESTALE: base is not the ring's generation (a gap).

@@ -18,7 +18,7 @@ struct service {
 	uint8_t affinity; /* enum affinity */
 	uint16_t slot;    /* of its counters, see counters.h */
 
-	struct service_config config; /* the control thread's */
+	struct service_config config; /* readers may read what tables_change can't change */
 } __attribute__((aligned(64)));
 
 /* A connection, addresses as 16 bytes, ports in host order. */

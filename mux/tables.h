@@ -64,7 +64,7 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 /* Next hops have changed: builds the templates anew where they differ. */
 void tables_refresh(struct tables *tables);
 
-/* By name, id or VIP. Control thread, or in a reader's section. NULL: none. */
+/* By name or id. Control thread, or in a reader's section. NULL: none. */
 struct service *tables_find(const struct tables *tables, const char *name);
 struct service *tables_find_id(const struct tables *tables, uint16_t id);
 

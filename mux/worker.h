@@ -25,7 +25,7 @@ enum worker_numbers {
 struct worker;
 
 /* Starts a thread that is reader and queue number index. All referenced objects must outlive it. */
-int worker_start(struct worker **out, unsigned index, struct tables *tables, struct ports *ports,
+int worker_start(struct worker **out, unsigned index, struct tables *tables, const struct ports *ports,
 		 struct counters *counters, struct why *why);
 
 /* Asks it to end, waits until it has, and frees it. */

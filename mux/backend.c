@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "encap.h"
+
+/* A table with room for n list entries and no rows. */
+static struct backends *table(uint32_t n)
+{
+	struct backends *backends = calloc(1, sizeof(*backends));
+
+	if (!backends)
+		return NULL;
+	backends->list = calloc(n ? n : 1, sizeof(*backends->list));
+	if (!backends->list) {
+		free(backends);
+		return NULL;
+	}
+	return backends;
+}
+
+/* Pages that nobody touches cost nothing, so that sparse ids are cheap. */
+static bool make_rows(struct backends *backends)
+{
+	backends->size = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
+	backends->rows_bytes = (uint64_t)backends->size * sizeof(*backends->rows);
+	backends->rows = mmap(NULL, backends->rows_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (backends->rows == MAP_FAILED)
+		backends->rows = NULL;
+	return backends->rows;
+}
+
+static void fill_rows(struct backends *backends, uint16_t service, const struct next_hops *hops)
+{
+	for (uint32_t i = 0; i < backends->count; i++) {
+		const struct fl_delta_backend *b = &backends->list[i];
+		struct next_hop hop;
+
+		hops->lookup(hops->context, &b->address, &hop);
+		encap_template(&backends->rows[b->id], service, &b->address, &hop);
+	}
+}
+
+/* Merges two ascending lists into out; the change wins. Returns the number of entries. */
+static uint32_t merge(const struct backends *old, const struct delta *delta, struct fl_delta_backend *out)
+{
+	uint32_t i = 0, j = 0, n = 0;
+	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
+
+	while (i < old_count || j < delta->backends_count) {
+		if (j == delta->backends_count || (i < old_count && old->list[i].id < delta->backends[j].id)) {
+			out[n++] = old->list[i++];
+			continue;
+		}
+		if (i < old_count && old->list[i].id == delta->backends[j].id)
+			i++;
+		out[n++] = delta->backends[j++];
+	}
+	return n;
+}
+
+struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
+			      struct why *why)
+{
+	struct backends *backends;
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		const struct fl_delta_backend *b = &delta->backends[i];
+		char text[INET6_ADDRSTRLEN];
+
+		if (fl_address_is_ipv4(&b->address))
+			continue;
+		inet_ntop(AF_INET6, b->address.bytes, text, sizeof(text));
+		why_refuse(why, -EAFNOSUPPORT, "backend %u: address %s is IPv6; this mux reaches IPv4 backends", b->id,
+			   text);
+		errno = EAFNOSUPPORT;
+		return NULL;
+	}
+	backends = table((old && !delta->snapshot ? old->count : 0) + delta->backends_count);
+	if (!backends)
+		goto no_memory;
+	backends->count = merge(old, delta, backends->list);
+	if (!make_rows(backends))
+		goto no_memory;
+	fill_rows(backends, (uint16_t)delta->service, hops);
+	return backends;
+
+no_memory:
+	backends_free(backends);
+	why_refuse(why, -ENOMEM, "no memory for a table of %u backends", delta->backends_count);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
+				  int *error)
+{
+	struct backends *backends = NULL;
+	bool differs = false;
+
+	*error = 0;
+	for (uint32_t i = 0; i < old->count && !differs; i++) {
+		const struct fl_delta_backend *b = &old->list[i];
+		struct backend now;
+		struct next_hop hop;
+
+		hops->lookup(hops->context, &b->address, &hop);
+		encap_template(&now, service, &b->address, &hop);
+		differs = memcmp(&now, &old->rows[b->id], sizeof(now)) != 0;
+	}
+	if (!differs)
+		return NULL;
+	backends = table(old->count);
+	if (!backends)
+		goto no_memory;
+	memcpy(backends->list, old->list, old->count * sizeof(*old->list));
+	backends->count = old->count;
+	if (!make_rows(backends))
+		goto no_memory;
+	fill_rows(backends, service, hops);
+	return backends;
+
+no_memory:
+	backends_free(backends);
+	*error = -ENOMEM;
+	return NULL;
+}
+
+void backends_free(struct backends *backends)
+{
+	if (!backends)
+		return;
+	if (backends->rows)
+		munmap(backends->rows, backends->rows_bytes);
+	free(backends->list);
+	free(backends);
+}
+
+bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)
+{
+	uint32_t low = 0, high = backends->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (backends->list[middle].id == id) {
+			*out = backends->list[middle].address;
+			return true;
+		}
+		if (backends->list[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}

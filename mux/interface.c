@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interface.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int ask(const char *name, unsigned long request, struct ifreq *ifr)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	strncpy(ifr->ifr_name, name, sizeof(ifr->ifr_name) - 1);
+	if (ioctl(fd, request, ifr))
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+int interface_mtu(const char *name, uint16_t *mtu)
+{
+	struct ifreq ifr = {0};
+	int error = ask(name, SIOCGIFMTU, &ifr);
+
+	if (!error)
+		*mtu = ifr.ifr_mtu > UINT16_MAX ? UINT16_MAX : (uint16_t)ifr.ifr_mtu;
+	return error;
+}
+
+int interface_set_mtu(const char *name, uint16_t mtu)
+{
+	struct ifreq ifr = {.ifr_mtu = mtu};
+
+	return ask(name, SIOCSIFMTU, &ifr);
+}
+
+int interface_mac(const char *name, uint8_t mac[6])
+{
+	struct ifreq ifr = {0};
+	int error = ask(name, SIOCGIFHWADDR, &ifr);
+
+	if (!error)
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
+	return error;
+}
+
+int interface_address(const char *name, uint8_t address[4])
+{
+	struct ifreq ifr = {0};
+	struct sockaddr_in in;
+	int error = ask(name, SIOCGIFADDR, &ifr);
+
+	if (error)
+		return error;
+	memcpy(&in, &ifr.ifr_addr, sizeof(in));
+	memcpy(address, &in.sin_addr, 4);
+	return 0;
+}
+
+int interface_queues(const char *name, unsigned *queues)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq ifr = {.ifr_data = (void *)&channels};
+	int error = ask(name, SIOCETHTOOL, &ifr);
+
+	*queues = 1;
+	if (error == -EOPNOTSUPP)
+		return 0;
+	if (!error && channels.combined_count + channels.rx_count)
+		*queues = channels.combined_count + channels.rx_count;
+	return error;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel says of a network interface. All return 0 or -errno. */
+#ifndef FAIRLEAD_MUX_INTERFACE_H
+#define FAIRLEAD_MUX_INTERFACE_H
+
+#include <stdint.h>
+
+int interface_mtu(const char *name, uint16_t *mtu);
+int interface_set_mtu(const char *name, uint16_t mtu);
+int interface_mac(const char *name, uint8_t mac[6]);
+int interface_address(const char *name, uint8_t address[4]);
+
+/* Receive queues that the interface uses at present; 1 where a driver can't tell. */
+int interface_queues(const char *name, unsigned *queues);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char prefix[] = "FAIRLEAD_MUX_";
+
+const char options_usage[] =
+    "usage: fairlead-mux --id NAME --zookeeper HOST:PORT,... --port PORT [--port PORT ...] [options]\n"
+    "       fairlead-mux explain --http HOST:PORT SERVICE PROTO SRC:PORT DST:PORT\n"
+    "\n"
+    "  --id NAME            name of this mux, unique in the cluster: letters, digits, '-', '_', '.'\n"
+    "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
+    "  --port PORT          where packets come and go, repeatable:\n"
+    "                         af_xdp:IFACE      shares the interface with the kernel by an XDP program\n"
+    "                         af_packet:IFACE   a packet socket on the interface\n"
+    "                         0000:01:00.0      a PCI device, taken from the kernel\n"
+    "                         net_NAME0,ARGS    any DPDK virtual device\n"
+    "  --address IPV4       outer source address           (first address of the port's interface)\n"
+    "  --http HOST:PORT     metrics, explain and health    (127.0.0.1:9108)\n"
+    "  --workers N          packet threads                 (1)\n"
+    "  --memory MB          packet memory                  (256)\n"
+    "  --no-huge            do without huge pages\n"
+    "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --root PATH          root in ZooKeeper              (/fairlead)\n"
+    "  --help               this text\n"
+    "\n"
+    "Each option may stand in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
+    "ports are separated by spaces there. The command line wins.\n";
+
+typedef int setter(struct options *options, const char *name, const char *value, struct why *why);
+
+struct option {
+	const char *flag; /* without the dashes */
+	bool alone;       /* takes no value on the command line, true or false in the environment */
+	setter *set;
+};
+
+static int set_text(char *out, size_t size, const char *name, const char *value, struct why *why)
+{
+	if (!*value || strlen(value) >= size)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: 1..%zu characters", name, value,
+				  size - 1);
+	strcpy(out, value);
+	return 0;
+}
+
+static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value, struct why *why)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || !isdigit((unsigned char)*value) || *end || number < low || number > high)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, low, high);
+	*out = (unsigned)number;
+	return 0;
+}
+
+/* Splits HOST:PORT or [IPV6]:PORT; the brackets are left out of host. */
+static int split_host_port(const char *text, size_t len, char *host, size_t size, uint16_t *port)
+{
+	const char *colon = memrchr(text, ':', len);
+	char digits[6] = "", *end;
+	size_t host_len, digits_len;
+	unsigned long number;
+
+	if (!colon)
+		return -EINVAL;
+	host_len = (size_t)(colon - text);
+	digits_len = len - host_len - 1;
+	if (!digits_len || digits_len >= sizeof(digits) || !isdigit((unsigned char)colon[1]))
+		return -EINVAL;
+	memcpy(digits, colon + 1, digits_len);
+	number = strtoul(digits, &end, 10);
+	if (*end || number < 1 || number > 65535)
+		return -EINVAL;
+	if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
+		text++;
+		host_len -= 2;
+	} else if (memchr(text, ':', host_len)) {
+		return -EINVAL;
+	}
+	if (!host_len || host_len >= size)
+		return -EINVAL;
+	memcpy(host, text, host_len);
+	host[host_len] = 0;
+	*port = (uint16_t)number;
+	return 0;
+}
+
+static int set_id(struct options *options, const char *name, const char *value, struct why *why)
+{
+	static const char allowed[] = "letters, digits, '-', '_', '.', at most 63, beginning with a letter or digit";
+
+	if (!isalnum((unsigned char)*value) || strlen(value) >= sizeof(options->id))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+	for (const char *p = value; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p))
+			return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+	strcpy(options->id, value);
+	return 0;
+}
+
+static int set_zookeeper(struct options *options, const char *name, const char *value, struct why *why)
+{
+	const char *at = value;
+
+	for (;;) {
+		size_t len = strcspn(at, ",");
+		char host[OPTIONS_TEXT_MAX + 1];
+		uint16_t port;
+
+		if (split_host_port(at, len, host, sizeof(host), &port))
+			return why_refuse(why, -EINVAL,
+					  "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas",
+					  name, value);
+		if (!at[len])
+			break;
+		at += len + 1;
+	}
+	return set_text(options->zookeeper, sizeof(options->zookeeper), name, value, why);
+}
+
+static int set_root(struct options *options, const char *name, const char *value, struct why *why)
+{
+	size_t len = strlen(value);
+
+	if (value[0] != '/' || len < 2 || value[len - 1] == '/' || strstr(value, "//"))
+		return why_refuse(why, -EINVAL,
+				  "%s: '%s' is not allowed; allowed: an absolute path without a trailing '/', such as "
+				  "/fairlead",
+				  name, value);
+	return set_text(options->root, sizeof(options->root), name, value, why);
+}
+
+/* One port or, from the environment, several separated by spaces. port.c looks at what they say. */
+static int set_port(struct options *options, const char *name, const char *value, struct why *why)
+{
+	const char *at = value + strspn(value, " ");
+
+	if (!*at)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
+	while (*at) {
+		size_t len = strcspn(at, " ");
+
+		if (options->ports_count == OPTIONS_PORTS_MAX)
+			return why_refuse(why, -EINVAL, "%s: '%s' is one too many; at most %d ports are allowed", name,
+					  at, OPTIONS_PORTS_MAX);
+		if (len > OPTIONS_TEXT_MAX)
+			return why_refuse(why, -EINVAL, "%s: '%.32s...' is too long; at most %d characters are allowed",
+					  name, at, OPTIONS_TEXT_MAX);
+		memcpy(options->ports[options->ports_count], at, len);
+		options->ports[options->ports_count++][len] = 0;
+		at += len;
+		at += strspn(at, " ");
+	}
+	return 0;
+}
+
+static int set_address(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (inet_pton(AF_INET, value, options->address) != 1)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: an IPv4 address", name, value);
+	options->has_address = true;
+	return 0;
+}
+
+static int set_http(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (split_host_port(value, strlen(value), options->http_host, sizeof(options->http_host), &options->http_port))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: HOST:PORT", name, value);
+	return 0;
+}
+
+static int set_workers(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->workers, 1, OPTIONS_WORKERS_MAX, name, value, why);
+}
+
+static int set_memory(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->memory, 64, 1024 * 1024, name, value, why);
+}
+
+static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (strcmp(value, "true") && strcmp(value, "false"))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
+	options->no_huge = !strcmp(value, "true");
+	return 0;
+}
+
+static int set_announce(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (!strcmp(value, "tun"))
+		options->announce = ANNOUNCE_TUN;
+	else if (!strcmp(value, "none"))
+		options->announce = ANNOUNCE_NONE;
+	else
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: tun, none", name, value);
+	return 0;
+}
+
+static const struct option table[] = {
+    {"id", false, set_id},           {"zookeeper", false, set_zookeeper},
+    {"root", false, set_root},       {"port", false, set_port},
+    {"address", false, set_address}, {"http", false, set_http},
+    {"workers", false, set_workers}, {"memory", false, set_memory},
+    {"no-huge", true, set_no_huge},  {"announce", false, set_announce},
+};
+
+enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
+
+/* The option of a flag's name of len characters, -1 if there is none. */
+static int find(const char *flag, size_t len)
+{
+	for (int i = 0; i < OPTIONS; i++)
+		if (strlen(table[i].flag) == len && !strncmp(table[i].flag, flag, len))
+			return i;
+	return -1;
+}
+
+/* NO_HUGE to no-huge; the name ends at '='. */
+static int find_variable(const char *name)
+{
+	char flag[32];
+	size_t len = 0;
+
+	for (; name[len] && name[len] != '='; len++) {
+		if (len + 1 == sizeof(flag) || (name[len] != '_' && !isupper((unsigned char)name[len])))
+			return -1;
+		flag[len] = name[len] == '_' ? '-' : (char)tolower((unsigned char)name[len]);
+	}
+	return find(flag, len);
+}
+
+static int parse_arguments(struct options *options, int argc, char *const *argv, bool *seen, struct why *why)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *flag = argv[i] + 2, *equals, *value;
+		char name[40];
+		int at, error;
+
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			options->help = true;
+			return 0;
+		}
+		if (strncmp(argv[i], "--", 2))
+			return why_refuse(why, -EINVAL, "'%s' is not allowed; see --help for what is", argv[i]);
+		equals = strchr(flag, '=');
+		at = find(flag, equals ? (size_t)(equals - flag) : strlen(flag));
+		if (at < 0)
+			return why_refuse(why, -EINVAL, "'%s' is not an option; see --help for what is", argv[i]);
+		snprintf(name, sizeof(name), "--%s", table[at].flag);
+		value = equals ? equals + 1 : table[at].alone ? "true" : argv[++i];
+		if (!equals && !table[at].alone && i == argc)
+			return why_refuse(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
+		if (seen[at] && strcmp(table[at].flag, "port"))
+			return why_refuse(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
+		seen[at] = true;
+		error = table[at].set(options, name, value, why);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int parse_environment(struct options *options, char *const *environment, const bool *seen, struct why *why)
+{
+	for (; environment && *environment; environment++) {
+		const char *equals = strchr(*environment, '=');
+		char name[64];
+		int at, error;
+
+		if (strncmp(*environment, prefix, strlen(prefix)) || !equals)
+			continue;
+		at = find_variable(*environment + strlen(prefix));
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - *environment), *environment);
+		if (at < 0)
+			return why_refuse(why, -EINVAL, "%s is not an option; see --help for what is", name);
+		if (seen[at])
+			continue;
+		error = table[at].set(options, name, equals + 1, why);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why)
+{
+	bool seen[OPTIONS] = {false};
+	int error;
+
+	memset(options, 0, sizeof(*options));
+	strcpy(options->root, "/fairlead");
+	strcpy(options->http_host, "127.0.0.1");
+	options->http_port = 9108;
+	options->workers = 1;
+	options->memory = 256;
+	options->announce = ANNOUNCE_TUN;
+
+	error = parse_arguments(options, argc, argv, seen, why);
+	if (error || options->help)
+		return error;
+	error = parse_environment(options, environment, seen, why);
+	if (error)
+		return error;
+	if (!*options->id)
+		return why_refuse(why, -EINVAL, "--id is missing; allowed: a name, unique in the cluster");
+	if (!*options->zookeeper)
+		return why_refuse(why, -EINVAL, "--zookeeper is missing; allowed: HOST:PORT, several by commas");
+	if (!options->ports_count)
+		return why_refuse(why, -EINVAL,
+				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
+				  "address or a DPDK virtual device");
+	return 0;
+}

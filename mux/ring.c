@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend.h"
+
+enum { HUGE_PAGE = 2 * 1024 * 1024 };
+
+/* Big rings ask for transparent huge pages: a million rows are 8 MB, more than the TLB reaches by small pages. */
+struct ring *ring_new(uint32_t buckets)
+{
+	size_t bytes = sizeof(struct ring) + (size_t)buckets * sizeof(fl_row);
+	size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
+	struct ring *ring;
+
+	bytes = (bytes + align - 1) & ~(align - 1);
+	ring = aligned_alloc(align, bytes);
+	if (!ring)
+		return NULL;
+	if (align == HUGE_PAGE)
+		madvise(ring, bytes, MADV_HUGEPAGE);
+	memset(ring, 0, bytes);
+	ring->mask = buckets - 1;
+	return ring;
+}
+
+void ring_free(struct ring *ring)
+{
+	if (!ring)
+		return;
+	backends_free(ring->backends);
+	free(ring);
+}
+
+int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why)
+{
+	if (!snapshot->snapshot)
+		return why_refuse(why, -EINVAL, "generation %u is a delta; a ring is loaded from a snapshot",
+				  snapshot->generation);
+	if (snapshot->buckets != ring_buckets(ring))
+		return why_refuse(why, -EINVAL, "buckets: snapshot %u has %u; the service has %u", snapshot->generation,
+				  snapshot->buckets, ring_buckets(ring));
+	for (uint32_t i = 0; i < snapshot->buckets; i++)
+		ring->rows[i] = fl_row_make(snapshot->current[i], snapshot->previous[i], snapshot->since[i]);
+	__atomic_store_n(&ring->generation, snapshot->generation, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int ring_follows(const struct ring *ring, const struct delta *delta, struct why *why)
+{
+	if (delta->snapshot)
+		return why_refuse(why, -EINVAL, "generation %u is a snapshot; a ring is changed by deltas",
+				  delta->generation);
+	if (delta->buckets != ring_buckets(ring))
+		return why_refuse(why, -EINVAL, "buckets: delta %u has %u; the ring has %u", delta->generation,
+				  delta->buckets, ring_buckets(ring));
+	if (delta->base != ring_generation(ring))
+		return why_refuse(why, -ESTALE, "base: delta %u follows generation %u; the ring is at %u",
+				  delta->generation, delta->base, ring_generation(ring));
+	return 0;
+}
+
+int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
+{
+	int error = ring_follows(ring, delta, why);
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < delta->runs_count; i++) {
+		const struct fl_delta_run *run = &delta->runs[i];
+		fl_row row = fl_row_make(run->current, run->previous, delta->committed);
+
+		for (uint32_t bucket = run->start; bucket < run->start + run->count; bucket++)
+			__atomic_store_n(&ring->rows[bucket], row, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&ring->generation, delta->generation, __ATOMIC_RELEASE);
+	return 0;
+}
+
+uint32_t ring_checksum(const struct ring *ring)
+{
+	uint32_t crc = 0;
+
+	for (uint32_t i = 0; i < ring_buckets(ring); i++) {
+		fl_row row = ring_row(ring, i);
+		uint8_t bytes[8];
+
+		for (int b = 0; b < 8; b++)
+			bytes[b] = (uint8_t)(row >> (8 * b));
+		crc = fl_crc32c(crc, bytes, sizeof(bytes));
+	}
+	return crc;
+}

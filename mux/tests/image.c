@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t chance_next(struct chance *chance)
+{
+	chance->state ^= chance->state >> 12;
+	chance->state ^= chance->state << 25;
+	chance->state ^= chance->state >> 27;
+	return chance->state * 0x2545f4914f6cdd1dULL;
+}
+
+uint32_t chance_below(struct chance *chance, uint32_t bound)
+{
+	return (uint32_t)((chance_next(chance) >> 32) * bound >> 32);
+}
+
+struct fl_address image_ipv4(const char *text)
+{
+	uint8_t bytes[4] = {0};
+
+	if (inet_pton(AF_INET, text, bytes) != 1)
+		abort();
+	return fl_address_from_ipv4(bytes);
+}
+
+struct service_config image_config(uint16_t id, const char *vip, uint32_t buckets)
+{
+	struct service_config config = {
+	    .id = id,
+	    .name = "web",
+	    .vips_count = 1,
+	    .vips = {image_ipv4(vip)},
+	    .ports_count = 1,
+	    .ports = {{.protocol = IPPROTO_TCP, .port = 80}},
+	    .buckets = buckets,
+	    .hash = FL_HASH_SIPHASH,
+	    .key = {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL},
+	    .affinity = AFFINITY_CONNECTION,
+	    .window = 240,
+	};
+
+	return config;
+}
+
+static void *must(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+struct delta image_snapshot(uint16_t service, uint32_t generation, uint32_t buckets, uint16_t backends)
+{
+	struct delta d = {.snapshot = true, .service = service, .generation = generation, .buckets = buckets};
+	uint32_t first = 10U << 24 | 1U << 16 | 21;
+
+	d.backends_count = backends;
+	d.backends = must(calloc(backends ? backends : 1U, sizeof(*d.backends)));
+	d.current = must(calloc(buckets, sizeof(*d.current)));
+	d.previous = must(calloc(buckets, sizeof(*d.previous)));
+	d.since = must(calloc(buckets, sizeof(*d.since)));
+	for (uint16_t i = 0; i < backends; i++) {
+		uint8_t address[4];
+
+		fl_store_be32(address, first + i);
+		d.backends[i].id = (uint16_t)(i + 1);
+		d.backends[i].address = fl_address_from_ipv4(address);
+	}
+	for (uint32_t i = 0; backends && i < buckets; i++)
+		d.current[i] = (uint16_t)(1 + i % backends);
+	return d;
+}
+
+struct delta image_move(const struct delta *snapshot, uint32_t generation, uint32_t start, uint32_t count,
+			uint16_t current, uint16_t previous, uint32_t committed)
+{
+	struct delta d = {.service = snapshot->service,
+			  .generation = generation,
+			  .base = generation - 1,
+			  .buckets = snapshot->buckets,
+			  .committed = committed,
+			  .runs_count = 1};
+
+	d.runs = must(calloc(1, sizeof(*d.runs)));
+	d.runs[0] = (struct fl_delta_run){start, count, current, previous};
+	return d;
+}
+
+void image_free(struct delta *d)
+{
+	free(d->backends);
+	free(d->runs);
+	free(d->current);
+	free(d->previous);
+	free(d->since);
+	memset(d, 0, sizeof(*d));
+}
+
+void image_hop(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	*out = *(const struct next_hop *)context;
+	out->mac[0] = 2;
+	out->mac[1] = 0;
+	memcpy(out->mac + 2, address->bytes + 12, 4);
+}

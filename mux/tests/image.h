@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Services, snapshots and deltas made up for tests and benchmarks, from a seed where chance is involved.
+ */
+#ifndef FAIRLEAD_MUX_TESTS_IMAGE_H
+#define FAIRLEAD_MUX_TESTS_IMAGE_H
+
+#include "../delta.h"
+#include "../next_hop.h"
+#include "../service_config.h"
+
+/* A xorshift64* sequence; state must not be 0. */
+struct chance {
+	uint64_t state;
+};
+
+uint64_t chance_next(struct chance *chance);
+uint32_t chance_below(struct chance *chance, uint32_t bound);
+
+struct fl_address image_ipv4(const char *text);
+
+/* Service "web": id, one VIP, TCP port 80, a fixed SipHash key, window 240. */
+struct service_config image_config(uint16_t id, const char *vip, uint32_t buckets);
+
+/* Buckets dealt in turn to backends 1..n at 10.1.0.21 upwards, never moved. image_free() ends it. */
+struct delta image_snapshot(uint16_t service, uint32_t generation, uint32_t buckets, uint16_t backends);
+
+/* Moves count buckets from start on to a backend; each had another owner before. image_free() ends it. */
+struct delta image_move(const struct delta *snapshot, uint32_t generation, uint32_t start, uint32_t count,
+			uint16_t current, uint16_t previous, uint32_t committed);
+
+void image_free(struct delta *delta);
+
+/* All addresses by one port: MAC 02:00:00:00:00:01 to 02:00 and the address. context: struct next_hop. */
+void image_hop(void *context, const struct fl_address *address, struct next_hop *out);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_thread.h>
+
+#include "burst.h"
+#include "lookup.h"
+
+_Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
+
+/* Packets that wait for the end of the burst, by the port that they leave by. */
+struct outbox {
+	uint16_t count;
+	struct rte_mbuf *mbufs[BURST_MAX];
+};
+
+struct worker {
+	pthread_t thread;
+	unsigned index;
+	bool stop; /* atomic */
+	struct tables *tables;
+	const struct ports *ports;
+	struct worker_counters *counters;
+	struct burst burst;
+	struct outbox outbox[RTE_MAX_ETHPORTS];
+	uint16_t queued[RTE_MAX_ETHPORTS]; /* ports with something in their outbox */
+	uint16_t queued_count;
+};
+
+static inline void put(struct worker *worker, uint16_t port, struct rte_mbuf *mbuf)
+{
+	struct outbox *outbox = &worker->outbox[port];
+
+	if (!outbox->count)
+		worker->queued[worker->queued_count++] = port;
+	outbox->mbufs[outbox->count++] = mbuf;
+}
+
+/* What the port doesn't take at once is dropped: a queue here would only add delay. */
+static inline uint16_t send_all(struct worker *worker, uint16_t port, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t sent = rte_eth_tx_burst(port, (uint16_t)worker->index, mbufs, count);
+
+	if (sent < count)
+		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+	return sent;
+}
+
+static inline void flush(struct worker *worker)
+{
+	struct worker_counters *counters = worker->counters;
+
+	for (uint16_t i = 0; i < worker->queued_count; i++) {
+		struct outbox *outbox = &worker->outbox[worker->queued[i]];
+		uint16_t sent = send_all(worker, worker->queued[i], outbox->mbufs, outbox->count);
+
+		counter_add(&counters->packets[VERDICT_SERVICE], sent);
+		counter_add(&counters->packets[VERDICT_PORT_FULL], outbox->count - sent);
+		outbox->count = 0;
+	}
+	worker->queued_count = 0;
+}
+
+/* The one place where a verdict becomes an action. */
+static inline void act(struct worker *worker, const struct port *port)
+{
+	struct worker_counters *counters = worker->counters;
+	struct burst *burst = &worker->burst;
+	struct rte_mbuf *dropped[BURST_MAX], *passed[BURST_MAX];
+	uint16_t drops = 0, passes = 0;
+
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct packet *packet = &burst->packets[i];
+
+		switch (packet->verdict) {
+		case VERDICT_SERVICE:
+			counter_add(&counters->service_packets[packet->service->slot], 1);
+			put(worker, packet->port, burst->mbufs[i]);
+			break;
+		case VERDICT_NOT_OURS:
+			passed[passes++] = burst->mbufs[i];
+			break;
+		default:
+			counter_add(&counters->packets[packet->verdict], 1);
+			dropped[drops++] = burst->mbufs[i];
+		}
+	}
+	flush(worker);
+	if (burst->bytes)
+		counter_add(&counters->bytes, burst->bytes);
+	if (burst->moved)
+		counter_add(&counters->moved, burst->moved);
+	if (passes && port->exception != PORT_NONE) {
+		uint16_t sent = send_all(worker, port->exception, passed, passes);
+
+		counter_add(&counters->packets[VERDICT_NOT_OURS], sent);
+		counter_add(&counters->packets[VERDICT_EXCEPTION_FULL], passes - sent);
+	} else if (passes) {
+		/* the kernel has its own copy (port.h) */
+		counter_add(&counters->packets[VERDICT_NOT_OURS], passes);
+		rte_pktmbuf_free_bulk(passed, passes);
+	}
+	if (drops)
+		rte_pktmbuf_free_bulk(dropped, drops);
+}
+
+/* One poll of one port; returns the packets that it gave. */
+static inline uint16_t serve(struct worker *worker, const struct port *port, uint32_t now)
+{
+	struct burst *burst = &worker->burst;
+
+	burst->count = rte_eth_rx_burst(port->id, (uint16_t)worker->index, burst->mbufs, BURST_MAX);
+	if (!burst->count)
+		return 0;
+	burst->lookup = tables_lookup(worker->tables);
+	burst->mac = mac_word(port->mac);
+	burst->now = now;
+	burst_steer(burst);
+	act(worker, port);
+	return (uint16_t)burst->count;
+}
+
+/* What the kernel sends through the exception port goes out by the port that it stands for. */
+static inline uint16_t serve_exception(struct worker *worker, const struct port *port)
+{
+	struct rte_mbuf *mbufs[BURST_MAX];
+	uint16_t count = rte_eth_rx_burst(port->exception, (uint16_t)worker->index, mbufs, BURST_MAX);
+
+	if (count)
+		send_all(worker, port->id, mbufs, count);
+	return count;
+}
+
+static inline uint32_t clock_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (uint32_t)now.tv_sec;
+}
+
+/* Sleeps for the idle's next step; nobody waits for us meanwhile. */
+static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
+{
+	struct timespec pause = {.tv_nsec = *sleep};
+
+	rte_rcu_qsbr_thread_offline(rcu, worker->index);
+	nanosleep(&pause, NULL);
+	rte_rcu_qsbr_thread_online(rcu, worker->index);
+	counter_add(&worker->counters->sleeps, 1);
+	*sleep = *sleep * 2 < WORKER_SLEEP_MAX ? *sleep * 2 : WORKER_SLEEP_MAX;
+}
+
+static void loop(struct worker *worker)
+{
+	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
+	uint32_t idle = 0, sleep = WORKER_SLEEP_MIN;
+
+	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
+		uint32_t now = clock_seconds(), got = 0;
+
+		for (unsigned i = 0; i < worker->ports->count; i++) {
+			const struct port *port = &worker->ports->port[i];
+
+			got += serve(worker, port, now);
+			if (port->exception != PORT_NONE)
+				got += serve_exception(worker, port);
+		}
+		rte_rcu_qsbr_quiescent(rcu, worker->index);
+		counter_add(&worker->counters->polls, 1);
+		if (got) {
+			idle = 0;
+			sleep = WORKER_SLEEP_MIN;
+		} else if (++idle > WORKER_SPINS) {
+			back_off(worker, rcu, &sleep);
+		} else {
+			counter_add(&worker->counters->empty_polls, 1);
+			rte_pause();
+		}
+	}
+}
+
+static void *run(void *argument)
+{
+	struct worker *worker = argument;
+	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
+
+	prctl(PR_SET_TIMERSLACK, 1000UL); /* the default of 50 us would double the first sleeps */
+	rte_rcu_qsbr_thread_register(rcu, worker->index);
+	rte_rcu_qsbr_thread_online(rcu, worker->index);
+	loop(worker);
+	rte_rcu_qsbr_thread_offline(rcu, worker->index);
+	rte_rcu_qsbr_thread_unregister(rcu, worker->index);
+	return NULL;
+}
+
+/* DPDK gives registered threads caches of their own in the packet pool, and does not pin them. */
+static void *registered(void *argument)
+{
+	struct worker *worker = argument;
+
+	if (rte_thread_register() < 0)
+		fprintf(stderr, "fairlead-mux: worker %u runs without a packet cache: too many threads\n",
+			worker->index);
+	run(worker);
+	rte_thread_unregister();
+	return NULL;
+}
+
+int worker_start(struct worker **out, unsigned index, struct tables *tables, const struct ports *ports,
+		 struct counters *counters, struct why *why)
+{
+	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
+	char name[16];
+	int error;
+
+	if (!worker)
+		return why_refuse(why, -ENOMEM, "worker %u: no memory", index);
+	memset(worker, 0, sizeof(*worker));
+	worker->index = index;
+	worker->tables = tables;
+	worker->ports = ports;
+	worker->counters = counters_of(counters, index);
+	error = pthread_create(&worker->thread, NULL, registered, worker);
+	if (error) {
+		free(worker);
+		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
+	}
+	snprintf(name, sizeof(name), "worker %u", index);
+	pthread_setname_np(worker->thread, name);
+	*out = worker;
+	return 0;
+}
+
+void worker_stop(struct worker *worker)
+{
+	if (!worker)
+		return;
+	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
+	pthread_join(worker->thread, NULL);
+	free(worker);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which packets of an interface are the mux's: those to a VIP go to its AF_XDP socket, everything else to the kernel as
+ * if the mux were not there. When the socket of a queue is gone, its packets pass to the kernel as well.
+ *
+ * DPDK loads this program (net_af_xdp, xdp_prog=), looks for a map named xsks_map and puts its sockets there; the mux
+ * finds the maps of VIPs by their names through the interface (mux/xdp.h).
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+enum {
+	QUEUES_MAX = 64,
+	VIPS_MAX = 65536,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, QUEUES_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} xsks_map SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VIPS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __be32);
+	__type(value, __u8);
+} vips4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VIPS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct in6_addr);
+	__type(value, __u8);
+} vips6 SEC(".maps");
+
+static __always_inline int is_vip(void *data, void *end)
+{
+	struct ethhdr *ethernet = data;
+
+	if ((void *)(ethernet + 1) > end)
+		return 0;
+	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = (void *)(ethernet + 1);
+
+		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips4, &ip->daddr);
+	}
+	if (ethernet->h_proto == bpf_htons(ETH_P_IPV6)) {
+		struct ipv6hdr *ip = (void *)(ethernet + 1);
+
+		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips6, &ip->daddr);
+	}
+	return 0;
+}
+
+SEC("xdp")
+int fl_mux_redirect(struct xdp_md *context)
+{
+	if (!is_vip((void *)(long)context->data, (void *)(long)context->data_end))
+		return XDP_PASS;
+	return bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
+}
+
+char _license[] SEC("license") = "GPL";
