@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The parts of the test run: how each is run, and how its cases are counted. Called by scripts/test.
+
+A part is a list of commands whose output is shown and kept in build/logs/<part>.log, and a reader of the results that
+they leave. A command that fails although no case did (a build that breaks, a crash, a missing tool) is a failed case of
+its own, and so is a part in which no case ran at all: no part can pass by not running.
+
+Environment: FUZZ_SECONDS (60), the time of each fuzzer; CI, if set, adds the fuzzers to parts that are named.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+LOGS = BUILD / "logs"
+SANITIZED, FUZZ = BUILD / "test", BUILD / "fuzz"
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    sentences: list[str] = field(default_factory=list)
+
+    def fail(self, sentence: str) -> None:
+        self.failed += 1
+        self.sentences.append(sentence)
+
+    def add(self, other: "Counts") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.sentences += other.sentences
+
+
+class Part:
+    """One part's run: its log, its deadline, its counts."""
+
+    def __init__(self, name: str, minutes: int):
+        self.name, self.minutes, self.counts = name, minutes, Counts()
+        self.deadline = time.monotonic() + 60 * minutes
+        self.log = (LOGS / f"{name}.log").open("w")
+
+    def show(self, line: str) -> None:
+        print(line, flush=True)
+        print(line, file=self.log, flush=True)
+
+    def run(self, *command: str | Path, **environment: str) -> int:
+        """Runs a command with its output shown and logged; its exit code, or 1 with a sentence if it has none."""
+        words = [str(word) for word in command]
+        self.show(f"$ {' '.join(words)}")
+        try:
+            process = subprocess.Popen(
+                words,
+                cwd=ROOT,
+                env=os.environ | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.counts.fail(f"{words[0]} cannot be run: {error.strerror}")
+            return 1
+        with ThreadPoolExecutor(1) as watch:
+            expired = watch.submit(self._stop_at_deadline, process)
+            for line in process.stdout:
+                self.show(line.rstrip("\n"))
+            code = process.wait()
+        if expired.result():
+            self.counts.fail(f"stopped after {self.minutes} minutes: {' '.join(words)}")
+        return code
+
+    def _stop_at_deadline(self, process: subprocess.Popen) -> bool:
+        """Interrupts first, so that a lab can take its namespaces down, and kills what then remains."""
+        for stop, seconds in ((signal.SIGINT, max(self.deadline - time.monotonic(), 0)), (signal.SIGKILL, 30)):
+            try:
+                process.wait(seconds)
+                return stop == signal.SIGKILL
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, stop)
+        return True
+
+    def settle(self, counts: Counts, code: int, what: str) -> None:
+        """Takes the cases in; a bad exit code that no failed case explains is one more."""
+        self.counts.add(counts)
+        if code and not counts.failed:
+            self.counts.fail(f"{what} ended with {code}, though no case failed: see build/logs/{self.name}.log")
+
+
+def junit(paths: list[Path]) -> Counts:
+    """Counts the cases of JUnit files, in the dialects of meson, surefire and pytest."""
+    counts = Counts()
+    for path in paths:
+        try:
+            cases = list(ElementTree.parse(path).iter("testcase"))
+        except (OSError, ElementTree.ParseError) as error:
+            counts.fail(f"{path.name} cannot be read: {error}")
+            continue
+        for case in cases:
+            name = f"{case.get('classname') or ''} {case.get('name')}".strip()
+            if case.find("failure") is not None or case.find("error") is not None:
+                counts.fail(name)
+            elif case.find("skipped") is not None:
+                counts.skipped += 1
+                counts.sentences.append(f"skipped: {name}")
+            else:
+                counts.passed += 1
+    return counts
+
+
+def meson_setup(part: Part, folder: Path, *options: str, **environment: str) -> bool:
+    if (folder / "build.ninja").exists():
+        return True
+    code = part.run("meson", "setup", folder, *options, **environment)
+    if code:
+        part.counts.fail(f"{folder.relative_to(ROOT)} cannot be configured")
+    return code == 0
+
+
+def meson_results(suite: str) -> Counts:
+    """
+    Cases from JUnit, and from the JSON log each program that did not end well although its cases say nothing: a crash
+    or a time-out in the middle leaves only the cases that ran.
+    """
+    logs = SANITIZED / "meson-logs"
+    counts = junit([logs / f"{suite}.junit.xml"])
+    failed = " ".join(counts.sentences)
+    for line in (logs / f"{suite}.json").read_text().splitlines():
+        program = json.loads(line)
+        if program["result"] not in ("OK", "SKIP") and program["name"] not in failed:
+            counts.fail(f"{program['name']}: {program['result']}")
+    return counts
+
+
+def run_meson(part: Part) -> None:
+    if not meson_setup(part, SANITIZED, "-Db_sanitize=address,undefined", "-Db_lundef=false"):
+        return
+    for stale in (SANITIZED / "meson-logs").glob(f"{part.name}.*"):
+        stale.unlink()
+    code = part.run(
+        *("meson", "test", "-C", SANITIZED, "--suite", part.name, "--logbase", part.name),
+        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "2"),
+    )
+    if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
+        part.counts.fail("does not compile" if code else f"meson knows no test of the suite '{part.name}'")
+        return
+    part.settle(meson_results(part.name), code, "meson test")
+
+
+def run_lint(part: Part) -> None:
+    code = part.run("scripts/lint")
+    part.log.flush()
+    lines = (LOGS / "lint.log").read_text().splitlines()
+    counts = Counts(passed=sum(line.startswith("ok - ") for line in lines))
+    for line in lines:
+        if line.startswith("not ok - "):
+            counts.fail(line.removeprefix("not ok - "))
+    part.settle(counts, code, "scripts/lint")
+
+
+def run_controller(part: Part) -> None:
+    reports = ROOT / "controller" / "target"
+    stale = [*reports.glob("surefire-reports/TEST-*.xml"), *reports.glob("failsafe-reports/TEST-*.xml")]
+    for path in stale:
+        path.unlink()
+    code = part.run("mvn", "-q", "-B", "verify")
+    found = [*reports.glob("surefire-reports/TEST-*.xml"), *reports.glob("failsafe-reports/TEST-*.xml")]
+    part.settle(junit(sorted(found)), code, "mvn verify")
+
+
+def run_lab(part: Part) -> None:
+    if part.run("lab/build"):
+        part.counts.fail("lab/build failed: nothing to bring up")
+        return
+    results = LOGS / "lab.xml"
+    results.unlink(missing_ok=True)
+    code = part.run(BUILD / "venv" / "bin" / "pytest", "-v", "lab", f"--junitxml={results}")
+    part.settle(junit([results]), code, "pytest")
+
+
+def run_fuzz(part: Part) -> None:
+    """Every fuzzer for FUZZ_SECONDS from its committed corpus, two at a time; what they find new stays in build."""
+    text = os.environ.get("FUZZ_SECONDS", "60")
+    if not re.fullmatch(r"[1-9]\d{0,4}", text):
+        part.counts.fail(f"FUZZ_SECONDS is '{text}'; allowed: 1..99999")
+        return
+    if not meson_setup(part, FUZZ, "-Dfuzz=true", CC="clang"):
+        return
+    if part.run("meson", "compile", "-C", FUZZ, "fuzz"):
+        part.counts.fail("the fuzzers do not compile")
+        return
+    listed = subprocess.run(["meson", "introspect", "--targets", FUZZ], capture_output=True, text=True, check=True)
+    targets = [t for t in json.loads(listed.stdout) if t["type"] == "executable" and t["name"].startswith("fuzz_")]
+    with ThreadPoolExecutor(2) as two:
+        for name, code, output in two.map(
+            lambda target: fuzz(target, int(text)), sorted(targets, key=lambda t: t["name"])
+        ):
+            last = [line for line in output.splitlines() if "Done " in line or "ERROR" in line or "SUMMARY" in line]
+            (LOGS / f"{name}.log").write_text(output)
+            ran = re.search(r"Done (\d+) runs", output)
+            part.show(f"{name}: {'; '.join(last) or output.strip()[-300:]}")
+            if code == 0 and ran and int(ran[1]) > 0:
+                part.counts.passed += 1
+            else:
+                part.counts.fail(f"{name} ended with {code}: see build/logs/{name}.log")
+
+
+def fuzz(target: dict, seconds: int) -> tuple[str, int, str]:
+    name = target["name"]
+    committed = Path(target["defined_in"]).parent / "corpus" / name.removeprefix("fuzz_")
+    if not committed.is_dir() or not any(committed.iterdir()):
+        return name, 1, f"ERROR: no committed corpus in {committed.relative_to(ROOT)}"
+    found = BUILD / "fuzz-corpus" / name
+    found.mkdir(parents=True, exist_ok=True)
+    command = [target["filename"][0], f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1024", "-verbosity=1"]
+    command += [f"-artifact_prefix={LOGS}/{name}-", str(found), str(committed)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds + 120)
+    return name, done.returncode, done.stdout + done.stderr
+
+
+# In this order: what fails soonest comes first. Minutes: a part that takes longer is stopped and has failed.
+PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
+    "lint": (run_lint, 3),
+    "protocol": (run_meson, 10),
+    "mux": (run_meson, 10),
+    "server": (run_meson, 10),
+    "controller": (run_controller, 15),
+    "fuzz": (run_fuzz, 12),
+    "lab": (run_lab, 25),
+}
+
+
+def run_part(name: str) -> tuple[Counts, float]:
+    run, minutes = PARTS[name]
+    print(f"\n== {name} ==", flush=True)
+    begin = time.monotonic()
+    part = Part(name, minutes)
+    try:
+        run(part)
+    except Exception as error:  # whatever it is, the other parts still run and the summary still comes
+        part.counts.fail(f"{type(error).__name__}: {error}")
+    if part.counts.passed + part.counts.failed == 0:
+        part.counts.fail("no test ran")
+    for sentence in part.counts.sentences[:20]:
+        part.show(f"{name}: {sentence}")
+    part.log.close()
+    return part.counts, time.monotonic() - begin
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"scripts/test: unknown part '{unknown[0]}'; allowed: {', '.join(PARTS)}", file=sys.stderr)
+        print("0 passed, 1 failed, 0 skipped")
+        return 2
+    if names and os.environ.get("CI"):
+        names = [*names, "fuzz"]
+    LOGS.mkdir(parents=True, exist_ok=True)
+    total, table = Counts(), []
+    for name in (name for name in PARTS if not names or name in names):
+        counts, seconds = run_part(name)
+        table.append(f"{name:<12}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{seconds:>9.0f}")
+        total.add(counts)
+    print(f"\n{'part':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    print("\n".join(table))
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 0 if total.passed and not total.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
