@@ -72,12 +72,15 @@ int ports_environment(const struct options *options, struct why *why)
 	argv[argc++] = lcores;
 	argv[argc++] = (char *)"-m";
 	argv[argc++] = memory;
-	argv[argc++] = (char *)"--in-memory";
 	argv[argc++] = (char *)"--no-telemetry";
 	argv[argc++] = (char *)"--log-level=warning";
+	/* either way nothing is left on disk, and several muxes run on one machine */
 	if (options->no_huge) {
 		argv[argc++] = (char *)"--no-huge";
+		argv[argc++] = (char *)"--no-shconf";
 		argv[argc++] = (char *)"--iova-mode=va";
+	} else {
+		argv[argc++] = (char *)"--in-memory";
 	}
 	for (unsigned i = 0; i < options->ports_count; i++)
 		if (is_pci(options->ports[i])) {
