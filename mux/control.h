@@ -17,7 +17,7 @@ struct mux {
 	const struct options *options;
 	struct ports *ports;
 	struct tables *tables;
-	struct neighbours *neighbours;
+	struct neighbours *neighbours; /* NULL in tests without ports */
 	struct counters *counters;
 	uint8_t address[4]; /* outer source: --address or the first port's */
 };

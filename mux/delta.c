@@ -174,9 +174,6 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 				      FL_BACKEND_REMOVED);
 		if (fl_address_is_none(&b.address))
 			return refuse(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
-		if (removed && !out->snapshot && !ids_has(known, b.id))
-			return refuse(why, FL_DELTA_BACKEND, "backend %u is removed; allowed: backends that are known",
-				      b.id);
 		last = b.id;
 		ids_set(known, b.id, true);
 		ids_set(live, b.id, !removed);

@@ -30,6 +30,12 @@ bool address_parse(const char *text, struct fl_address *out)
 	return inet_pton(AF_INET6, text, out->bytes) == 1;
 }
 
+bool service_config_same_ring(const struct service_config *a, const struct service_config *b)
+{
+	return a->id == b->id && a->buckets == b->buckets && a->hash == b->hash && a->affinity == b->affinity &&
+	       a->key.k0 == b->key.k0 && a->key.k1 == b->key.k1;
+}
+
 static int get_integer(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *out, struct why *why)
 {
 	const json_t *value = json_object_get(object, key);

@@ -12,7 +12,7 @@
 
 enum service_config_limits {
 	SERVICE_NAME_MAX = 63,
-	SERVICE_VIPS_MAX = 32,
+	SERVICE_VIPS_MAX = 64,
 	SERVICE_PORTS_MAX = 64,
 };
 
@@ -45,6 +45,9 @@ struct service_config {
  * is missing, of another type or out of range, or a format that is not known. Unknown keys are ignored.
  */
 int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why);
+
+/* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
+bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
 
 /* Writes the address as people read it: IPv4 in dots. */
 enum { ADDRESS_TEXT_MAX = 46 };

@@ -46,6 +46,7 @@ struct store {
 	struct handle handle;
 	bool connected;
 	bool was_connected; /* ever: the first connection is not delayed */
+	uint64_t now_ms;
 	uint64_t resume_at; /* when events.connected is due, UINT64_MAX for not */
 	uint64_t reopen_at;
 	int fd;
@@ -55,7 +56,7 @@ struct store {
 
 static void *must_alloc(size_t size)
 {
-	void *p = calloc(1, size ? size : 1);
+	void *p = size <= PTRDIFF_MAX ? calloc(1, size + !size) : NULL;
 
 	if (!p) {
 		fprintf(stderr, "mux event=out_of_memory bytes=%zu\n", size);
@@ -72,7 +73,7 @@ static char *must_copy(const char *text)
 	return copy;
 }
 
-static uint32_t random_below(uint32_t n)
+uint32_t store_jitter(uint32_t n)
 {
 	uint32_t r = 0;
 
@@ -190,6 +191,20 @@ static void sent(struct message *m, int rc)
 		return;
 	m->rc = rc;
 	push(m);
+}
+
+uint32_t store_reply_number(const struct store_reply *reply)
+{
+	uint64_t value = 0;
+
+	if (reply->len > 10)
+		return 0;
+	for (size_t i = 0; i < reply->len; i++) {
+		if (reply->data[i] < '0' || reply->data[i] > '9')
+			return 0;
+		value = value * 10 + (uint64_t)(reply->data[i] - '0');
+	}
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
 void store_get(struct store *store, const char *path, bool watch, store_fn fn, void *context)
@@ -381,12 +396,12 @@ static void disconnect(struct store *store)
 static void session_changed(struct store *store, int state, uint64_t now_ms)
 {
 	if (state == ZOO_CONNECTED_STATE) {
-		store->resume_at = store->was_connected ? now_ms + random_below(STORE_RESUME_JITTER_MS) : now_ms;
+		store->resume_at = store->was_connected ? now_ms + store_jitter(STORE_RESUME_JITTER_MS) : now_ms;
 		return;
 	}
 	disconnect(store);
 	if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
-		store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + random_below(STORE_REOPEN_JITTER_MS);
+		store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
 }
 
 static void deliver(struct store *store, struct message *m, uint64_t now_ms)
@@ -434,8 +449,31 @@ static void drain(struct store *store, uint64_t now_ms)
 	}
 }
 
+static void on_synced(void *context, const struct store_reply *reply)
+{
+	struct store *store = context;
+
+	if (reply->rc != ZOK) { /* a lost connection comes back as a session event; anything else is tried again */
+		if (store->zk && zoo_state(store->zk) == ZOO_CONNECTED_STATE)
+			store->resume_at = store->now_ms + STORE_SYNC_RETRY_MS;
+		return;
+	}
+	store->connected = true;
+	store->was_connected = true;
+	store->events.connected(store->context);
+}
+
+/* The server may lag behind what an earlier session has seen: what is read after this is not older than now. */
+static void synchronize(struct store *store)
+{
+	struct message *m = request(store, on_synced, store);
+
+	sent(m, store->zk ? zoo_async(store->zk, "/", on_string, m) : ZINVALIDSTATE);
+}
+
 void store_run(struct store *store, uint64_t now_ms)
 {
+	store->now_ms = now_ms;
 	drain(store, now_ms);
 	if (now_ms >= store->reopen_at) {
 		store->reopen_at = UINT64_MAX;
@@ -443,14 +481,17 @@ void store_run(struct store *store, uint64_t now_ms)
 			zookeeper_close(store->zk);
 		store->zk = NULL;
 		if (handle_open(store))
-			store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + random_below(STORE_REOPEN_JITTER_MS);
+			store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
 	}
 	if (now_ms >= store->resume_at) {
 		store->resume_at = UINT64_MAX;
-		store->connected = true;
-		store->was_connected = true;
-		store->events.connected(store->context);
+		synchronize(store);
 	}
+}
+
+uint64_t store_now(const struct store *store)
+{
+	return store->now_ms;
 }
 
 int store_fd(const struct store *store)

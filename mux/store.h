@@ -27,7 +27,8 @@ enum store_limits {
 	STORE_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
 	STORE_REOPEN_JITTER_MS = 1000, /* this much at random */
 	STORE_RESUME_JITTER_MS = 100,  /* after a broken connection, before `connected` runs */
-	STORE_CHUNKS_MAX = 10000,      /* names of four digits */
+	STORE_SYNC_RETRY_MS = 500,
+	STORE_CHUNKS_MAX = 10000, /* names of four digits */
 	STORE_CHUNKS_IN_FLIGHT = 16,
 };
 
@@ -42,6 +43,9 @@ struct store_reply {
 	char *const *children;
 	int child_count;
 };
+
+/* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
+uint32_t store_reply_number(const struct store_reply *reply);
 
 typedef void (*store_fn)(void *context, const struct store_reply *reply);
 
@@ -62,6 +66,11 @@ int store_fd(const struct store *store);
 /* Milliseconds of the monotonic clock when store_run() is due even without a readable descriptor; UINT64_MAX: never. */
 uint64_t store_deadline(const struct store *store);
 void store_run(struct store *store, uint64_t now_ms);
+/* The now_ms of the last store_run(): the clock of everything that runs inside it. */
+uint64_t store_now(const struct store *store);
+
+/* 0 .. n - 1, evenly enough to spread retries. */
+uint32_t store_jitter(uint32_t n);
 
 bool store_is_connected(const struct store *store);
 /* Id of the session, 0 without one. */

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "feed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+
+enum { FEED_PATH_MAX = 1024 };
+
+struct feed {
+	char *name;
+	const struct feed_context *context;
+	unsigned requests; /* under way */
+	bool ended;
+
+	bool has_config;
+	bool bad_config;              /* what was read last was refused: config is what was read before */
+	struct service_config config; /* as wanted; service->config is as served */
+	uint32_t latest;              /* generation as wanted, 0 before it is known */
+	bool missing;                 /* config or latest_gen was not there */
+
+	struct service *service;
+	bool fetching;      /* a snapshot or delta is being read */
+	uint32_t asked;     /* its generation */
+	bool from_snapshot; /* the ring that serves can't be led on: build one aside */
+	bool building;      /* image holds a snapshot, or more */
+	struct delta image;
+
+	struct refusal config_refusal;
+	struct refusal ring_refusal;
+	uint64_t refused[REFUSAL_REASONS];
+	unsigned failures; /* since a ring was complete */
+	bool held;         /* until retry_at */
+	uint64_t retry_at;
+
+	bool announced;
+	int announce_error;
+};
+
+static void step(struct feed *feed);
+
+const char *feed_state_name(enum feed_state state)
+{
+	static const char *const names[] = {"loading", "serving", "stale"};
+
+	return names[state];
+}
+
+static const struct ring *ring_of(const struct feed *feed)
+{
+	return feed->service ? service_ring(feed->service) : NULL;
+}
+
+static void drop_image(struct feed *feed)
+{
+	if (feed->building)
+		delta_free(&feed->image);
+	feed->building = false;
+}
+
+static void retry_later(struct feed *feed)
+{
+	uint64_t wait = FEED_RETRY_MIN_MS;
+
+	for (unsigned i = 1; i < feed->failures && wait < FEED_RETRY_MAX_MS; i++)
+		wait *= 2;
+	wait = wait / 2 + store_jitter((uint32_t)wait / 2 + 1);
+	feed->retry_at = store_now(feed->context->store) + wait;
+}
+
+static void refuse(struct feed *feed, struct refusal *refusal, unsigned reason, uint32_t generation, const char *why)
+{
+	feed->refused[reason]++;
+	feed->failures++;
+	refusal_stand(refusal, feed->name, reason, generation, why);
+	feed->context->changed(feed->context->owner);
+}
+
+static void make_good(struct feed *feed, struct refusal *refusal)
+{
+	if (refusal_end(refusal, feed->name, feed_generation(feed)))
+		feed->context->changed(feed->context->owner);
+}
+
+/* The configuration stays as served; asked for again after a while, since what is in its way may go. */
+static void refuse_config(struct feed *feed, unsigned reason, const char *why)
+{
+	refuse(feed, &feed->config_refusal, reason, 0, why);
+	retry_later(feed);
+}
+
+static unsigned reason_of(int error)
+{
+	return error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC ? (unsigned)REFUSAL_UNSUPPORTED
+									      : (unsigned)FL_DELTA_BACKEND;
+}
+
+static bool owns_buckets(const struct ring *ring)
+{
+	for (uint32_t i = 0; i < ring_buckets(ring); i++)
+		if (fl_row_current(ring_row(ring, i)) != FL_BACKEND_NONE)
+			return true;
+	return false;
+}
+
+void feed_announce(struct feed *feed)
+{
+	const struct ring *ring = ring_of(feed);
+	bool wanted = !feed->ended && ring && owns_buckets(ring);
+	const struct service_config *config;
+	int error;
+
+	if (!feed->context->announcer || !feed->service)
+		return;
+	config = &feed->service->config;
+	error = announce_service(feed->context->announcer, config->id, config->vips, wanted ? config->vips_count : 0);
+	if (error && error != feed->announce_error)
+		fprintf(stderr, "mux event=announce_failed service=%s device=fl%u error=\"%s\"\n", feed->name,
+			config->id, strerror(-error));
+	if (!error && (wanted != feed->announced || feed->announce_error))
+		fprintf(stderr, "mux event=%s service=%s device=fl%u vips=%u\n", wanted ? "announced" : "withdrawn",
+			feed->name, config->id, config->vips_count);
+	feed->announced = !error && wanted;
+	feed->announce_error = error;
+	if (error && feed->retry_at == UINT64_MAX)
+		retry_later(feed);
+}
+
+/* Withdraws the VIPs before the tables stop to serve them. */
+static void remove_service(struct feed *feed)
+{
+	if (!feed->service)
+		return;
+	if (feed->context->announcer)
+		announce_service(feed->context->announcer, feed->service->config.id, NULL, 0);
+	if (feed->announced)
+		fprintf(stderr, "mux event=withdrawn service=%s device=fl%u vips=%u\n", feed->name,
+			feed->service->config.id, feed->service->config.vips_count);
+	feed->announced = false;
+	tables_remove(feed->context->tables, feed->service);
+	feed->service = NULL;
+}
+
+/* Brings the image into the tables, in place of what serves. False: refused, and nothing has changed but that a service
+ * of another id is gone. */
+static bool publish(struct feed *feed)
+{
+	struct tables *tables = feed->context->tables;
+	struct why why = {""};
+	int error = 0;
+
+	delta_prune(&feed->image);
+	if (feed->service && !service_config_same_ring(&feed->service->config, &feed->config))
+		remove_service(feed);
+	if (!feed->service) {
+		error = tables_add(tables, &feed->config, &feed->service, &why);
+		if (error) {
+			feed->service = NULL;
+			refuse_config(feed, error == -EEXIST ? (unsigned)REFUSAL_CONFIG : reason_of(error), why.text);
+			feed->held = true;
+			return false;
+		}
+		counters_service_start(feed->context->counters, feed->service);
+	}
+	error = tables_load(tables, feed->service, &feed->image, &why);
+	if (error) {
+		refuse(feed, &feed->ring_refusal, reason_of(error), feed->image.generation, why.text);
+		feed->held = true;
+		retry_later(feed);
+		return false;
+	}
+	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", feed->name, feed->config.id,
+		feed->image.generation, feed->image.buckets);
+	feed_announce(feed);
+	feed->context->changed(feed->context->owner);
+	return true;
+}
+
+/* The ring that serves is as good as it gets for now; once more from the snapshot, then after a while. */
+static void refuse_ring(struct feed *feed, unsigned reason, uint32_t generation, const char *why)
+{
+	const struct ring *ring = ring_of(feed);
+
+	refuse(feed, &feed->ring_refusal, reason, generation, why);
+	if (feed->building && (!ring || !service_config_same_ring(&feed->service->config, &feed->config) ||
+			       feed->image.generation > ring_generation(ring)))
+		publish(feed);
+	drop_image(feed);
+	feed->from_snapshot = true;
+	if (feed->failures > 1) {
+		feed->held = true;
+		retry_later(feed);
+	}
+}
+
+/* A request was answered. True if nobody waits for it any more. */
+static bool answered(struct feed *feed)
+{
+	feed->requests--;
+	if (!feed->ended)
+		return false;
+	if (feed->requests)
+		return true;
+	drop_image(feed);
+	free(feed->name);
+	free(feed);
+	return true;
+}
+
+/* A read failed for a reason that says nothing about what is stored: a lost connection or a server in trouble. */
+static void try_again(struct feed *feed)
+{
+	if (feed->retry_at == UINT64_MAX)
+		retry_later(feed);
+}
+
+static void refuse_number(struct feed *feed, const char *node, const struct store_reply *reply)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "%s is '%.*s'; allowed: 1..%u", node, reply->len < 20 ? (int)reply->len : 20,
+		 (const char *)reply->data, UINT32_MAX);
+	refuse(feed, &feed->ring_refusal, REFUSAL_NUMBER, 0, why);
+	feed->held = true;
+	retry_later(feed);
+}
+
+/* --- answers, in the order in which they usually come ---------------------------------------------------------- */
+
+static void on_config(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+	struct service_config config;
+	struct why why = {""};
+
+	if (answered(feed))
+		return;
+	if (reply->rc == ZNONODE) {
+		feed->missing = true;
+		feed->context->vanished(feed->context->owner);
+		return;
+	}
+	if (reply->rc != ZOK) {
+		try_again(feed);
+		return;
+	}
+	feed->bad_config = service_config_parse((const char *)reply->data, reply->len, feed->name, &config, &why);
+	if (feed->bad_config) {
+		refuse_config(feed, REFUSAL_CONFIG, why.text);
+		return;
+	}
+	memcpy(&feed->config, &config, sizeof(config));
+	feed->has_config = true;
+	step(feed);
+}
+
+static void read_config(struct feed *feed);
+
+static void on_latest(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+	uint32_t latest;
+
+	if (answered(feed))
+		return;
+	if (reply->rc == ZNONODE) {
+		feed->missing = true;
+		feed->context->vanished(feed->context->owner);
+		return;
+	}
+	if (reply->rc != ZOK) {
+		try_again(feed);
+		return;
+	}
+	latest = store_reply_number(reply);
+	if (!latest) {
+		feed->latest = 0;
+		refuse_number(feed, "latest_gen", reply);
+		return;
+	}
+	/* A generation that goes back is another service of the same name: what it is comes first. */
+	if (latest < feed->latest) {
+		feed->has_config = false;
+		read_config(feed);
+	}
+	feed->latest = latest;
+	step(feed);
+}
+
+/* Whether the chunks of a snapshot or delta came. If not, what follows from that is done. */
+static bool arrived(struct feed *feed, const struct store_reply *reply)
+{
+	switch (reply->rc) {
+	case ZOK:
+		return true;
+	case ZNONODE:
+		refuse_ring(feed, REFUSAL_MISSING, feed->asked, "a chunk is not there");
+		break;
+	case ZBADARGUMENTS:
+		refuse_ring(feed, REFUSAL_MISSING, feed->asked, "a chunk's name is not 0000, 0001, ...");
+		break;
+	case ZMARSHALLINGERROR:
+		refuse_ring(feed, FL_DELTA_LENGTH, feed->asked, "the chunks are longer than any can be");
+		break;
+	default:
+		drop_image(feed);
+		try_again(feed);
+		return false;
+	}
+	step(feed);
+	return false;
+}
+
+/* Into the image aside, or into the ring that serves. */
+static void apply(struct feed *feed, const struct store_reply *reply)
+{
+	const struct ring *ring = ring_of(feed);
+	const struct backends *live = ring ? ring_backends(ring) : NULL;
+	struct delta_expected expected = {.generation = feed->asked};
+	enum fl_delta_error refused;
+	struct delta delta;
+	struct why why = {"no memory"};
+	int error;
+
+	if (feed->building) {
+		expected.service = feed->image.service;
+		expected.buckets = feed->image.buckets;
+		expected.backends = feed->image.backends;
+		expected.backends_count = feed->image.backends_count;
+	} else {
+		expected.service = feed->service->id;
+		expected.buckets = ring_buckets(ring);
+		expected.backends = live ? live->list : NULL;
+		expected.backends_count = live ? live->count : 0;
+	}
+	refused = delta_decode(reply->data, reply->len, &expected, &delta, &why);
+	if (refused) {
+		refuse_ring(feed, refused, feed->asked, why.text);
+		return;
+	}
+	error = feed->building ? delta_fold(&feed->image, &delta)
+			       : tables_apply(feed->context->tables, feed->service, &delta, &why);
+	delta_free(&delta);
+	if (error) {
+		refuse_ring(feed, reason_of(error), feed->asked, why.text);
+	} else if (!feed->building) {
+		feed_announce(feed);
+		feed->context->changed(feed->context->owner);
+	}
+}
+
+static void on_delta(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+
+	feed->fetching = false;
+	if (answered(feed))
+		return;
+	if (reply->rc == ZOK || reply->rc == ZNONODE) {
+		uint32_t at = feed->building ? feed->image.generation : feed_generation(feed);
+
+		if (feed->asked != at + 1) { /* what it was for has gone meanwhile */
+			step(feed);
+			return;
+		}
+	}
+	if (reply->rc == ZNONODE && !feed->building) {
+		feed->from_snapshot = true; /* old generations are deleted: then a snapshot is newer than the ring */
+		step(feed);
+	} else if (arrived(feed, reply)) {
+		apply(feed, reply);
+		step(feed);
+	}
+}
+
+static void on_snapshot(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+	struct delta_expected expected = {
+	    .snapshot = true,
+	    .service = feed->config.id,
+	    .generation = feed->asked,
+	    .buckets = feed->config.buckets,
+	};
+	enum fl_delta_error refused;
+	struct why why = {""};
+
+	feed->fetching = false;
+	if (answered(feed))
+		return;
+	if (!arrived(feed, reply))
+		return;
+	refused = delta_decode(reply->data, reply->len, &expected, &feed->image, &why);
+	if (refused)
+		refuse_ring(feed, refused, feed->asked, why.text);
+	else
+		feed->building = true;
+	step(feed);
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------- */
+
+static const char *path_of(const struct feed *feed, const char *tail, char path[FEED_PATH_MAX])
+{
+	snprintf(path, FEED_PATH_MAX, "%s/services/%s/%s", feed->context->root, feed->name, tail);
+	return path;
+}
+
+static void read_config(struct feed *feed)
+{
+	char path[FEED_PATH_MAX];
+
+	feed->requests++;
+	store_get(feed->context->store, path_of(feed, "config", path), true, on_config, feed);
+}
+
+static void read_latest(struct feed *feed)
+{
+	char path[FEED_PATH_MAX];
+
+	feed->requests++;
+	store_get(feed->context->store, path_of(feed, "ring/latest_gen", path), true, on_latest, feed);
+}
+
+static void read_generation(struct feed *feed, uint32_t generation, const char *kind, store_fn fn)
+{
+	char tail[64], path[FEED_PATH_MAX];
+
+	snprintf(tail, sizeof(tail), "ring/gen/%010u/%s", generation, kind);
+	feed->asked = generation;
+	feed->fetching = true;
+	feed->requests++;
+	store_read_chunks(feed->context->store, path_of(feed, tail, path), DELTA_BYTES_MAX, fn, feed);
+}
+
+static void on_snapshot_number(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+	uint32_t generation;
+
+	feed->fetching = false;
+	if (answered(feed))
+		return;
+	generation = reply->rc == ZOK ? store_reply_number(reply) : 0;
+	if (generation) {
+		if (generation > feed->latest)
+			feed->latest = generation; /* it is committed; the watch on latest_gen is on its way */
+		read_generation(feed, generation, "snapshot", on_snapshot);
+		return;
+	}
+	if (reply->rc == ZOK) {
+		refuse_number(feed, "latest_snapshot", reply);
+	} else if (reply->rc == ZNONODE) {
+		refuse_ring(feed, REFUSAL_MISSING, 0, "latest_snapshot is not there");
+		step(feed);
+	} else {
+		try_again(feed);
+	}
+}
+
+static void read_snapshot(struct feed *feed)
+{
+	char path[FEED_PATH_MAX];
+
+	feed->fetching = true;
+	feed->requests++;
+	store_get(feed->context->store, path_of(feed, "ring/latest_snapshot", path), false, on_snapshot_number, feed);
+}
+
+/* --- the state machine ----------------------------------------------------------------------------------------- */
+
+/* VIPs, ports, window: may change under a ring that goes on. */
+static void apply_config(struct feed *feed)
+{
+	struct why why = {""};
+
+	if (!memcmp(&feed->service->config, &feed->config, sizeof(feed->config))) {
+		if (!feed->bad_config)
+			make_good(feed, &feed->config_refusal);
+		return;
+	}
+	if (tables_change(feed->context->tables, feed->service, &feed->config, &why)) {
+		refuse_config(feed, REFUSAL_CONFIG, why.text);
+		return;
+	}
+	fprintf(stderr, "mux event=changed service=%s vips=%u ports=%u window=%u\n", feed->name,
+		feed->config.vips_count, feed->config.ports_count, feed->config.window);
+	make_good(feed, &feed->config_refusal);
+	feed_announce(feed);
+}
+
+static void caught_up(struct feed *feed)
+{
+	make_good(feed, &feed->ring_refusal);
+	if (!feed->config_refusal.standing)
+		feed->failures = 0;
+	if (feed->announce_error)
+		feed_announce(feed);
+}
+
+/* Does what is next: at most one read of a snapshot or delta is under way. */
+static void step(struct feed *feed)
+{
+	const struct ring *ring = ring_of(feed);
+	bool is_same = ring && feed->has_config && service_config_same_ring(&feed->service->config, &feed->config);
+
+	if (!feed->has_config || !feed->latest)
+		return;
+	if (is_same)
+		apply_config(feed);
+	if (feed->fetching || feed->held)
+		return;
+	if (feed->building && (feed->image.service != feed->config.id || feed->image.buckets != feed->config.buckets))
+		drop_image(feed);
+	if (feed->building && feed->image.generation >= feed->latest) {
+		bool done = publish(feed);
+
+		drop_image(feed);
+		if (!done)
+			return;
+		feed->from_snapshot = false;
+		if (!feed->bad_config)
+			make_good(feed, &feed->config_refusal);
+	} else if (feed->building) {
+		read_generation(feed, feed->image.generation + 1, "delta", on_delta);
+		return;
+	} else if (!is_same || feed->from_snapshot || ring_generation(ring) > feed->latest) {
+		read_snapshot(feed);
+		return;
+	}
+	if (feed_generation(feed) < feed->latest)
+		read_generation(feed, feed_generation(feed) + 1, "delta", on_delta);
+	else
+		caught_up(feed);
+}
+
+void feed_refresh(struct feed *feed)
+{
+	feed->retry_at = UINT64_MAX;
+	feed->held = false;
+	feed->missing = false;
+	read_config(feed);
+	read_latest(feed);
+}
+
+void feed_changed(struct feed *feed, const char *tail)
+{
+	if (!strcmp(tail, "config"))
+		read_config(feed);
+	else if (!strcmp(tail, "ring/latest_gen"))
+		read_latest(feed);
+}
+
+void feed_confirm(struct feed *feed)
+{
+	if (!feed->missing)
+		return;
+	feed->missing = false;
+	refuse(feed, &feed->ring_refusal, REFUSAL_MISSING, 0, "config or latest_gen is not there");
+	retry_later(feed);
+}
+
+struct feed *feed_new(const struct feed_context *context, const char *name)
+{
+	struct feed *feed = calloc(1, sizeof(*feed));
+
+	if (!feed)
+		return NULL;
+	feed->name = strdup(name);
+	if (!feed->name) {
+		free(feed);
+		return NULL;
+	}
+	feed->context = context;
+	feed->retry_at = UINT64_MAX;
+	return feed;
+}
+
+void feed_end(struct feed *feed)
+{
+	remove_service(feed);
+	feed->ended = true;
+	feed->requests++;
+	answered(feed);
+}
+
+uint64_t feed_deadline(const struct feed *feed)
+{
+	return feed->retry_at;
+}
+
+const char *feed_name(const struct feed *feed)
+{
+	return feed->name;
+}
+
+enum feed_state feed_state(const struct feed *feed)
+{
+	if (!ring_of(feed))
+		return FEED_LOADING;
+	return feed->ring_refusal.standing || feed->config_refusal.standing ? FEED_STALE : FEED_SERVING;
+}
+
+uint32_t feed_generation(const struct feed *feed)
+{
+	const struct ring *ring = ring_of(feed);
+
+	return ring ? ring_generation(ring) : 0;
+}
+
+uint64_t feed_refused(const struct feed *feed, unsigned reason)
+{
+	return feed->refused[reason];
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "follow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "node.h"
+
+#ifndef FAIRLEAD_VERSION
+#error "FAIRLEAD_VERSION comes from meson"
+#endif
+
+enum { NODE_FORMAT = 1, PATH_MAX_LEN = 512 };
+
+struct follow {
+	struct store *store;
+	struct node *node;
+	struct feed_context context;
+	char *root;
+	char *services; /* path of the list */
+	json_t *self;   /* what never changes of our node */
+	struct feed **feeds;
+	unsigned count;
+	bool has_list;
+	bool is_listing;
+	bool list_again; /* asked for while it was being read */
+	uint64_t relist_at;
+};
+
+static void list(struct follow *follow);
+
+static struct feed *find(const struct follow *follow, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < follow->count; i++)
+		if (!strncmp(feed_name(follow->feeds[i]), name, len) && !feed_name(follow->feeds[i])[len])
+			return follow->feeds[i];
+	return NULL;
+}
+
+static bool add(struct follow *follow, const char *name)
+{
+	struct feed **feeds = realloc(follow->feeds, (follow->count + 1) * sizeof(struct feed *));
+	struct feed *feed = feed_new(&follow->context, name);
+
+	if (feeds)
+		follow->feeds = feeds;
+	if (!feeds || !feed) {
+		if (feed)
+			feed_end(feed);
+		return false;
+	}
+	feeds[follow->count++] = feed;
+	feed_refresh(feed);
+	return true;
+}
+
+/* A DNS label in lower case, as the controller's API asks for. */
+static bool is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len >= 1 && len <= SERVICE_NAME_MAX && name[0] != '-' && name[len - 1] != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+static bool is_listed(const struct store_reply *reply, const char *name)
+{
+	for (int i = 0; i < reply->child_count; i++)
+		if (!strcmp(reply->children[i], name))
+			return true;
+	return false;
+}
+
+static void end_unlisted(struct follow *follow, const struct store_reply *reply)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < follow->count; i++) {
+		if (is_listed(reply, feed_name(follow->feeds[i]))) {
+			follow->feeds[kept++] = follow->feeds[i];
+			continue;
+		}
+		fprintf(stderr, "mux event=deleted service=%s\n", feed_name(follow->feeds[i]));
+		feed_end(follow->feeds[i]);
+	}
+	if (kept != follow->count)
+		node_changed(follow->node);
+	follow->count = kept;
+}
+
+static void on_list_exists(void *context, const struct store_reply *reply)
+{
+	struct follow *follow = context;
+
+	if (reply->rc == ZOK) /* it has come meanwhile; otherwise the watch tells when */
+		list(follow);
+}
+
+static void on_list(void *context, const struct store_reply *reply)
+{
+	struct follow *follow = context;
+
+	follow->is_listing = false;
+	if (reply->rc == ZNONODE) {
+		store_exists(follow->store, follow->services, true, on_list_exists, follow);
+		return;
+	}
+	if (reply->rc != ZOK) {
+		follow->relist_at = store_now(follow->store) + FOLLOW_RELIST_MS;
+		return;
+	}
+	follow->has_list = true;
+	end_unlisted(follow, reply);
+	for (unsigned i = 0; i < follow->count; i++)
+		feed_confirm(follow->feeds[i]);
+	for (int i = 0; i < reply->child_count; i++) {
+		const char *name = reply->children[i];
+
+		if (!is_name(name))
+			fprintf(stderr, "mux event=ignored service=\"%.80s\" why=\"no name of a service\"\n", name);
+		else if (!find(follow, name, strlen(name)) && !add(follow, name))
+			follow->relist_at = store_now(follow->store) + FOLLOW_RELIST_MS; /* no memory now */
+	}
+	if (follow->list_again)
+		list(follow);
+}
+
+static void list(struct follow *follow)
+{
+	follow->list_again = follow->is_listing;
+	if (follow->is_listing)
+		return;
+	follow->is_listing = true;
+	follow->relist_at = UINT64_MAX;
+	store_children(follow->store, follow->services, true, on_list, follow);
+}
+
+static void on_connected(void *context)
+{
+	struct follow *follow = context;
+
+	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n",
+		(uint64_t)store_session(follow->store));
+	node_connected(follow->node);
+	list(follow);
+	for (unsigned i = 0; i < follow->count; i++)
+		feed_refresh(follow->feeds[i]);
+}
+
+static void on_disconnected(void *context)
+{
+	const struct follow *follow = context;
+
+	fprintf(stderr, "mux event=zookeeper_lost services=%u\n", follow->count);
+}
+
+static void on_changed(void *context, const char *path)
+{
+	struct follow *follow = context;
+	size_t len = strlen(follow->services);
+	const char *name, *end;
+	struct feed *feed;
+
+	node_watched(follow->node, path);
+	if (strncmp(path, follow->services, len))
+		return;
+	if (!path[len])
+		list(follow);
+	if (path[len] != '/')
+		return;
+	name = path + len + 1;
+	end = strchrnul(name, '/');
+	feed = *end ? find(follow, name, (size_t)(end - name)) : NULL;
+	if (feed)
+		feed_changed(feed, end + 1);
+}
+
+static void on_feed_changed(void *owner)
+{
+	node_changed(((struct follow *)owner)->node);
+}
+
+static void on_vanished(void *owner)
+{
+	list(owner);
+}
+
+static char *render(void *context)
+{
+	const struct follow *follow = context;
+	json_t *services = json_object();
+	json_t *all = json_copy(follow->self);
+	char *text = NULL;
+	int failed = !services || !all;
+
+	for (unsigned i = 0; i < follow->count && !failed; i++) {
+		const struct feed *feed = follow->feeds[i];
+
+		failed = json_object_set_new(services, feed_name(feed),
+					     json_pack("{s:I, s:s}", "generation", (json_int_t)feed_generation(feed),
+						       "state", feed_state_name(feed_state(feed))));
+	}
+	if (!failed && !json_object_set(all, "services", services))
+		text = json_dumps(all, JSON_COMPACT);
+	json_decref(services);
+	json_decref(all);
+	return text;
+}
+
+static json_t *describe(const struct follow_options *options)
+{
+	const uint8_t *a = options->address;
+	json_t *ports = json_array();
+	json_t *self = json_pack("{s:i, s:s, s:s, s:o}", "format", NODE_FORMAT, "id", options->id, "version",
+				 FAIRLEAD_VERSION, "address", json_sprintf("%u.%u.%u.%u", a[0], a[1], a[2], a[3]));
+
+	for (unsigned i = 0; i < options->ports_count; i++)
+		json_array_append_new(ports, json_string(options->ports[i]));
+	json_object_set_new(self, "ports", ports);
+	return self;
+}
+
+struct follow *follow_new(const struct follow_options *options, struct why *why)
+{
+	static const struct store_events events = {on_connected, on_disconnected, on_changed};
+	struct follow *follow = calloc(1, sizeof(*follow));
+	char path[PATH_MAX_LEN];
+
+	if (!follow)
+		goto fail;
+	follow->relist_at = UINT64_MAX;
+	follow->self = describe(options);
+	follow->root = strdup(options->root);
+	snprintf(path, sizeof(path), "%s/services", options->root);
+	follow->services = strdup(path);
+	if (!follow->self || !follow->root || !follow->services)
+		goto fail;
+	follow->store = store_open(options->zookeeper, &events, follow);
+	if (!follow->store) {
+		why_refuse(why, -errno, "zookeeper is '%s': %s; allowed: host:port,...", options->zookeeper,
+			   strerror(errno));
+		goto fail;
+	}
+	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
+	follow->node = node_new(follow->store, path, render, follow);
+	if (!follow->node)
+		goto fail;
+	follow->context = (struct feed_context){
+	    .store = follow->store,
+	    .tables = options->tables,
+	    .counters = options->counters,
+	    .announcer = options->announcer,
+	    .root = follow->root,
+	    .owner = follow,
+	    .changed = on_feed_changed,
+	    .vanished = on_vanished,
+	};
+	return follow;
+fail:
+	if (!why->text[0])
+		why_refuse(why, -ENOMEM, "no memory");
+	if (follow)
+		follow_free(follow);
+	return NULL;
+}
+
+void follow_free(struct follow *follow)
+{
+	for (unsigned i = 0; i < follow->count; i++)
+		feed_end(follow->feeds[i]);
+	follow->count = 0;
+	if (follow->store)
+		store_close(follow->store);
+	if (follow->node)
+		node_free(follow->node);
+	json_decref(follow->self);
+	free(follow->feeds);
+	free(follow->services);
+	free(follow->root);
+	free(follow);
+}
+
+int follow_fd(const struct follow *follow)
+{
+	return store_fd(follow->store);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t follow_deadline(const struct follow *follow)
+{
+	uint64_t at = store_deadline(follow->store);
+
+	if (!store_is_connected(follow->store))
+		return at; /* everything else waits for the connection */
+	at = earlier(at, earlier(follow->relist_at, node_deadline(follow->node)));
+	for (unsigned i = 0; i < follow->count; i++)
+		at = earlier(at, feed_deadline(follow->feeds[i]));
+	return at;
+}
+
+void follow_run(struct follow *follow, uint64_t now_ms)
+{
+	store_run(follow->store, now_ms);
+	if (!store_is_connected(follow->store))
+		return;
+	node_run(follow->node, now_ms);
+	if (now_ms >= follow->relist_at)
+		list(follow);
+	for (unsigned i = 0; i < follow->count; i++)
+		if (now_ms >= feed_deadline(follow->feeds[i]))
+			feed_refresh(follow->feeds[i]);
+}
+
+void follow_announce(struct follow *follow)
+{
+	for (unsigned i = 0; i < follow->count; i++)
+		feed_announce(follow->feeds[i]);
+}
+
+bool follow_is_connected(const struct follow *follow)
+{
+	return store_is_connected(follow->store);
+}
+
+bool follow_has_list(const struct follow *follow)
+{
+	return follow->has_list;
+}
+
+bool follow_is_registered(const struct follow *follow)
+{
+	return node_is_registered(follow->node);
+}
+
+const struct feed *follow_next(const struct follow *follow, const struct feed *after)
+{
+	unsigned i = 0;
+
+	while (after && i < follow->count && follow->feeds[i] != after)
+		i++;
+	i += after ? 1 : 0;
+	return i < follow->count ? follow->feeds[i] : NULL;
+}

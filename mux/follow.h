@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that a mux follows in ZooKeeper: the list of services, a feed (feed.h) for each, and its own node.
+ *
+ * A service ends when its name leaves the list. If the list itself is not there, nothing ends: a mux serves on rather
+ * than believe that an empty ZooKeeper is what somebody wanted. The same while ZooKeeper can't be reached.
+ */
+#ifndef MUX_FOLLOW_H
+#define MUX_FOLLOW_H
+
+#include "feed.h"
+#include "why.h"
+
+enum follow_limits { FOLLOW_RELIST_MS = 1000 };
+
+/* Text outlives the call only where copied: everything here is. */
+struct follow_options {
+	const char *zookeeper; /* host:port,... */
+	const char *root;
+	const char *id;
+	const uint8_t *address; /* 4 bytes, the outer source */
+	unsigned ports_count;
+	const char *const *ports; /* names for people */
+	struct tables *tables;
+	struct counters *counters;
+	struct announcer *announcer; /* NULL: no announcements */
+};
+
+struct follow;
+
+/* NULL and why: a server's name can't be resolved. Whether one answers is not waited for. */
+struct follow *follow_new(const struct follow_options *options, struct why *why);
+/* Withdraws all VIPs, ends the session, takes all services out of the tables. */
+void follow_free(struct follow *follow);
+
+int follow_fd(const struct follow *follow);
+uint64_t follow_deadline(const struct follow *follow);
+void follow_run(struct follow *follow, uint64_t now_ms);
+/* A device of the announcer was lost. */
+void follow_announce(struct follow *follow);
+
+bool follow_is_connected(const struct follow *follow);
+/* Whether the list of services has been read at all. */
+bool follow_has_list(const struct follow *follow);
+bool follow_is_registered(const struct follow *follow);
+/* Feeds in no particular order: start with NULL, ends with NULL. */
+const struct feed *follow_next(const struct follow *follow, const struct feed *after);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+
+#include "metrics.h"
+
+struct http {
+	struct MHD_Daemon *daemon;
+	struct http_sources from;
+	int fd;
+};
+
+/* An answer in the making: text is malloc'ed, and the server's once it is queued. */
+struct answer {
+	unsigned status;
+	const char *type;
+	char *text;
+	size_t len;
+};
+
+static const char type_json[] = "application/json";
+
+static void answer_json(struct answer *answer, unsigned status, const char *type, json_t *json)
+{
+	answer->status = status;
+	answer->type = type;
+	answer->text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	answer->len = answer->text ? strlen(answer->text) : 0;
+	json_decref(json);
+}
+
+static void problem(struct answer *answer, unsigned status, const char *field, const char *value, const char *allowed)
+{
+	const char *title = status == MHD_HTTP_NOT_FOUND ? "Not found" : "Invalid request";
+	const char *shown = value ? value : "";
+
+	answer_json(answer, status, "application/problem+json",
+		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title, "status",
+			      (int)status, "detail",
+			      json_sprintf("%s '%s' is refused; allowed: %s", field, shown, allowed), "field", field,
+			      "value", shown, "allowed", allowed));
+}
+
+static const char *argument(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The service that the query names, NULL and a problem if there is none. */
+static const struct service *service_asked(const struct http *http, struct MHD_Connection *connection,
+					   struct answer *answer)
+{
+	const char *name = argument(connection, "service");
+	const struct service *service = name ? tables_find(http->from.tables, name) : NULL;
+
+	if (!name)
+		problem(answer, MHD_HTTP_BAD_REQUEST, "service", NULL, "the name of a service");
+	else if (!service || !service_ring(service))
+		problem(answer, MHD_HTTP_NOT_FOUND, "service", name, "a service whose ring this mux has loaded");
+	else
+		return service;
+	return NULL;
+}
+
+static void get_metrics(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	FILE *out = open_memstream(&answer->text, &answer->len);
+
+	(void)connection;
+	if (!out)
+		return;
+	metrics_write(out, &http->from);
+	fclose(out);
+	answer->status = MHD_HTTP_OK;
+	answer->type = "text/plain; version=0.0.4; charset=utf-8";
+}
+
+/* Healthy without ZooKeeper, too: a mux serves on. Not yet before it has learned what to serve. */
+static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct follow *follow = http->from.follow;
+	bool ready = follow_has_list(follow);
+	json_t *services = json_object();
+
+	(void)connection;
+	for (const struct feed *feed = follow_next(follow, NULL); feed; feed = follow_next(follow, feed))
+		json_object_set_new(services, feed_name(feed), json_string(feed_state_name(feed_state(feed))));
+	answer_json(answer, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, type_json,
+		    json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
+			      follow_is_connected(follow), "registered", follow_is_registered(follow), "services",
+			      services));
+}
+
+static void get_ring(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct service *service = service_asked(http, connection, answer);
+	const struct ring *ring;
+	int len;
+
+	if (!service)
+		return;
+	ring = service_ring(service);
+	len = asprintf(&answer->text, "service %s\ngeneration %u\nbuckets %u\ncrc32c %08x\n", service->config.name,
+		       ring_generation(ring), ring_buckets(ring), ring_checksum(ring));
+	if (len < 0) {
+		answer->text = NULL;
+		return;
+	}
+	answer->len = (size_t)len;
+	answer->status = MHD_HTTP_OK;
+	answer->type = "text/plain; charset=utf-8";
+}
+
+static bool parse_port(const char *text, uint16_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 5)
+		return false;
+	value = strtoul(text, &end, 10);
+	*out = (uint16_t)value;
+	return value <= UINT16_MAX;
+}
+
+/* Fills flow from the query; false and a problem if a part is missing or wrong. */
+static bool flow_asked(struct MHD_Connection *connection, struct flow *flow, struct answer *answer)
+{
+	const char *protocol = argument(connection, "protocol");
+	const char *source = argument(connection, "source"), *destination = argument(connection, "destination");
+	const char *source_port = argument(connection, "sourcePort");
+	const char *destination_port = argument(connection, "destinationPort");
+	bool tcp = protocol && !strcmp(protocol, "tcp");
+
+	flow->protocol = tcp ? IPPROTO_TCP : IPPROTO_UDP;
+	if (!tcp && !(protocol && !strcmp(protocol, "udp")))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "protocol", protocol, "tcp, udp");
+	else if (!source || !address_parse(source, &flow->source))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an IPv4 or IPv6 address");
+	else if (!parse_port(source_port, &flow->source_port))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "sourcePort", source_port, "0..65535");
+	else if (!destination || !address_parse(destination, &flow->destination))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", destination, "an IPv4 or IPv6 address");
+	else if (!parse_port(destination_port, &flow->destination_port))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", destination_port, "0..65535");
+	else if (fl_address_is_ipv4(&flow->source) != fl_address_is_ipv4(&flow->destination))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an address of the destination's family");
+	else
+		return true;
+	return false;
+}
+
+/* Whether the service is reached at the flow's destination; a problem if not. */
+static bool is_served(const struct service_config *config, const struct flow *flow, struct MHD_Connection *connection,
+		      struct answer *answer)
+{
+	uint32_t vip = 0, port = 0;
+
+	while (vip < config->vips_count && !fl_address_equal(&config->vips[vip], &flow->destination))
+		vip++;
+	while (port < config->ports_count &&
+	       (config->ports[port].protocol != flow->protocol || config->ports[port].port != flow->destination_port))
+		port++;
+	if (vip == config->vips_count)
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", argument(connection, "destination"),
+			"a VIP of the service");
+	else if (port == config->ports_count)
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", argument(connection, "destinationPort"),
+			"a port of the service for this protocol");
+	else
+		return true;
+	return false;
+}
+
+static void set_owner(json_t *object, const char *key, uint16_t id, const struct fl_address *address)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (id != FL_BACKEND_NONE)
+		json_object_set_new(object, key,
+				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
+}
+
+static void get_explain(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct service *service = service_asked(http, connection, answer);
+	struct explanation e;
+	struct flow flow;
+	json_t *object;
+
+	if (!service || !flow_asked(connection, &flow, answer) ||
+	    !is_served(&service->config, &flow, connection, answer))
+		return;
+	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
+		return;
+	object = json_pack("{s:s, s:I, s:I}", "service", service->config.name, "hash", (json_int_t)e.hash, "bucket",
+			   (json_int_t)e.bucket);
+	set_owner(object, "current", e.current, &e.current_address);
+	set_owner(object, "previous", e.previous, &e.previous_address);
+	json_object_set_new(object, "since", json_integer(e.since));
+	json_object_set_new(object, "moved", json_boolean(e.moved));
+	json_object_set_new(object, "generation", json_integer(e.generation));
+	answer_json(answer, MHD_HTTP_OK, type_json, object);
+}
+
+static const struct endpoint {
+	const char *path;
+	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
+} endpoints[] = {
+    {"/metrics", get_metrics},
+    {"/healthz", get_health},
+    {"/ring", get_ring},
+    {"/explain", get_explain},
+};
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
+{
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (!answer->text) { /* no memory: closes the connection */
+		free(answer->text);
+		return MHD_NO;
+	}
+	response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		free(answer->text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	result = MHD_queue_response(connection, answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+				  const char *version, const char *upload, size_t *upload_len, void **state)
+{
+	struct answer answer = {0};
+
+	(void)version;
+	(void)upload;
+	if (!*state) { /* the head alone; a body may follow and is not wanted */
+		*state = context;
+		return MHD_YES;
+	}
+	if (*upload_len) {
+		*upload_len = 0;
+		return MHD_YES;
+	}
+	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
+		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
+		return send_answer(connection, &answer);
+	}
+	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
+		if (!strcmp(url, endpoints[i].path)) {
+			endpoints[i].get(context, connection, &answer);
+			return send_answer(connection, &answer);
+		}
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /explain");
+	return send_answer(connection, &answer);
+}
+
+/* The first address of host and port. 0 or a getaddrinfo error. */
+static int resolve(const char *host, uint16_t port, struct sockaddr_storage *out)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
+	char service[8];
+	int error;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &found);
+	if (error)
+		return error;
+	memcpy(out, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return 0;
+}
+
+struct http *http_open(const char *host, uint16_t port, const struct http_sources *sources, struct why *why)
+{
+	struct http *http = calloc(1, sizeof(*http));
+	struct sockaddr_storage address = {0};
+	unsigned flags = MHD_USE_EPOLL;
+	int error = resolve(host, port, &address);
+
+	if (error || !http) {
+		why_refuse(why, -EINVAL, "http is '%s:%u': %s; allowed: an address of this machine", host, port,
+			   error ? gai_strerror(error) : "no memory");
+		free(http);
+		return NULL;
+	}
+	http->from = *sources;
+	if (address.ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	errno = 0;
+	http->daemon =
+	    MHD_start_daemon(flags, port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
+			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+			     (unsigned)HTTP_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+	if (!http->daemon) {
+		why_refuse(why, -EADDRINUSE, "http is '%s:%u': %s; allowed: a free address of this machine", host, port,
+			   strerror(errno));
+		free(http);
+		return NULL;
+	}
+	http->fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return http;
+}
+
+void http_close(struct http *http)
+{
+	MHD_stop_daemon(http->daemon);
+	free(http);
+}
+
+int http_fd(const struct http *http)
+{
+	return http->fd;
+}
+
+int http_timeout(const struct http *http)
+{
+	MHD_UNSIGNED_LONG_LONG ms = 0;
+
+	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms > 60000 ? 60000 : (int)ms;
+}
+
+void http_run(struct http *http)
+{
+	MHD_run(http->daemon);
+}

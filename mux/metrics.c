@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "metrics.h"
+
+#include <inttypes.h>
+
+#ifndef FAIRLEAD_VERSION
+#error "FAIRLEAD_VERSION comes from meson"
+#endif
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP fairlead_mux_%s %s\n# TYPE fairlead_mux_%s %s\n", name, help, name, type);
+}
+
+/* A metric without labels. */
+static void one(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+	head(out, name, type, help);
+	fprintf(out, "fairlead_mux_%s %" PRIu64 "\n", name, value);
+}
+
+static void write_packets(FILE *out, const struct counters *counters)
+{
+	head(out, "packets_total", "counter", "Packets received, by what they were: steered, or passed to the kernel.");
+	for (int v = 0; v < VERDICTS; v++)
+		if (!verdict_is_drop(v))
+			fprintf(out, "fairlead_mux_packets_total{verdict=\"%s\"} %" PRIu64 "\n", verdict_name(v),
+				counters_packets(counters, v));
+	head(out, "drops_total", "counter", "Packets received and dropped, by reason.");
+	for (int v = 0; v < VERDICTS; v++)
+		if (verdict_is_drop(v))
+			fprintf(out, "fairlead_mux_drops_total{reason=\"%s\"} %" PRIu64 "\n", verdict_name(v),
+				counters_packets(counters, v));
+	one(out, "bytes_total", "counter", "Bytes of the frames that were steered, as received.",
+	    counters_bytes(counters));
+	one(out, "moved_packets_total", "counter", "Packets steered with the previous owner of their bucket.",
+	    counters_moved(counters));
+}
+
+static void write_services(FILE *out, const struct http_sources *from)
+{
+	const struct feed *feed;
+
+	head(out, "service_packets_total", "counter", "Packets steered, by service.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed)) {
+		const struct service *service = tables_find(from->tables, feed_name(feed));
+
+		if (service)
+			fprintf(out, "fairlead_mux_service_packets_total{service=\"%s\"} %" PRIu64 "\n",
+				feed_name(feed), counters_service_packets(from->counters, service));
+	}
+	head(out, "generation", "gauge", "Generation of the ring that serves, 0 for none.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		fprintf(out, "fairlead_mux_generation{service=\"%s\"} %u\n", feed_name(feed), feed_generation(feed));
+	head(out, "service_state", "gauge", "1 for the state that the service is in.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		for (int state = FEED_LOADING; state <= FEED_STALE; state++)
+			fprintf(out, "fairlead_mux_service_state{service=\"%s\",state=\"%s\"} %d\n", feed_name(feed),
+				feed_state_name(state), feed_state(feed) == (enum feed_state)state);
+	head(out, "refused_total", "counter", "Configurations, deltas and snapshots refused, by reason.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
+			if (feed_refused(feed, reason)) /* thousands of zeros otherwise */
+				fprintf(out, "fairlead_mux_refused_total{service=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+					feed_name(feed), refusal_name(reason), feed_refused(feed, reason));
+}
+
+void metrics_write(FILE *out, const struct http_sources *from)
+{
+	unsigned resolved, unresolved;
+
+	head(out, "info", "gauge", "1; who this is.");
+	fprintf(out, "fairlead_mux_info{id=\"%s\",version=\"%s\"} 1\n", from->id, FAIRLEAD_VERSION);
+	one(out, "zookeeper_connected", "gauge", "Whether there is a session with ZooKeeper.",
+	    follow_is_connected(from->follow));
+	one(out, "registered", "gauge", "Whether this mux's own node stands in ZooKeeper.",
+	    follow_is_registered(from->follow));
+	write_packets(out, from->counters);
+	write_services(out, from);
+	if (from->announcer)
+		one(out, "announce_drained_total", "counter",
+		    "Packets for VIPs that the kernel routed into a service's device; dropped.",
+		    announce_drained(from->announcer));
+	if (!from->neighbours)
+		return;
+	neighbours_count(from->neighbours, &resolved, &unresolved);
+	head(out, "next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.");
+	fprintf(out, "fairlead_mux_next_hops{state=\"resolved\"} %u\n", resolved);
+	fprintf(out, "fairlead_mux_next_hops{state=\"unresolved\"} %u\n", unresolved);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct node {
+	struct store *store;
+	char *path;
+	char *(*render)(void *context);
+	void *context;
+	bool is_ours;
+	bool is_writing; /* a create, set or look at its owner is under way */
+	bool is_dirty;   /* changed since the last write began */
+	int64_t taken;   /* session that has it, as last logged */
+	uint64_t retry_at;
+};
+
+static void write_node(struct node *node);
+
+/* The request is answered; what changed meanwhile goes out now. */
+static void written(struct node *node)
+{
+	node->is_writing = false;
+	if (node->is_ours && node->is_dirty)
+		write_node(node);
+}
+
+static void on_owner(void *context, const struct store_reply *reply)
+{
+	struct node *node = context;
+
+	node->is_writing = false;
+	if (reply->rc == ZNONODE) { /* gone since */
+		write_node(node);
+		return;
+	}
+	if (reply->rc != ZOK) {
+		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
+		return;
+	}
+	if (reply->owner == store_session(node->store)) {
+		node->is_ours = true;
+		write_node(node);
+		return;
+	}
+	if (reply->owner != node->taken)
+		fprintf(stderr, "mux event=node_taken path=%s session=0x%" PRIx64 "\n", node->path,
+			(uint64_t)reply->owner);
+	node->taken = reply->owner;
+}
+
+static void on_created(void *context, const struct store_reply *reply)
+{
+	struct node *node = context;
+
+	if (reply->rc == ZNODEEXISTS) {
+		store_exists(node->store, node->path, true, on_owner, node);
+		return;
+	}
+	if (reply->rc == ZOK) {
+		node->is_ours = true;
+		node->taken = 0;
+		fprintf(stderr, "mux event=registered path=%s session=0x%" PRIx64 "\n", node->path,
+			(uint64_t)store_session(node->store));
+	} else {
+		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
+	}
+	written(node);
+}
+
+static void on_set(void *context, const struct store_reply *reply)
+{
+	struct node *node = context;
+
+	if (reply->rc == ZNONODE) { /* somebody deleted it */
+		node->is_ours = false;
+		node->is_writing = false;
+		write_node(node);
+		return;
+	}
+	if (reply->rc != ZOK)
+		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
+	written(node);
+}
+
+static void write_node(struct node *node)
+{
+	char *text;
+
+	if (node->is_writing || !store_is_connected(node->store))
+		return;
+	text = node->render(node->context);
+	if (!text) {
+		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
+		return;
+	}
+	node->is_writing = true;
+	node->is_dirty = false;
+	if (node->is_ours)
+		store_set(node->store, node->path, text, on_set, node);
+	else
+		store_create_ephemeral(node->store, node->path, text, on_created, node);
+	free(text);
+}
+
+void node_connected(struct node *node)
+{
+	node->is_ours = false; /* until the server says so: the session may be new */
+	node->is_dirty = true;
+	write_node(node);
+}
+
+void node_changed(struct node *node)
+{
+	node->is_dirty = true;
+	if (node->is_ours)
+		write_node(node);
+}
+
+void node_watched(struct node *node, const char *path)
+{
+	if (!strcmp(path, node->path) && !node->is_ours)
+		write_node(node);
+}
+
+uint64_t node_deadline(const struct node *node)
+{
+	return node->retry_at;
+}
+
+void node_run(struct node *node, uint64_t now_ms)
+{
+	if (now_ms < node->retry_at)
+		return;
+	node->retry_at = UINT64_MAX;
+	write_node(node);
+}
+
+bool node_is_registered(const struct node *node)
+{
+	return node->is_ours && store_is_connected(node->store);
+}
+
+struct node *node_new(struct store *store, const char *path, char *(*render)(void *context), void *context)
+{
+	struct node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->store = store;
+	node->render = render;
+	node->context = context;
+	node->retry_at = UINT64_MAX;
+	node->path = strdup(path);
+	if (node->path)
+		return node;
+	free(node);
+	return NULL;
+}
+
+void node_free(struct node *node)
+{
+	free(node->path);
+	free(node);
+}
