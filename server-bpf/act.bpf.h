@@ -88,6 +88,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 {
 	struct ethhdr *eth = packet_start(ctx);
 	struct bpf_fib_lookup fib = {0};
+	__be32 address;
 	__u8 self[4];
 	long result;
 
@@ -95,7 +96,8 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(outer->udp + 1) + FL_STEER_AT_SINCE + FL_STEER_MOVED6_LEN > packet_end(ctx))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: the inner header alone is 20 bytes */
-	__builtin_memcpy(self, (const void *)config.self.bytes + 12, sizeof(self));
+	address = *(const volatile __be32 *)(config.self.bytes + 12);
+	__builtin_memcpy(self, &address, sizeof(self));
 	fib.family = FAMILY_INET;
 	fib.l4_protocol = IPPROTO_UDP;
 	fib.sport = outer->udp->source;

@@ -74,7 +74,7 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 	in->chaining = config.chaining;
 	in->now = clock_seconds();
 	in->window = config.window;
-	__builtin_memcpy(&in->self, (const void *)&config.self, sizeof(in->self));
+	in->self = config.self; /* not memcpy: without volatile the compiler takes the zeros of this file */
 	return remembered != NULL;
 }
 
