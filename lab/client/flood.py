@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bounded SYN flood, for the lab alone: at most 20,000 packets/s, at most 60 s, from made-up sources, to a lab VIP.
 
-It refuses to run in the machine's own network namespace and to aim at anything but the lab's VIPs, so that it cannot
-leave the lab. Output at the end: {"event": "flood", "packets": …, "seconds": …}.
+It refuses to run anywhere but in the network namespace of a lab's client, and to aim at anything but the lab's VIPs, so
+that it cannot leave the lab. Output at the end: {"event": "flood", "packets": …, "seconds": …}.
 """
 
 import ipaddress
@@ -14,6 +14,7 @@ import time
 
 from lab import topology
 from lab.client.load import say
+from lab.namespace import RUN as NAMESPACES
 
 RATE_MAX = 20_000
 SECONDS_MAX = 60
@@ -42,8 +43,9 @@ def refuse(what: str, value: object, allowed: str) -> None:
 
 
 def run(interface: str, gateway: str, host: str, port: int, rate: int, seconds: float, seed: int) -> None:
-    if os.stat("/proc/self/ns/net").st_ino == os.stat("/proc/1/ns/net").st_ino:
-        refuse("network namespace", "the machine's own", "a client of the lab")
+    here = os.stat("/proc/self/ns/net").st_ino
+    if here not in {path.stat().st_ino for path in NAMESPACES.glob("fl-*-client*")}:
+        refuse("network namespace", here, "that of a client of the lab")
     if ipaddress.ip_address(host) not in ipaddress.ip_network(topology.VIPS):
         refuse("destination", host, topology.VIPS)
     if not 1 <= rate <= RATE_MAX:
