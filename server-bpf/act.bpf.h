@@ -88,23 +88,20 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 {
 	struct ethhdr *eth = packet_start(ctx);
 	struct bpf_fib_lookup fib = {0};
-	__be32 address;
-	__u8 self[4];
+	struct fl_address self = config_self();
 	long result;
 
 	if (!fl_address_is_ipv4(next))
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(outer->udp + 1) + FL_STEER_AT_SINCE + FL_STEER_MOVED6_LEN > packet_end(ctx))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: the inner header alone is 20 bytes */
-	address = *(const volatile __be32 *)(config.self.bytes + 12);
-	__builtin_memcpy(self, &address, sizeof(self));
 	fib.family = FAMILY_INET;
 	fib.l4_protocol = IPPROTO_UDP;
 	fib.sport = outer->udp->source;
 	fib.dport = outer->udp->dest;
 	fib.tot_len = bpf_ntohs(outer->ip->tot_len);
 	fib.ifindex = ctx->ingress_ifindex;
-	__builtin_memcpy(&fib.ipv4_src, self, sizeof(self));
+	__builtin_memcpy(&fib.ipv4_src, self.bytes + 12, sizeof(fib.ipv4_src));
 	__builtin_memcpy(&fib.ipv4_dst, next->bytes + 12, sizeof(fib.ipv4_dst));
 	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
 	switch (result) {
@@ -119,7 +116,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	default:
 		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
 	}
-	chain_rewrite(outer, steer, self, next->bytes + 12);
+	chain_rewrite(outer, steer, self.bytes + 12, next->bytes + 12);
 	__builtin_memcpy(eth->h_dest, fib.dmac, ETH_ALEN);
 	__builtin_memcpy(eth->h_source, fib.smac, ETH_ALEN);
 	count(FL_COUNTER_CHAIN);

@@ -11,12 +11,7 @@
 #include <unistd.h>
 
 #include "program.h"
-
-/* The program's bytes are one long string, longer than C guarantees. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings"
-#include "server.skel.h"
-#pragma GCC diagnostic pop
+#include "skeleton.h"
 
 static int fail(const char *interface, const char *what, int err)
 {

@@ -74,7 +74,7 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 	in->chaining = config.chaining;
 	in->now = clock_seconds();
 	in->window = config.window;
-	in->self = config.self; /* not memcpy: without volatile the compiler takes the zeros of this file */
+	in->self = config_self();
 	return remembered != NULL;
 }
 

@@ -72,7 +72,7 @@ static __always_inline void *packet_end(const struct xdp_md *ctx)
 
 static __always_inline bool is_self_ipv4(__be32 address)
 {
-	return address == *(const volatile __be32 *)(config.self.bytes + 12);
+	return address == *((const volatile __be32 *)config.self.bytes + 3);
 }
 
 static __always_inline bool ipv4_checksum_is_right(const struct iphdr *ip)

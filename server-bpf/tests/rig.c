@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../counters.h"
+#include "../program.h"
+#include "../skeleton.h"
+#include "rig.h"
+
+enum {
+	ANSWER_MILLISECONDS = 5000,
+	HTTP_PORT = 80,
+	CONNECTED_PORT = 53,
+	UNCONNECTED_PORT = 54,
+	FIRST_SEQUENCE = 1000,
+};
+
+static const fl_u8 mac_of_rig0[6] = {0x02, 0, 0, 0, 0, 0x02};
+static const fl_u8 mac_of_rig1[6] = {0x02, 0, 0, 0, 0, 0x01};
+
+static struct rig_packets packets[RIG_FAMILIES];
+static unsigned int rig0;
+static int wire;
+static fl_u64 counters_before[FL_COUNTERS];
+
+static void give_up(const char *what)
+{
+	fprintf(stderr, "rig: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+void rig_command(const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (system(line)) {
+		fprintf(stderr, "rig: failed: %s\n", line);
+		exit(1);
+	}
+}
+
+static void sysctl(const char *key, const char *value)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s", key);
+	file = fopen(path, "we");
+	if (!file || fputs(value, file) < 0 || fclose(file))
+		give_up(path);
+}
+
+static void network_make(void)
+{
+	rig_command("ip link set lo up && ip addr add " RIG_VIP4 "/32 dev lo && ip addr add 10.2.1.2/32 dev lo");
+	rig_command("ip addr add " RIG_VIP6 "/128 dev lo && ip addr add 2001:db8:2::2/128 dev lo");
+	rig_command("ip link add rig0 address 02:00:00:00:00:02 type veth peer name rig1 address 02:00:00:00:00:01");
+	rig_command("ip link set rig1 addrgenmode none up && ip link set rig0 addrgenmode none up");
+	rig_command("ip addr add 10.1.0.2/24 dev rig0 && ip addr add 2001:db8:1::2/64 dev rig0 nodad");
+	rig_command("for host in 1 11 12 21 22 23 24; do"
+		    " ip neigh add 10.1.0.$host lladdr 02:00:00:00:00:$host dev rig0 || exit 1; done");
+	rig_command("ip neigh add 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev rig0");
+	rig_command("ip route add default via 10.1.0.1 && ip -6 route add default via 2001:db8:1::1");
+	sysctl("ipv4/conf/rig0/forwarding", "1");
+	sysctl("ipv6/conf/rig0/forwarding", "1");
+	sysctl("ipv4/conf/rig0/rp_filter", "0");
+	sysctl("ipv4/conf/all/rp_filter", "0");
+	sysctl("ipv4/tcp_synack_retries", "10"); /* half-open ones outlive the test */
+	rig0 = if_nametoindex("rig0");
+}
+
+static void wire_open(void)
+{
+	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+
+	address.sll_ifindex = (int)if_nametoindex("rig1");
+	wire = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+	if (wire < 0 || bind(wire, (struct sockaddr *)&address, sizeof(address)))
+		give_up("packet socket on rig1");
+}
+
+static socklen_t sockaddr_of(const struct fl_address *address, fl_u16 port, struct sockaddr_storage *storage)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)storage;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)storage;
+
+	memset(storage, 0, sizeof(*storage));
+	if (fl_address_is_ipv4(address)) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		memcpy(&in->sin_addr, address->bytes + 12, 4);
+		return sizeof(*in);
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	memcpy(&in6->sin6_addr, address->bytes, 16);
+	return sizeof(*in6);
+}
+
+static int socket_bound(int type, const struct fl_address *address, fl_u16 port)
+{
+	struct sockaddr_storage storage;
+	socklen_t len = sockaddr_of(address, port, &storage);
+	int one = 1, fd = socket(storage.ss_family, type | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(fd, (struct sockaddr *)&storage, len))
+		give_up("socket");
+	return fd;
+}
+
+static void socket_connect(int fd, const struct fl_address *address, fl_u16 port)
+{
+	struct sockaddr_storage storage;
+	socklen_t len = sockaddr_of(address, port, &storage);
+
+	if (connect(fd, (struct sockaddr *)&storage, len))
+		give_up("connect");
+}
+
+static fl_u16 socket_port(int fd)
+{
+	struct sockaddr_storage storage;
+	socklen_t len = sizeof(storage);
+
+	if (getsockname(fd, (struct sockaddr *)&storage, &len))
+		give_up("getsockname");
+	return ntohs(storage.ss_family == AF_INET ? ((struct sockaddr_in *)&storage)->sin_port
+						  : ((struct sockaddr_in6 *)&storage)->sin6_port);
+}
+
+/* Waits for the SYN-ACK to a client's SYN at the wire's other end; returns its sequence number. */
+static fl_u32 syn_ack_await(const struct packet_flow *flow)
+{
+	struct pollfd poll_in = {.fd = wire, .events = POLLIN};
+	bool ipv4 = fl_address_is_ipv4(&flow->source);
+	size_t ip_len = ipv4 ? 20 : 40;
+	fl_u8 frame[PACKET_MAX];
+
+	while (poll(&poll_in, 1, ANSWER_MILLISECONDS) > 0) {
+		ssize_t len = recv(wire, frame, sizeof(frame), 0);
+		const fl_u8 *tcp = frame + PACKET_ETH_LEN + ip_len;
+
+		if (len < (ssize_t)(PACKET_ETH_LEN + ip_len + 20) ||
+		    fl_load_be16(frame + 12) != (ipv4 ? ETHERTYPE_IP : ETHERTYPE_IPV6) ||
+		    tcp[13] != (TCP_SYN | TCP_ACK) || fl_load_be16(tcp + 2) != flow->source_port)
+			continue;
+		return fl_load_be32(tcp + 4);
+	}
+	fprintf(stderr, "rig: no SYN-ACK came within %d ms\n", ANSWER_MILLISECONDS);
+	exit(1);
+}
+
+/* Sends a client's SYN in from outside; returns the ACK that completes the handshake, which nobody sends. */
+static struct packet_tcp handshake_begin(struct packet_tcp syn)
+{
+	bool ipv4 = fl_address_is_ipv4(&syn.flow.source);
+	struct packet packet = {.len = 0};
+
+	packet_add_ethernet(&packet, mac_of_rig0, mac_of_rig1, ipv4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);
+	packet_add_tcp(&packet, &syn);
+	if (send(wire, packet.data, packet.len, 0) != (ssize_t)packet.len)
+		give_up("send");
+	syn.acknowledgement = syn_ack_await(&syn.flow) + 1;
+	syn.sequence++;
+	syn.flags = TCP_ACK;
+	return syn;
+}
+
+static struct packet_tcp tcp_from(const struct fl_address *client, fl_u16 client_port, const struct fl_address *vip,
+				  fl_u16 vip_port, fl_u8 flags)
+{
+	struct packet_tcp tcp = {{*client, *vip, client_port, vip_port}, flags, FIRST_SEQUENCE, 0};
+
+	return tcp;
+}
+
+static struct packet_tcp established_make(const struct fl_address *client, const struct fl_address *vip, int listener)
+{
+	int fd = socket_bound(SOCK_STREAM, client, 0);
+
+	socket_connect(fd, vip, HTTP_PORT);
+	if (accept(listener, NULL, NULL) < 0)
+		give_up("accept");
+	return tcp_from(client, socket_port(fd), vip, HTTP_PORT, TCP_ACK);
+}
+
+static void udp_make(struct rig_packets *p, const struct fl_address *client, const struct fl_address *outside,
+		     const struct fl_address *vip)
+{
+	int connected = socket_bound(SOCK_DGRAM, vip, CONNECTED_PORT);
+
+	socket_connect(connected, client, 5353);
+	socket_bound(SOCK_DGRAM, vip, UNCONNECTED_PORT);
+	p->udp_connected = (struct packet_flow){*client, *vip, 5353, CONNECTED_PORT};
+	p->udp_other = (struct packet_flow){*outside, *vip, 5353, CONNECTED_PORT};
+	p->udp_unconnected = (struct packet_flow){*client, *vip, 5353, UNCONNECTED_PORT};
+}
+
+/* Sockets stay open until the test's process ends. local is a client address of this namespace, outside none. */
+static void sockets_make(struct rig_packets *p, const char *vip_text, const char *local_text, const char *outside_text)
+{
+	struct fl_address vip = packet_address(vip_text), local = packet_address(local_text);
+	struct fl_address outside = packet_address(outside_text);
+	int listener = socket_bound(SOCK_STREAM, &vip, HTTP_PORT);
+
+	if (listen(listener, 64))
+		give_up("listen");
+	p->syn = tcp_from(&outside, 1001, &vip, HTTP_PORT, TCP_SYN);
+	p->unknown = tcp_from(&outside, 1002, &vip, HTTP_PORT, TCP_ACK);
+	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
+	p->established = established_make(&local, &vip, listener);
+	sysctl("ipv4/tcp_syncookies", "1");
+	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
+	sysctl("ipv4/tcp_syncookies", "2");
+	p->cookie_ack = handshake_begin(tcp_from(&outside, 1004, &vip, HTTP_PORT, TCP_SYN));
+	p->bad_cookie = p->cookie_ack;
+	p->bad_cookie.acknowledgement += 0x01010101;
+	udp_make(p, &local, &outside, &vip);
+}
+
+void rig_open(void)
+{
+	if (unshare(CLONE_NEWNET))
+		give_up("a network namespace of its own; this test must run as root");
+	network_make();
+	wire_open();
+	sockets_make(&packets[RIG_IPV4], RIG_VIP4, "10.2.1.2", "10.2.1.3");
+	sockets_make(&packets[RIG_IPV6], RIG_VIP6, "2001:db8:2::2", "2001:db8:2::3");
+}
+
+const struct rig_packets *rig_packets(enum rig_family family)
+{
+	return &packets[family];
+}
+
+struct config rig_config(void)
+{
+	struct config config = config_default;
+
+	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24"))
+		exit(1);
+	return config;
+}
+
+struct fl_server *rig_load(const struct config *config)
+{
+	struct running nothing = {.mode = NULL};
+	struct fl_server *program = program_load(config, &nothing);
+
+	if (!program)
+		exit(1);
+	return program;
+}
+
+static fl_u64 counter_read(struct fl_server *program, __u32 slot)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu;
+	fl_u64 values[cpus > 0 ? cpus : 1], sum = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(program->maps.counters), &slot, values))
+		give_up("counters");
+	for (cpu = 0; cpu < cpus; cpu++)
+		sum += values[cpu];
+	return sum;
+}
+
+fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter)
+{
+	return counter_read(program, counter);
+}
+
+int rig_run(struct fl_server *program, struct packet *packet)
+{
+	struct packet out = {.len = 0};
+	struct xdp_md context = {.data_end = (__u32)packet->len, .ingress_ifindex = rig0};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet->data, .data_size_in = (__u32)packet->len,
+		    .data_out = out.data, .data_size_out = sizeof(out.data), .ctx_in = &context,
+		    .ctx_size_in = sizeof(context), .repeat = 1);
+	__u32 slot;
+
+	for (slot = 0; slot < FL_COUNTERS; slot++)
+		counters_before[slot] = counter_read(program, slot);
+	if (bpf_prog_test_run_opts(bpf_program__fd(program->progs.fairlead_server), &options))
+		give_up("BPF_PROG_TEST_RUN");
+	out.len = options.data_size_out;
+	*packet = out;
+	return (int)options.retval;
+}
+
+enum fl_counter rig_counter_bumped(struct fl_server *program)
+{
+	__u32 slot, found = FL_COUNTERS;
+	int by = 0;
+
+	for (slot = 0; slot < FL_COUNTERS; slot++) {
+		fl_u64 grown = counter_read(program, slot) - counters_before[slot];
+
+		if (slot == FL_COUNTER_LEARNED || slot == FL_COUNTER_LEARN_FAILED || !grown)
+			continue;
+		by += (int)grown;
+		found = slot;
+	}
+	return by == 1 ? (enum fl_counter)found : FL_COUNTERS;
+}
+
+void rig_begin(struct packet *packet, const struct fl_steer *steer)
+{
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	fl_u32 len = fl_steer_write(steer, gue);
+
+	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(packet, gue, len);
+}
+
+static const struct fl_memory_key memory_key = {.service = RIG_SERVICE, .bucket = RIG_BUCKET};
+
+void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory)
+{
+	int fd = bpf_map__fd(program->maps.memory);
+
+	if (memory ? bpf_map_update_elem(fd, &memory_key, memory, BPF_ANY)
+		   : bpf_map_delete_elem(fd, &memory_key) && errno != ENOENT)
+		give_up("memory");
+}
+
+bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(program->maps.memory), &memory_key, memory);
+}
+
+void rig_generation_set(struct fl_server *program, fl_u32 generation)
+{
+	__u32 slot = RIG_SERVICE;
+
+	if (bpf_map_update_elem(bpf_map__fd(program->maps.generations), &slot, &generation, BPF_ANY))
+		give_up("generations");
+}
+
+fl_u32 rig_generation_get(struct fl_server *program)
+{
+	__u32 slot = RIG_SERVICE, generation;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(program->maps.generations), &slot, &generation))
+		give_up("generations");
+	return generation;
+}
+
+fl_u64 rig_clock(const struct fl_server *program)
+{
+	struct timespec tai;
+
+	clock_gettime(CLOCK_TAI, &tai);
+	return ((fl_u64)tai.tv_sec * 1000000000 + (fl_u64)tai.tv_nsec - program->rodata->config.clock_offset) /
+	       1000000000;
+}

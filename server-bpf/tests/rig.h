@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A server to test the XDP program in: a network namespace of the test's own, with real sockets.
+ *
+ *	lo      VIPs 10.99.0.1, 2001:db8:99::1		TCP listeners on port 80, UDP sockets on port 53
+ *	        clients 10.2.1.2, 2001:db8:2::2		their ends of the established connections
+ *	rig0    10.1.0.2/24, 2001:db8:1::2/64		where the program's packets come in; neighbours below are known
+ *	  |     neighbours: router 10.1.0.1, muxes .11 .., servers .21 ..	MAC 02:00:00:00:00:<same digits>
+ *	rig1    the wire's other end: packets are put in and seen here
+ *
+ * The program is not attached: packets are handed to it by BPF_PROG_TEST_RUN, as coming in at rig0.
+ */
+#ifndef FAIRLEAD_TESTS_RIG_H
+#define FAIRLEAD_TESTS_RIG_H
+
+#include "../config.h"
+#include "packet.h"
+
+struct fl_server;
+
+#define RIG_SELF "10.1.0.22"
+#define RIG_MUX  "10.1.0.11"
+#define RIG_VIP4 "10.99.0.1"
+#define RIG_VIP6 "2001:db8:99::1"
+
+enum rig_numbers {
+	RIG_SERVICE = 1,
+	RIG_BUCKET = 4711,
+	RIG_GENERATION = 12,
+};
+
+enum rig_family {
+	RIG_IPV4,
+	RIG_IPV6,
+	RIG_FAMILIES,
+};
+
+/* Packets from clients to the VIP, one for each thing that the host can know of a connection. */
+struct rig_packets {
+	struct packet_tcp syn;
+	struct packet_tcp established;
+	struct packet_tcp half_open;  /* the ACK that is still missing */
+	struct packet_tcp cookie_ack; /* the ACK of a SYN cookie that this host sent */
+	struct packet_tcp bad_cookie; /* the same with a wrong cookie */
+	struct packet_tcp unknown;
+	struct packet_tcp no_listener; /* to a port where nobody listens */
+	struct packet_flow udp_connected;
+	struct packet_flow udp_other; /* to the same socket, from somebody else */
+	struct packet_flow udp_unconnected;
+};
+
+/* Enters a new namespace and makes all of the above; ends the program with a sentence if the machine can't. */
+void rig_open(void);
+const struct rig_packets *rig_packets(enum rig_family family);
+
+/* The program with this configuration, loaded; ends the program if it can't be. Free with program_close(). */
+struct fl_server *rig_load(const struct config *config);
+
+/* A configuration of RIG_SELF that trusts 10.1.0.0/24. */
+struct config rig_config(void);
+
+/* One run: what came out is in packet, what is returned is the XDP action. */
+int rig_run(struct fl_server *program, struct packet *packet);
+
+/* A packet of the mux with a steer header and room behind it for an inner packet; finish it with packet_finish_outer.
+ */
+void rig_begin(struct packet *packet, const struct fl_steer *steer);
+
+/* Maps, as the loader sees them. */
+fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter);
+/* The exit's counter, which the last run has bumped; FL_COUNTERS unless it was exactly one, by one. */
+enum fl_counter rig_counter_bumped(struct fl_server *program);
+void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory); /* NULL: forget */
+/* False if the bucket is not remembered. */
+bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory);
+void rig_generation_set(struct fl_server *program, fl_u32 generation);
+fl_u32 rig_generation_get(struct fl_server *program);
+
+/* The program's own clock in Unix seconds, from outside. */
+fl_u64 rig_clock(const struct fl_server *program);
+
+/* Runs a command line of the test's own; ends the program if it fails. */
+void rig_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
