@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.metrics;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** Counters of what is written and refused. */
+public final class CommitMetrics {
+  /** A write with its own kind of exception. */
+  public interface Write<T, E extends Exception> {
+    T run() throws E;
+  }
+
+  private final MeterRegistry registry;
+  private final Timer duration;
+
+  public CommitMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    this.duration =
+        Timer.builder("fairlead.controller.commit")
+            .description("Time that a write to ZooKeeper takes")
+            .publishPercentileHistogram()
+            .minimumExpectedValue(Duration.ofMillis(1))
+            .maximumExpectedValue(Duration.ofSeconds(30))
+            .register(registry);
+  }
+
+  /** Runs a write and measures how long it takes, failed ones included. */
+  public <T, E extends Exception> T time(Write<T, E> write) throws E {
+    long start = System.nanoTime();
+    try {
+      return write.run();
+    } finally {
+      duration.record(System.nanoTime() - start, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  public void committed(String service, int movedBuckets) {
+    registry.counter("fairlead.controller.commits", "service", service).increment();
+    registry
+        .counter("fairlead.controller.moved.buckets", "service", service)
+        .increment(movedBuckets);
+  }
+
+  public void refused(Enum<?> kind) {
+    registry
+        .counter("fairlead.controller.refusals", "kind", kind.name().toLowerCase(Locale.ROOT))
+        .increment();
+  }
+}

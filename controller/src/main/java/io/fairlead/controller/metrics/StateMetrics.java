@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.metrics;
+
+import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * Gauges read from the current state at every scrape, so that they have no state that could be
+ * stale.
+ */
+public final class StateMetrics implements MultiCollector {
+  public record Controller(boolean leader, long epoch, boolean zookeeperConnected) {}
+
+  public record Service(String name, long generation, int backends, int buckets) {}
+
+  /** What one mux has applied of one service. */
+  public record Applied(String mux, String service, long generation) {}
+
+  public record State(
+      Controller controller, Collection<Service> services, Collection<Applied> applied) {}
+
+  private final Supplier<State> state;
+
+  public StateMetrics(Supplier<State> state) {
+    this.state = state;
+  }
+
+  @Override
+  public MetricSnapshots collect() {
+    State now = state.get();
+    GaugeSnapshot.Builder generations =
+        gauge("fairlead_controller_generation", "Latest generation of the service");
+    GaugeSnapshot.Builder backends =
+        gauge("fairlead_controller_backends", "Backends of the service, draining ones included");
+    GaugeSnapshot.Builder buckets =
+        gauge("fairlead_controller_buckets", "Buckets of the service's ring");
+    Map<String, Long> latest = new HashMap<>();
+    for (Service service : now.services()) {
+      Labels labels = Labels.of("service", service.name());
+      generations.dataPoint(point(labels, service.generation()));
+      backends.dataPoint(point(labels, service.backends()));
+      buckets.dataPoint(point(labels, service.buckets()));
+      latest.put(service.name(), service.generation());
+    }
+    GaugeSnapshot.Builder applied =
+        gauge("fairlead_controller_mux_generation", "Generation that the mux has applied");
+    GaugeSnapshot.Builder lag =
+        gauge("fairlead_controller_mux_lag_generations", "Generations that the mux is behind");
+    for (Applied each : now.applied()) {
+      Labels labels = Labels.of("mux", each.mux(), "service", each.service());
+      applied.dataPoint(point(labels, each.generation()));
+      long behind = latest.getOrDefault(each.service(), each.generation()) - each.generation();
+      lag.dataPoint(point(labels, Math.max(0, behind)));
+    }
+    Controller controller = now.controller();
+    return MetricSnapshots.of(
+        single(
+            "fairlead_controller_leader",
+            "Whether this controller leads",
+            controller.leader() ? 1 : 0),
+        single(
+            "fairlead_controller_epoch",
+            "The epoch that this controller last led in",
+            controller.epoch()),
+        single(
+            "fairlead_controller_zookeeper_connected",
+            "Whether the session with ZooKeeper is connected",
+            controller.zookeeperConnected() ? 1 : 0),
+        generations.build(),
+        backends.build(),
+        buckets.build(),
+        applied.build(),
+        lag.build());
+  }
+
+  private static GaugeSnapshot single(String name, String help, double value) {
+    return gauge(name, help).dataPoint(point(Labels.EMPTY, value)).build();
+  }
+
+  private static GaugeSnapshot.Builder gauge(String name, String help) {
+    return GaugeSnapshot.builder().name(name).help(help);
+  }
+
+  private static GaugeDataPointSnapshot point(Labels labels, double value) {
+    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
+  }
+}

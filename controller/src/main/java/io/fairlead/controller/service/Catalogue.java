@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
+import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.StoredService;
+import java.time.Clock;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.BiFunction;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All services of one epoch by name. What concerns more than one of them (their names, ids and
+ * VIPs) is decided here, one request after another: the caller runs {@link #create}, {@link
+ * #change} and {@link #delete} on one thread.
+ */
+final class Catalogue {
+  private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
+  private static final int SERVICE_ID_MAX = 65535;
+
+  private final ServiceStore store;
+  private final Epoch epoch;
+  private final Clock clock;
+  private final RandomGenerator random;
+  private final BiFunction<Epoch, StoredService, ServiceWriter> writerOf;
+  private final ConcurrentNavigableMap<String, ServiceWriter> writers =
+      new ConcurrentSkipListMap<>();
+
+  /** Services that cannot be read, and why: their names stay taken, and everybody else goes on. */
+  private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+
+  private Catalogue(
+      ServiceStore store,
+      Epoch epoch,
+      Clock clock,
+      RandomGenerator random,
+      BiFunction<Epoch, StoredService, ServiceWriter> writerOf) {
+    this.store = store;
+    this.epoch = epoch;
+    this.clock = clock;
+    this.random = random;
+    this.writerOf = writerOf;
+  }
+
+  /** Reads every service, and removes what former leaders left half done. */
+  static Catalogue load(
+      ServiceStore store,
+      Epoch epoch,
+      Clock clock,
+      RandomGenerator random,
+      BiFunction<Epoch, StoredService, ServiceWriter> writerOf)
+      throws StoreException {
+    Catalogue catalogue = new Catalogue(store, epoch, clock, random, writerOf);
+    for (String name : store.names()) {
+      catalogue.load(name);
+    }
+    return catalogue;
+  }
+
+  private void load(String name) throws StoreException {
+    Optional<StoredService> stored;
+    try {
+      stored = store.read(name);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+      damaged.put(name, e.getMessage());
+      return;
+    }
+    if (stored.isEmpty()) {
+      store.removeRest(epoch, name);
+      return;
+    }
+    store.removeOld(epoch, stored.get());
+    writers.put(name, writerOf.apply(epoch, stored.get()));
+  }
+
+  Epoch epoch() {
+    return epoch;
+  }
+
+  ConcurrentNavigableMap<String, ServiceWriter> writers() {
+    return writers;
+  }
+
+  /** The service's writer, or a refusal that says why there is none. */
+  ServiceWriter writer(String name) {
+    ServiceWriter writer = writers.get(name);
+    if (writer != null) {
+      return writer;
+    }
+    String damage = damaged.get(name);
+    if (damage != null) {
+      throw new Refusal(
+          Refusal.Kind.UNAVAILABLE,
+          "service",
+          name,
+          "services whose data are whole; here: " + damage);
+    }
+    throw new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
+  }
+
+  Result create(ServiceSpec spec, boolean dryRun) throws StoreException {
+    int id = store.lastServiceId() + 1;
+    ServiceConfig config = SpecRules.config(spec, id, random);
+    if (writers.containsKey(config.name()) || damaged.containsKey(config.name())) {
+      throw new Refusal(Refusal.Kind.CONFLICT, "name", config.name(), "a name that no service has");
+    }
+    if (id > SERVICE_ID_MAX) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "id",
+          Integer.toString(id),
+          "65535 services ever; all ids are used up");
+    }
+    checkListeners(config);
+    ServiceImage image = ServiceImage.create(config, clock.instant().getEpochSecond());
+    if (!dryRun) {
+      writers.put(config.name(), writerOf.apply(epoch, store.create(epoch, image)));
+    }
+    return ServiceWriter.unmoved(image, dryRun);
+  }
+
+  Result change(String name, ServiceChange change, boolean dryRun) {
+    ServiceWriter writer = writer(name);
+    ServiceConfig changed = SpecRules.changed(writer.image().config(), change);
+    checkListeners(changed);
+    return await(writer.changeConfig(changed, dryRun));
+  }
+
+  Result delete(String name, boolean dryRun) throws StoreException {
+    Result result = await(writer(name).delete(dryRun));
+    if (!dryRun) {
+      writers.remove(name);
+      try {
+        store.removeRest(epoch, name);
+      } catch (StoreException e) {
+        // The service is deleted; whoever creates one of that name, or leads next, removes the
+        // rest.
+        LOG.warn("{}", e.getMessage());
+      }
+    }
+    return result;
+  }
+
+  /** No two services may share a VIP, protocol and port: a packet belongs to one of them. */
+  private void checkListeners(ServiceConfig config) {
+    for (ServiceWriter other : writers.values()) {
+      ServiceConfig theirs = other.image().config();
+      if (theirs.name().equals(config.name())) {
+        continue;
+      }
+      for (String vip : config.vips()) {
+        for (ServiceConfig.Port port : config.ports()) {
+          if (theirs.vips().contains(vip) && theirs.ports().contains(port)) {
+            throw new Refusal(
+                Refusal.Kind.CONFLICT,
+                "vips",
+                vip + " " + port,
+                "an address and port that no other service has; '%s' has it"
+                    .formatted(theirs.name()));
+          }
+        }
+      }
+    }
+  }
+
+  private static Result await(CompletionStage<Result> stage) {
+    try {
+      return stage.toCompletableFuture().join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.FlowHash;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Explanation;
+import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.Owner;
+import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.RingView;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** What is shown of an image. Pure. */
+final class ImageViews {
+  private static final int TCP = 6;
+  private static final int UDP = 17;
+
+  private ImageViews() {}
+
+  static ServiceView service(ServiceImage image) {
+    ServiceConfig config = image.config();
+    return new ServiceView(
+        config.id(),
+        config.name(),
+        config.vips(),
+        config.ports().stream().map(port -> new Port(port.protocol(), port.port())).toList(),
+        config.steering(),
+        config.buckets(),
+        config.hash().toString(),
+        config.affinity().toString(),
+        config.encap(),
+        config.windowSeconds(),
+        image.ring().generation(),
+        image.pool().size());
+  }
+
+  static List<BackendView> backends(ServiceImage image) {
+    int[] owned = image.ring().owned();
+    return image.pool().values().stream()
+        .map(
+            member ->
+                new BackendView(
+                    member.id(),
+                    member.address().toString(),
+                    member.weight(),
+                    member.state(),
+                    owned[member.id()]))
+        .toList();
+  }
+
+  static RingView ring(ServiceImage image) {
+    Ring ring = image.ring();
+    Map<Integer, List<int[]>> runs = new TreeMap<>();
+    int start = 0;
+    for (int bucket = 1; bucket <= ring.buckets(); bucket++) {
+      if (bucket == ring.buckets() || ring.current(bucket) != ring.current(start)) {
+        runs.computeIfAbsent(ring.current(start), owner -> new ArrayList<>())
+            .add(new int[] {start, bucket - start});
+        start = bucket;
+      }
+    }
+    return new RingView(image.config().name(), ring.generation(), ring.buckets(), runs);
+  }
+
+  /**
+   * Where a mux that has applied this image sends the flow's packets.
+   *
+   * @param now Unix seconds
+   */
+  static Explanation explain(ServiceImage image, Flow flow, long now) {
+    ServiceConfig config = image.config();
+    Address destination = SpecRules.address("destination", flow.destination());
+    Address source = SpecRules.address("source", flow.source());
+    if (!config.vips().contains(destination.toString())) {
+      throw SpecRules.invalid(
+          "destination", flow.destination(), "a VIP of the service: " + config.vips());
+    }
+    if (source.isIpv4() != destination.isIpv4()) {
+      throw SpecRules.invalid("source", flow.source(), "an address of the destination's family");
+    }
+    ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
+    if (!config.ports().contains(port)) {
+      throw SpecRules.invalid("destinationPort", port, "a port of the service: " + config.ports());
+    }
+    if (flow.sourcePort() < 0 || flow.sourcePort() > 65535) {
+      throw SpecRules.invalid("sourcePort", flow.sourcePort(), "0..65535");
+    }
+    byte[] key =
+        FlowHash.key(
+            config.affinity(),
+            source,
+            flow.sourcePort(),
+            destination,
+            flow.destinationPort(),
+            flow.protocol().equals("tcp") ? TCP : UDP);
+    long hash = FlowHash.hash(config.hash(), config.hashKey(), key);
+    Ring ring = image.ring();
+    int bucket = (int) (hash & (ring.buckets() - 1));
+    return new Explanation(
+        config.name(),
+        hash,
+        bucket,
+        owner(ring, ring.current(bucket)),
+        owner(ring, ring.previous(bucket)),
+        ring.since(bucket),
+        ring.isMoved(bucket, now, config.windowSeconds()),
+        ring.generation());
+  }
+
+  private static Optional<Owner> owner(Ring ring, int id) {
+    Backend backend = ring.backends().get(id);
+    return backend == null
+        ? Optional.empty()
+        : Optional.of(new Owner(id, backend.address().toString()));
+  }
+}

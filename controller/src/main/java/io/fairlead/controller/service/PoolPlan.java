@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.assign.Assignment;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Delta;
+import io.fairlead.controller.image.RefusedException;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Move;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.Share;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What a list of changes does to a service: the next image, the delta that leads there, and the
+ * result to answer with. A dry run stops here; a commit writes exactly this.
+ */
+record PoolPlan(ServiceImage after, Delta delta, Result result) {
+  /**
+   * Every accepted list is one generation, even if no bucket moves, so that whoever waits for its
+   * generation sees it.
+   *
+   * @param now Unix seconds; time never goes back from one generation to the next
+   * @throws ControlPlane.Refusal if a change is not allowed
+   */
+  static PoolPlan of(
+      ServiceImage before, List<Change> changes, long now, Assignment assignment, boolean dryRun) {
+    Ring ring = before.ring();
+    long committed = Math.max(now, ring.committed());
+    SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
+    int window = before.config().windowSeconds();
+    Runs runs = assignment.assign(ring, ServiceImage.weights(pool), committed, window);
+    Delta delta =
+        new Delta(
+            ring.service(),
+            ring.generation() + 1,
+            ring.buckets(),
+            committed,
+            changedBackends(before.pool(), pool),
+            runs);
+    Ring next;
+    try {
+      next = ring.apply(delta);
+    } catch (RefusedException e) {
+      throw new IllegalStateException(
+          "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
+    }
+    ServiceImage after = new ServiceImage(before.config(), pool, next);
+    return new PoolPlan(after, delta, result(before, after, runs, committed, dryRun));
+  }
+
+  private static List<Backend> changedBackends(
+      SortedMap<Integer, Member> before, SortedMap<Integer, Member> after) {
+    SortedMap<Integer, Backend> changed = new TreeMap<>();
+    for (Member member : before.values()) {
+      if (!after.containsKey(member.id())) {
+        changed.put(member.id(), new Backend(member.id(), member.address(), true));
+      }
+    }
+    for (Member member : after.values()) {
+      if (!before.containsKey(member.id())) {
+        changed.put(member.id(), new Backend(member.id(), member.address(), false));
+      }
+    }
+    return List.copyOf(changed.values());
+  }
+
+  private static Result result(
+      ServiceImage before, ServiceImage after, Runs runs, long now, boolean dryRun) {
+    List<Move> moves = new ArrayList<>(runs.size());
+    int stillChained = 0;
+    for (int run = 0; run < runs.size(); run++) {
+      int start = runs.start(run);
+      moves.add(new Move(start, runs.count(run), runs.previous(run), runs.current(run)));
+      for (int bucket = start; bucket < start + runs.count(run); bucket++) {
+        if (before.ring().isMoved(bucket, now, before.config().windowSeconds())) {
+          stillChained++;
+        }
+      }
+    }
+    return new Result(
+        after.config().name(),
+        after.ring().generation(),
+        dryRun,
+        runs.buckets(),
+        stillChained,
+        moves,
+        shares(before, after));
+  }
+
+  /** Of every backend that is in the pool before or afterwards, by ascending id. */
+  static List<Share> shares(ServiceImage before, ServiceImage after) {
+    int[] ownedBefore = before.ring().owned();
+    int[] ownedAfter = after.ring().owned();
+    SortedSet<Integer> ids = new TreeSet<>(before.pool().keySet());
+    ids.addAll(after.pool().keySet());
+    return ids.stream()
+        .map(
+            id -> {
+              Member member = after.pool().get(id);
+              int weight = member == null ? 0 : member.weight();
+              return new Share(id, weight, ownedBefore[id], ownedAfter[id]);
+            })
+        .toList();
+  }
+}

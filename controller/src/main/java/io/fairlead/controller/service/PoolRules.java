@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.store.ServiceStore;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The pool that a list of changes leads to, or why it is refused. Ids and addresses of removed
+ * backends come back only once no packet is chained to them any more: a server finds the previous
+ * owner by its address, and two owners under one id would be one for the muxes.
+ */
+final class PoolRules {
+  private final ServiceImage image;
+  private final long now;
+  private final SortedMap<Integer, Member> pool;
+  private final Map<Address, Integer> addresses = new HashMap<>();
+
+  private PoolRules(ServiceImage image, long now) {
+    this.image = image;
+    this.now = now;
+    this.pool = new TreeMap<>(image.pool());
+    image.pool().values().forEach(member -> addresses.put(member.address(), member.id()));
+  }
+
+  static SortedMap<Integer, Member> change(ServiceImage image, List<Change> changes, long now) {
+    if (changes.isEmpty() || changes.size() > ServiceStore.CHANGES_MAX) {
+      throw SpecRules.invalid(
+          "changes",
+          changes.size() + " changes",
+          "1..%d changes in one generation".formatted(ServiceStore.CHANGES_MAX));
+    }
+    return new PoolRules(image, now).change(changes);
+  }
+
+  private SortedMap<Integer, Member> change(List<Change> changes) {
+    boolean isAdding = changes.stream().anyMatch(Change.Add.class::isInstance);
+    Map<Integer, Long> chainedUntil = isAdding ? chainedUntil(changes) : Map.of();
+    Set<Integer> seen = new HashSet<>();
+    for (Change change : changes) {
+      if (change.id() < 1 || change.id() > Backend.MAX) {
+        throw SpecRules.invalid("id", change.id(), "1..65535");
+      }
+      if (!seen.add(change.id())) {
+        throw SpecRules.invalid("id", change.id(), "each backend once in a list of changes");
+      }
+    }
+    // Removals first: what the list frees it may use, in whatever order it says so.
+    for (Change change : changes) {
+      if (change instanceof Change.Remove) {
+        addresses.remove(live(change.id()).address());
+        pool.remove(change.id());
+      }
+    }
+    for (Change change : changes) {
+      if (change instanceof Change.Add add) {
+        add(add, chainedUntil);
+      } else if (change instanceof Change.Weight weight) {
+        Member member = live(weight.id());
+        pool.put(member.id(), new Member(member.id(), member.address(), weight(weight.weight())));
+      }
+    }
+    return pool;
+  }
+
+  private void add(Change.Add add, Map<Integer, Long> chainedUntil) {
+    Address address = SpecRules.address("address", add.address());
+    int weight = weight(add.weight());
+    if (pool.containsKey(add.id())) {
+      throw conflict("id", add.id(), "an id that no backend of the service has");
+    }
+    Integer holder = addresses.get(address);
+    if (holder != null) {
+      throw conflict(
+          "address",
+          address,
+          "an address that no backend of the service has; %d has it".formatted(holder));
+    }
+    checkChained("id", add.id(), add.id(), chainedUntil);
+    for (int former : chainedUntil.keySet()) {
+      Backend backend = image.ring().backends().get(former);
+      if (backend != null && backend.address().equals(address)) {
+        checkChained("address", address, former, chainedUntil);
+      }
+    }
+    pool.put(add.id(), new Member(add.id(), address, weight));
+    addresses.put(address, add.id());
+  }
+
+  private void checkChained(
+      String field, Object value, int former, Map<Integer, Long> chainedUntil) {
+    Long until = chainedUntil.get(former);
+    if (until != null) {
+      throw conflict(
+          field,
+          value,
+          "this one again in %d s: packets are still chained to the removed backend %d"
+              .formatted(until - now, former));
+    }
+  }
+
+  /**
+   * Removed backends, those of this list included, to which packets are or will be chained, and
+   * until when.
+   */
+  private Map<Integer, Long> chainedUntil(List<Change> changes) {
+    Ring ring = image.ring();
+    int window = image.config().windowSeconds();
+    long[] until = new long[Backend.MAX + 1];
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.isMoved(bucket, now, window)) {
+        int previous = ring.previous(bucket);
+        until[previous] = Math.max(until[previous], ring.since(bucket) + window);
+      }
+    }
+    int[] owned = ring.owned();
+    Set<Integer> leaving = new HashSet<>();
+    for (Change change : changes) {
+      if (change instanceof Change.Remove && pool.containsKey(change.id())) {
+        leaving.add(change.id());
+        until[change.id()] = owned[change.id()] > 0 ? now + window : until[change.id()];
+      }
+    }
+    Map<Integer, Long> chained = new HashMap<>();
+    for (int id = 1; id <= Backend.MAX; id++) {
+      if (until[id] > 0 && (!pool.containsKey(id) || leaving.contains(id))) {
+        chained.put(id, until[id]);
+      }
+    }
+    return chained;
+  }
+
+  private Member live(int id) {
+    Member member = pool.get(id);
+    if (member == null) {
+      throw new Refusal(
+          Refusal.Kind.NOT_FOUND,
+          "id",
+          Integer.toString(id),
+          "a backend of service '%s'".formatted(image.config().name()));
+    }
+    return member;
+  }
+
+  private static int weight(int weight) {
+    if (weight < 0 || weight > Member.WEIGHT_MAX) {
+      throw SpecRules.invalid("weight", weight, "0..65535");
+    }
+    return weight;
+  }
+
+  private static Refusal conflict(String field, Object value, String allowed) {
+    return new Refusal(Refusal.Kind.CONFLICT, field, String.valueOf(value), allowed);
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import com.google.common.util.concurrent.MoreExecutors;
+import io.fairlead.controller.assign.Assignment;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.StoredService;
+import java.time.Clock;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one writer of one service, for one epoch: changes run one after another, each from the image
+ * that the one before it left. Readers take the image at any time without waiting.
+ */
+final class ServiceWriter {
+  private static final Logger LOG = LoggerFactory.getLogger(ServiceWriter.class);
+
+  private interface Task {
+    Result run() throws StoreException;
+  }
+
+  private final ServiceStore store;
+  private final Epoch epoch;
+  private final Assignment assignment;
+  private final Clock clock;
+  private final CommitMetrics metrics;
+  private final Executor events;
+  private volatile StoredService stored;
+
+  /** Whether ZooKeeper may hold something else than {@code stored}; only the event thread looks. */
+  private boolean isUncertain;
+
+  /**
+   * @param pool runs the events of many services
+   */
+  ServiceWriter(
+      ServiceStore store,
+      Epoch epoch,
+      Assignment assignment,
+      Clock clock,
+      CommitMetrics metrics,
+      Executor pool,
+      StoredService stored) {
+    this.store = store;
+    this.epoch = epoch;
+    this.assignment = assignment;
+    this.clock = clock;
+    this.metrics = metrics;
+    this.events = MoreExecutors.newSequentialExecutor(pool);
+    this.stored = stored;
+  }
+
+  ServiceImage image() {
+    return stored.image();
+  }
+
+  String name() {
+    return stored.image().config().name();
+  }
+
+  CompletionStage<Result> change(List<Change> changes, boolean dryRun) {
+    return submit(
+        () -> {
+          long now = clock.instant().getEpochSecond();
+          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, dryRun);
+          if (!dryRun) {
+            stored = metrics.time(() -> store.commit(epoch, stored, plan.after(), plan.delta()));
+            metrics.committed(name(), plan.result().movedBuckets());
+            events.execute(this::snapshotIfDue);
+          }
+          return plan.result();
+        });
+  }
+
+  /** {@code changed} was checked against the other services by the caller. */
+  CompletionStage<Result> changeConfig(ServiceConfig changed, boolean dryRun) {
+    return submit(
+        () -> {
+          ServiceImage after = image().withConfig(changed);
+          if (!dryRun) {
+            stored = metrics.time(() -> store.changeConfig(epoch, stored, after));
+          }
+          return unmoved(after, dryRun);
+        });
+  }
+
+  CompletionStage<Result> delete(boolean dryRun) {
+    return submit(
+        () -> {
+          if (!dryRun) {
+            store.delete(epoch, stored);
+          }
+          return unmoved(image(), dryRun);
+        });
+  }
+
+  /** The result of a write that moves no bucket. */
+  static Result unmoved(ServiceImage after, boolean dryRun) {
+    return new Result(
+        after.config().name(),
+        after.ring().generation(),
+        dryRun,
+        0,
+        0,
+        List.of(),
+        PoolPlan.shares(after, after));
+  }
+
+  private CompletionStage<Result> submit(Task task) {
+    CompletableFuture<Result> done = new CompletableFuture<>();
+    events.execute(
+        () -> {
+          try {
+            readAgainIfUncertain();
+            done.complete(task.run());
+          } catch (Refusal e) {
+            done.completeExceptionally(e);
+          } catch (StoreException e) {
+            isUncertain = true;
+            LOG.warn("{}", e.getMessage());
+            done.completeExceptionally(unavailable(e));
+          } catch (RuntimeException | Error e) {
+            isUncertain = true;
+            LOG.error("service '{}', epoch {}", name(), epoch.number(), e);
+            done.completeExceptionally(e);
+          }
+        });
+    return done;
+  }
+
+  private void readAgainIfUncertain() throws StoreException {
+    if (!isUncertain) {
+      return;
+    }
+    stored =
+        store
+            .read(name())
+            .orElseThrow(() -> new StoreException("service '%s' is gone".formatted(name())));
+    store.removeOld(epoch, stored);
+    isUncertain = false;
+  }
+
+  private void snapshotIfDue() {
+    if (isUncertain || !stored.isSnapshotDue()) {
+      return;
+    }
+    try {
+      stored = store.snapshot(epoch, stored);
+    } catch (StoreException e) {
+      // Readers only have more deltas to apply; the next generation brings the next attempt.
+      LOG.warn("{}", e.getMessage());
+    }
+  }
+
+  static Refusal unavailable(StoreException e) {
+    if (e instanceof StoreException.Unknown) {
+      return new Refusal(
+          Refusal.Kind.UNAVAILABLE,
+          "zookeeper",
+          e.getMessage(),
+          "to look at the service's generation, then to try again if it was not written");
+    }
+    return new Refusal(
+        Refusal.Kind.UNAVAILABLE, "zookeeper", e.getMessage(), "to try again; nothing was written");
+  }
+}

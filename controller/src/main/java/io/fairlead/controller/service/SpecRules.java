@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
+import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
+
+/**
+ * What a service's specification may say; each refusal names the field, its value and what is
+ * allowed.
+ */
+final class SpecRules {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
+  private static final Pattern HASH_KEY = Pattern.compile("[0-9a-f]{32}");
+  private static final int ENTRIES_MAX = 64;
+  private static final int WINDOW_MAX = 86_400;
+  private static final int BUCKETS_PER_BACKEND = 100;
+  private static final int DEFAULT_BACKENDS = 100;
+  private static final int HASH_KEY_BYTES = 16;
+
+  private SpecRules() {}
+
+  /**
+   * The configuration that {@code spec} asks for; a hash key is drawn from {@code random} if it has
+   * none.
+   */
+  static ServiceConfig config(ServiceSpec spec, int id, RandomGenerator random) {
+    if (spec.name() == null || !NAME.matcher(spec.name()).matches()) {
+      throw invalid(
+          "name", spec.name(), "1 to 63 of a-z, 0-9 and '-', not at the beginning or end");
+    }
+    return new ServiceConfig(
+        ServiceConfig.FORMAT,
+        id,
+        spec.name(),
+        vips(spec.vips()),
+        ports(spec.ports()),
+        "ring",
+        buckets(spec),
+        ServiceConfig.Hash.parse(spec.hash())
+            .orElseThrow(() -> invalid("hash", spec.hash(), "siphash, crc32")),
+        hashKey(spec, random),
+        ServiceConfig.Affinity.parse(spec.affinity())
+            .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
+        "gue",
+        window(spec.windowSeconds()));
+  }
+
+  static ServiceConfig changed(ServiceConfig config, ServiceChange change) {
+    return config.with(
+        change.vips().map(SpecRules::vips).orElse(config.vips()),
+        change.ports().map(SpecRules::ports).orElse(config.ports()),
+        change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()));
+  }
+
+  /** A unicast address in its canonical form. */
+  static Address address(String field, String literal) {
+    String allowed = "an IPv4 or IPv6 address of one host, such as 10.1.0.27 or 2001:db8::27";
+    if (literal == null) {
+      throw invalid(field, literal, allowed);
+    }
+    return Address.parse(literal)
+        .filter(Address::isUnicast)
+        .orElseThrow(() -> invalid(field, literal, allowed));
+  }
+
+  static Refusal invalid(String field, Object value, String allowed) {
+    return new Refusal(Refusal.Kind.INVALID, field, String.valueOf(value), allowed);
+  }
+
+  private static List<String> vips(List<String> literals) {
+    checkSize("vips", literals, "addresses");
+    List<String> vips =
+        literals.stream().map(literal -> address("vips", literal).toString()).toList();
+    checkUnique("vips", vips);
+    return vips;
+  }
+
+  private static List<ServiceConfig.Port> ports(List<Port> asked) {
+    checkSize("ports", asked, "ports");
+    List<ServiceConfig.Port> ports =
+        asked.stream()
+            .map(
+                port -> {
+                  if (!"tcp".equals(port.protocol()) && !"udp".equals(port.protocol())) {
+                    throw invalid("ports.protocol", port.protocol(), "tcp, udp");
+                  }
+                  if (port.port() < 1 || port.port() > 65535) {
+                    throw invalid("ports.port", port.port(), "1..65535");
+                  }
+                  return new ServiceConfig.Port(port.protocol(), port.port());
+                })
+            .toList();
+    checkUnique("ports", ports);
+    return ports;
+  }
+
+  private static void checkSize(String field, List<?> list, String what) {
+    if (list == null || list.isEmpty() || list.size() > ENTRIES_MAX) {
+      throw invalid(
+          field,
+          list == null ? null : list.size() + " " + what,
+          "1..%d %s".formatted(ENTRIES_MAX, what));
+    }
+  }
+
+  private static void checkUnique(String field, List<?> list) {
+    Set<Object> seen = new HashSet<>();
+    for (Object each : list) {
+      if (!seen.add(each)) {
+        throw invalid(field, each, "each once");
+      }
+    }
+  }
+
+  private static int buckets(ServiceSpec spec) {
+    if (spec.maxBackends().isPresent() && spec.buckets().isPresent()) {
+      throw invalid("buckets", spec.buckets().get(), "either maxBackends or buckets");
+    }
+    if (spec.buckets().isPresent()) {
+      int buckets = spec.buckets().get();
+      if (!Ring.isBuckets(buckets)) {
+        throw invalid("buckets", buckets, "a power of two in 256..8388608");
+      }
+      return buckets;
+    }
+    int backends = spec.maxBackends().orElse(DEFAULT_BACKENDS);
+    if (backends < 1 || backends > Backend.MAX) {
+      throw invalid("maxBackends", backends, "1..65535");
+    }
+    int wanted = Math.max(Ring.BUCKETS_MIN, backends * BUCKETS_PER_BACKEND);
+    int power = Integer.highestOneBit(wanted);
+    return power == wanted ? power : power << 1;
+  }
+
+  private static String hashKey(ServiceSpec spec, RandomGenerator random) {
+    if (spec.hashKey().isEmpty()) {
+      byte[] key = new byte[HASH_KEY_BYTES];
+      random.nextBytes(key);
+      return HexFormat.of().formatHex(key);
+    }
+    String key = spec.hashKey().get().toLowerCase(Locale.ROOT);
+    if (!HASH_KEY.matcher(key).matches()) {
+      throw invalid("hashKey", spec.hashKey().get(), "32 hex digits");
+    }
+    return key;
+  }
+
+  private static int window(int seconds) {
+    if (seconds < 1 || seconds > WINDOW_MAX) {
+      throw invalid("windowSeconds", seconds, "1..86400");
+    }
+    return seconds;
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Properties;
+import org.apache.zookeeper.server.embedded.ExitHandler;
+import org.apache.zookeeper.server.embedded.ZooKeeperServerEmbedded;
+
+/**
+ * A ZooKeeper server of our own inside this process, for trying Fairlead out and for small sites:
+ * one node, its data on disk, every write synced as on any other node. It has neither an admin
+ * server nor four-letter words.
+ */
+public final class EmbeddedZooKeeper implements AutoCloseable {
+  private static final int TICK_MILLIS = 1000;
+  private static final int START_MILLIS = 30_000;
+
+  private final ZooKeeperServerEmbedded server;
+  private final String connectString;
+
+  private EmbeddedZooKeeper(ZooKeeperServerEmbedded server, String connectString) {
+    this.server = server;
+    this.connectString = connectString;
+  }
+
+  /**
+   * Starts the server and waits until it serves.
+   *
+   * @param listen of the client port; port 0 picks a free one
+   * @throws IOException if the directory cannot be written or the port is taken
+   */
+  public static EmbeddedZooKeeper start(Path directory, InetSocketAddress listen)
+      throws IOException {
+    InetAddress host = listen.getAddress();
+    if (host == null) {
+      throw new IOException("the host '%s' is unknown".formatted(listen.getHostString()));
+    }
+    Files.createDirectories(directory);
+    removeOldConfigurations(directory);
+    int port = checkPort(listen);
+    // ZooKeeper reads these from system properties only. Log files grow in steps of 64 MB unless
+    // told otherwise.
+    System.setProperty("zookeeper.preAllocSize", "4096");
+    System.setProperty("zookeeper.admin.enableServer", "false");
+    Properties properties = new Properties();
+    properties.put("tickTime", Integer.toString(TICK_MILLIS));
+    properties.put("clientPortAddress", host.getHostAddress());
+    properties.put("clientPort", Integer.toString(port));
+    properties.put("maxClientCnxns", "0");
+    properties.put("admin.enableServer", "false");
+    properties.put("4lw.commands.whitelist", "");
+    properties.put("autopurge.snapRetainCount", "3");
+    properties.put("autopurge.purgeInterval", "1");
+    try {
+      ZooKeeperServerEmbedded server =
+          ZooKeeperServerEmbedded.builder()
+              .baseDir(directory)
+              .configuration(properties)
+              .exitHandler(ExitHandler.LOG_ONLY)
+              .build();
+      server.start(START_MILLIS);
+      String reachable = host.isAnyLocalAddress() ? "127.0.0.1" : host.getHostAddress();
+      return new EmbeddedZooKeeper(server, reachable + ":" + port);
+    } catch (IOException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(
+          "the embedded ZooKeeper in %s on %s cannot start: %s"
+              .formatted(directory, listen, e.getMessage()),
+          e);
+    }
+  }
+
+  /** Where clients on this machine reach it. */
+  public String connectString() {
+    return connectString;
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+
+  /** ZooKeeper would only log that a port is taken. */
+  private static int checkPort(InetSocketAddress listen) throws IOException {
+    try (ServerSocket socket = new ServerSocket()) {
+      socket.setReuseAddress(true);
+      socket.bind(listen);
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new IOException(
+          "the embedded ZooKeeper cannot listen on %s: %s".formatted(listen, e.getMessage()), e);
+    }
+  }
+
+  /** It writes a configuration file per start and leaves it behind when killed. */
+  private static void removeOldConfigurations(Path directory) throws IOException {
+    try (DirectoryStream<Path> old =
+        Files.newDirectoryStream(directory, "zookeeper.configuration*.properties")) {
+      for (Path file : old) {
+        Files.delete(file);
+      }
+    }
+  }
+}

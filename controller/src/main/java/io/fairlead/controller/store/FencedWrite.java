@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.data.Stat;
+
+/**
+ * Writes that only the leader of an epoch can make. Each is one {@code multi} that also checks the
+ * version of the epoch's node: once another leader has raised it, every older leader's writes fail.
+ *
+ * <p>A lost connection leaves open whether a {@code multi} took place. It is never guessed: a probe
+ * looks at what the write would have left, after a {@code sync}. If that is there, the write took
+ * place; if the state before it is there, the same {@code multi} is sent again, which is harmless
+ * because it names the versions that it expects, so that it can take place only once.
+ */
+final class FencedWrite {
+  /** What a probe finds. */
+  enum Outcome {
+    WRITTEN,
+    NOT_WRITTEN,
+    /** Neither: somebody else wrote. */
+    OVERTAKEN
+  }
+
+  interface Probe {
+    Outcome look() throws Exception;
+  }
+
+  interface Operations {
+    /** Called before every attempt. */
+    List<CuratorOp> prepare() throws Exception;
+  }
+
+  private static final long PAUSE_MILLIS = 50;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final Duration deadline;
+
+  FencedWrite(CuratorFramework client, Tree tree, Duration deadline) {
+    this.client = client;
+    this.tree = tree;
+    this.deadline = deadline;
+  }
+
+  /**
+   * Writes all of the operations or none.
+   *
+   * @param what for messages
+   * @throws StoreException.Fenced if another controller leads
+   * @throws StoreException.Unknown if ZooKeeper did not tell the outcome in time
+   */
+  void run(String what, Epoch epoch, Operations operations, Probe probe) throws StoreException {
+    long end = System.nanoTime() + deadline.toNanos();
+    while (true) {
+      try {
+        once(epoch, operations.prepare());
+        return;
+      } catch (Exception e) {
+        if (resolve(what, epoch, probe, asKeeper(what, e), end) == Outcome.WRITTEN) {
+          return;
+        }
+      }
+    }
+  }
+
+  /**
+   * One {@code multi} without a second try: for writes that the next leader or the next round makes
+   * good.
+   */
+  void once(Epoch epoch, List<CuratorOp> operations) throws Exception {
+    List<CuratorOp> fenced = new ArrayList<>(operations.size() + 1);
+    fenced.add(client.transactionOp().check().withVersion(epoch.version()).forPath(tree.epoch()));
+    fenced.addAll(operations);
+    client.transaction().forOperations(fenced);
+  }
+
+  private Outcome resolve(String what, Epoch epoch, Probe probe, KeeperException cause, long end)
+      throws StoreException {
+    KeeperException last = cause;
+    while (System.nanoTime() < end) {
+      try {
+        sync();
+        Outcome outcome = probe.look();
+        if (outcome != Outcome.WRITTEN && !isLeader(epoch)) {
+          throw new StoreException.Fenced(
+              "%s in epoch %d: another controller leads".formatted(what, epoch.number()));
+        }
+        if (outcome == Outcome.OVERTAKEN) {
+          throw new StoreException(
+              "%s in epoch %d: ZooKeeper holds another state (%s)"
+                  .formatted(what, epoch.number(), cause.code()));
+        }
+        pause(what, last);
+        return outcome;
+      } catch (StoreException e) {
+        throw e;
+      } catch (Exception e) {
+        last = asKeeper(what, e);
+        pause(what, last);
+      }
+    }
+    throw new StoreException.Unknown(
+        "%s in epoch %d: ZooKeeper did not tell the outcome within %d s (%s)"
+            .formatted(what, epoch.number(), deadline.toSeconds(), last.code()),
+        last);
+  }
+
+  /** Waits until what we read next is as new as anything written before this call. */
+  private void sync() throws Exception {
+    CompletableFuture<Integer> done = new CompletableFuture<>();
+    client
+        .getZookeeperClient()
+        .getZooKeeper()
+        .sync(tree.root(), (code, path, context) -> done.complete(code), null);
+    int code = done.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    if (code != KeeperException.Code.OK.intValue()) {
+      throw KeeperException.create(KeeperException.Code.get(code), tree.root());
+    }
+  }
+
+  private boolean isLeader(Epoch epoch) throws Exception {
+    Stat stat = client.checkExists().forPath(tree.epoch());
+    return stat != null && stat.getVersion() == epoch.version();
+  }
+
+  private static KeeperException asKeeper(String what, Exception e) throws StoreException {
+    if (e instanceof KeeperException keeper) {
+      return keeper;
+    }
+    if (e instanceof StoreException store) {
+      throw store;
+    }
+    if (e instanceof TimeoutException) {
+      return new KeeperException.OperationTimeoutException();
+    }
+    if (e instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+      throw new StoreException.Unknown(what + ": interrupted", e);
+    }
+    throw new StoreException.Unknown(what + ": " + e, e);
+  }
+
+  private static void pause(String what, Exception cause) throws StoreException {
+    try {
+      Thread.sleep(PAUSE_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException.Unknown(what + ": interrupted", cause);
+    }
+  }
+}

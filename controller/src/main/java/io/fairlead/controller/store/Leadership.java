@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.data.Stat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who leads: a leader latch elects, the epoch node fences. A controller that is elected raises the
+ * epoch before it reads anything, so that whatever an earlier leader still has under way fails.
+ *
+ * <p>The callbacks run one at a time on one thread.
+ */
+public final class Leadership implements AutoCloseable {
+  public interface Listener {
+    /** Elected, with the epoch raised. After an exception it is called again, in a new epoch. */
+    void lead(Epoch epoch) throws StoreException;
+
+    /** Not the leader any more, or not known to be. */
+    void follow();
+  }
+
+  private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
+  private static final long RETRY_MILLIS = 500;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final String id;
+  private final Listener listener;
+  private final LeaderLatch latch;
+  private final ExecutorService thread =
+      Executors.newSingleThreadExecutor(task -> daemon(task, "leadership"));
+  private volatile boolean isClosed;
+
+  public Leadership(CuratorFramework client, Tree tree, String id, Listener listener) {
+    this.client = client;
+    this.tree = tree;
+    this.id = id;
+    this.listener = listener;
+    this.latch = new LeaderLatch(client, tree.election(), id);
+    latch.addListener(
+        new LeaderLatchListener() {
+          @Override
+          public void isLeader() {
+            lead();
+          }
+
+          @Override
+          public void notLeader() {
+            LOG.info("{} does not lead any more", id);
+            listener.follow();
+          }
+        },
+        thread);
+  }
+
+  /** Begins to seek leadership as soon as ZooKeeper can be reached; returns at once. */
+  public void start() {
+    thread.execute(this::enter);
+  }
+
+  private void enter() {
+    while (!isClosed) {
+      try {
+        createTree();
+        removeFormerSelf();
+        latch.start();
+        return;
+      } catch (Exception e) {
+        LOG.warn("ZooKeeper is not ready for {}: {}", id, e.toString());
+        pause();
+      }
+    }
+  }
+
+  private void lead() {
+    while (!isClosed && latch.hasLeadership()) {
+      try {
+        Epoch epoch = raiseEpoch();
+        listener.lead(epoch);
+        return;
+      } catch (Exception e) {
+        LOG.warn("{} was elected and cannot lead yet: {}", id, e.toString());
+        pause();
+      }
+    }
+  }
+
+  private Epoch raiseEpoch() throws Exception {
+    Stat stat = new Stat();
+    long number =
+        ServiceReader.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
+    byte[] decimal = Long.toString(number).getBytes(StandardCharsets.US_ASCII);
+    Stat raised = client.setData().withVersion(stat.getVersion()).forPath(tree.epoch(), decimal);
+    return new Epoch(number, raised.getVersion());
+  }
+
+  private void createTree() throws Exception {
+    createIfAbsent(tree.format(), Tree.FORMAT);
+    String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);
+    if (!format.equals(Tree.FORMAT)) {
+      throw new StoreException(
+          "%s is '%s'; this controller knows '%s'".formatted(tree.format(), format, Tree.FORMAT));
+    }
+    createIfAbsent(tree.epoch(), "0");
+    createIfAbsent(tree.lastServiceId(), "0");
+    createIfAbsent(tree.services(), "");
+    createIfAbsent(tree.muxes(), "");
+    createIfAbsent(tree.election(), "");
+  }
+
+  private void createIfAbsent(String path, String data) throws Exception {
+    try {
+      client
+          .create()
+          .creatingParentsIfNeeded()
+          .forPath(path, data.getBytes(StandardCharsets.US_ASCII));
+    } catch (KeeperException.NodeExistsException e) {
+      // As it should be on every start but the first.
+      LOG.debug("{} exists", path);
+    }
+  }
+
+  /**
+   * Removes the latch of this controller's former life, which else would lead until its session
+   * expires: a restart after kill -9 takes over at once. Should that life not be over, it loses the
+   * election, and its epoch fences it.
+   */
+  private void removeFormerSelf() throws Exception {
+    for (String child : client.getChildren().forPath(tree.election())) {
+      String path = tree.election() + "/" + child;
+      try {
+        if (new String(client.getData().forPath(path), StandardCharsets.UTF_8).equals(id)) {
+          client.delete().forPath(path);
+        }
+      } catch (KeeperException.NoNodeException e) {
+        LOG.debug("{} has gone by itself", path);
+      }
+    }
+  }
+
+  private void pause() {
+    try {
+      Thread.sleep(RETRY_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      isClosed = true;
+    }
+  }
+
+  private static Thread daemon(Runnable task, String name) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  @Override
+  public void close() {
+    isClosed = true;
+    thread.shutdownNow();
+    if (latch.getState() == LeaderLatch.State.STARTED) {
+      try {
+        latch.close();
+      } catch (IOException e) {
+        LOG.warn("the leader latch did not close: {}", e.toString());
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage.Member;
+import java.io.IOException;
+
+/** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
+final class NodeJson {
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder()
+          .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+          .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+          .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+          .build();
+
+  private NodeJson() {}
+
+  @JsonPropertyOrder({"id", "address", "weight", "state"})
+  private record BackendNode(int id, String address, int weight, String state) {}
+
+  static byte[] write(ServiceConfig config) {
+    return bytes(config);
+  }
+
+  static byte[] write(Member member) {
+    return bytes(
+        new BackendNode(member.id(), member.address().toString(), member.weight(), member.state()));
+  }
+
+  static ServiceConfig readConfig(byte[] json) throws StoreException {
+    try {
+      ServiceConfig config = MAPPER.readValue(json, ServiceConfig.class);
+      if (config.format() != ServiceConfig.FORMAT) {
+        throw new StoreException("config has the unknown format " + config.format());
+      }
+      return config;
+    } catch (IOException e) {
+      throw new StoreException("config is not readable: " + e.getMessage(), e);
+    }
+  }
+
+  static Member readMember(byte[] json) throws StoreException {
+    try {
+      BackendNode node = MAPPER.readValue(json, BackendNode.class);
+      Address address =
+          Address.parse(node.address())
+              .orElseThrow(
+                  () -> new StoreException("backend address '%s'".formatted(node.address())));
+      return new Member(node.id(), address, node.weight());
+    } catch (IOException e) {
+      throw new StoreException("backend is not readable: " + e.getMessage(), e);
+    }
+  }
+
+  private static byte[] bytes(Object value) {
+    try {
+      return MAPPER.writeValueAsBytes(value);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("%s has no JSON".formatted(value), e);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import io.fairlead.controller.image.DeltaCodec;
+import io.fairlead.controller.image.RefusedException;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.data.Stat;
+
+/**
+ * Reads services back from ZooKeeper: the newest snapshot, the deltas after it, the pool and the
+ * configuration.
+ */
+final class ServiceReader {
+  private static final int READS_AT_ONCE = 256;
+  private static final int READ_SECONDS = 30;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+
+  ServiceReader(CuratorFramework client, Tree tree) {
+    this.client = client;
+    this.tree = tree;
+  }
+
+  /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
+  Optional<StoredService> read(String name) throws StoreException {
+    try {
+      Stat configStat = new Stat();
+      ServiceConfig config;
+      try {
+        config =
+            NodeJson.readConfig(
+                client.getData().storingStatIn(configStat).forPath(tree.config(name)));
+      } catch (KeeperException.NoNodeException e) {
+        return Optional.empty();
+      }
+      Stat latestStat = new Stat();
+      long latest =
+          number(client.getData().storingStatIn(latestStat).forPath(tree.latestGeneration(name)));
+      long snapshot = number(client.getData().forPath(tree.latestSnapshot(name)));
+      byte[] bytes = chunks(tree.snapshot(name, snapshot));
+      Ring ring = DeltaCodec.decodeSnapshot(bytes, config.id(), snapshot, config.buckets());
+      long deltaBytes = 0;
+      for (long generation = snapshot + 1; generation <= latest; generation++) {
+        byte[] delta = chunks(tree.delta(name, generation));
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, config.id(), generation, config.buckets()));
+        deltaBytes += delta.length;
+      }
+      return Optional.of(
+          new StoredService(
+              new ServiceImage(config, pool(name), ring),
+              configStat.getVersion(),
+              latestStat.getVersion(),
+              snapshot,
+              bytes.length,
+              deltaBytes));
+    } catch (StoreException | RefusedException | KeeperException.NoNodeException e) {
+      throw new StoreException.Damaged(
+          "service '%s' is damaged: %s".formatted(name, e.getMessage()), e);
+    } catch (Exception e) {
+      throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
+    }
+  }
+
+  /** The chunks below {@code path}, joined. */
+  byte[] chunks(String path) throws Exception {
+    List<String> names = new ArrayList<>(client.getChildren().forPath(path));
+    Collections.sort(names);
+    List<byte[]> chunks = new ArrayList<>();
+    for (String chunk : names) {
+      chunks.add(client.getData().forPath(path + "/" + chunk));
+    }
+    return DeltaCodec.join(chunks);
+  }
+
+  static long number(byte[] decimal) throws StoreException {
+    String text = new String(decimal, StandardCharsets.US_ASCII);
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new StoreException("'%s' is no decimal number".formatted(text), e);
+    }
+  }
+
+  /** There can be 65,535 backends, each a node of its own: many reads are under way at once. */
+  private SortedMap<Integer, Member> pool(String name) throws Exception {
+    SortedMap<Integer, Member> pool = new TreeMap<>();
+    List<String> ids = client.getChildren().forPath(tree.backends(name));
+    for (int at = 0; at < ids.size(); at += READS_AT_ONCE) {
+      List<CompletableFuture<byte[]>> reads = new ArrayList<>();
+      for (String id : ids.subList(at, Math.min(at + READS_AT_ONCE, ids.size()))) {
+        reads.add(readInBackground(tree.backends(name) + "/" + id));
+      }
+      for (CompletableFuture<byte[]> read : reads) {
+        Member member = NodeJson.readMember(read.get(READ_SECONDS, TimeUnit.SECONDS));
+        pool.put(member.id(), member);
+      }
+    }
+    return pool;
+  }
+
+  private CompletableFuture<byte[]> readInBackground(String path) throws Exception {
+    CompletableFuture<byte[]> read = new CompletableFuture<>();
+    client
+        .getData()
+        .inBackground(
+            (ignored, event) -> {
+              if (event.getResultCode() == KeeperException.Code.OK.intValue()) {
+                read.complete(event.getData());
+              } else {
+                read.completeExceptionally(
+                    KeeperException.create(KeeperException.Code.get(event.getResultCode()), path));
+              }
+            })
+        .forPath(path);
+    return read;
+  }
+}

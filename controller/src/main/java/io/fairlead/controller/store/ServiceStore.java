@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import io.fairlead.controller.image.Delta;
+import io.fairlead.controller.image.DeltaCodec;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.store.FencedWrite.Outcome;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.data.Stat;
+
+/**
+ * Services in ZooKeeper (protocol/README.md §4). Every write is fenced by the leader's epoch and
+ * takes place as a whole or not at all; the moment at which it does is the change of one node:
+ * {@code latest_gen} for a generation, {@code config} for the making, changing and deleting of a
+ * service, {@code latest_snapshot} for a snapshot.
+ *
+ * <p>ZooKeeper refuses requests above 1 MB (jute.maxbuffer), so what is larger than {@link
+ * #MULTI_MAX} creates its chunks ahead. Nobody looks at them before {@code latest_gen} names their
+ * generation; if that never happens, they are orphans and removed by the next leader or the next
+ * attempt.
+ *
+ * <p>Thread-safe as long as each service has one writer.
+ */
+public final class ServiceStore {
+  /** Most changes to a pool in one generation: they must fit into one request. */
+  public static final int CHANGES_MAX = 2048;
+
+  private static final int MULTI_MAX = 900 * 1024;
+  private static final int KEPT_GENERATIONS = 16;
+  private static final int DELETES_AT_ONCE = 500;
+
+  /** Path, access control and headers of an operation, generously. */
+  private static final int OPERATION_BYTES = 200;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final ServiceReader reader;
+  private final FencedWrite write;
+
+  public ServiceStore(CuratorFramework client, Tree tree, Duration deadline) {
+    this.client = client;
+    this.tree = tree;
+    this.reader = new ServiceReader(client, tree);
+    this.write = new FencedWrite(client, tree, deadline);
+  }
+
+  /** Names of all services, also of those that are only half deleted. */
+  public List<String> names() throws StoreException {
+    try {
+      return client.getChildren().forPath(tree.services());
+    } catch (Exception e) {
+      throw new StoreException("services cannot be listed: " + e, e);
+    }
+  }
+
+  public Optional<StoredService> read(String name) throws StoreException {
+    return reader.read(name);
+  }
+
+  /** The id that was given to the latest service; ids are handed out once. */
+  public int lastServiceId() throws StoreException {
+    try {
+      return (int) ServiceReader.number(client.getData().forPath(tree.lastServiceId()));
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("last_service_id cannot be read: " + e, e);
+    }
+  }
+
+  /** Creates a service with generation 1, a snapshot of its empty ring, and takes its id. */
+  public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
+    ServiceConfig config = image.config();
+    String name = config.name();
+    byte[] json = NodeJson.write(config);
+    byte[] snapshot = DeltaCodec.encode(image.ring());
+    write.run(
+        "service '%s' is created".formatted(name),
+        epoch,
+        () -> {
+          removeRest(epoch, name);
+          List<CuratorOp> ops = new ArrayList<>();
+          Stat id = client.checkExists().forPath(tree.lastServiceId());
+          ops.add(set(tree.lastServiceId(), id.getVersion(), decimal(config.id())));
+          ops.add(create(tree.service(name)));
+          ops.add(create(tree.config(name), json));
+          ops.add(create(tree.backends(name)));
+          ops.add(create(tree.ring(name)));
+          ops.add(create(tree.latestGeneration(name), decimal(1)));
+          ops.add(create(tree.latestSnapshot(name), decimal(1)));
+          ops.add(create(tree.generations(name)));
+          ops.add(create(tree.generation(name, 1)));
+          ops.addAll(chunks(tree.snapshot(name, 1), snapshot));
+          return ops;
+        },
+        // The id is in no other service's config, so that an equal config can only be this one.
+        () -> {
+          Optional<byte[]> present = data(tree.config(name));
+          if (present.isEmpty()) {
+            return lastServiceId() < config.id() ? Outcome.NOT_WRITTEN : Outcome.OVERTAKEN;
+          }
+          return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
+        });
+    return new StoredService(image, 0, 0, 1, snapshot.length, 0);
+  }
+
+  /** Writes the configuration of {@code changed}. */
+  public StoredService changeConfig(Epoch epoch, StoredService before, ServiceImage changed)
+      throws StoreException {
+    String path = tree.config(changed.config().name());
+    byte[] json = NodeJson.write(changed.config());
+    write.run(
+        "service '%s' is changed".formatted(changed.config().name()),
+        epoch,
+        () -> List.of(set(path, before.configVersion(), json)),
+        () -> {
+          Stat stat = new Stat();
+          byte[] present = client.getData().storingStatIn(stat).forPath(path);
+          if (stat.getVersion() == before.configVersion()) {
+            return Outcome.NOT_WRITTEN;
+          }
+          boolean isOurs =
+              stat.getVersion() == before.configVersion() + 1 && Arrays.equals(present, json);
+          return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
+        });
+    return before.withConfig(changed);
+  }
+
+  /**
+   * Commits the next generation: its delta, the backends that changed, and {@code latest_gen}.
+   *
+   * @param next {@code before}'s image after {@code delta}
+   */
+  public StoredService commit(Epoch epoch, StoredService before, ServiceImage next, Delta delta)
+      throws StoreException {
+    String name = next.config().name();
+    long generation = delta.generation();
+    byte[] bytes = DeltaCodec.encode(delta);
+    List<CuratorOp> pool = poolOperations(name, before.image().pool(), next.pool());
+    boolean isOneStep = bytes.length + (long) OPERATION_BYTES * (pool.size() + 10) * 2 <= MULTI_MAX;
+    AtomicBoolean isRetry = new AtomicBoolean();
+    write.run(
+        "generation %d of service '%s'".formatted(generation, name),
+        epoch,
+        () -> {
+          if (isRetry.getAndSet(true)) {
+            removeGeneration(epoch, before, generation);
+          }
+          List<CuratorOp> ops = new ArrayList<>();
+          if (isOneStep) {
+            ops.add(create(tree.generation(name, generation)));
+            ops.addAll(chunks(tree.delta(name, generation), bytes));
+          } else {
+            write.once(epoch, List.of(create(tree.generation(name, generation))));
+            createAhead(epoch, tree.delta(name, generation), bytes);
+          }
+          ops.addAll(pool);
+          ops.add(set(tree.latestGeneration(name), before.latestVersion(), decimal(generation)));
+          return ops;
+        },
+        () -> {
+          Optional<byte[]> latest = data(tree.latestGeneration(name));
+          if (latest.isPresent() && ServiceReader.number(latest.get()) == generation - 1) {
+            return Outcome.NOT_WRITTEN;
+          }
+          boolean isOurs =
+              latest.isPresent()
+                  && ServiceReader.number(latest.get()) == generation
+                  && Arrays.equals(reader.chunks(tree.delta(name, generation)), bytes);
+          return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
+        });
+    return before.withGeneration(next, bytes.length);
+  }
+
+  /**
+   * Adds a snapshot of the current generation, and deletes generations that no reader needs any
+   * more.
+   */
+  public StoredService snapshot(Epoch epoch, StoredService service) throws StoreException {
+    String name = service.image().config().name();
+    long generation = service.image().ring().generation();
+    byte[] bytes = DeltaCodec.encode(service.image().ring());
+    String path = tree.snapshot(name, generation);
+    try {
+      if (bytes.length <= DeltaCodec.CHUNK_MAX) {
+        List<CuratorOp> ops = new ArrayList<>(chunks(path, bytes));
+        ops.add(set(tree.latestSnapshot(name), -1, decimal(generation)));
+        write.once(epoch, ops);
+      } else {
+        createAhead(epoch, path, bytes);
+        write.once(epoch, List.of(set(tree.latestSnapshot(name), -1, decimal(generation))));
+      }
+    } catch (Exception e) {
+      throw new StoreException(
+          "snapshot %d of service '%s' was not written: %s".formatted(generation, name, e), e);
+    }
+    StoredService written = service.withSnapshot(bytes.length);
+    removeOld(epoch, written);
+    return written;
+  }
+
+  /** Deletes generations that no reader needs and those that were never committed. */
+  public void removeOld(Epoch epoch, StoredService service) throws StoreException {
+    String name = service.image().config().name();
+    long latest = service.image().ring().generation();
+    long oldest = Math.min(service.snapshot(), latest - KEPT_GENERATIONS + 1);
+    try {
+      for (String child : client.getChildren().forPath(tree.generations(name))) {
+        long generation = Long.parseLong(child);
+        if (generation < oldest || generation > latest) {
+          removeGeneration(epoch, service, generation);
+        }
+      }
+    } catch (Exception e) {
+      throw new StoreException(
+          "old generations of service '%s' were not deleted: %s".formatted(name, e), e);
+    }
+  }
+
+  /** Deletes the config, upon which muxes stop serving, then whatever else the service has. */
+  public void delete(Epoch epoch, StoredService service) throws StoreException {
+    String name = service.image().config().name();
+    write.run(
+        "service '%s' is deleted".formatted(name),
+        epoch,
+        () ->
+            List.of(
+                client
+                    .transactionOp()
+                    .delete()
+                    .withVersion(service.configVersion())
+                    .forPath(tree.config(name))),
+        () -> {
+          Stat config = client.checkExists().forPath(tree.config(name));
+          if (config == null) {
+            return Outcome.WRITTEN;
+          }
+          return config.getVersion() == service.configVersion()
+              ? Outcome.NOT_WRITTEN
+              : Outcome.OVERTAKEN;
+        });
+  }
+
+  /** Deletes what is left of a service without a config; does nothing to one that has a config. */
+  public void removeRest(Epoch epoch, String name) throws StoreException {
+    try {
+      // Should an earlier attempt to create this very service arrive only now, it changes the last
+      // id: then don't delete.
+      Stat id = client.checkExists().forPath(tree.lastServiceId());
+      if (client.checkExists().forPath(tree.config(name)) == null) {
+        removeAll(epoch, tree.service(name), unchanged(tree.lastServiceId(), id.getVersion()));
+      }
+    } catch (Exception e) {
+      throw new StoreException(
+          "the rest of service '%s' was not deleted: %s".formatted(name, e), e);
+    }
+  }
+
+  private void createAhead(Epoch epoch, String parent, byte[] bytes) throws Exception {
+    for (CuratorOp chunk : chunks(parent, bytes)) {
+      write.once(epoch, List.of(chunk));
+    }
+  }
+
+  private List<CuratorOp> chunks(String parent, byte[] bytes) throws Exception {
+    List<CuratorOp> ops = new ArrayList<>();
+    ops.add(create(parent));
+    int number = 0;
+    for (byte[] chunk : DeltaCodec.chunks(bytes)) {
+      ops.add(create(Tree.chunk(parent, number++), chunk));
+    }
+    return ops;
+  }
+
+  private List<CuratorOp> poolOperations(
+      String name, SortedMap<Integer, Member> before, SortedMap<Integer, Member> after)
+      throws StoreException {
+    try {
+      List<CuratorOp> ops = new ArrayList<>();
+      for (Member member : before.values()) {
+        if (!after.containsKey(member.id())) {
+          ops.add(client.transactionOp().delete().forPath(tree.backend(name, member.id())));
+        }
+      }
+      for (Member member : after.values()) {
+        Member old = before.get(member.id());
+        if (old == null) {
+          ops.add(create(tree.backend(name, member.id()), NodeJson.write(member)));
+        } else if (!old.equals(member)) {
+          ops.add(set(tree.backend(name, member.id()), -1, NodeJson.write(member)));
+        }
+      }
+      return ops;
+    } catch (Exception e) {
+      throw new StoreException("backends of service '%s': %s".formatted(name, e), e);
+    }
+  }
+
+  /**
+   * Deletes a generation that is old or was never committed, unless a commit that arrives late
+   * makes it the latest.
+   */
+  private void removeGeneration(Epoch epoch, StoredService service, long generation)
+      throws Exception {
+    String name = service.image().config().name();
+    removeAll(
+        epoch,
+        tree.generation(name, generation),
+        unchanged(tree.latestGeneration(name), service.latestVersion()));
+  }
+
+  /** Deletes a subtree, children first, in fenced steps; nothing happens if it does not exist. */
+  private void removeAll(Epoch epoch, String path, CuratorOp check) throws Exception {
+    List<String> paths = new ArrayList<>();
+    collect(path, paths);
+    for (int at = 0; at < paths.size(); at += DELETES_AT_ONCE) {
+      List<CuratorOp> ops = new ArrayList<>(List.of(check));
+      for (String each : paths.subList(at, Math.min(at + DELETES_AT_ONCE, paths.size()))) {
+        ops.add(client.transactionOp().delete().forPath(each));
+      }
+      write.once(epoch, ops);
+    }
+  }
+
+  private void collect(String path, List<String> paths) throws Exception {
+    try {
+      for (String child : client.getChildren().forPath(path)) {
+        collect(path + "/" + child, paths);
+      }
+      paths.add(path);
+    } catch (KeeperException.NoNodeException e) {
+      // Somebody removed it first, or it never was: either way there is nothing left to delete
+      // here.
+    }
+  }
+
+  private Optional<byte[]> data(String path) throws Exception {
+    try {
+      return Optional.of(client.getData().forPath(path));
+    } catch (KeeperException.NoNodeException e) {
+      return Optional.empty();
+    }
+  }
+
+  private CuratorOp create(String path) throws Exception {
+    return create(path, new byte[0]);
+  }
+
+  private CuratorOp create(String path, byte[] data) throws Exception {
+    return client.transactionOp().create().forPath(path, data);
+  }
+
+  private CuratorOp set(String path, int version, byte[] data) throws Exception {
+    return client.transactionOp().setData().withVersion(version).forPath(path, data);
+  }
+
+  private CuratorOp unchanged(String path, int version) throws Exception {
+    return client.transactionOp().check().withVersion(version).forPath(path);
+  }
+
+  private static byte[] decimal(long number) {
+    return Long.toString(number).getBytes(StandardCharsets.US_ASCII);
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+/** ZooKeeper holds something else than expected, or cannot be asked. */
+public class StoreException extends Exception {
+  public StoreException(String message) {
+    super(message);
+  }
+
+  public StoreException(String message, Throwable cause) {
+    super(message, cause);
+  }
+
+  /** Nothing was written, and this controller may not write: another one leads. */
+  public static final class Fenced extends StoreException {
+    public Fenced(String message) {
+      super(message);
+    }
+  }
+
+  /** Whether it was written is not known, because ZooKeeper did not answer in time. */
+  public static final class Unknown extends StoreException {
+    public Unknown(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+
+  /** What ZooKeeper holds of one service does not make a service. */
+  public static final class Damaged extends StoreException {
+    public Damaged(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+}

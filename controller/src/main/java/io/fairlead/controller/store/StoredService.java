@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import io.fairlead.controller.image.ServiceImage;
+
+/**
+ * A service as ZooKeeper holds it, with what the next write has to know.
+ *
+ * @param configVersion of the config node
+ * @param latestVersion of the latest_gen node
+ * @param snapshot the generation of the newest snapshot
+ * @param snapshotBytes its size
+ * @param deltaBytes the size of all deltas after it
+ */
+public record StoredService(
+    ServiceImage image,
+    int configVersion,
+    int latestVersion,
+    long snapshot,
+    long snapshotBytes,
+    long deltaBytes) {
+  /**
+   * When the deltas since the last snapshot outweigh a quarter of it, readers are better off with a
+   * new one.
+   */
+  public boolean isSnapshotDue() {
+    return deltaBytes * 4 > snapshotBytes && snapshot < image.ring().generation();
+  }
+
+  StoredService withConfig(ServiceImage changed) {
+    return new StoredService(
+        changed, configVersion + 1, latestVersion, snapshot, snapshotBytes, deltaBytes);
+  }
+
+  StoredService withGeneration(ServiceImage next, long bytes) {
+    return new StoredService(
+        next, configVersion, latestVersion + 1, snapshot, snapshotBytes, deltaBytes + bytes);
+  }
+
+  StoredService withSnapshot(long bytes) {
+    return new StoredService(
+        image, configVersion, latestVersion, image.ring().generation(), bytes, 0);
+  }
+}

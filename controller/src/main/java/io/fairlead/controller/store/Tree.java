@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+/** Where things stand in ZooKeeper (protocol/README.md §4). */
+public record Tree(String root) {
+  public static final String FORMAT = "1";
+
+  public String format() {
+    return root + "/format";
+  }
+
+  public String election() {
+    return root + "/election";
+  }
+
+  public String epoch() {
+    return root + "/epoch";
+  }
+
+  public String lastServiceId() {
+    return root + "/last_service_id";
+  }
+
+  public String muxes() {
+    return root + "/muxes";
+  }
+
+  public String services() {
+    return root + "/services";
+  }
+
+  public String service(String name) {
+    return services() + "/" + name;
+  }
+
+  public String config(String name) {
+    return service(name) + "/config";
+  }
+
+  public String backends(String name) {
+    return service(name) + "/backends";
+  }
+
+  public String backend(String name, int id) {
+    return backends(name) + "/" + id;
+  }
+
+  public String ring(String name) {
+    return service(name) + "/ring";
+  }
+
+  public String latestGeneration(String name) {
+    return ring(name) + "/latest_gen";
+  }
+
+  public String latestSnapshot(String name) {
+    return ring(name) + "/latest_snapshot";
+  }
+
+  public String generations(String name) {
+    return ring(name) + "/gen";
+  }
+
+  public String generation(String name, long generation) {
+    return "%s/%010d".formatted(generations(name), generation);
+  }
+
+  public String delta(String name, long generation) {
+    return generation(name, generation) + "/delta";
+  }
+
+  public String snapshot(String name, long generation) {
+    return generation(name, generation) + "/snapshot";
+  }
+
+  public static String chunk(String parent, int number) {
+    return "%s/%04d".formatted(parent, number);
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+
+/** What tests ask of a controller, and how they wait for it. */
+final class Requests {
+  private Requests() {}
+
+  static ServiceSpec spec(String name, String vip) {
+    return new ServiceSpec(
+        name,
+        List.of(vip),
+        List.of(new Port("tcp", 80)),
+        Optional.empty(),
+        Optional.of(1024),
+        "siphash",
+        Optional.of("000102030405060708090a0b0c0d0e0f"),
+        "connection",
+        240);
+  }
+
+  static Change add(int id) {
+    return new Change.Add(id, "10.1.%d.%d".formatted(id / 256, id % 256), 100);
+  }
+
+  static Change weight(int id, int weight) {
+    return new Change.Weight(id, weight);
+  }
+
+  static Change remove(int id) {
+    return new Change.Remove(id);
+  }
+
+  static Result done(CompletionStage<Result> stage) throws Exception {
+    return stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
+  }
+
+  static Refusal refusal(CompletionStage<Result> stage) throws Exception {
+    try {
+      Result result = done(stage);
+      throw new AssertionError("not refused: " + result);
+    } catch (ExecutionException e) {
+      return (Refusal) e.getCause();
+    }
+  }
+}
