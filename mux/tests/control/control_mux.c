@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A mux without packets: the control side and the tables as in fairlead-mux, no ports, no workers, and every next hop
+ * known. For test_follow.py.
+ *
+ *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE
+ *
+ * Says "ready" once it answers HTTP, and ends by SIGTERM.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+
+static void hop(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	(void)context;
+	(void)address;
+	*out = (struct next_hop){.resolved = true};
+}
+
+int main(int argc, char **argv)
+{
+	static struct options options = {.workers = 1, .root = "/fairlead", .http_host = "127.0.0.1"};
+	static struct ports ports;
+	struct next_hops hops = {.lookup = hop};
+	struct mux mux = {.options = &options, .ports = &ports, .address = {10, 1, 0, 11}};
+	struct control *control;
+	struct why why = {""};
+	sigset_t signals;
+	int received;
+
+	if (argc != 5)
+		return 2;
+	snprintf(options.id, sizeof(options.id), "%s", argv[1]);
+	snprintf(options.zookeeper, sizeof(options.zookeeper), "%s", argv[2]);
+	options.http_port = (uint16_t)atoi(argv[3]);
+	options.announce = strcmp(argv[4], "tun") ? ANNOUNCE_NONE : ANNOUNCE_TUN;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	mux.tables = tables_new(options.workers + MUX_SPARE_READERS, &hops);
+	mux.counters = counters_new(options.workers);
+	if (!mux.tables || !mux.counters || control_start(&mux, &control, &why)) {
+		fprintf(stderr, "control_mux: %s\n", why.text);
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	sigwait(&signals, &received);
+	control_stop(control);
+	tables_free(mux.tables);
+	counters_free(mux.counters);
+	return 0;
+}

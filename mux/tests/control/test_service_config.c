@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_config.h: the example of the protocol, and each key missing, of another type and out of range. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "service_config.h"
+
+static const char example[] =
+    "{\"format\": 1, \"id\": 1, \"name\": \"web\", \"vips\": [\"10.99.0.1\", \"2001:db8::1\"],"
+    " \"ports\": [{\"protocol\": \"tcp\", \"port\": 80}, {\"protocol\": \"udp\", \"port\": 80}], \"steering\": "
+    "\"ring\","
+    " \"buckets\": 65536, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\","
+    " \"affinity\": \"connection\", \"encap\": \"gue\", \"windowSeconds\": 240}";
+
+static int parse(const char *json, struct service_config *out, struct why *why)
+{
+	why->text[0] = 0;
+	return service_config_parse(json, strlen(json), "web", out, why);
+}
+
+static void reads_every_field(void **state)
+{
+	struct service_config config;
+	struct why why;
+	char text[ADDRESS_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(parse(example, &config, &why), 0);
+	assert_int_equal(config.id, 1);
+	assert_string_equal(config.name, "web");
+	assert_int_equal(config.vips_count, 2);
+	assert_string_equal(address_print(&config.vips[0], text), "10.99.0.1");
+	assert_string_equal(address_print(&config.vips[1], text), "2001:db8::1");
+	assert_int_equal(config.ports_count, 2);
+	assert_int_equal(config.ports[0].protocol, IPPROTO_TCP);
+	assert_int_equal(config.ports[1].protocol, IPPROTO_UDP);
+	assert_int_equal(config.ports[1].port, 80);
+	assert_int_equal(config.buckets, 65536);
+	assert_int_equal(config.hash, FL_HASH_SIPHASH);
+	assert_true(config.key.k0 == 0x0706050403020100ULL && config.key.k1 == 0x0f0e0d0c0b0a0908ULL);
+	assert_int_equal(config.affinity, AFFINITY_CONNECTION);
+	assert_int_equal(config.window, 240);
+}
+
+/* The example with one key set to a JSON value, or without it (value NULL). */
+static char *changed(const char *key, const char *value)
+{
+	json_t *root = json_loads(example, 0, NULL);
+	char *text;
+
+	assert_non_null(root);
+	if (value) {
+		json_t *to = json_loads(value, JSON_DECODE_ANY, NULL);
+
+		assert_non_null(to);
+		assert_int_equal(json_object_set_new(root, key, to), 0);
+	} else {
+		assert_int_equal(json_object_del(root, key), 0);
+	}
+	text = json_dumps(root, 0);
+	json_decref(root);
+	return text;
+}
+
+static void refuses(void **state)
+{
+	static const struct {
+		const char *key, *value, *named; /* named: what the sentence must contain besides the key */
+	} rows[] = {
+	    {"format", "2", "allowed: 1..1"},
+	    {"format", "0", "is 0"},
+	    {"format", "\"1\"", "no integer"},
+	    {"id", "0", "1..65535"},
+	    {"id", "65536", "is 65536"},
+	    {"id", "1.5", "no integer"},
+	    {"name", "\"other\"", "'other'"},
+	    {"name", "7", "no string"},
+	    {"vips", "[]", "1..64"},
+	    {"vips", "\"10.99.0.1\"", "no list"},
+	    {"vips", "[\"10.99.0.1\", \"10.99.0.1\"]", "each once"},
+	    {"vips", "[\"10.99.0.300\"]", "10.99.0.300"},
+	    {"vips", "[\"::\"]", "'::'"},
+	    {"vips", "[7]", "no string"},
+	    {"ports", "[]", "1..64"},
+	    {"ports", "[{\"protocol\": \"sctp\", \"port\": 80}]", "sctp"},
+	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 0}]", "1..65535"},
+	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 65536}]", "65536"},
+	    {"ports", "[{\"protocol\": \"tcp\"}]", "missing"},
+	    {"ports", "[{\"port\": 80}]", "missing"},
+	    {"ports", "[7]", "missing"},
+	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 80}, {\"protocol\": \"tcp\", \"port\": 80}]", "each once"},
+	    {"steering", "\"othello\"", "othello"},
+	    {"buckets", "255", "256..8388608"},
+	    {"buckets", "65535", "power of two"},
+	    {"buckets", "16777216", "16777216"},
+	    {"buckets", "-65536", "-65536"},
+	    {"hash", "\"md5\"", "siphash, crc32"},
+	    {"hashKey", "\"00\"", "32 hex digits"},
+	    {"hashKey", "\"000102030405060708090a0b0c0d0e0g\"", "32 hex digits"},
+	    {"hashKey", "\"000102030405060708090a0b0c0d0e0f00\"", "32 hex digits"},
+	    {"affinity", "\"server\"", "connection, client"},
+	    {"encap", "\"ipip\"", "gue"},
+	    {"windowSeconds", "-1", "-1"},
+	    {"windowSeconds", "99999999999", "99999999999"},
+	};
+	struct service_config config, untouched;
+	struct why why;
+
+	(void)state;
+	memset(&config, 0xa5, sizeof(config));
+	memcpy(&untouched, &config, sizeof(config));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = changed(rows[i].key, rows[i].value);
+		/* within a list the entry's own key is named */
+		bool in_list = !strcmp(rows[i].key, "ports");
+
+		if (parse(text, &config, &why) != -EINVAL)
+			fail_msg("%s %s is taken", rows[i].key, rows[i].value);
+		if (!strstr(why.text, rows[i].named) || (!in_list && !strstr(why.text, rows[i].key)))
+			fail_msg("%s %s: \"%s\"", rows[i].key, rows[i].value, why.text);
+		assert_memory_equal(&config, &untouched, sizeof(config));
+		free(text);
+	}
+}
+
+static void refuses_each_missing_key(void **state)
+{
+	json_t *root = json_loads(example, 0, NULL);
+	struct service_config config;
+	struct why why;
+	const char *key;
+	json_t *value;
+
+	(void)state;
+	json_object_foreach(root, key, value)
+	{
+		char *text = changed(key, NULL);
+
+		if (parse(text, &config, &why) != -EINVAL || !strstr(why.text, key) || !strstr(why.text, "missing"))
+			fail_msg("without %s: \"%s\"", key, why.text);
+		free(text);
+	}
+	assert_int_equal(json_object_size(root), 12);
+	json_decref(root);
+}
+
+static void refuses_what_is_no_object(void **state)
+{
+	static const char *const rows[] = {"", "{", "[]", "7", "null", "{\"format\": 1, \"format\": 1}", "\xff\xfe"};
+	struct service_config config;
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (parse(rows[i], &config, &why) != -EINVAL || !why.text[0])
+			fail_msg("'%s' is taken", rows[i]);
+}
+
+static void ignores_unknown_keys(void **state)
+{
+	char *text = changed("colour", "{\"red\": [1, 2, 3]}");
+	struct service_config config, plain;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(parse(example, &plain, &why), 0);
+	assert_memory_equal(&config, &plain, sizeof(config)); /* equal configurations are equal bytes */
+	free(text);
+}
+
+static void tells_rings_apart(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		bool is_same;
+	} rows[] = {
+	    {"id", "2", false},
+	    {"buckets", "256", false},
+	    {"hash", "\"crc32\"", false},
+	    {"hashKey", "\"ff0102030405060708090a0b0c0d0e0f\"", false},
+	    {"hashKey", "\"000102030405060708090a0b0c0d0eff\"", false},
+	    {"affinity", "\"client\"", false},
+	    {"vips", "[\"10.99.0.9\"]", true},
+	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 443}]", true},
+	    {"windowSeconds", "60", true},
+	};
+	struct service_config config, other;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(example, &config, &why), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = changed(rows[i].key, rows[i].value);
+
+		assert_int_equal(parse(text, &other, &why), 0);
+		if (service_config_same_ring(&config, &other) != rows[i].is_same)
+			fail_msg("%s", rows[i].key);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(reads_every_field),        cmocka_unit_test(refuses),
+	    cmocka_unit_test(refuses_each_missing_key), cmocka_unit_test(refuses_what_is_no_object),
+	    cmocka_unit_test(ignores_unknown_keys),     cmocka_unit_test(tells_rings_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
