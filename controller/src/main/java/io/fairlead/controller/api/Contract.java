@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.openapi.contract.OpenAPIContract;
+import io.vertx.openapi.contract.Operation;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** The OpenAPI document: served as it stands, and the router in front of every handler. */
+final class Contract {
+  static final String RESOURCE = "/openapi.yaml";
+
+  private final JsonObject document;
+
+  private Contract(JsonObject document) {
+    this.document = document;
+  }
+
+  static Contract load() {
+    try (InputStream in = Contract.class.getResourceAsStream(RESOURCE)) {
+      ObjectMapper yaml = new YAMLMapper();
+      return new Contract(new JsonObject(yaml.readTree(in).toString()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(RESOURCE + " is not readable", e);
+    }
+  }
+
+  JsonObject document() {
+    return document;
+  }
+
+  /**
+   * The document as Vert.x's router. It refuses any response of a media type that it cannot
+   * validate, {@code application/problem+json} among them, so it gets a copy without the responses'
+   * contents: it checks requests only.
+   */
+  Future<OpenAPIContract> router(Vertx vertx) {
+    JsonObject copy = document.copy();
+    removeContents(copy.getJsonObject("components").getJsonObject("responses"));
+    for (Map.Entry<String, Object> path : copy.getJsonObject("paths")) {
+      for (Map.Entry<String, Object> operation : (JsonObject) path.getValue()) {
+        if (operation.getValue() instanceof JsonObject model) {
+          removeContents(model.getJsonObject("responses"));
+        }
+      }
+    }
+    return OpenAPIContract.from(vertx, copy);
+  }
+
+  /** The operation's parameters as they stand in the document, those of its path first. */
+  Stream<JsonObject> parameters(Operation operation) {
+    JsonObject path = path(operation);
+    JsonObject model = path.getJsonObject(method(operation));
+    return Stream.of(path, model)
+        .flatMap(o -> o.getJsonArray("parameters", new JsonArray()).stream())
+        .map(parameter -> resolve((JsonObject) parameter));
+  }
+
+  /** The schema of the operation's JSON body. */
+  JsonObject body(Operation operation) {
+    return path(operation)
+        .getJsonObject(method(operation))
+        .getJsonObject("requestBody")
+        .getJsonObject("content")
+        .getJsonObject("application/json")
+        .getJsonObject("schema");
+  }
+
+  /** Follows {@code $ref}, and {@code allOf} of one, which only adds a default to its member. */
+  JsonObject resolve(JsonObject node) {
+    String ref = node.getString("$ref");
+    if (ref != null) {
+      return resolve(at(ref));
+    }
+    JsonArray all = node.getJsonArray("allOf");
+    return all != null && all.size() == 1 ? resolve(all.getJsonObject(0)) : node;
+  }
+
+  private JsonObject at(String ref) {
+    JsonObject node = document;
+    for (String name : ref.substring("#/".length()).split("/")) {
+      node = node.getJsonObject(name);
+    }
+    return node;
+  }
+
+  private JsonObject path(Operation operation) {
+    return document.getJsonObject("paths").getJsonObject(operation.getOpenAPIPath());
+  }
+
+  private static String method(Operation operation) {
+    return operation.getHttpMethod().name().toLowerCase(java.util.Locale.ROOT);
+  }
+
+  private static void removeContents(JsonObject responses) {
+    responses.forEach(response -> ((JsonObject) response.getValue()).remove("content"));
+  }
+}

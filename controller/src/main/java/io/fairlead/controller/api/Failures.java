@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.HttpException;
+import io.vertx.openapi.contract.OpenAPIContract;
+import io.vertx.openapi.contract.Operation;
+import io.vertx.openapi.validation.ValidatorException;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Every way in which a request fails, as a problem document. */
+final class Failures {
+  private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
+
+  private final Vertx vertx;
+  private final Contract contract;
+  private final OpenAPIContract api;
+
+  Failures(Vertx vertx, Contract contract, OpenAPIContract api) {
+    this.vertx = vertx;
+    this.contract = contract;
+    this.api = api;
+  }
+
+  /**
+   * The failure of an operation. Only here does a validator refuse, and only here may it answer
+   * later.
+   */
+  void handleOperation(RoutingContext context) {
+    Throwable failure = context.failure();
+    handle(
+        context,
+        failure instanceof HttpException http ? http.getStatusCode() : context.statusCode());
+  }
+
+  /** {@code status} is why the router gave up: no such path, no such method, a body too large. */
+  void handle(RoutingContext context, int status) {
+    if (context.response().headWritten()) {
+      context.response().reset();
+      return;
+    }
+    Throwable failure = context.failure();
+    while ((failure instanceof HttpException || failure instanceof CompletionException)
+        && failure.getCause() != null) {
+      failure = failure.getCause();
+    }
+    if (failure instanceof Refusal refusal) {
+      send(context, Problem.of(refusal));
+    } else if (failure instanceof ValidatorException invalid) {
+      vertx
+          .executeBlocking(() -> violation(context, invalid), false)
+          .onSuccess(problem -> send(context, problem))
+          .onFailure(e -> send(context, internal(context, e)));
+    } else {
+      send(context, problem(context, status, failure));
+    }
+  }
+
+  static void send(RoutingContext context, Problem problem) {
+    context
+        .response()
+        .setStatusCode(problem.status())
+        .putHeader("Content-Type", Problem.MEDIA_TYPE)
+        .end(Operations.encode(problem));
+  }
+
+  /** What Netty could not even parse as HTTP. */
+  static void invalidRequest(HttpServerRequest request) {
+    Throwable cause = request.decoderResult().cause();
+    Problem problem;
+    if (cause instanceof TooLongHttpLineException) {
+      problem = Problem.of(Problem.Kind.LINE_TOO_LONG, "the request line is too long");
+    } else if (cause instanceof TooLongHttpHeaderException) {
+      problem = Problem.of(Problem.Kind.HEADERS_TOO_LARGE, "the request's headers are too large");
+    } else {
+      problem = Problem.of(Problem.Kind.INVALID, "this is not an HTTP request");
+    }
+    request
+        .response()
+        .setStatusCode(problem.status())
+        .putHeader("Content-Type", Problem.MEDIA_TYPE)
+        .putHeader("Connection", "close")
+        .end(Operations.encode(problem));
+  }
+
+  private Problem problem(RoutingContext context, int status, Throwable failure) {
+    String path = context.request().path();
+    String method = context.request().method().name();
+    switch (status) {
+      case 400:
+        return Problem.of(
+            Problem.Kind.INVALID, "path", Optional.of(Violation.text(path)), "a well-formed path");
+      case 404:
+        return Problem.of(
+            Problem.Kind.NOT_FOUND, "path", Optional.of(Violation.text(path)), Guard.paths(api));
+      case 405:
+        String methods = Guard.methods(api, path).orElse("");
+        context.response().putHeader("Allow", methods);
+        return Problem.of(Problem.Kind.METHOD_NOT_ALLOWED, "method", Optional.of(method), methods);
+      case 413:
+        // The rest of the body is not read, so nothing can follow it on this connection.
+        context.addEndHandler(sent -> context.request().connection().close());
+        return Problem.of(
+            Problem.Kind.TOO_LARGE,
+            "body",
+            Optional.ofNullable(context.request().getHeader("Content-Length"))
+                .map(length -> length + " bytes")
+                .or(() -> Optional.of("more than " + ApiServer.BODY_LIMIT + " bytes")),
+            "at most " + ApiServer.BODY_LIMIT + " bytes");
+      default:
+        return internal(context, failure);
+    }
+  }
+
+  private static Problem internal(RoutingContext context, Throwable failure) {
+    LOG.error("{} {} failed", context.request().method(), context.request().path(), failure);
+    return Problem.of(Problem.Kind.INTERNAL, "a defect of the controller; its log says more");
+  }
+
+  /**
+   * Looks again at what the router's validator has refused, for the field and the schema's facts.
+   */
+  private Problem violation(RoutingContext context, ValidatorException invalid) {
+    Operation operation = api.findOperation(context.request().path(), context.request().method());
+    return contract
+        .parameters(operation)
+        .flatMap(parameter -> violation(context, parameter).stream())
+        .findFirst()
+        .map(Failures::invalid)
+        .or(() -> bodyProblem(context, operation))
+        .orElseGet(() -> Problem.of(Problem.Kind.INVALID, invalid.getMessage()));
+  }
+
+  private Optional<Violation> violation(RoutingContext context, JsonObject parameter) {
+    String name = parameter.getString("name");
+    JsonObject schema = contract.resolve(parameter.getJsonObject("schema"));
+    String text =
+        parameter.getString("in").equals("path")
+            ? context.pathParam(name)
+            : context.queryParams().get(name);
+    if (text == null) {
+      return parameter.getBoolean("required", false)
+          ? Optional.of(new Violation(name, Optional.empty(), Violation.describe(contract, schema)))
+          : Optional.empty();
+    }
+    return Violation.find(contract, name, parameterValue(text, schema.getString("type")), schema);
+  }
+
+  /** A parameter as the validator sees it: JSON unless its schema says string. */
+  private static Object parameterValue(String text, String type) {
+    try {
+      return type.equals("string") ? text : Json.decodeValue(text);
+    } catch (DecodeException e) {
+      return text;
+    }
+  }
+
+  private Optional<Problem> bodyProblem(RoutingContext context, Operation operation) {
+    if (operation.getRequestBody() == null) {
+      return Optional.empty();
+    }
+    JsonObject schema = contract.body(operation);
+    Buffer body = context.body().buffer();
+    if (body == null || body.length() == 0) {
+      return Optional.of(
+          invalid(new Violation("body", Optional.empty(), Violation.describe(contract, schema))));
+    }
+    try {
+      return Violation.find(contract, "", Json.decodeValue(body), schema).map(Failures::invalid);
+    } catch (DecodeException e) {
+      return Optional.of(malformed(body));
+    }
+  }
+
+  private static Problem malformed(Buffer body) {
+    Problem problem =
+        Problem.of(
+            Problem.Kind.INVALID,
+            "body",
+            Optional.of(Violation.text(body.toString())),
+            "one JSON document");
+    try {
+      Operations.JSON.readTree(body.getBytes());
+      return problem.withDetail("the body goes on after its JSON document");
+    } catch (JsonProcessingException e) {
+      return problem.withDetail(
+          "the body is not JSON: line %d, column %d: %s"
+              .formatted(
+                  e.getLocation().getLineNr(),
+                  e.getLocation().getColumnNr(),
+                  e.getOriginalMessage().replaceAll(" \\(start marker .*", "")));
+    } catch (IOException e) {
+      throw new IllegalStateException("reading from memory failed", e);
+    }
+  }
+
+  private static Problem invalid(Violation violation) {
+    return Problem.of(
+        Problem.Kind.INVALID, violation.field(), violation.value(), violation.allowed());
+  }
+}

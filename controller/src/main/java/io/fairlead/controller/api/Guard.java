@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.openapi.contract.Location;
+import io.vertx.openapi.contract.OpenAPIContract;
+import io.vertx.openapi.contract.Operation;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What the contract says and the router does not check: query parameters that the operation does
+ * not have or that come twice, since a mistyped {@code dryRun} must not commit; and the type of the
+ * body, before it is read.
+ */
+final class Guard {
+  private static final String JSON = "application/json";
+
+  private final OpenAPIContract api;
+
+  Guard(OpenAPIContract api) {
+    this.api = api;
+  }
+
+  void handle(RoutingContext context) {
+    Operation operation = api.findOperation(context.request().path(), context.request().method());
+    Optional<Problem> problem =
+        operation == null
+            ? Optional.empty()
+            : query(context, operation).or(() -> mediaType(context, operation));
+    if (problem.isPresent()) {
+      Failures.send(context, problem.get());
+    } else {
+      context.next();
+    }
+  }
+
+  private static Optional<Problem> query(RoutingContext context, Operation operation) {
+    Set<String> known =
+        operation.getParameters().stream()
+            .filter(parameter -> parameter.getIn() == Location.QUERY)
+            .map(parameter -> parameter.getName())
+            .collect(Collectors.toCollection(java.util.TreeSet::new));
+    for (String name : context.queryParams().names()) {
+      List<String> values = context.queryParams().getAll(name);
+      if (!known.contains(name)) {
+        return Optional.of(
+            Problem.of(
+                Problem.Kind.INVALID,
+                name,
+                Optional.of(String.join(", ", values)),
+                known.isEmpty()
+                    ? "no query parameters"
+                    : "the query parameters " + String.join(", ", known)));
+      }
+      if (values.size() > 1) {
+        return Optional.of(
+            Problem.of(
+                Problem.Kind.INVALID,
+                name,
+                Optional.of(String.join(", ", values)),
+                "this parameter once"));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<Problem> mediaType(RoutingContext context, Operation operation) {
+    if (operation.getRequestBody() == null) {
+      return Optional.empty();
+    }
+    String sent = context.request().getHeader("Content-Type");
+    if (sent == null && hasNoBody(context)) {
+      return Optional.empty(); // The validator says that it is missing.
+    }
+    return sent != null && sent.split(";", 2)[0].strip().equalsIgnoreCase(JSON)
+        ? Optional.empty()
+        : Optional.of(
+            Problem.of(
+                Problem.Kind.UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type",
+                Optional.ofNullable(sent),
+                JSON));
+  }
+
+  private static boolean hasNoBody(RoutingContext context) {
+    String length = context.request().getHeader("Content-Length");
+    return (length == null || length.equals("0"))
+        && context.request().getHeader("Transfer-Encoding") == null;
+  }
+
+  /** The methods that the contract has for a path; empty when it has not even the path. */
+  static Optional<String> methods(OpenAPIContract api, String path) {
+    return Optional.ofNullable(api.findPath(path))
+        .map(
+            found ->
+                found.getOperations().stream()
+                    .map(operation -> operation.getHttpMethod().name())
+                    .sorted()
+                    .collect(Collectors.joining(", ")));
+  }
+
+  /** The contract's paths, for the answer to an unknown one. */
+  static String paths(OpenAPIContract api) {
+    return api.getPaths().stream()
+        .map(path -> path.getName())
+        .sorted()
+        .collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.util.NetUtil;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.openapi.router.RouterBuilder;
+import io.vertx.openapi.validation.ValidatedRequest;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * One handler per operation of the contract: a checked request in, one call of the control plane,
+ * its record out as JSON. Calls and encoding run on worker threads, never on an event loop: a ring
+ * of millions of buckets takes a while to walk.
+ */
+final class Operations {
+  static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .addModule(new Jdk8Module())
+          .serializationInclusion(JsonInclude.Include.NON_ABSENT)
+          .build();
+
+  private static final int LISTED_IDS = 20;
+
+  private final Vertx vertx;
+  private final ControlPlane plane;
+
+  private record Answer(int status, String mediaType, Buffer body, Map<String, String> headers) {}
+
+  Operations(
+      Vertx vertx,
+      RouterBuilder routes,
+      Contract contract,
+      ControlPlane plane,
+      PrometheusMeterRegistry metrics) {
+    this.vertx = vertx;
+    this.plane = plane;
+    read(routes, "listServices", request -> plane.services());
+    read(routes, "getService", request -> service(request.service()));
+    read(routes, "listBackends", request -> plane.backends(request.service()));
+    read(routes, "getBackend", this::backend);
+    read(routes, "getRing", request -> plane.ring(request.service()));
+    read(routes, "explain", request -> plane.explain(request.service(), request.flow()));
+    read(routes, "listMuxes", request -> plane.muxes());
+    write(
+        routes,
+        "createService",
+        request ->
+            plane
+                .createService(request.serviceSpec(), request.dryRun())
+                .thenApply(result -> created(result, "/v1/services/" + result.service())));
+    write(
+        routes,
+        "changeService",
+        request ->
+            plane
+                .changeService(request.service(), request.serviceChange(), request.dryRun())
+                .thenApply(Operations::ok));
+    write(
+        routes,
+        "deleteService",
+        request ->
+            plane.deleteService(request.service(), request.dryRun()).thenApply(Operations::ok));
+    write(routes, "putBackend", this::putBackend);
+    write(
+        routes,
+        "changeBackend",
+        request ->
+            change(request, new Change.Weight(request.backend(), request.weight()))
+                .thenApply(Operations::ok));
+    write(
+        routes,
+        "removeBackend",
+        request -> change(request, new Change.Remove(request.backend())).thenApply(Operations::ok));
+    write(
+        routes,
+        "changeBackends",
+        request ->
+            plane
+                .change(request.service(), request.changes(), request.dryRun())
+                .thenApply(Operations::ok));
+    answer(routes, "getHealth", request -> Future.succeededFuture(health()));
+    answer(
+        routes,
+        "getMetrics",
+        request ->
+            Future.succeededFuture(
+                new Answer(
+                    200,
+                    "text/plain; version=0.0.4; charset=utf-8",
+                    Buffer.buffer(metrics.scrape()),
+                    Map.of())));
+    Buffer document = contract.document().toBuffer();
+    answer(
+        routes,
+        "getContract",
+        request -> Future.succeededFuture(new Answer(200, "application/json", document, Map.of())));
+  }
+
+  private void read(RouterBuilder routes, String operation, Function<Request, Object> call) {
+    answer(routes, operation, request -> Future.succeededFuture(ok(call.apply(request))));
+  }
+
+  private void write(
+      RouterBuilder routes, String operation, Function<Request, CompletionStage<Answer>> call) {
+    answer(routes, operation, request -> Future.fromCompletionStage(call.apply(request)));
+  }
+
+  /** {@code call} runs on a worker; what it throws becomes the failure of the request. */
+  private void answer(
+      RouterBuilder routes, String operation, Function<Request, Future<Answer>> call) {
+    routes
+        .getRoute(operation)
+        .addHandler(
+            context -> {
+              ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
+              var here = vertx.getOrCreateContext();
+              here.executeBlocking(() -> call.apply(new Request(valid)), false)
+                  .compose(Function.identity())
+                  .onComplete(
+                      done ->
+                          here.runOnContext(
+                              nothing -> {
+                                if (done.succeeded()) {
+                                  send(context, done.result());
+                                } else {
+                                  context.fail(done.cause());
+                                }
+                              }));
+            });
+  }
+
+  private static void send(RoutingContext context, Answer answer) {
+    var response = context.response().setStatusCode(answer.status());
+    answer.headers().forEach(response::putHeader);
+    response.putHeader("Content-Type", answer.mediaType()).end(answer.body());
+  }
+
+  private ControlPlane.ServiceView service(String name) {
+    return plane
+        .service(name)
+        .orElseThrow(
+            () ->
+                new Refusal(
+                    Refusal.Kind.NOT_FOUND,
+                    "service",
+                    name,
+                    listed(
+                        "services",
+                        plane.services().stream().map(ControlPlane.ServiceView::name).toList())));
+  }
+
+  private BackendView backend(Request request) {
+    List<BackendView> backends = plane.backends(request.service());
+    return find(backends, request.backend())
+        .orElseThrow(
+            () ->
+                new Refusal(
+                    Refusal.Kind.NOT_FOUND,
+                    "id",
+                    Integer.toString(request.backend()),
+                    listed(
+                        "backends",
+                        backends.stream().map(b -> Integer.toString(b.id())).toList())));
+  }
+
+  private CompletionStage<Answer> putBackend(Request request) {
+    int id = request.backend();
+    String address = request.body().getString("address");
+    Optional<BackendView> live = find(plane.backends(request.service()), id);
+    if (live.isEmpty()) {
+      return change(request, new Change.Add(id, address, request.weight()))
+          .thenApply(
+              result ->
+                  created(result, "/v1/services/%s/backends/%d".formatted(result.service(), id)));
+    }
+    if (!sameAddress(address, live.get().address())) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "address",
+          address,
+          "%s, the address of the live backend %d".formatted(live.get().address(), id));
+    }
+    return change(request, new Change.Weight(id, request.weight())).thenApply(Operations::ok);
+  }
+
+  private CompletionStage<Result> change(Request request, Change change) {
+    return plane.change(request.service(), List.of(change), request.dryRun());
+  }
+
+  /** 503, with the same body, while not even reads are served. */
+  private Answer health() {
+    ControlPlane.Health health = plane.health();
+    boolean serves = true;
+    try {
+      plane.services();
+    } catch (Refusal refusal) {
+      serves = false;
+    }
+    return new Answer(serves ? 200 : 503, "application/json", encode(health), Map.of());
+  }
+
+  private static Optional<BackendView> find(List<BackendView> backends, int id) {
+    return backends.stream().filter(backend -> backend.id() == id).findFirst();
+  }
+
+  /** Both are literals: neither is looked up in the DNS. */
+  private static boolean sameAddress(String one, String other) {
+    InetAddress address = NetUtil.createInetAddressFromIpAddressString(one);
+    return address != null && address.equals(NetUtil.createInetAddressFromIpAddressString(other));
+  }
+
+  private static String listed(String what, List<String> names) {
+    if (names.isEmpty()) {
+      return "there are no " + what;
+    }
+    return names.stream().limit(LISTED_IDS).collect(Collectors.joining(", "))
+        + (names.size() > LISTED_IDS ? " and %d more".formatted(names.size() - LISTED_IDS) : "");
+  }
+
+  private static Answer created(Result result, String location) {
+    return result.dryRun()
+        ? ok(result)
+        : new Answer(201, "application/json", encode(result), Map.of("Location", location));
+  }
+
+  private static Answer ok(Object record) {
+    return new Answer(200, "application/json", encode(record), Map.of());
+  }
+
+  static Buffer encode(Object record) {
+    try {
+      return Buffer.buffer(JSON.writeValueAsBytes(record));
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("no JSON for " + record.getClass(), e);
+    }
+  }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What succeeds: every operation's answer against the contract's schema for its status. */
+class ApiShapesTest {
+  private static final String WEB =
+      """
+      {"name":"web","vips":["10.99.0.1","fd00::1"],"ports":[{"protocol":"tcp","port":80}],
+       "buckets":1024,"hash":"crc32","affinity":"client","windowSeconds":60}\
+      """;
+
+  private final FakeControlPlane plane = new FakeControlPlane();
+  private final Contract contract = Contract.load();
+  private final Set<String> answered = new TreeSet<>();
+  private ApiServer server;
+  private ApiClient client;
+
+  @BeforeEach
+  void open() throws IOException {
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            plane,
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    client = new ApiClient(server.listen());
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  /** Sends, and checks the answer against the schema of {@code template}'s {@code status}. */
+  private Reply expect(int status, String method, String path, String body, String template) {
+    Reply reply = client.send(method, path, body);
+    assertThat(reply.status()).as(reply.body()).isEqualTo(status);
+    JsonObject operation =
+        contract
+            .document()
+            .getJsonObject("paths")
+            .getJsonObject(template)
+            .getJsonObject(method.toLowerCase(java.util.Locale.ROOT));
+    JsonObject response =
+        contract.resolve(
+            operation.getJsonObject("responses").getJsonObject(Integer.toString(status)));
+    JsonObject content = response.getJsonObject("content");
+    String mediaType = reply.header("Content-Type").split(";")[0];
+    assertThat(content.fieldNames()).containsExactly(mediaType);
+    if (mediaType.equals("application/json")) {
+      Schemas.assertConforms(
+          contract,
+          content.getJsonObject(mediaType).getJsonObject("schema"),
+          Json.decodeValue(reply.body()));
+    }
+    answered.add(operation.getString("operationId"));
+    return reply;
+  }
+
+  @Test
+  void everyOperationAnswersAsTheContractSays() {
+    String services = "/v1/services";
+    String service = "/v1/services/{name}";
+    String backends = service + "/backends";
+    String backend = backends + "/{id}";
+    String web = "/v1/services/web";
+
+    assertThat(expect(200, "GET", services, "", services).array()).isEmpty();
+    assertThat(expect(200, "POST", services + "?dryRun=true", WEB, services).json().getMap())
+        .containsEntry("dryRun", true);
+    assertThat(client.get(web).status()).isEqualTo(404);
+    Reply created = expect(201, "POST", services, WEB, services);
+    assertThat(created.header("Location")).isEqualTo(web);
+    JsonObject view = expect(200, "GET", web, "", service).json();
+    assertThat(view.getString("hash")).isEqualTo("crc32");
+    assertThat(view.getString("affinity")).isEqualTo("client");
+    assertThat(view.getInteger("buckets")).isEqualTo(1024);
+    assertThat(view.getInteger("windowSeconds")).isEqualTo(60);
+    assertThat(view.getJsonArray("vips")).containsExactly("10.99.0.1", "fd00::1");
+    assertThat(view.containsKey("hashKey")).isFalse();
+    expect(200, "PATCH", web, "{\"windowSeconds\":30}", service);
+    assertThat(client.get(web).json().getInteger("windowSeconds")).isEqualTo(30);
+
+    Reply first = expect(201, "PUT", web + "/backends/7", "{\"address\":\"10.1.0.27\"}", backend);
+    assertThat(first.header("Location")).isEqualTo(web + "/backends/7");
+    assertThat(first.json().getInteger("movedBuckets")).isEqualTo(1024);
+    assertThat(first.json().getJsonArray("moves"))
+        .containsExactly(
+            new JsonObject().put("start", 0).put("count", 1024).put("from", 0).put("to", 7));
+    expect(201, "PUT", web + "/backends/8", "{\"address\":\"fd00::8\",\"weight\":300}", backend);
+    expect(200, "PUT", web + "/backends/8", "{\"address\":\"FD00:0::8\"}", backend);
+    expect(200, "PATCH", web + "/backends/8", "{\"weight\":0}", backend);
+    assertThat(expect(200, "GET", web + "/backends/8", "", backend).json().getString("state"))
+        .isEqualTo("draining");
+    assertThat(expect(200, "GET", web + "/backends", "", backends).array()).hasSize(2);
+    expect(
+        200,
+        "POST",
+        web + "/changes",
+        "{\"changes\":[{\"op\":\"add\",\"id\":9,\"address\":\"10.1.0.29\"},"
+            + "{\"op\":\"weight\",\"id\":8,\"weight\":50},{\"op\":\"remove\",\"id\":7}]}",
+        service + "/changes");
+    JsonObject ring = expect(200, "GET", web + "/ring", "", service + "/ring").json();
+    assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
+    String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";
+    JsonObject explained =
+        expect(
+                200,
+                "GET",
+                web + "/explain" + flow + "&destinationPort=80",
+                "",
+                service + "/explain")
+            .json();
+    assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
+    assertThat(explained.containsKey("previous")).isFalse();
+    expect(200, "DELETE", web + "/backends/9", "", backend);
+
+    plane.mux(
+        new MuxView(
+            "mux1",
+            "0.1.0",
+            "10.1.0.11",
+            List.of("eth0"),
+            Map.of("web", new MuxService(5, "serving"))));
+    assertThat(expect(200, "GET", "/v1/muxes", "", "/v1/muxes").array()).hasSize(1);
+    expect(200, "GET", "/healthz", "", "/healthz");
+    assertThat(expect(200, "GET", "/openapi.json", "", "/openapi.json").json())
+        .isEqualTo(contract.document());
+    expect(200, "DELETE", web, "", service);
+    assertThat(client.get(web).status()).isEqualTo(404);
+
+    Reply metrics = expect(200, "GET", "/metrics", "", "/metrics");
+    assertThat(metrics.body())
+        .containsPattern(
+            "fairlead_controller_http_requests_seconds_count\\{"
+                + "operation=\"putBackend\",status=\"201\"} 2");
+
+    Set<String> all = new TreeSet<>();
+    for (Map.Entry<String, Object> path : contract.document().getJsonObject("paths")) {
+      for (Map.Entry<String, Object> operation : (JsonObject) path.getValue()) {
+        if (operation.getValue() instanceof JsonObject model) {
+          all.add(model.getString("operationId"));
+        }
+      }
+    }
+    assertThat(answered).isEqualTo(all);
+  }
+
+  @Test
+  void aDryRunPlansWhatTheWriteThenDoesAndChangesNothing() {
+    client.send("POST", "/v1/services", WEB);
+    client.send("PUT", "/v1/services/web/backends/7", "{\"address\":\"10.1.0.27\"}");
+    client.send("PUT", "/v1/services/web/backends/8", "{\"address\":\"10.1.0.28\"}");
+    record Write(String method, String path, String body) {}
+    for (Write write :
+        List.of(
+            new Write("POST", "/v1/services", WEB.replace("\"web\"", "\"dns\"")),
+            new Write("PATCH", "/v1/services/web", "{\"vips\":[\"10.99.0.2\"]}"),
+            new Write("PUT", "/v1/services/web/backends/9", "{\"address\":\"10.1.0.29\"}"),
+            new Write(
+                "PUT", "/v1/services/web/backends/7", "{\"address\":\"10.1.0.27\",\"weight\":1}"),
+            new Write("PATCH", "/v1/services/web/backends/7", "{\"weight\":0}"),
+            new Write(
+                "POST",
+                "/v1/services/web/changes",
+                "{\"changes\":[{\"op\":\"add\",\"id\":4,\"address\":\"10.1.0.24\"}]}"),
+            new Write("DELETE", "/v1/services/web/backends/8", ""),
+            new Write("DELETE", "/v1/services/web", ""))) {
+      String before = plane.state();
+      Reply planned = client.send(write.method(), write.path() + "?dryRun=true", write.body());
+      assertThat(planned.status()).as(write.toString()).isEqualTo(200);
+      assertThat(planned.json().getBoolean("dryRun")).isTrue();
+      assertThat(plane.state()).as(write.toString()).isEqualTo(before);
+      Reply done = client.send(write.method(), write.path() + "?dryRun=false", write.body());
+      assertThat(done.json()).isEqualTo(planned.json().put("dryRun", false));
+      assertThat(plane.state()).as(write.toString()).isNotEqualTo(before);
+    }
+  }
+
+  @Test
+  void defaultsAreThoseOfTheContract() {
+    client.send(
+        "POST",
+        "/v1/services",
+        "{\"name\":\"d\",\"vips\":[\"10.99.0.3\"],\"ports\":[{\"protocol\":\"udp\",\"port\":53}]}");
+    JsonObject view = client.get("/v1/services/d").json();
+    JsonObject spec = schema("ServiceSpec").getJsonObject("properties");
+    for (String name : List.of("hash", "affinity", "windowSeconds")) {
+      assertThat(view.getValue(name)).isEqualTo(spec.getJsonObject(name).getValue("default"));
+    }
+    assertThat(view.getInteger("buckets")).isEqualTo(16384);
+    client.send("PUT", "/v1/services/d/backends/1", "{\"address\":\"10.1.0.1\"}");
+    client.send(
+        "POST",
+        "/v1/services/d/changes",
+        "{\"changes\":[{\"op\":\"add\",\"id\":2,\"address\":\"10.1.0.2\"}]}");
+    JsonArray backends = client.get("/v1/services/d/backends").array();
+    assertThat(backends.getJsonObject(0).getValue("weight"))
+        .isEqualTo(defaultWeight("BackendSpec"));
+    assertThat(backends.getJsonObject(1).getValue("weight")).isEqualTo(defaultWeight("AddBackend"));
+  }
+
+  private JsonObject schema(String name) {
+    return contract
+        .document()
+        .getJsonObject("components")
+        .getJsonObject("schemas")
+        .getJsonObject(name);
+  }
+
+  private Object defaultWeight(String name) {
+    return schema(name).getJsonObject("properties").getJsonObject("weight").getValue("default");
+  }
+}

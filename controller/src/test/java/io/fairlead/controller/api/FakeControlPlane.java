@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.service.ControlPlane;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A control plane in memory, so that the API and the CLI can be tested without ZooKeeper. It hands
+ * out buckets in order of backend ids, in proportion to the weights; nothing in the tests depends
+ * on more than the sums.
+ */
+public final class FakeControlPlane implements ControlPlane {
+  private record Pool(ServiceView view, TreeMap<Integer, BackendView> backends, int[] ring) {}
+
+  private final Map<String, Pool> pools = new TreeMap<>();
+  private int lastId;
+  private Optional<Refusal> outage = Optional.empty();
+  private Optional<RuntimeException> defect = Optional.empty();
+  private final List<MuxView> muxes = new ArrayList<>();
+
+  /** Writes are refused from now on, as while ZooKeeper is away. */
+  public synchronized void zookeeperAway() {
+    outage =
+        Optional.of(
+            new Refusal(
+                Refusal.Kind.UNAVAILABLE, "zookeeper", "suspended", "a connected ZooKeeper"));
+  }
+
+  public synchronized void zookeeperBack() {
+    outage = Optional.empty();
+  }
+
+  /** The next call fails as a defect of the controller would. */
+  public synchronized void breakNextCall() {
+    defect = Optional.of(new IllegalStateException("secret of the inside"));
+  }
+
+  public synchronized void mux(MuxView mux) {
+    muxes.add(mux);
+  }
+
+  /** Everything that a write could have changed. */
+  public synchronized String state() {
+    StringBuilder state = new StringBuilder();
+    for (Pool pool : pools.values()) {
+      state.append(pool.view()).append(pool.backends()).append(Arrays.hashCode(pool.ring()));
+    }
+    return state.toString();
+  }
+
+  @Override
+  public synchronized List<ServiceView> services() {
+    if (defect.isPresent()) {
+      RuntimeException e = defect.get();
+      defect = Optional.empty();
+      throw e;
+    }
+    return pools.values().stream().map(Pool::view).toList();
+  }
+
+  @Override
+  public synchronized Optional<ServiceView> service(String name) {
+    return Optional.ofNullable(pools.get(name)).map(Pool::view);
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun) {
+    return write(
+        () -> {
+          if (pools.containsKey(spec.name())) {
+            throw new Refusal(
+                Refusal.Kind.CONFLICT, "name", spec.name(), "a name that no service has");
+          }
+          if (spec.maxBackends().isPresent() && spec.buckets().isPresent()) {
+            throw new Refusal(
+                Refusal.Kind.INVALID,
+                "buckets",
+                spec.buckets().get().toString(),
+                "either maxBackends or buckets");
+          }
+          int wanted = 100 * spec.maxBackends().orElse(100);
+          int buckets =
+              spec.buckets().orElse(Math.max(256, Integer.highestOneBit(wanted - 1) << 1));
+          ServiceView view =
+              new ServiceView(
+                  lastId + 1,
+                  spec.name(),
+                  spec.vips(),
+                  spec.ports(),
+                  "ring",
+                  buckets,
+                  spec.hash(),
+                  spec.affinity(),
+                  "gue",
+                  spec.windowSeconds(),
+                  1,
+                  0);
+          if (!dryRun) {
+            lastId++;
+            pools.put(spec.name(), new Pool(view, new TreeMap<>(), new int[buckets]));
+          }
+          return new Result(spec.name(), 1, dryRun, 0, 0, List.of(), List.of());
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> changeService(
+      String name, ServiceChange change, boolean dryRun) {
+    return write(
+        () -> {
+          Pool pool = pool(name);
+          ServiceView old = pool.view();
+          ServiceView view =
+              new ServiceView(
+                  old.id(),
+                  name,
+                  change.vips().orElse(old.vips()),
+                  change.ports().orElse(old.ports()),
+                  old.steering(),
+                  old.buckets(),
+                  old.hash(),
+                  old.affinity(),
+                  old.encap(),
+                  change.windowSeconds().orElse(old.windowSeconds()),
+                  old.generation(),
+                  old.backends());
+          if (!dryRun) {
+            pools.put(name, new Pool(view, pool.backends(), pool.ring()));
+          }
+          return new Result(name, old.generation(), dryRun, 0, 0, List.of(), List.of());
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> deleteService(String name, boolean dryRun) {
+    return write(
+        () -> {
+          Pool pool = pool(name);
+          if (!dryRun) {
+            pools.remove(name);
+          }
+          return new Result(name, pool.view().generation(), dryRun, 0, 0, List.of(), List.of());
+        });
+  }
+
+  @Override
+  public synchronized List<BackendView> backends(String service) {
+    return List.copyOf(pool(service).backends().values());
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> change(
+      String service, List<Change> changes, boolean dryRun) {
+    return write(
+        () -> {
+          Pool pool = pool(service);
+          TreeMap<Integer, BackendView> backends = new TreeMap<>(pool.backends());
+          for (int i = 0; i < changes.size(); i++) {
+            apply(backends, changes.get(i), i);
+          }
+          int[] ring = assign(backends, pool.ring().length);
+          List<Move> moves = moves(pool.ring(), ring);
+          TreeSet<Integer> ids = new TreeSet<>(backends.keySet());
+          ids.addAll(pool.backends().keySet());
+          List<Share> shares =
+              ids.stream()
+                  .map(
+                      id ->
+                          new Share(
+                              id,
+                              Optional.ofNullable(backends.get(id))
+                                  .map(BackendView::weight)
+                                  .orElse(0),
+                              count(pool.ring(), id),
+                              count(ring, id)))
+                  .toList();
+          backends.replaceAll((id, b) -> view(id, b.address(), b.weight(), count(ring, id)));
+          long generation = pool.view().generation() + 1;
+          if (!dryRun) {
+            ServiceView old = pool.view();
+            ServiceView view =
+                new ServiceView(
+                    old.id(),
+                    old.name(),
+                    old.vips(),
+                    old.ports(),
+                    old.steering(),
+                    old.buckets(),
+                    old.hash(),
+                    old.affinity(),
+                    old.encap(),
+                    old.windowSeconds(),
+                    generation,
+                    backends.size());
+            pools.put(service, new Pool(view, backends, ring));
+          }
+          int moved = moves.stream().mapToInt(Move::count).sum();
+          return new Result(service, generation, dryRun, moved, 0, moves, shares);
+        });
+  }
+
+  @Override
+  public synchronized RingView ring(String service) {
+    Pool pool = pool(service);
+    Map<Integer, List<int[]>> runs = new TreeMap<>();
+    for (Move run : moves(new int[pool.ring().length], pool.ring())) {
+      runs.computeIfAbsent(run.to(), id -> new ArrayList<>())
+          .add(new int[] {run.start(), run.count()});
+    }
+    if (runs.isEmpty()) {
+      runs.put(0, List.of(new int[] {0, pool.ring().length}));
+    }
+    return new RingView(service, pool.view().generation(), pool.ring().length, runs);
+  }
+
+  @Override
+  public synchronized Explanation explain(String service, Flow flow) {
+    Pool pool = pool(service);
+    if (!pool.view().vips().contains(flow.destination())) {
+      throw new Refusal(
+          Refusal.Kind.INVALID,
+          "destination",
+          flow.destination(),
+          String.join(", ", pool.view().vips()));
+    }
+    long hash = Integer.toUnsignedLong(flow.hashCode());
+    int bucket = (int) (hash & (pool.ring().length - 1));
+    Optional<Owner> owner =
+        Optional.ofNullable(pool.backends().get(pool.ring()[bucket]))
+            .map(backend -> new Owner(backend.id(), backend.address()));
+    return new Explanation(
+        service, hash, bucket, owner, Optional.empty(), 0, false, pool.view().generation());
+  }
+
+  @Override
+  public synchronized List<MuxView> muxes() {
+    return List.copyOf(muxes);
+  }
+
+  @Override
+  public synchronized Health health() {
+    return new Health(
+        outage.isEmpty(), 3, outage.isEmpty() ? "connected" : "suspended", pools.size());
+  }
+
+  private interface Write {
+    Result plan();
+  }
+
+  private CompletionStage<Result> write(Write write) {
+    try {
+      outage.ifPresent(
+          refusal -> {
+            throw refusal;
+          });
+      return CompletableFuture.completedFuture(write.plan());
+    } catch (Refusal refusal) {
+      return CompletableFuture.failedFuture(refusal);
+    }
+  }
+
+  private Pool pool(String name) {
+    Pool pool = pools.get(name);
+    if (pool == null) {
+      throw new Refusal(Refusal.Kind.NOT_FOUND, "service", name, String.join(", ", pools.keySet()));
+    }
+    return pool;
+  }
+
+  private static void apply(TreeMap<Integer, BackendView> backends, Change change, int index) {
+    int id = change.id();
+    boolean live = backends.containsKey(id);
+    if (change instanceof Change.Add add) {
+      if (live) {
+        throw new Refusal(
+            Refusal.Kind.CONFLICT,
+            "changes[%d].id".formatted(index),
+            Integer.toString(id),
+            "an id that no backend has");
+      }
+      backends.put(id, view(id, add.address(), add.weight(), 0));
+    } else if (!live) {
+      throw new Refusal(
+          Refusal.Kind.NOT_FOUND, "id", Integer.toString(id), backends.keySet().toString());
+    } else if (change instanceof Change.Weight weight) {
+      backends.put(id, view(id, backends.get(id).address(), weight.weight(), 0));
+    } else {
+      backends.remove(id);
+    }
+  }
+
+  private static BackendView view(int id, String address, int weight, int buckets) {
+    return new BackendView(id, address, weight, weight > 0 ? "active" : "draining", buckets);
+  }
+
+  private static int[] assign(TreeMap<Integer, BackendView> backends, int buckets) {
+    long total = backends.values().stream().mapToLong(BackendView::weight).sum();
+    int[] ring = new int[buckets];
+    long sum = 0;
+    for (BackendView backend : backends.values()) {
+      int from = total == 0 ? 0 : (int) (sum * buckets / total);
+      sum += backend.weight();
+      int to = total == 0 ? 0 : (int) (sum * buckets / total);
+      Arrays.fill(ring, from, to, backend.id());
+    }
+    return ring;
+  }
+
+  private static List<Move> moves(int[] before, int[] after) {
+    Map<Integer, Move> moves = new LinkedHashMap<>();
+    Move last = null;
+    for (int bucket = 0; bucket < after.length; bucket++) {
+      if (before[bucket] == after[bucket]) {
+        continue;
+      }
+      boolean extend =
+          last != null
+              && last.start() + last.count() == bucket
+              && last.from() == before[bucket]
+              && last.to() == after[bucket];
+      last =
+          extend
+              ? new Move(last.start(), last.count() + 1, last.from(), last.to())
+              : new Move(bucket, 1, before[bucket], after[bucket]);
+      moves.put(last.start(), last);
+    }
+    return moves.values().stream().sorted(Comparator.comparingInt(Move::start)).toList();
+  }
+
+  private static int count(int[] ring, int id) {
+    return (int) Arrays.stream(ring).filter(owner -> owner == id).count();
+  }
+}
