@@ -4,11 +4,11 @@
 import re
 
 from lab import build, topology
-from lab.deadline import LabError, until
+from lab.deadline import LabError
 from lab.frr import MUX, Frr
 from lab.instance import Instance
 from lab.node import Node, wire
-from lab.rest import Rest, Unreachable
+from lab.rest import Rest
 from lab.router import Router
 
 PORTS = ("af_xdp", "af_packet")
@@ -40,17 +40,6 @@ class Mux(Node):
 
     def start(self) -> None:
         self.instance.start(self.process)
-
-    def wait(self, seconds: float = 30) -> None:
-        until(f"{self.name} answers", self._answers, seconds)
-
-    def _answers(self) -> bool:
-        self.process.expect_alive()
-        try:
-            self.http("GET", "/healthz")
-        except Unreachable:
-            return False
-        return True
 
     def kill(self) -> None:
         self.process.kill()
