@@ -193,14 +193,34 @@ static struct packet_tcp tcp_from(const struct fl_address *client, fl_u16 client
 	return tcp;
 }
 
-static struct packet_tcp established_make(const struct fl_address *client, const struct fl_address *vip, int listener)
-{
-	int fd = socket_bound(SOCK_STREAM, client, 0);
+struct connection {
+	int client, server;
+	struct packet_tcp packet;
+};
 
-	socket_connect(fd, vip, HTTP_PORT);
-	if (accept(listener, NULL, NULL) < 0)
+static struct connection connection_make(const struct fl_address *client, const struct fl_address *vip, int listener)
+{
+	struct connection c = {.client = socket_bound(SOCK_STREAM, client, 0)};
+
+	socket_connect(c.client, vip, HTTP_PORT);
+	c.server = accept(listener, NULL, NULL);
+	if (c.server < 0)
 		give_up("accept");
-	return tcp_from(client, socket_port(fd), vip, HTTP_PORT, TCP_ACK);
+	c.packet = tcp_from(client, socket_port(c.client), vip, HTTP_PORT, TCP_ACK);
+	return c;
+}
+
+/* Closed by the server first, which therefore keeps the TIME-WAIT. */
+static struct packet_tcp time_wait_make(const struct fl_address *client, const struct fl_address *vip, int listener)
+{
+	struct connection c = connection_make(client, vip, listener);
+	struct pollfd closed = {.fd = c.client, .events = POLLIN};
+
+	close(c.server);
+	if (poll(&closed, 1, ANSWER_MILLISECONDS) != 1)
+		give_up("the server's FIN");
+	close(c.client);
+	return c.packet;
 }
 
 static void udp_make(struct rig_packets *p, const struct fl_address *client, const struct fl_address *outside,
@@ -227,7 +247,8 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 	p->syn = tcp_from(&outside, 1001, &vip, HTTP_PORT, TCP_SYN);
 	p->unknown = tcp_from(&outside, 1002, &vip, HTTP_PORT, TCP_ACK);
 	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
-	p->established = established_make(&local, &vip, listener);
+	p->established = connection_make(&local, &vip, listener).packet;
+	p->time_wait = time_wait_make(&local, &vip, listener);
 	sysctl("ipv4/tcp_syncookies", "1");
 	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
 	sysctl("ipv4/tcp_syncookies", "2");

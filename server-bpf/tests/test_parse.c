@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is read and refused: every malformed and every valid header of steer.json, outer and inner packets that are
+ * odd, cut short at each length, and 20,000 random ones. A packet that isn't ours passes untouched; one that is ours
+ * leaves by exactly one counter.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/bpf.h>
+
+#include "../counters.h"
+#include "../program.h"
+#include "rig.h"
+#include "vectors.h"
+
+enum {
+	RANDOM_PACKETS = 20000,
+	MUTATIONS_MAX = 4,
+};
+
+static struct fl_server *program;
+
+static const struct fl_steer plain = {
+    .inner_protocol = FL_GUE_PROTO_IPV4, .service = RIG_SERVICE, .bucket = RIG_BUCKET, .generation = RIG_GENERATION};
+
+static void ip_checksum_fix(struct packet *packet, size_t len)
+{
+	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
+
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, len, 0));
+}
+
+/* A SYN as a mux sends it. */
+static struct packet syn_make(void)
+{
+	struct packet packet;
+
+	rig_begin(&packet, &plain);
+	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
+	packet_finish_outer(&packet);
+	return packet;
+}
+
+/* Runs a packet that must leave as it came. */
+static void check_untouched(const struct packet *packet, int action, enum fl_counter counter)
+{
+	struct packet after = *packet;
+	enum fl_counter bumped;
+
+	assert_int_equal(rig_run(program, &after), action);
+	bumped = rig_counter_bumped(program);
+	if (bumped != counter)
+		fail_msg("counted as %s, not as %s",
+			 bumped < FL_COUNTERS ? fl_counter_names[bumped] : "none or several",
+			 fl_counter_names[counter]);
+	assert_int_equal(after.len, packet->len);
+	assert_memory_equal(after.data, packet->data, packet->len);
+}
+
+static void check_delivered(const struct packet *packet, size_t inner_at, fl_u16 type)
+{
+	struct packet after = *packet;
+
+	assert_int_equal(rig_run(program, &after), XDP_PASS);
+	assert_int_equal(rig_counter_bumped(program), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(after.len, packet->len - inner_at + PACKET_ETH_LEN);
+	assert_memory_equal(after.data, packet->data, 12);
+	assert_int_equal(fl_load_be16(after.data + 12), type);
+	assert_memory_equal(after.data + PACKET_ETH_LEN, packet->data + inner_at, packet->len - inner_at);
+}
+
+static void malformed_steer(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	char name[64];
+	struct packet packet;
+	int counter;
+
+	snprintf(name, sizeof(name), "drop_malformed_%s", vectors_text(row, "error"));
+	for (counter = 0; counter < FL_COUNTERS && strcmp(fl_counter_names[counter], name);)
+		counter++;
+	assert_int_not_equal(counter, FL_COUNTERS);
+	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(&packet, bytes.data, bytes.len);
+	packet_finish_outer(&packet);
+	check_untouched(&packet, XDP_DROP, (enum fl_counter)counter);
+	vectors_free(&bytes);
+}
+
+static void valid_steer(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes bytes = vectors_bytes(row, "bytes");
+	const json_t *fields = vectors_get(row, "fields");
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	bool ipv4 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV4;
+	size_t header_len = vectors_number(fields, "headerLength");
+	struct packet packet;
+
+	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(&packet, bytes.data, header_len);
+	packet_add_tcp(&packet, &rig_packets(ipv4 ? RIG_IPV4 : RIG_IPV6)->syn);
+	packet_finish_outer(&packet);
+	check_delivered(&packet, PACKET_GUE_AT + header_len, ipv4 ? 0x0800 : 0x86dd);
+	vectors_free(&bytes);
+}
+
+/* Outer headers: what is changed in a good packet, and how it must leave. */
+static void type_arp(struct packet *p)
+{
+	fl_store_be16(p->data + 12, 0x0806);
+}
+
+static void type_ipv6(struct packet *p)
+{
+	fl_store_be16(p->data + 12, 0x86dd);
+}
+
+static void type_vlan(struct packet *p)
+{
+	fl_store_be16(p->data + 12, 0x8100);
+}
+
+static void version_5(struct packet *p)
+{
+	p->data[PACKET_OUTER_AT] = 0x55;
+}
+
+static void header_of_4_words(struct packet *p)
+{
+	p->data[PACKET_OUTER_AT] = 0x44;
+}
+
+static void protocol_tcp(struct packet *p)
+{
+	p->data[PACKET_OUTER_AT + 9] = 6;
+}
+
+static void other_destination(struct packet *p)
+{
+	p->data[PACKET_OUTER_AT + 19]++;
+}
+
+static void other_port(struct packet *p)
+{
+	p->data[PACKET_UDP_AT + 3]++;
+}
+
+static void second_fragment(struct packet *p)
+{
+	fl_store_be16(p->data + PACKET_OUTER_AT + 6, 0x0001);
+}
+
+static void first_fragment(struct packet *p)
+{
+	fl_store_be16(p->data + PACKET_OUTER_AT + 6, 0x2000);
+	ip_checksum_fix(p, 20);
+}
+
+static void options(struct packet *p)
+{
+	memmove(p->data + PACKET_UDP_AT + 4, p->data + PACKET_UDP_AT, p->len - PACKET_UDP_AT);
+	memset(p->data + PACKET_UDP_AT, 1, 4);
+	p->len += 4;
+	p->data[PACKET_OUTER_AT] = 0x46;
+	fl_store_be16(p->data + PACKET_OUTER_AT + 2, (fl_u16)(p->len - PACKET_OUTER_AT));
+	ip_checksum_fix(p, 24);
+}
+
+static void wrong_checksum(struct packet *p)
+{
+	p->data[PACKET_OUTER_AT + 11]++;
+}
+
+static void ip_longer_than_frame(struct packet *p)
+{
+	fl_store_be16(p->data + PACKET_OUTER_AT + 2, (fl_u16)(p->len - PACKET_OUTER_AT + 1));
+	ip_checksum_fix(p, 20);
+}
+
+static void ip_shorter_than_udp_header(struct packet *p)
+{
+	fl_store_be16(p->data + PACKET_OUTER_AT + 2, 27);
+	ip_checksum_fix(p, 20);
+}
+
+static void udp_shorter_than_ip(struct packet *p)
+{
+	p->data[PACKET_UDP_AT + 5]--;
+}
+
+static void udp_longer_than_ip(struct packet *p)
+{
+	p->data[PACKET_UDP_AT + 5]++;
+}
+
+static void stranger(struct packet *p)
+{
+	fl_store_be32(p->data + PACKET_OUTER_AT + 12, 0xc0000201);
+	ip_checksum_fix(p, 20);
+}
+
+static void stranger_and_malformed(struct packet *p)
+{
+	wrong_checksum(p);
+	fl_store_be32(p->data + PACKET_OUTER_AT + 12, 0xc0000201);
+	p->data[PACKET_GUE_AT] = 0xff;
+}
+
+static void just_outside_peers(struct packet *p)
+{
+	fl_store_be32(p->data + PACKET_OUTER_AT + 12, 0x0a010100);
+	ip_checksum_fix(p, 20);
+}
+
+/* Inner headers; the inner packet is IPv4 and stands behind a header of 16 bytes. */
+enum {
+	INNER_AT = PACKET_GUE_AT + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
+};
+
+static void inner_is_ipv6(struct packet *p)
+{
+	p->data[INNER_AT] = 0x65;
+}
+
+static void gue_says_ipv6(struct packet *p)
+{
+	p->data[PACKET_GUE_AT + 1] = FL_GUE_PROTO_IPV6;
+}
+
+static void inner_header_of_4_words(struct packet *p)
+{
+	p->data[INNER_AT] = 0x44;
+}
+
+static void inner_longer_than_outer(struct packet *p)
+{
+	p->data[INNER_AT + 3]++;
+}
+
+static void inner_shorter_than_its_header(struct packet *p)
+{
+	fl_store_be16(p->data + INNER_AT + 2, 19);
+}
+
+/* The steer header is longer than the UDP datagram; what it covers is Ethernet padding. */
+static void header_in_padding(struct packet *p)
+{
+	fl_store_be16(p->data + PACKET_OUTER_AT + 2, 20 + 8 + 4);
+	fl_store_be16(p->data + PACKET_UDP_AT + 4, 8 + 4);
+	ip_checksum_fix(p, 20);
+}
+
+static const struct oddity {
+	const char *name;
+	void (*change)(struct packet *packet);
+	int action;
+	enum fl_counter counter;
+} oddities[] = {
+    {"ARP is not ours", type_arp, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"IPv6 is not ours", type_ipv6, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"a VLAN is not ours", type_vlan, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"IP version 5 is not ours", version_5, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"an IP header of 16 bytes is not ours", header_of_4_words, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"TCP to our address is not ours", protocol_tcp, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"another destination is not ours", other_destination, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"another port is not ours", other_port, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"a later fragment is not ours", second_fragment, XDP_PASS, FL_COUNTER_PASS_NOT_OURS},
+    {"a first fragment", first_fragment, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT},
+    {"IP options", options, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER},
+    {"a wrong IP checksum", wrong_checksum, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER},
+    {"IP longer than the frame", ip_longer_than_frame, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
+    {"IP shorter than a UDP header", ip_shorter_than_udp_header, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
+    {"UDP shorter than IP", udp_shorter_than_ip, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
+    {"UDP longer than IP", udp_longer_than_ip, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
+    {"a stranger", stranger, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED},
+    {"a stranger's malformed packet is a stranger's", stranger_and_malformed, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED},
+    {"the address behind the peers' last", just_outside_peers, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED},
+    {"inner version is not 4", inner_is_ipv6, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"inner version is not 6", gue_says_ipv6, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"an inner header of 16 bytes", inner_header_of_4_words, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"inner longer than outer", inner_longer_than_outer, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"inner shorter than its header", inner_shorter_than_its_header, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+    {"a steer header in Ethernet padding", header_in_padding, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER},
+};
+
+static void oddity(void **state)
+{
+	const struct oddity *row = *state;
+	struct packet packet = syn_make();
+
+	row->change(&packet);
+	check_untouched(&packet, row->action, row->counter);
+}
+
+/* A frame that ends before the UDP header does isn't known to be ours; after that its lengths are wrong. */
+static void cut_frame(void **state)
+{
+	struct packet whole = syn_make(), packet;
+
+	(void)state;
+	for (packet = whole, packet.len = PACKET_ETH_LEN; packet.len < whole.len; packet.len++) {
+		if (packet.len < PACKET_GUE_AT)
+			check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);
+		else
+			check_untouched(&packet, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH);
+	}
+}
+
+/* The same with lengths that agree: first the steer header is too short, then the inner packet. */
+static void cut_packet(void **state)
+{
+	struct packet whole = syn_make(), packet;
+
+	(void)state;
+	for (packet = whole, packet.len = PACKET_GUE_AT; packet.len < whole.len; packet.len++) {
+		packet_finish_outer(&packet);
+		if (packet.len < INNER_AT)
+			check_untouched(&packet, XDP_DROP, FL_COUNTER_DROP_MALFORMED_TRUNCATED);
+		else
+			check_untouched(&packet, XDP_DROP, FL_COUNTER_DROP_MALFORMED_INNER);
+	}
+}
+
+/* Ethernet padding behind the IP packet is nobody's business. */
+static void padded_frame(void **state)
+{
+	struct packet packet = syn_make();
+
+	(void)state;
+	packet_add_bytes(&packet, "padding", 7);
+	check_delivered(&packet, INNER_AT, 0x0800);
+}
+
+static void counters_have_names(void **state)
+{
+	int i, j;
+
+	(void)state;
+	for (i = 0; i < FL_COUNTERS; i++) {
+		assert_non_null(fl_counter_names[i]);
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(fl_counter_names[i], fl_counter_names[j]);
+	}
+}
+
+static bool is_action_of(int action, enum fl_counter counter)
+{
+	if (counter == FL_COUNTER_CHAIN)
+		return action == XDP_TX;
+	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_CHAIN_BY_KERNEL)
+		return action == XDP_PASS;
+	return action == XDP_DROP;
+}
+
+/* Whatever comes in leaves by one counter that fits the action. */
+static void random_packets(void **state)
+{
+	unsigned int seed = (unsigned int)time(NULL);
+	struct packet packet;
+	int i, action;
+
+	(void)state;
+	print_message("# seed %u\n", seed);
+	srandom(seed);
+	for (i = 0; i < RANDOM_PACKETS; i++) {
+		struct fl_steer steer = plain;
+		long mutations = random() % MUTATIONS_MAX;
+		enum fl_counter counter;
+
+		steer.flags = (fl_u8)(random() & FL_STEER_FLAGS);
+		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
+		steer.since = (fl_u32)time(NULL);
+		steer.inner_protocol = random() % 2 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6;
+		rig_begin(&packet, &steer);
+		packet_add_tcp(&packet,
+			       random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
+		if (random() % 4 == 0)
+			packet.len = (size_t)(PACKET_GUE_AT + random() % (long)(packet.len - PACKET_GUE_AT));
+		packet_finish_outer(&packet);
+		while (mutations--) /* behind the outer header, so that most packets stay ours */
+			packet.data[PACKET_UDP_AT + 4 + random() % 80] = (fl_u8)random();
+		action = rig_run(program, &packet);
+		counter = rig_counter_bumped(program);
+		if (counter == FL_COUNTERS || !is_action_of(action, counter))
+			fail_msg("packet %d of seed %u: action %d, counter %s", i, seed, action,
+				 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
+	struct vectors_tests tests = {NULL, 0};
+	struct config config = rig_config();
+	size_t i;
+	int failed;
+
+	rig_open();
+	program = rig_load(&config);
+	vectors_add(&tests, steer, "malformed", malformed_steer);
+	vectors_add(&tests, steer, "valid", valid_steer);
+	for (i = 0; i < sizeof(oddities) / sizeof(oddities[0]); i++)
+		vectors_add_plain(&tests, oddities[i].name, oddity, (void *)(uintptr_t)&oddities[i]);
+	vectors_add_plain(&tests, "frames cut at each length", cut_frame, NULL);
+	vectors_add_plain(&tests, "packets cut at each length", cut_packet, NULL);
+	vectors_add_plain(&tests, "a frame with padding is delivered", padded_frame, NULL);
+	vectors_add_plain(&tests, "every counter has a name of its own", counters_have_names, NULL);
+	vectors_add_plain(&tests, "random packets leave by one counter", random_packets, NULL);
+	failed = vectors_run("parsing by the XDP program", &tests);
+	program_close(program);
+	json_decref(steer);
+	return failed;
+}

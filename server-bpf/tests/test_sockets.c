@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the program finds out about a connection, for IPv4 and IPv6: each kind of inner packet is sent twice, once with
+ * nothing remembered (it is delivered, and the counter tells its class) and once to a bucket that has just moved,
+ * where only what is unknown here is chained.
+ */
+#include <string.h>
+#include <time.h>
+
+#include <linux/bpf.h>
+
+#include "../counters.h"
+#include "../program.h"
+#include "rig.h"
+#include "vectors.h"
+
+static struct fl_server *program;
+
+struct kind {
+	const char *name;
+	void (*add)(struct packet *packet, enum rig_family family);
+	enum fl_counter counter; /* if nothing is remembered */
+};
+
+#define TCP_KIND(field)                                                                                                \
+	static void field(struct packet *packet, enum rig_family family)                                               \
+	{                                                                                                              \
+		packet_add_tcp(packet, &rig_packets(family)->field);                                                   \
+	}
+
+#define UDP_KIND(field)                                                                                                \
+	static void field(struct packet *packet, enum rig_family family)                                               \
+	{                                                                                                              \
+		packet_add_udp(packet, &rig_packets(family)->field, 32);                                               \
+	}
+
+TCP_KIND(syn)
+TCP_KIND(established)
+TCP_KIND(half_open)
+TCP_KIND(time_wait)
+TCP_KIND(cookie_ack)
+TCP_KIND(bad_cookie)
+TCP_KIND(unknown)
+TCP_KIND(no_listener)
+UDP_KIND(udp_connected)
+UDP_KIND(udp_other)
+UDP_KIND(udp_unconnected)
+
+/* A TCP segment with other flags than the ones that the rig has. */
+static void add_flags(struct packet *packet, const struct packet_tcp *tcp, fl_u8 flags)
+{
+	struct packet_tcp changed = *tcp;
+
+	changed.flags = flags;
+	packet_add_tcp(packet, &changed);
+}
+
+static void syn_ack(struct packet *packet, enum rig_family family)
+{
+	add_flags(packet, &rig_packets(family)->unknown, TCP_SYN | TCP_ACK);
+}
+
+static void syn_rst(struct packet *packet, enum rig_family family)
+{
+	add_flags(packet, &rig_packets(family)->unknown, TCP_SYN | TCP_RST);
+}
+
+static void rst_of_established(struct packet *packet, enum rig_family family)
+{
+	add_flags(packet, &rig_packets(family)->established, TCP_RST);
+}
+
+static void rst_with_cookie(struct packet *packet, enum rig_family family)
+{
+	add_flags(packet, &rig_packets(family)->cookie_ack, TCP_RST | TCP_ACK);
+}
+
+/* An ICMP error about what this host sent in a connection. */
+static void add_error(struct packet *packet, const struct packet_flow *of, const char *quoted_source)
+{
+	struct fl_address router = packet_address(fl_address_is_ipv4(&of->source) ? "10.2.0.1" : "2001:db8:2::1");
+	struct packet_tcp sent = {.flow = packet_reverse(of), .flags = TCP_ACK};
+	struct packet quoted = {.len = 0};
+	struct packet_flow to_us = *of;
+	size_t at = packet->len;
+
+	if (quoted_source)
+		sent.flow.source = packet_address(quoted_source);
+	packet_add_tcp(&quoted, &sent);
+	packet_add_icmp_error(packet, &router, &quoted);
+	/* The error is for the VIP, whatever it quotes. */
+	if (fl_address_is_ipv4(&of->source))
+		memcpy(packet->data + at + 16, to_us.destination.bytes + 12, 4);
+	else
+		memcpy(packet->data + at + 24, to_us.destination.bytes, 16);
+}
+
+static void error_about_established(struct packet *packet, enum rig_family family)
+{
+	add_error(packet, &rig_packets(family)->established.flow, NULL);
+}
+
+static void error_about_unknown(struct packet *packet, enum rig_family family)
+{
+	add_error(packet, &rig_packets(family)->unknown.flow, NULL);
+}
+
+static void error_about_another_host(struct packet *packet, enum rig_family family)
+{
+	add_error(packet, &rig_packets(family)->established.flow, family == RIG_IPV4 ? "10.99.0.9" : "2001:db8:99::9");
+}
+
+/* A first fragment still shows its ports, later ones don't: neither is taken for a connection's. */
+static void fragment(struct packet *packet, enum rig_family family)
+{
+	size_t at = packet->len;
+
+	packet_add_tcp(packet, &rig_packets(family)->established);
+	if (family == RIG_IPV4)
+		fl_store_be16(packet->data + at + 6, 0x2000);
+	else
+		packet->data[at + 6] = 44; /* a fragment header, which the bytes of the TCP header now are */
+}
+
+static void other_protocol(struct packet *packet, enum rig_family family)
+{
+	size_t at = packet->len;
+
+	packet_add_tcp(packet, &rig_packets(family)->established);
+	packet->data[at + (family == RIG_IPV4 ? 9 : 6)] = 132;
+}
+
+static const struct kind kinds[] = {
+    {"SYN", syn, FL_COUNTER_DELIVER_SYN},
+    {"established", established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"valid SYN cookie", cookie_ack, FL_COUNTER_DELIVER_COOKIE_ACK},
+    {"wrong SYN cookie", bad_cookie, FL_COUNTER_DELIVER_UNKNOWN},
+    {"ACK at a listener", unknown, FL_COUNTER_DELIVER_UNKNOWN},
+    {"ACK where nobody listens", no_listener, FL_COUNTER_DELIVER_UNKNOWN},
+    {"SYN-ACK", syn_ack, FL_COUNTER_DELIVER_UNKNOWN},
+    {"SYN with RST opens nothing", syn_rst, FL_COUNTER_DELIVER_UNKNOWN},
+    {"RST of an established connection", rst_of_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"RST with a valid SYN cookie", rst_with_cookie, FL_COUNTER_DELIVER_UNKNOWN},
+    {"UDP to a connected socket", udp_connected, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"UDP to a socket that is connected to another", udp_other, FL_COUNTER_DELIVER_UNKNOWN},
+    {"UDP to an unconnected socket", udp_unconnected, FL_COUNTER_DELIVER_UNKNOWN},
+    {"ICMP error about an established connection", error_about_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"ICMP error about an unknown connection", error_about_unknown, FL_COUNTER_DELIVER_UNKNOWN},
+    {"ICMP error about what another host sent", error_about_another_host, FL_COUNTER_DELIVER_UNKNOWN},
+    {"fragment", fragment, FL_COUNTER_DELIVER_UNKNOWN},
+    {"a protocol without sockets", other_protocol, FL_COUNTER_DELIVER_UNKNOWN},
+};
+
+static void run_once(const struct kind *kind, enum rig_family family, bool is_moved)
+{
+	struct fl_bucket_memory moved = {
+	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION, .previous = packet_address("10.1.0.21")};
+	struct fl_steer steer = {.inner_protocol = family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
+				 .service = RIG_SERVICE,
+				 .bucket = RIG_BUCKET,
+				 .generation = RIG_GENERATION};
+	bool is_chained = is_moved && kind->counter == FL_COUNTER_DELIVER_UNKNOWN;
+	enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : kind->counter, counter;
+	struct packet packet;
+	int action;
+
+	rig_memory_set(program, is_moved ? &moved : NULL);
+	rig_begin(&packet, &steer);
+	kind->add(&packet, family);
+	packet_finish_outer(&packet);
+	action = rig_run(program, &packet);
+	counter = rig_counter_bumped(program);
+	if (counter != expected)
+		fail_msg(
+		    "IPv%d, %s: counted as %s, not as %s", family == RIG_IPV4 ? 4 : 6, is_moved ? "moved" : "not moved",
+		    counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several", fl_counter_names[expected]);
+	assert_int_equal(action, is_chained ? XDP_TX : XDP_PASS);
+}
+
+static void run(void **state)
+{
+	int family, is_moved;
+
+	for (family = 0; family < RIG_FAMILIES; family++)
+		for (is_moved = 0; is_moved <= 1; is_moved++)
+			run_once(*state, (enum rig_family)family, is_moved);
+}
+
+int main(void)
+{
+	struct vectors_tests tests = {NULL, 0};
+	struct config config = rig_config();
+	size_t i;
+	int failed;
+
+	rig_open();
+	program = rig_load(&config);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		vectors_add_plain(&tests, kinds[i].name, run, (void *)(uintptr_t)&kinds[i]);
+	failed = vectors_run("sockets by the XDP program", &tests);
+	program_close(program);
+	return failed;
+}
