@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rewriting of a chained packet (chain.h) in userspace: the adjusted checksum of 100,000 random outer headers equals
+ * the one computed over the whole new header, among them the headers whose sums lie at the ends of the range; and
+ * steer headers become what steer.json says.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../chain.h"
+#include "packet.h"
+#include "vectors.h"
+
+enum {
+	HEADERS = 100000,
+};
+
+static void fill_random(fl_u8 *bytes, size_t len)
+{
+	while (len--)
+		*bytes++ = (fl_u8)random();
+}
+
+static void check_header(fl_u8 *ip, const fl_u8 *source, const fl_u8 *destination)
+{
+	fl_u8 expected[FL_IPV4_LEN];
+
+	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, 0);
+	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, packet_checksum(ip, FL_IPV4_LEN, 0));
+	memcpy(expected, ip, sizeof(expected));
+	expected[FL_IPV4_AT_TTL] = FL_CHAIN_TTL;
+	memcpy(expected + FL_IPV4_AT_SOURCE, source, 4);
+	memcpy(expected + FL_IPV4_AT_DESTINATION, destination, 4);
+	fl_store_be16(expected + FL_IPV4_AT_CHECKSUM, 0);
+	fl_store_be16(expected + FL_IPV4_AT_CHECKSUM, packet_checksum(expected, FL_IPV4_LEN, 0));
+	fl_chain_ipv4(ip, source, destination);
+	assert_memory_equal(ip, expected, sizeof(expected));
+}
+
+static void random_headers(void **state)
+{
+	unsigned int seed = (unsigned int)time(NULL);
+	fl_u8 ip[FL_IPV4_LEN], addresses[8];
+	int i;
+
+	(void)state;
+	print_message("# seed %u\n", seed);
+	srandom(seed);
+	for (i = 0; i < HEADERS; i++) {
+		fill_random(ip, sizeof(ip));
+		fill_random(addresses, sizeof(addresses));
+		ip[0] = 0x45;
+		check_header(ip, addresses, addresses + 4);
+	}
+}
+
+/* Every value of the word that decides the checksum, so that it takes each value, 0 and 0xffff among them. */
+static void every_checksum(void **state)
+{
+	static const fl_u8 source[4] = {10, 1, 0, 22}, destination[4] = {10, 1, 0, 21};
+	fl_u8 ip[FL_IPV4_LEN];
+	fl_u32 word;
+
+	(void)state;
+	for (word = 0; word <= 0xffff; word++) {
+		memset(ip, 0, sizeof(ip));
+		ip[0] = 0x45;
+		fl_store_be16(ip + FL_IPV4_AT_DESTINATION + 2, (fl_u16)word);
+		check_header(ip, source, destination);
+		memset(ip, 0, sizeof(ip));
+		ip[0] = 0x45;
+		fl_store_be16(ip + 4, (fl_u16)word);
+		check_header(ip, source, destination);
+	}
+}
+
+static void chained_steer(void **state)
+{
+	const json_t *row = *state;
+	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
+
+	assert_int_equal(before.len, after.len);
+	fl_chain_steer(before.data, before.data[FL_STEER_AT_VERSION] & 15, before.data[FL_STEER_AT_FLAGS]);
+	assert_memory_equal(before.data, after.data, after.len);
+	vectors_free(&before);
+	vectors_free(&after);
+}
+
+int main(int argc, char **argv)
+{
+	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
+	struct vectors_tests tests = {NULL, 0};
+	int failed;
+
+	vectors_add_plain(&tests, "checksums of random headers are exact", random_headers, NULL);
+	vectors_add_plain(&tests, "each checksum is exact", every_checksum, NULL);
+	vectors_add(&tests, steer, "chained", chained_steer);
+	failed = vectors_run("chaining", &tests);
+	json_decref(steer);
+	return failed;
+}
