@@ -63,17 +63,16 @@ class Lab:
         self.up_or_undone()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
-        if self._detached:
-            return
-        if kind is None:
-            self.instance.undo()
-        else:
-            self._abandon()
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if not self._detached:
+            self._abandon(error)
 
-    def _abandon(self) -> None:
-        """Undoes the lab after a failure: the logs' ends are shown, all of them kept."""
+    def _abandon(self, error: BaseException | None) -> None:
+        """Undoes the lab. After a failure (an interrupt is none) the logs' ends are shown, and all of them kept."""
         if not hasattr(self, "instance"):
+            return
+        if not isinstance(error, Exception):
+            self.instance.undo()
             return
         print(self.instance.tails(), file=sys.stderr)
         kept = self.instance.undo(keep_logs=True)
@@ -82,8 +81,8 @@ class Lab:
     def up_or_undone(self) -> None:
         try:
             self.up()
-        except BaseException:
-            self._abandon()
+        except BaseException as error:
+            self._abandon(error)
             raise
 
     def up(self) -> None:
