@@ -3,12 +3,11 @@
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
  *command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] [--seconds S] VIP TCP-PORT BUCKETS BACKEND-IPV4...
+ *	still_mux --port P [--port P] [--via N] VIP TCP-PORT BUCKETS BACKEND-IPV4...
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
- * --seconds S: ends after S seconds of which the first is not counted, else by SIGTERM.
- * Says "ready" on a line of its own once packets flow, and at the end one JSON object: counters, seconds, packets a
- * second by verdict.
+ * Says {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints one
+ * JSON object: what was counted since the last one, and in how many seconds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,7 +26,6 @@
 
 struct arguments {
 	int via; /* -1: the kernel knows */
-	unsigned seconds;
 	const char *vip;
 	uint16_t tcp_port;
 	uint32_t buckets;
@@ -52,13 +50,11 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			snprintf(options->ports[options->ports_count++], OPTIONS_TEXT_MAX, "%s", argv[i + 1]);
 		else if (!strcmp(argv[i], "--via"))
 			a->via = atoi(argv[i + 1]);
-		else if (!strcmp(argv[i], "--seconds"))
-			a->seconds = (unsigned)atoi(argv[i + 1]);
 		else
-			die("allowed: --port, --via, --seconds");
+			die("allowed: --port, --via");
 	}
 	if (argc - i < 4 || !options->ports_count)
-		die("usage: --port P [--via N] [--seconds S] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
+		die("usage: --port P [--via N] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
 	a->vip = argv[i];
 	a->tcp_port = (uint16_t)atoi(argv[i + 1]);
 	a->buckets = (uint32_t)strtoul(argv[i + 2], NULL, 10);
@@ -72,30 +68,6 @@ static double clock_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Looks after neighbours until the time has come or a signal does. */
-static void look_after(struct neighbours *neighbours, struct tables *tables, int signals, double seconds)
-{
-	double end = clock_now() + seconds, tick = clock_now();
-
-	while (seconds == 0 || clock_now() < end) {
-		struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
-
-		if (neighbours)
-			fds[1].fd = neighbours_fd(neighbours);
-		if (poll(fds, 2, 100) > 0 && fds[0].revents)
-			return;
-		if (!neighbours)
-			continue;
-		if (neighbours_receive(neighbours))
-			tables_refresh(tables);
-		if (clock_now() - tick < 1)
-			continue;
-		tick = clock_now();
-		if (neighbours_tick(neighbours))
-			tables_refresh(tables);
-	}
 }
 
 static void load(struct tables *tables, const struct arguments *a)
@@ -113,20 +85,55 @@ static void load(struct tables *tables, const struct arguments *a)
 	image_free(&snapshot);
 }
 
-static void report(const struct counters *counters, const uint64_t before[VERDICTS], double seconds)
+/* What was counted since the last report. */
+static void report(const struct counters *counters)
 {
-	uint64_t total = 0;
+	static uint64_t before[VERDICTS];
+	static double since;
+	double now = clock_now();
 
-	printf("{\"seconds\": %.3f", seconds);
+	printf("{\"seconds\": %.6f", since > 0 ? now - since : 0);
 	for (unsigned v = 0; v < VERDICTS; v++) {
-		uint64_t n = counters_packets(counters, v) - before[v];
+		uint64_t n = counters_packets(counters, v);
 
-		total += n;
-		printf(", \"%s\": %lu", verdict_name(v), (unsigned long)n);
+		printf(", \"%s\": %lu", verdict_name(v), (unsigned long)(n - before[v]));
+		before[v] = n;
 	}
-	printf(", \"bytes\": %lu, \"moved\": %lu, \"received_per_second\": %.0f}\n",
-	       (unsigned long)counters_bytes(counters), (unsigned long)counters_moved(counters),
-	       (double)total / seconds);
+	printf("}\n");
+	fflush(stdout);
+	since = now;
+}
+
+/* Looks after neighbours and answers lines until a signal comes. */
+static void look_after(struct neighbours *neighbours, struct tables *tables, const struct counters *counters,
+		       int signals)
+{
+	struct pollfd fds[3] = {{.fd = signals, .events = POLLIN},
+				{.fd = STDIN_FILENO, .events = POLLIN},
+				{.fd = neighbours ? neighbours_fd(neighbours) : -1, .events = POLLIN}};
+	double tick = clock_now();
+	char line[64];
+
+	for (;;) {
+		poll(fds, 3, 100);
+		if (fds[0].revents)
+			return;
+		if (fds[1].revents) {
+			if (read(STDIN_FILENO, line, sizeof(line)) > 0)
+				report(counters);
+			else
+				fds[1].fd = -1;
+		}
+		if (!neighbours)
+			continue;
+		if (neighbours_receive(neighbours))
+			tables_refresh(tables);
+		if (clock_now() - tick < 1)
+			continue;
+		tick = clock_now();
+		if (neighbours_tick(neighbours))
+			tables_refresh(tables);
+	}
 }
 
 int main(int argc, char **argv)
@@ -139,13 +146,11 @@ int main(int argc, char **argv)
 	struct vip_listener listener = {.context = &ports, .changed = ports_vips};
 	struct neighbours *neighbours = NULL;
 	struct counters *counters;
-	uint64_t before[VERDICTS] = {0};
 	struct worker *worker;
 	struct arguments a;
 	struct tables *tables;
 	struct why why;
 	sigset_t set;
-	double start;
 	int signals;
 
 	parse(argc, argv, &options, &a);
@@ -172,16 +177,10 @@ int main(int argc, char **argv)
 	load(tables, &a);
 	if (worker_start(&worker, 0, tables, &ports, counters, &why))
 		die(why.text);
-	puts("ready");
-	fflush(stdout);
-	if (a.seconds) {
-		look_after(neighbours, tables, signals, 1);
-		for (unsigned v = 0; v < VERDICTS; v++)
-			before[v] = counters_packets(counters, v);
-	}
-	start = clock_now();
-	look_after(neighbours, tables, signals, a.seconds ? a.seconds - 1 : 0);
-	report(counters, before, clock_now() - start);
+	puts("{\"ready\": true}");
+	report(counters);
+	look_after(neighbours, tables, counters, signals);
+	report(counters);
 	worker_stop(worker);
 	tables_free(tables);
 	counters_free(counters);
