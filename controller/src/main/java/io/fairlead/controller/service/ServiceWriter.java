@@ -159,6 +159,8 @@ final class ServiceWriter {
     }
     try {
       stored = store.snapshot(epoch, stored);
+    } catch (StoreException.Fenced e) {
+      LOG.debug("{}", e.getMessage());
     } catch (StoreException e) {
       // Readers only have more deltas to apply; the next generation brings the next attempt.
       LOG.warn("{}", e.getMessage());

@@ -202,6 +202,10 @@ public final class ServiceStore {
         createAhead(epoch, path, bytes);
         write.once(epoch, List.of(set(tree.latestSnapshot(name), -1, decimal(generation))));
       }
+    } catch (KeeperException.BadVersionException e) {
+      throw new StoreException.Fenced(
+          "snapshot %d of service '%s' in epoch %d: another controller leads"
+              .formatted(generation, name, epoch.number()));
     } catch (Exception e) {
       throw new StoreException(
           "snapshot %d of service '%s' was not written: %s".formatted(generation, name, e), e);

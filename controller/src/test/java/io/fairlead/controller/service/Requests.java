@@ -17,12 +17,16 @@ final class Requests {
   private Requests() {}
 
   static ServiceSpec spec(String name, String vip) {
+    return sized(name, vip, 1024);
+  }
+
+  static ServiceSpec sized(String name, String vip, int buckets) {
     return new ServiceSpec(
         name,
         List.of(vip),
         List.of(new Port("tcp", 80)),
         Optional.empty(),
-        Optional.of(1024),
+        Optional.of(buckets),
         "siphash",
         Optional.of("000102030405060708090a0b0c0d0e0f"),
         "connection",

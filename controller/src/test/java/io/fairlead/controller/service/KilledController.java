@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Change;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A controller in a process of its own, for {@link KillTest} to kill. It says "loaded GENERATION"
+ * with what it found, then commits the change that follows from each generation and says "committed
+ * GENERATION" once that is acknowledged, for ever.
+ */
+final class KilledController {
+  static final int BACKENDS = 8;
+  static final int BUCKETS = 4096;
+
+  private KilledController() {}
+
+  public static void main(String[] arguments) throws Exception {
+    FairleadController controller =
+        FairleadController.open(
+            new FairleadController.Options(
+                "embedded:" + arguments[0],
+                "127.0.0.1:0",
+                "/fairlead",
+                "killed",
+                Clock.systemUTC()));
+    if (!controller.awaitLeader(Duration.ofSeconds(30))) {
+      throw new IllegalStateException("not elected within 30 s");
+    }
+    if (controller.services().isEmpty()) {
+      Requests.done(controller.createService(Requests.sized("web", "10.99.0.1", BUCKETS), false));
+      List<Change> all = IntStream.rangeClosed(1, BACKENDS).mapToObj(Requests::add).toList();
+      Requests.done(controller.change("web", all, false));
+    }
+    long generation = controller.service("web").orElseThrow().generation();
+    say("loaded %d weights %s".formatted(generation, weights(controller)));
+    while (true) {
+      long next = generation + 1;
+      long committed = Requests.done(controller.change("web", changes(next), false)).generation();
+      if (committed != next) {
+        throw new IllegalStateException("generation %d after %d".formatted(committed, generation));
+      }
+      generation = next;
+      say("committed " + generation);
+    }
+  }
+
+  /**
+   * The change that makes {@code generation}: every backend gets a weight that only this generation
+   * gives it.
+   */
+  static List<Change> changes(long generation) {
+    return IntStream.rangeClosed(1, BACKENDS)
+        .mapToObj(id -> Requests.weight(id, weight(id, generation)))
+        .toList();
+  }
+
+  static int weight(int id, long generation) {
+    return (int) (1 + (generation * 7919 + id * 104_729L) % 65_535);
+  }
+
+  private static List<Integer> weights(FairleadController controller) {
+    return controller.backends("web").stream().map(BackendView::weight).toList();
+  }
+
+  private static void say(String line) {
+    System.out.println(line);
+    System.out.flush();
+  }
+}

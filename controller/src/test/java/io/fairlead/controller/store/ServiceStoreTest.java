@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Delta;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ServiceStoreTest {
+  private static final Tree TREE = new Tree("/fairlead");
+  private static final long NOW = 1_700_000_000;
+
+  private TestingServer server;
+  private CuratorFramework client;
+  private ServiceStore store;
+  private Epoch epoch;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    client = CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(100));
+    client.start();
+    for (String path : List.of(TREE.epoch(), TREE.lastServiceId(), TREE.services())) {
+      client.create().creatingParentsIfNeeded().forPath(path, bytes("0"));
+    }
+    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+    epoch = new Epoch(1, 0);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void whatIsCommittedIsRead() throws Exception {
+    StoredService service = store.create(epoch, image(256));
+    for (int i = 0; i < 5; i++) {
+      service = commit(service, i);
+    }
+    StoredService read = store.read("web").orElseThrow();
+    assertThat(read).isEqualTo(service);
+    StoredService withSnapshot = store.snapshot(epoch, service);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(withSnapshot);
+  }
+
+  @Test
+  void aLeaderOfAnEarlierEpochWritesNothing() throws Exception {
+    StoredService service = commit(store.create(epoch, image(256)), 1);
+    client.setData().forPath(TREE.epoch(), bytes("2"));
+    List<String> before = tree("/fairlead");
+    assertThatThrownBy(() -> commit(service, 2)).isInstanceOf(StoreException.Fenced.class);
+    assertThatThrownBy(() -> store.delete(epoch, service))
+        .isInstanceOf(StoreException.Fenced.class);
+    assertThatThrownBy(() -> store.create(epoch, named("other", 2)))
+        .isInstanceOf(StoreException.Fenced.class);
+    assertThatThrownBy(() -> store.changeConfig(epoch, service, service.image()))
+        .isInstanceOf(StoreException.Fenced.class);
+    assertThatThrownBy(() -> store.snapshot(epoch, service)).isInstanceOf(StoreException.class);
+    assertThat(tree("/fairlead")).isEqualTo(before);
+  }
+
+  @Test
+  void aGenerationThatSomebodyElseCommittedIsNotOverwritten() throws Exception {
+    StoredService service = store.create(epoch, image(256));
+    StoredService theirs = commit(service, 1);
+    assertThatThrownBy(() -> commit(service, 2))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("generation 2 of service 'web'");
+    assertThat(store.read("web").orElseThrow()).isEqualTo(theirs);
+  }
+
+  @Test
+  void deltasAndSnapshotsAboveTheLimitOfARequestAreChunked() throws Exception {
+    int buckets = 1 << 20;
+    StoredService service = store.create(epoch, image(buckets));
+    service = commit(service, 1);
+    service = commit(service, 2);
+    List<String> chunks = client.getChildren().forPath(TREE.delta("web", 3));
+    assertThat(chunks).hasSizeGreaterThan(2);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+    service = store.snapshot(epoch, service);
+    assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSizeGreaterThan(2);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+  }
+
+  @Test
+  void orphansAreRemovedAndTheirGenerationCommitted() throws Exception {
+    StoredService service = commit(store.create(epoch, image(256)), 1);
+    String orphan = TREE.generation("web", 3);
+    client.create().creatingParentsIfNeeded().forPath(orphan + "/delta/0000", bytes("half"));
+    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+    StoredService next = commit(service, 2);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(next);
+
+    client
+        .create()
+        .creatingParentsIfNeeded()
+        .forPath(TREE.generation("web", 4) + "/delta/0000", bytes("half"));
+    store.removeOld(epoch, next);
+    assertThat(client.checkExists().forPath(TREE.generation("web", 4))).isNull();
+    assertThat(store.read("web").orElseThrow()).isEqualTo(next);
+  }
+
+  @Test
+  void onlyGenerationsThatNobodyNeedsAreDeleted() throws Exception {
+    StoredService service = store.create(epoch, image(256));
+    for (int i = 0; i < 29; i++) {
+      service = commit(service, i);
+    }
+    store.removeOld(epoch, service);
+    assertThat(client.getChildren().forPath(TREE.generations("web"))).hasSize(30);
+    service = store.snapshot(epoch, service);
+    List<String> kept = new ArrayList<>(client.getChildren().forPath(TREE.generations("web")));
+    assertThat(kept).hasSize(16).contains("0000000015", "0000000030");
+    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+  }
+
+  @Test
+  void theRestOfADeletedServiceGoesAndALivingOneStays() throws Exception {
+    StoredService service = commit(store.create(epoch, image(256)), 1);
+    store.removeRest(epoch, "web");
+    assertThat(store.read("web")).isPresent();
+    store.delete(epoch, service);
+    assertThat(store.read("web")).isEmpty();
+    assertThat(store.names()).containsExactly("web");
+    StoredService again = store.create(epoch, named("web", 2));
+    assertThat(store.read("web").orElseThrow()).isEqualTo(again);
+    store.delete(epoch, again);
+    store.removeRest(epoch, "web");
+    assertThat(store.names()).isEmpty();
+  }
+
+  @Test
+  void aDamagedServiceIsNamed() throws Exception {
+    StoredService service = commit(store.create(epoch, image(256)), 1);
+    assertThat(service.latestVersion()).isEqualTo(1);
+    String chunk = Tree.chunk(TREE.delta("web", 2), 0);
+    byte[] delta = client.getData().forPath(chunk);
+    delta[delta.length - 1] ^= 1;
+    client.setData().forPath(chunk, delta);
+    assertThatThrownBy(() -> store.read("web"))
+        .isInstanceOf(StoreException.Damaged.class)
+        .hasMessageContaining("web");
+    client.delete().forPath(chunk);
+    assertThatThrownBy(() -> store.read("web")).isInstanceOf(StoreException.Damaged.class);
+    client.setData().forPath(TREE.config("web"), bytes("{\"format\": 2}"));
+    assertThatThrownBy(() -> store.read("web")).isInstanceOf(StoreException.Damaged.class);
+  }
+
+  private static ServiceImage image(int buckets) {
+    return named("web", 1, buckets);
+  }
+
+  private static ServiceImage named(String name, int id) {
+    return named(name, id, 256);
+  }
+
+  private static ServiceImage named(String name, int id, int buckets) {
+    ServiceConfig config =
+        new ServiceConfig(
+            1,
+            id,
+            name,
+            List.of("10.99.0.1"),
+            List.of(new ServiceConfig.Port("tcp", 80)),
+            "ring",
+            buckets,
+            ServiceConfig.Hash.SIPHASH,
+            "000102030405060708090a0b0c0d0e0f",
+            ServiceConfig.Affinity.CONNECTION,
+            "gue",
+            240);
+    return ServiceImage.create(config, NOW);
+  }
+
+  /**
+   * Commits a generation in which 100 backends share the buckets at random, which compresses badly.
+   */
+  private StoredService commit(StoredService before, int seed) throws Exception {
+    Ring ring = before.image().ring();
+    Random random = new Random(seed);
+    SortedMap<Integer, Member> pool = new TreeMap<>();
+    List<Backend> backends = new ArrayList<>();
+    for (int id = 1; id <= 100; id++) {
+      Address address = new Address(0, 0xffff_0a01_0000L + id);
+      pool.put(id, new Member(id, address, 1 + random.nextInt(100)));
+      if (before.image().pool().isEmpty()) {
+        backends.add(new Backend(id, address, false));
+      }
+    }
+    char[] next = new char[ring.buckets()];
+    for (int bucket = 0; bucket < next.length; bucket++) {
+      next[bucket] = (char) (1 + random.nextInt(100));
+    }
+    Delta delta =
+        new Delta(
+            ring.service(),
+            ring.generation() + 1,
+            ring.buckets(),
+            NOW + seed,
+            backends,
+            Runs.between(ring, next));
+    ServiceImage after = new ServiceImage(before.image().config(), pool, ring.apply(delta));
+    return store.commit(epoch, before, after, delta);
+  }
+
+  private List<String> tree(String path) throws Exception {
+    List<String> paths = new ArrayList<>(List.of(path));
+    for (String child : client.getChildren().forPath(path)) {
+      paths.addAll(tree(path + "/" + child));
+    }
+    return paths;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}
