@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /** Counters of what is written and refused. */
 public final class CommitMetrics {
@@ -13,6 +14,11 @@ public final class CommitMetrics {
   public interface Write<T, E extends Exception> {
     T run() throws E;
   }
+
+  private static final Duration[] BOUNDS =
+      IntStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+          .mapToObj(Duration::ofMillis)
+          .toArray(Duration[]::new);
 
   private final MeterRegistry registry;
   private final Timer duration;
@@ -22,9 +28,7 @@ public final class CommitMetrics {
     this.duration =
         Timer.builder("fairlead.controller.commit")
             .description("Time that a write to ZooKeeper takes")
-            .publishPercentileHistogram()
-            .minimumExpectedValue(Duration.ofMillis(1))
-            .maximumExpectedValue(Duration.ofSeconds(30))
+            .serviceLevelObjectives(BOUNDS)
             .register(registry);
   }
 

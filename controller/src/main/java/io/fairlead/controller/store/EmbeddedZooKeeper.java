@@ -2,12 +2,16 @@
 package io.fairlead.controller.store;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Properties;
 import org.apache.zookeeper.server.embedded.ExitHandler;
 import org.apache.zookeeper.server.embedded.ZooKeeperServerEmbedded;
@@ -23,10 +27,13 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
 
   private final ZooKeeperServerEmbedded server;
   private final String connectString;
+  private final FileChannel lock;
 
-  private EmbeddedZooKeeper(ZooKeeperServerEmbedded server, String connectString) {
+  private EmbeddedZooKeeper(
+      ZooKeeperServerEmbedded server, String connectString, FileChannel lock) {
     this.server = server;
     this.connectString = connectString;
+    this.lock = lock;
   }
 
   /**
@@ -42,8 +49,18 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
       throw new IOException("the host '%s' is unknown".formatted(listen.getHostString()));
     }
     Files.createDirectories(directory);
+    FileChannel lock = lock(directory);
+    try {
+      return start(directory, host, checkPort(listen), lock);
+    } catch (IOException e) {
+      lock.close();
+      throw e;
+    }
+  }
+
+  private static EmbeddedZooKeeper start(
+      Path directory, InetAddress host, int port, FileChannel lock) throws IOException {
     removeOldConfigurations(directory);
-    int port = checkPort(listen);
     // ZooKeeper reads these from system properties only. Log files grow in steps of 64 MB unless
     // told otherwise.
     System.setProperty("zookeeper.preAllocSize", "4096");
@@ -66,13 +83,13 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
               .build();
       server.start(START_MILLIS);
       String reachable = host.isAnyLocalAddress() ? "127.0.0.1" : host.getHostAddress();
-      return new EmbeddedZooKeeper(server, reachable + ":" + port);
+      return new EmbeddedZooKeeper(server, reachable + ":" + port, lock);
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
       throw new IOException(
-          "the embedded ZooKeeper in %s on %s cannot start: %s"
-              .formatted(directory, listen, e.getMessage()),
+          "the embedded ZooKeeper in %s on port %d cannot start: %s"
+              .formatted(directory, port, e.getMessage()),
           e);
     }
   }
@@ -85,6 +102,40 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
   @Override
   public void close() {
     server.close();
+    try {
+      lock.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Two servers on the same data would destroy them, and ZooKeeper itself doesn't look. The kernel
+   * frees the lock.
+   */
+  private static FileChannel lock(Path directory) throws IOException {
+    Path file = directory.resolve("lock");
+    FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    boolean isOurs = false;
+    try {
+      isOurs = channel.tryLock() != null;
+    } catch (OverlappingFileLockException e) {
+      throw inUse(directory, e);
+    } finally {
+      if (!isOurs) {
+        channel.close();
+      }
+    }
+    if (!isOurs) {
+      throw inUse(directory, null);
+    }
+    return channel;
+  }
+
+  private static IOException inUse(Path directory, Exception cause) {
+    return new IOException(
+        "%s is in use by another embedded ZooKeeper".formatted(directory), cause);
   }
 
   /** ZooKeeper would only log that a port is taken. */

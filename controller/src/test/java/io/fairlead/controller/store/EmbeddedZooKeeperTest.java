@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class EmbeddedZooKeeperTest {
+  private static final InetSocketAddress ANY_PORT = new InetSocketAddress("127.0.0.1", 0);
+
+  @TempDir private Path directory;
+
+  @Test
+  void dataSurviveARestart() throws Exception {
+    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, ANY_PORT);
+        CuratorFramework client = client(zookeeper)) {
+      client.create().forPath("/kept", "yes".getBytes(StandardCharsets.US_ASCII));
+    }
+    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, ANY_PORT);
+        CuratorFramework client = client(zookeeper)) {
+      assertThat(client.getData().forPath("/kept")).asString().isEqualTo("yes");
+    }
+    try (Stream<Path> files = Files.list(directory)) {
+      assertThat(files.filter(file -> file.toString().endsWith(".properties"))).hasSize(1);
+    }
+  }
+
+  @Test
+  void aDirectoryHasOneServer() throws Exception {
+    try (EmbeddedZooKeeper first = EmbeddedZooKeeper.start(directory, ANY_PORT)) {
+      assertThatThrownBy(() -> EmbeddedZooKeeper.start(directory, ANY_PORT))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("in use by another");
+      assertThat(first.connectString()).startsWith("127.0.0.1:");
+    }
+    EmbeddedZooKeeper.start(directory, ANY_PORT).close();
+  }
+
+  @Test
+  void aTakenPortIsAnErrorThatNamesIt() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      InetSocketAddress listen = new InetSocketAddress("127.0.0.1", taken.getLocalPort());
+      assertThatThrownBy(() -> EmbeddedZooKeeper.start(directory, listen))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining(Integer.toString(taken.getLocalPort()));
+    }
+    EmbeddedZooKeeper.start(directory, ANY_PORT).close();
+  }
+
+  private static CuratorFramework client(EmbeddedZooKeeper zookeeper) {
+    CuratorFramework client =
+        CuratorFrameworkFactory.newClient(zookeeper.connectString(), new RetryOneTime(100));
+    client.start();
+    return client;
+  }
+}
