@@ -4,6 +4,7 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.store.ServiceStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
@@ -375,7 +376,7 @@ class ApiErrorsTest {
             400,
             "changes",
             "0 entries",
-            "1..65535"),
+            "1..2048"),
         row(
             "id taken",
             "POST",
@@ -520,23 +521,25 @@ class ApiErrorsTest {
   }
 
   @Test
-  void aBodyOfTenThousandChangesIsNotTooLarge() {
+  void asManyChangesAsACommitHoldsAreTakenAndOneMoreIsRefused() {
     String big =
         "{\"name\":\"big\",\"vips\":[\"10.99.0.50\"],\"buckets\":256,"
             + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
     assertThat(client.send("POST", "/v1/services", big).status()).isEqualTo(201);
     StringBuilder body = new StringBuilder("{\"changes\":[");
-    for (int id = 1; id <= 10_000; id++) {
+    for (int id = 1; id <= ServiceStore.CHANGES_MAX; id++) {
       body.append(id == 1 ? "" : ",")
           .append("{\"op\":\"add\",\"id\":%d,\"address\":\"fd00::%x\"}".formatted(id, id));
     }
     Reply reply = client.send("POST", "/v1/services/big/changes?dryRun=true", body + "]}");
     assertThat(reply.status()).isEqualTo(200);
-    assertThat(reply.json().getJsonArray("shares")).hasSize(10_000);
-    body.append(",{\"op\":\"weight\",\"id\":1,\"weight\":-1}");
+    assertThat(reply.json().getJsonArray("shares")).hasSize(ServiceStore.CHANGES_MAX);
+    body.append(",{\"op\":\"remove\",\"id\":1}");
     Reply refused = client.send("POST", "/v1/services/big/changes", body + "]}");
     assertThat(refused.status()).isEqualTo(400);
-    assertThat(refused.json().getString("field")).isEqualTo("changes[10000].weight");
+    assertThat(refused.json().getString("field")).isEqualTo("changes");
+    assertThat(refused.json().getString("value"))
+        .isEqualTo(ServiceStore.CHANGES_MAX + 1 + " entries");
   }
 
   @Test

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+
+/** The controller's REST API from the client's side. */
+final class Api {
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
+
+  private final URI base;
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(CONNECT_TIMEOUT)
+          .build();
+
+  /** {@code text} is the body as it came, {@code json} the same parsed. */
+  record Reply(int status, String text, JsonNode json) {}
+
+  /** A problem document; its message is the document's detail. */
+  static final class RefusedException extends RuntimeException {
+    RefusedException(String message) {
+      super(message);
+    }
+  }
+
+  static final class UnreachableException extends RuntimeException {
+    UnreachableException(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+
+  /**
+   * @throws IllegalArgumentException naming {@code url} and what is allowed
+   */
+  Api(String url) {
+    URI uri;
+    try {
+      uri = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
+    } catch (IllegalArgumentException e) {
+      throw badUrl(url, e);
+    }
+    boolean isHttp = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+    if (!isHttp || uri.getHost() == null) {
+      throw badUrl(url, null);
+    }
+    base = uri;
+  }
+
+  static ObjectNode object() {
+    return JSON.createObjectNode();
+  }
+
+  Reply get(String path) {
+    return send("GET", path, "");
+  }
+
+  /** An empty {@code body} sends none. */
+  Reply send(String method, String path, String body) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(base + path)).timeout(ANSWER_TIMEOUT);
+    if (body.isEmpty()) {
+      request.method(method, HttpRequest.BodyPublishers.noBody());
+    } else {
+      request
+          .header("Content-Type", "application/json")
+          .method(method, HttpRequest.BodyPublishers.ofString(body));
+    }
+    try {
+      return reply(http.send(request.build(), HttpResponse.BodyHandlers.ofString()));
+    } catch (IOException e) {
+      String reason = e.getMessage() == null ? "connection refused" : e.getMessage();
+      throw new UnreachableException(
+          "the controller at %s cannot be reached: %s".formatted(base, reason), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new UnreachableException("interrupted while waiting for " + base, e);
+    }
+  }
+
+  private Reply reply(HttpResponse<String> response) {
+    try {
+      JsonNode json = JSON.readTree(response.body());
+      String type = response.headers().firstValue("Content-Type").orElse("");
+      if (type.startsWith("application/problem+json")) {
+        throw new RefusedException(json.path("detail").asText());
+      }
+      if (type.startsWith("application/json")) {
+        return new Reply(response.statusCode(), response.body(), json);
+      }
+    } catch (JsonProcessingException e) {
+      throw notOurs(response, e);
+    }
+    throw notOurs(response, null);
+  }
+
+  private UnreachableException notOurs(HttpResponse<String> response, Throwable cause) {
+    return new UnreachableException(
+        "what answers at %s is no Fairlead controller: status %d without JSON"
+            .formatted(base, response.statusCode()),
+        cause);
+  }
+
+  private static IllegalArgumentException badUrl(String url, Throwable cause) {
+    return new IllegalArgumentException(
+        "--api '%s' is refused; allowed: http://HOST:PORT or https://HOST:PORT".formatted(url),
+        cause);
+  }
+}

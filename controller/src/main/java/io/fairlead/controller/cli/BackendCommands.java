@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Locale;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The backends of a service. */
+@Command(
+    name = "backend",
+    description = "The backends of a service.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      BackendCommands.Add.class,
+      BackendCommands.Weight.class,
+      BackendCommands.Drain.class,
+      BackendCommands.Remove.class,
+      BackendCommands.ListAll.class
+    })
+final class BackendCommands {
+  private BackendCommands() {}
+
+  private abstract static class OfBackend extends Write {
+    @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
+    private String service;
+
+    @Parameters(index = "1", paramLabel = "ID", description = "Id of the backend, 1..65535.")
+    private int id;
+
+    final String name() {
+      return "backend %d of %s".formatted(id, service);
+    }
+
+    final int id() {
+      return id;
+    }
+
+    final String service() {
+      return service;
+    }
+
+    final String path() {
+      return "%s/backends/%d".formatted(servicePath(service), id);
+    }
+
+    final int weight(int weight, String past, String plan) {
+      ObjectNode change = Api.object().put("weight", weight);
+      return write("PATCH", path(), change, past, plan);
+    }
+  }
+
+  @Command(
+      name = "add",
+      description = "Adds a backend under an id that is free.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl backend add web 5 10.1.0.25",
+        "  fairleadctl backend add web 6 10.1.0.26 --weight 50 --dry-run",
+        "",
+        "Buckets move to it at once; open connections go on where they are.",
+        "To add many in one step, use 'fairleadctl changes'."
+      })
+  static final class Add extends OfBackend {
+    @Parameters(index = "2", paramLabel = "ADDRESS", description = "IPv4 or IPv6 address.")
+    private String address;
+
+    @Option(
+        names = "--weight",
+        paramLabel = "W",
+        defaultValue = "100",
+        description = "Share relative to the others, 0..65535. Default: 100")
+    private int weight;
+
+    @Override
+    public Integer call() {
+      ObjectNode changes = Api.object();
+      changes
+          .putArray("changes")
+          .addObject()
+          .put("op", "add")
+          .put("id", id())
+          .put("address", address)
+          .put("weight", weight);
+      String what = "%s at %s".formatted(name(), address);
+      return write(
+          "POST",
+          servicePath(service()) + "/changes",
+          changes,
+          "added " + what,
+          "would add " + what);
+    }
+  }
+
+  @Command(
+      name = "weight",
+      description = "Sets the weight of a backend.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl backend weight web 5 200")
+  static final class Weight extends OfBackend {
+    @Parameters(index = "2", paramLabel = "W", description = "Weight, 0..65535.")
+    private int weight;
+
+    @Override
+    public Integer call() {
+      String what = "the weight of %s to %d".formatted(name(), weight);
+      return weight(weight, "set " + what, "would set " + what);
+    }
+  }
+
+  @Command(
+      name = "drain",
+      description = "Drains a backend: weight 0. Its open connections go on.",
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  fairleadctl backend drain web 5",
+        "  sleep 240",
+        "  fairleadctl backend remove web 5"
+      })
+  static final class Drain extends OfBackend {
+    @Override
+    public Integer call() {
+      return weight(0, "drained " + name(), "would drain " + name());
+    }
+  }
+
+  @Command(
+      name = "remove",
+      description = "Removes a backend; better after it was drained for a window.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl backend remove web 5")
+  static final class Remove extends OfBackend {
+    @Override
+    public Integer call() {
+      return write(
+          "DELETE",
+          path(),
+          MissingNode.getInstance(),
+          "removed " + name(),
+          "would remove " + name());
+    }
+  }
+
+  @Command(
+      name = "list",
+      description = "Lists the backends of a service.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl backend list web")
+  static final class ListAll extends Verb {
+    @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
+    private String service;
+
+    @Override
+    public Integer call() {
+      print(
+          api().get(servicePath(service) + "/backends"),
+          backends -> {
+            if (backends.isEmpty()) {
+              out().printf("service %s has no backends%n", service);
+              return;
+            }
+            long total = 0;
+            for (JsonNode backend : backends) {
+              total += backend.path("buckets").asLong();
+            }
+            Table table = new Table("ID", "ADDRESS", "WEIGHT", "STATE", "BUCKETS", "SHARE");
+            for (JsonNode backend : backends) {
+              table.row(
+                  backend.path("id").asText(),
+                  backend.path("address").asText(),
+                  backend.path("weight").asText(),
+                  backend.path("state").asText(),
+                  backend.path("buckets").asText(),
+                  share(backend.path("buckets").asLong(), total));
+            }
+            table.print(out());
+          });
+      return 0;
+    }
+  }
+
+  static String share(long part, long whole) {
+    return String.format(Locale.ROOT, "%.1f %%", whole == 0 ? 0.0 : 100.0 * part / whole);
+  }
+}

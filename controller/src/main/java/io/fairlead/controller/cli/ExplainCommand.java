@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.api.Endpoint;
+import java.time.Instant;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "explain",
+    description = "Says where a packet of a connection goes, and why.",
+    footerHeading = "%nExample:%n",
+    footer = {
+      "  fairleadctl explain web tcp 10.2.1.2:40001 10.99.0.1:80",
+      "",
+      "Source is the client, destination the VIP; IPv6 addresses stand in brackets.",
+      "'fairlead-mux explain' asks a mux the same."
+    })
+final class ExplainCommand extends Verb {
+  @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
+  private String service;
+
+  @Parameters(index = "1", paramLabel = "PROTO", description = "tcp or udp.")
+  private String protocol;
+
+  @Parameters(index = "2", paramLabel = "SRC:PORT", description = "The client's side.")
+  private String source;
+
+  @Parameters(index = "3", paramLabel = "DST:PORT", description = "VIP and port.")
+  private String destination;
+
+  @Override
+  public Integer call() {
+    Endpoint from = endpoint("SRC:PORT", source);
+    Endpoint to = endpoint("DST:PORT", destination);
+    String query =
+        "?protocol=%s&source=%s&sourcePort=%d&destination=%s&destinationPort=%d"
+            .formatted(
+                encode(protocol), encode(from.host()), from.port(), encode(to.host()), to.port());
+    print(api().get(servicePath(service) + "/explain" + query), this::printExplanation);
+    return 0;
+  }
+
+  private Endpoint endpoint(String name, String text) {
+    try {
+      return Endpoint.parse(name, text);
+    } catch (IllegalArgumentException e) {
+      throw usage(e.getMessage());
+    }
+  }
+
+  private void printExplanation(JsonNode explanation) {
+    Fields fields = new Fields();
+    fields.add("service", service);
+    fields.add("hash", "0x%08x".formatted(explanation.path("hash").asLong()));
+    fields.add("bucket", explanation.path("bucket").asText());
+    fields.add("generation", explanation.path("generation").asText());
+    fields.add(
+        "backend",
+        explanation.has("current")
+            ? owner(explanation.path("current"))
+            : "nobody: packets are counted and dropped");
+    long since = explanation.path("since").asLong();
+    if (explanation.has("previous")) {
+      fields.add("previous", owner(explanation.path("previous")));
+    }
+    if (since > 0) {
+      fields.add(
+          "moved",
+          "%s, window %s"
+              .formatted(
+                  Instant.ofEpochSecond(since),
+                  explanation.path("moved").asBoolean()
+                      ? "open: older connections are chained to the previous backend"
+                      : "closed"));
+    } else {
+      fields.add("moved", "never");
+    }
+    fields.print(out());
+  }
+
+  private static String owner(JsonNode owner) {
+    return "%s at %s".formatted(owner.path("id").asText(), owner.path("address").asText());
+  }
+}

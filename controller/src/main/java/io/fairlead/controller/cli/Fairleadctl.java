@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+
+/** {@code fairleadctl}: the verbs of the REST API for people and scripts. */
+@Command(
+    name = "fairleadctl",
+    description = "Asks and changes a Fairlead controller over its REST API.",
+    subcommands = {
+      ServiceCommands.class,
+      BackendCommands.class,
+      ChangesCommand.class,
+      RingCommand.class,
+      ExplainCommand.class,
+      MuxesCommand.class,
+      HealthCommand.class
+    },
+    synopsisSubcommandLabel = "COMMAND",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:done",
+      "1:refused by the controller; one sentence on stderr says what and what is allowed",
+      "2:bad usage",
+      "3:the controller cannot be reached"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80",
+      "  fairleadctl backend add web 1 10.1.0.21",
+      "  fairleadctl backend drain web 1 --dry-run",
+      "  fairleadctl -o json ring web | jq .generation"
+    })
+public final class Fairleadctl {
+  static final int REFUSED = 1;
+  static final int UNREACHABLE = 3;
+
+  /** How answers are printed. */
+  enum Format {
+    table,
+    json
+  }
+
+  @Option(
+      names = "--api",
+      scope = ScopeType.INHERIT,
+      paramLabel = "URL",
+      defaultValue = "${FAIRLEAD_API:-http://127.0.0.1:8080}",
+      description = "Where the controller listens; FAIRLEAD_API if set. Default: ${DEFAULT-VALUE}")
+  private String api;
+
+  @Option(
+      names = {"-o", "--output"},
+      scope = ScopeType.INHERIT,
+      paramLabel = "FORMAT",
+      defaultValue = "table",
+      description = "table for people, json for scripts: the API's answer as it is. Default: table")
+  private Format format;
+
+  @Option(
+      names = {"-h", "--help"},
+      scope = ScopeType.INHERIT,
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean isHelpAsked;
+
+  Fairleadctl() {}
+
+  String api() {
+    return api;
+  }
+
+  Format format() {
+    return format;
+  }
+
+  public static void main(String[] args) {
+    System.exit(commandLine().execute(args));
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new Fairleadctl())
+        .setUsageHelpAutoWidth(true)
+        .setParameterExceptionHandler(Fairleadctl::badUsage)
+        .setExecutionExceptionHandler(Fairleadctl::failed);
+  }
+
+  private static int badUsage(ParameterException e, String[] args) {
+    CommandLine command = e.getCommandLine();
+    PrintWriter err = command.getErr();
+    err.println(e.getMessage());
+    err.printf("Try '%s --help'.%n", command.getCommandSpec().qualifiedName());
+    return CommandLine.ExitCode.USAGE;
+  }
+
+  private static int failed(Exception e, CommandLine command, CommandLine.ParseResult parsed)
+      throws Exception {
+    if (e instanceof Api.RefusedException) {
+      command.getErr().println(e.getMessage());
+      return REFUSED;
+    }
+    if (e instanceof Api.UnreachableException) {
+      command.getErr().println(e.getMessage());
+      return UNREACHABLE;
+    }
+    throw e;
+  }
+}

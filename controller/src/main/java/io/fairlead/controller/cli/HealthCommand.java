@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import picocli.CommandLine.Command;
+
+@Command(
+    name = "health",
+    description = "Says whether the controller serves; exit code 1 when it does not serve reads.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  fairleadctl health", "  until fairleadctl health; do sleep 1; done"})
+final class HealthCommand extends Verb {
+  private static final int SERVES = 200;
+
+  @Override
+  public Integer call() {
+    Api.Reply reply = api().get("/healthz");
+    print(
+        reply,
+        health -> {
+          Fields fields = new Fields();
+          fields.add("leader", health.path("leader").asBoolean() ? "yes" : "no");
+          fields.add("epoch", health.path("epoch").asText());
+          fields.add("zookeeper", health.path("zookeeper").asText());
+          fields.add("services", health.path("services").asText());
+          fields.print(out());
+        });
+    return reply.status() == SERVES ? 0 : Fairleadctl.REFUSED;
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import picocli.CommandLine.Command;
+
+@Command(
+    name = "muxes",
+    description = "Lists the live muxes and the generations that they have applied.",
+    footerHeading = "%nExample:%n",
+    footer = "  fairleadctl muxes")
+final class MuxesCommand extends Verb {
+  @Override
+  public Integer call() {
+    print(api().get("/v1/muxes"), this::printMuxes);
+    return 0;
+  }
+
+  private void printMuxes(JsonNode muxes) {
+    if (muxes.isEmpty()) {
+      out().println("there are no muxes");
+      return;
+    }
+    Table table = new Table("MUX", "ADDRESS", "VERSION", "PORTS", "SERVICE", "GENERATION", "STATE");
+    for (JsonNode mux : muxes) {
+      List<String> ports = new ArrayList<>();
+      mux.path("ports").forEach(port -> ports.add(port.asText()));
+      String[] row = {
+        mux.path("id").asText(),
+        mux.path("address").asText(),
+        mux.path("version").asText(),
+        String.join(" ", ports),
+        "-",
+        "-",
+        "-"
+      };
+      if (mux.path("services").isEmpty()) {
+        table.row(row);
+      }
+      for (Map.Entry<String, JsonNode> service : mux.path("services").properties()) {
+        String[] copy = row.clone();
+        copy[4] = service.getKey();
+        copy[5] = service.getValue().path("generation").asText();
+        copy[6] = service.getValue().path("state").asText();
+        table.row(copy);
+      }
+    }
+    table.print(out());
+  }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.TypeConversionException;
+
+/** Services: VIPs with their protocols and ports. */
+@Command(
+    name = "service",
+    description = "Services: VIPs with their protocols and ports.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      ServiceCommands.Create.class,
+      ServiceCommands.ListAll.class,
+      ServiceCommands.Show.class,
+      ServiceCommands.Change.class,
+      ServiceCommands.Delete.class
+    })
+final class ServiceCommands {
+  private ServiceCommands() {}
+
+  /** A protocol and port, {@code tcp:80}; the controller checks the number. */
+  record Port(String protocol, int port) {}
+
+  static final class PortConverter implements ITypeConverter<Port> {
+    @Override
+    public Port convert(String text) {
+      if (!text.matches("(tcp|udp):[0-9]{1,5}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: tcp:PORT or udp:PORT".formatted(text));
+      }
+      return new Port(text.substring(0, 3), Integer.parseInt(text.substring(4)));
+    }
+  }
+
+  @Command(
+      name = "create",
+      description = "Creates a service with an empty pool.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl service create web --vip 10.99.0.1 --port tcp:80 --port tcp:443",
+        "  fairleadctl service create dns --vip 10.99.0.53 --port udp:53 --max-backends 640",
+        "",
+        "The number of buckets is fixed for the life of the service: the next power",
+        "of two of 100 times --max-backends. Ask for what the service may ever have."
+      })
+  static final class Create extends Write {
+    @Parameters(paramLabel = "NAME", description = "Name, a DNS label in lower case.")
+    private String name;
+
+    @Option(
+        names = "--vip",
+        required = true,
+        arity = "1..*",
+        split = ",",
+        paramLabel = "IP",
+        description = "Virtual addresses; all after the option, or the option again.")
+    private List<String> vips;
+
+    @Option(
+        names = "--port",
+        required = true,
+        arity = "1..*",
+        split = ",",
+        paramLabel = "PROTO:PORT",
+        converter = PortConverter.class,
+        description = "Protocols and ports, such as tcp:80.")
+    private List<Port> ports;
+
+    @ArgGroup private Size size;
+
+    @Option(
+        names = "--hash",
+        paramLabel = "HASH",
+        description = "siphash (default) or crc32, which a switch can compute.")
+    private String hash;
+
+    @Option(
+        names = "--hash-key",
+        paramLabel = "HEX",
+        description = "Key of siphash, 32 hex digits. Drawn at random by default.")
+    private String hashKey;
+
+    @Option(
+        names = "--affinity",
+        paramLabel = "WHAT",
+        description = "connection (default), or client: all of a client to one backend.")
+    private String affinity;
+
+    @Option(
+        names = "--window",
+        paramLabel = "SECONDS",
+        description = "How long moved connections are chained. Default: 240")
+    private Integer window;
+
+    static final class Size {
+      @Option(
+          names = "--max-backends",
+          paramLabel = "N",
+          description = "Backends that the service may ever have. Default: 100")
+      private Integer maxBackends;
+
+      @Option(
+          names = "--buckets",
+          paramLabel = "N",
+          description = "Buckets instead, a power of two in 256..8388608.")
+      private Integer buckets;
+    }
+
+    @Override
+    public Integer call() {
+      ObjectNode spec = Api.object().put("name", name);
+      addAddresses(spec, vips);
+      addPorts(spec, ports);
+      if (size != null && size.maxBackends != null) {
+        spec.put("maxBackends", size.maxBackends);
+      }
+      if (size != null && size.buckets != null) {
+        spec.put("buckets", size.buckets);
+      }
+      put(spec, "hash", hash);
+      put(spec, "hashKey", hashKey);
+      put(spec, "affinity", affinity);
+      addWindow(spec, window);
+      return write(
+          "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
+    }
+
+    private static void put(ObjectNode spec, String field, String value) {
+      if (value != null) {
+        spec.put(field, value);
+      }
+    }
+  }
+
+  @Command(
+      name = "list",
+      description = "Lists all services.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl service list",
+        "  fairleadctl service list -o json | jq -r '.[].name'"
+      })
+  static final class ListAll extends Verb {
+    @Override
+    public Integer call() {
+      print(
+          api().get("/v1/services"),
+          services -> {
+            if (services.isEmpty()) {
+              out().println("there are no services");
+              return;
+            }
+            Table table =
+                new Table("NAME", "ID", "VIPS", "PORTS", "BUCKETS", "BACKENDS", "GENERATION");
+            for (JsonNode service : services) {
+              table.row(
+                  service.path("name").asText(),
+                  service.path("id").asText(),
+                  vips(service),
+                  ports(service),
+                  service.path("buckets").asText(),
+                  service.path("backends").asText(),
+                  service.path("generation").asText());
+            }
+            table.print(out());
+          });
+      return 0;
+    }
+  }
+
+  @Command(
+      name = "show",
+      description = "Shows one service.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl service show web")
+  static final class Show extends Verb {
+    @Parameters(paramLabel = "NAME", description = "Name of the service.")
+    private String name;
+
+    @Override
+    public Integer call() {
+      print(
+          api().get(servicePath(name)),
+          service -> {
+            Fields fields = new Fields();
+            for (String field : List.of("name", "id")) {
+              fields.add(field, service.path(field).asText());
+            }
+            fields.add("vips", vips(service));
+            fields.add("ports", ports(service));
+            for (String field : List.of("steering", "buckets", "hash", "affinity", "encap")) {
+              fields.add(field, service.path(field).asText());
+            }
+            fields.add("window", service.path("windowSeconds").asText() + " s");
+            fields.add("generation", service.path("generation").asText());
+            fields.add("backends", service.path("backends").asText());
+            fields.print(out());
+          });
+      return 0;
+    }
+  }
+
+  @Command(
+      name = "change",
+      description = "Changes VIPs, ports or the window of a service.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl service change web --vip 10.99.0.1 10.99.0.2",
+        "  fairleadctl service change web --window 600 --dry-run",
+        "",
+        "What is not given stays; a list that is given replaces the old one. Buckets,",
+        "hash and affinity cannot change: they put live connections into buckets."
+      })
+  static final class Change extends Write {
+    @Parameters(paramLabel = "NAME", description = "Name of the service.")
+    private String name;
+
+    @Option(
+        names = "--vip",
+        arity = "1..*",
+        split = ",",
+        paramLabel = "IP",
+        description = "All virtual addresses.")
+    private List<String> vips;
+
+    @Option(
+        names = "--port",
+        arity = "1..*",
+        split = ",",
+        paramLabel = "PROTO:PORT",
+        converter = PortConverter.class,
+        description = "All protocols and ports.")
+    private List<Port> ports;
+
+    @Option(
+        names = "--window",
+        paramLabel = "SECONDS",
+        description = "How long moved connections are chained.")
+    private Integer window;
+
+    @Override
+    public Integer call() {
+      if (vips == null && ports == null && window == null) {
+        throw usage("nothing to change; allowed: --vip, --port, --window");
+      }
+      ObjectNode change = Api.object();
+      addAddresses(change, vips);
+      addPorts(change, ports);
+      addWindow(change, window);
+      return write(
+          "PATCH",
+          servicePath(name),
+          change,
+          "changed service " + name,
+          "would change service " + name);
+    }
+  }
+
+  @Command(
+      name = "delete",
+      description = "Deletes a service with its backends; its connections end.",
+      footerHeading = "%nExamples:%n",
+      footer = {"  fairleadctl service delete web --dry-run", "  fairleadctl service delete web"})
+  static final class Delete extends Write {
+    @Parameters(paramLabel = "NAME", description = "Name of the service.")
+    private String name;
+
+    @Override
+    public Integer call() {
+      return write(
+          "DELETE",
+          servicePath(name),
+          MissingNode.getInstance(),
+          "deleted service " + name,
+          "would delete service " + name);
+    }
+  }
+
+  private static void addAddresses(ObjectNode spec, List<String> vips) {
+    if (vips != null) {
+      ArrayNode array = spec.putArray("vips");
+      vips.forEach(array::add);
+    }
+  }
+
+  private static void addPorts(ObjectNode spec, List<Port> ports) {
+    if (ports != null) {
+      ArrayNode array = spec.putArray("ports");
+      ports.forEach(
+          port -> array.addObject().put("protocol", port.protocol()).put("port", port.port()));
+    }
+  }
+
+  private static void addWindow(ObjectNode spec, Integer window) {
+    if (window != null) {
+      spec.put("windowSeconds", window);
+    }
+  }
+
+  private static String vips(JsonNode service) {
+    List<String> vips = new ArrayList<>();
+    service.path("vips").forEach(vip -> vips.add(vip.asText()));
+    return String.join(" ", vips);
+  }
+
+  private static String ports(JsonNode service) {
+    List<String> ports = new ArrayList<>();
+    for (JsonNode port : service.path("ports")) {
+      ports.add(port.path("protocol").asText() + ":" + port.path("port").asText());
+    }
+    return String.join(" ", ports);
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Api.Reply;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Option;
+
+/** A verb that changes something, or with {@code --dry-run} says what it would change. */
+abstract class Write extends Verb {
+  private static final int LISTED_MOVES = 8;
+
+  @Option(names = "--dry-run", description = "Check and plan only; nothing is changed.")
+  private boolean isDryRun;
+
+  private record Pair(int from, int to) {}
+
+  /** {@code past} and {@code plan} complete "WHAT: generation N", as in "added" and "would add". */
+  final int write(String method, String path, JsonNode body, String past, String plan) {
+    Reply reply =
+        api()
+            .send(
+                method,
+                path + (isDryRun ? "?dryRun=true" : ""),
+                body.isMissingNode() ? "" : body.toString());
+    print(reply, result -> printResult(result, past, plan));
+    return 0;
+  }
+
+  private void printResult(JsonNode result, String past, String plan) {
+    boolean isPlan = result.path("dryRun").asBoolean();
+    out().printf("%s: generation %d%n", isPlan ? plan : past, result.path("generation").asLong());
+    int moved = result.path("movedBuckets").asInt();
+    if (moved == 0) {
+      if (isPlan) {
+        out().println("would move no buckets");
+      }
+      return;
+    }
+    out()
+        .printf(
+            "%s %d bucket%s: %s%n",
+            isPlan ? "would move" : "moved",
+            moved,
+            moved == 1 ? "" : "s",
+            moves(result.path("moves")));
+    int chained = result.path("stillChained").asInt();
+    if (chained > 0) {
+      out()
+          .printf(
+              "%d of them moved before within the window: their older connections are chained"
+                  + " twice%n",
+              chained);
+    }
+    Table table = new Table("BACKEND", "WEIGHT", "BEFORE", "AFTER");
+    for (JsonNode share : result.path("shares")) {
+      table.row(
+          share.path("id").asText(),
+          share.path("weight").asText(),
+          share.path("before").asText(),
+          share.path("after").asText());
+    }
+    table.print(out());
+  }
+
+  /** Moves summed by pair of backends, the largest first. */
+  private static String moves(JsonNode moves) {
+    Map<Pair, Integer> sums = new LinkedHashMap<>();
+    for (JsonNode move : moves) {
+      Pair pair = new Pair(move.path("from").asInt(), move.path("to").asInt());
+      sums.merge(pair, move.path("count").asInt(), Integer::sum);
+    }
+    String listed =
+        sums.entrySet().stream()
+            .sorted(Map.Entry.<Pair, Integer>comparingByValue().reversed())
+            .limit(LISTED_MOVES)
+            .map(
+                sum ->
+                    "%d from %s to %s"
+                        .formatted(
+                            sum.getValue(), owner(sum.getKey().from()), owner(sum.getKey().to())))
+            .collect(Collectors.joining(", "));
+    int more = sums.size() - LISTED_MOVES;
+    return more > 0 ? "%s and between %d more pairs".formatted(listed, more) : listed;
+  }
+
+  private static String owner(int id) {
+    return id == 0 ? "nobody" : Integer.toString(id);
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * A start that cannot succeed: the flag, its value and what is allowed, and nothing left behind.
+ */
+class MainTest {
+  private record Run(int exit, String err) {}
+
+  private static Run run(String... args) {
+    StringWriter err = new StringWriter();
+    int exit = Main.commandLine().setErr(new PrintWriter(err, true)).execute(args);
+    return new Run(exit, err.toString());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'' | Missing required option: '--zookeeper=WHERE'",
+        "--zookeeper=here | zookeeper 'here' is refused; allowed: embedded:DIR or host:port",
+        "--zookeeper=embedded: | zookeeper 'embedded:' is refused; allowed: embedded:DIR",
+        "--zookeeper=zk:70000 | zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
+        "--zookeeper=zk:2181 --listen=8080 | --listen '8080' is refused; allowed: HOST:PORT",
+        "--zookeeper=zk:2181 --zookeeper-listen=x | --zookeeper-listen 'x' is refused; allowed:",
+        "--zookeeper=zk:2181 --port=80 | Unknown option: '--port=80'",
+      })
+  void badFlagsAreNamed(String line, String sentence) {
+    Run run = run(line.isEmpty() ? new String[0] : line.split(" "));
+    assertThat(run.exit()).isEqualTo(2);
+    assertThat(run.err()).startsWith("fairlead-controller: " + sentence);
+    assertThat(run.err().lines()).hasSize(1);
+  }
+
+  @Test
+  void aPortInUseIsNamed(@TempDir Path directory) throws IOException {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String listen = "127.0.0.1:" + taken.getLocalPort();
+      Run run =
+          run(
+              "--zookeeper=embedded:" + directory,
+              "--zookeeper-listen=127.0.0.1:0",
+              "--listen=" + listen);
+      assertThat(run.exit()).isEqualTo(1);
+      assertThat(run.err()).contains("cannot listen on " + listen);
+    }
+  }
+}

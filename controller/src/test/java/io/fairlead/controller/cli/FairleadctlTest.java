@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.net.httpserver.HttpServer;
+import io.fairlead.controller.api.ApiClient;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.api.FakeControlPlane;
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** Every verb against a real HTTP server: what it prints, in both formats, and its exit code. */
+class FairleadctlTest {
+  private final FakeControlPlane plane = new FakeControlPlane();
+  private ApiServer server;
+  private ApiClient rest;
+
+  @BeforeEach
+  void open() throws IOException {
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            plane,
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    rest = new ApiClient(server.listen());
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  record Run(int exit, String out, String err) {}
+
+  private Run run(String... words) {
+    String[] args = new String[words.length + 2];
+    args[0] = "--api";
+    args[1] = "http://" + server.listen();
+    System.arraycopy(words, 0, args, 2, words.length);
+    return runPlainly(args);
+  }
+
+  private static Run runPlainly(String... args) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    CommandLine command =
+        Fairleadctl.commandLine()
+            .setOut(new PrintWriter(out, true))
+            .setErr(new PrintWriter(err, true));
+    int exit = command.execute(args);
+    return new Run(exit, out.toString(), err.toString());
+  }
+
+  private String done(String line) {
+    Run run = run(line.split(" "));
+    assertThat(run.err()).as(line).isEmpty();
+    assertThat(run.exit()).as(line).isZero();
+    return run.out();
+  }
+
+  private void createWeb() {
+    done("service create web --vip 10.99.0.1 fd00::1 --port tcp:80 tcp:443 --buckets 1024");
+    done("backend add web 1 10.1.0.21");
+  }
+
+  @Test
+  void everyVerbForPeople() {
+    assertThat(done("service list")).isEqualTo("there are no services\n");
+    assertThat(done("service create web --vip 10.99.0.1,fd00::1 --port tcp:80 --buckets 1024"))
+        .isEqualTo("created service web: generation 1\n");
+    assertThat(done("backend list web")).isEqualTo("service web has no backends\n");
+    assertThat(done("explain web udp 10.2.1.2:4 10.99.0.1:80")).contains("backend     nobody");
+    assertThat(done("backend add web 1 10.1.0.21"))
+        .isEqualTo(
+            """
+            added backend 1 of web at 10.1.0.21: generation 2
+            moved 1024 buckets: 1024 from nobody to 1
+            BACKEND  WEIGHT  BEFORE  AFTER
+                  1     100       0   1024
+            """);
+    String before = plane.state();
+    assertThat(done("backend add web 12 fd00::12 --weight 300 --dry-run"))
+        .isEqualTo(
+            """
+            would add backend 12 of web at fd00::12: generation 3
+            would move 768 buckets: 768 from 1 to 12
+            BACKEND  WEIGHT  BEFORE  AFTER
+                  1     100    1024    256
+                 12     300       0    768
+            """);
+    assertThat(plane.state()).isEqualTo(before);
+    done("backend add web 12 fd00::12 --weight 300");
+    assertThat(done("backend list web"))
+        .isEqualTo(
+            """
+            ID  ADDRESS    WEIGHT  STATE   BUCKETS   SHARE
+             1  10.1.0.21     100  active      256  25.0 %
+            12  fd00::12      300  active      768  75.0 %
+            """);
+    assertThat(done("ring web"))
+        .isEqualTo(
+            """
+            web: 1024 buckets, generation 3
+            BACKEND  BUCKETS   SHARE  RUNS
+                  1      256  25.0 %  0-255
+                 12      768  75.0 %  256-1023
+            """);
+    assertThat(done("explain web tcp 10.2.1.2:40001 10.99.0.1:80"))
+        .containsPattern("hash {8}0x[0-9a-f]{8}\n")
+        .containsPattern("backend {5}(1 at 10.1.0.21|12 at fd00::12)\n")
+        .endsWith("moved       never\n");
+    assertThat(done("backend weight web 12 100")).startsWith("set the weight of backend 12 of web");
+    assertThat(done("backend drain web 1 --dry-run"))
+        .startsWith("would drain backend 1 of web: generation 5\nwould move 512 buckets: ");
+    assertThat(done("backend drain web 1")).startsWith("drained backend 1 of web: generation 5\n");
+    assertThat(done("backend remove web 1")).isEqualTo("removed backend 1 of web: generation 6\n");
+    assertThat(done("service change web --vip 10.99.0.2 --port udp:53 --window 60"))
+        .isEqualTo("changed service web: generation 6\n");
+    assertThat(done("service show web"))
+        .isEqualTo(
+            """
+            name        web
+            id          1
+            vips        10.99.0.2
+            ports       udp:53
+            steering    ring
+            buckets     1024
+            hash        siphash
+            affinity    connection
+            encap       gue
+            window      60 s
+            generation  6
+            backends    1
+            """);
+    assertThat(done("service list"))
+        .isEqualTo(
+            """
+            NAME  ID  VIPS       PORTS   BUCKETS  BACKENDS  GENERATION
+            web    1  10.99.0.2  udp:53     1024         1           6
+            """);
+    assertThat(done("muxes")).isEqualTo("there are no muxes\n");
+    plane.mux(
+        new MuxView(
+            "mux1",
+            "0.1.0",
+            "10.1.0.11",
+            List.of("eth0", "eth1"),
+            Map.of("web", new MuxService(6, "serving"))));
+    plane.mux(new MuxView("mux2", "0.1.0", "10.1.0.12", List.of("eth0"), Map.of()));
+    assertThat(done("muxes"))
+        .isEqualTo(
+            """
+            MUX   ADDRESS    VERSION  PORTS      SERVICE  GENERATION  STATE
+            mux1  10.1.0.11  0.1.0    eth0 eth1  web               6  serving
+            mux2  10.1.0.12  0.1.0    eth0       -                 -  -
+            """);
+    assertThat(done("health"))
+        .isEqualTo(
+            """
+            leader     yes
+            epoch      3
+            zookeeper  connected
+            services   1
+            """);
+    assertThat(done("service delete web --dry-run"))
+        .isEqualTo("would delete service web: generation 6\nwould move no buckets\n");
+    assertThat(done("service delete web")).isEqualTo("deleted service web: generation 6\n");
+  }
+
+  @Test
+  void jsonIsTheAnswerOfTheApi() throws IOException {
+    createWeb();
+    Map<String, String> reads =
+        Map.of(
+            "service list", "/v1/services",
+            "service show web", "/v1/services/web",
+            "backend list web", "/v1/services/web/backends",
+            "ring web", "/v1/services/web/ring",
+            "explain web tcp [fd00::2]:5 [fd00::1]:80",
+                "/v1/services/web/explain?protocol=tcp&source=fd00::2&sourcePort=5"
+                    + "&destination=fd00::1&destinationPort=80",
+            "muxes", "/v1/muxes",
+            "health", "/healthz");
+    reads.forEach(
+        (verb, path) ->
+            assertThat(done(verb + " -o json")).as(verb).isEqualTo(rest.get(path).body() + "\n"));
+    JsonNode planned = Api.JSON.readTree(done("-o json backend weight web 1 7 --dry-run"));
+    assertThat(planned.path("dryRun").asBoolean()).isTrue();
+    assertThat(planned.path("shares").path(0).path("weight").asInt()).isEqualTo(7);
+  }
+
+  @Test
+  void everythingOfAServiceCanBeSaid() {
+    done(
+        "service create web --vip 10.99.0.1 --vip 10.99.0.2 --port tcp:80 --port udp:443"
+            + " --max-backends 7 --hash crc32 --hash-key 000102030405060708090a0b0c0d0e0f"
+            + " --affinity client --window 17");
+    assertThat(rest.get("/v1/services/web").body())
+        .contains("[\"10.99.0.1\",\"10.99.0.2\"]", "\"buckets\":1024", "crc32", "client")
+        .contains("{\"protocol\":\"udp\",\"port\":443}", "\"windowSeconds\":17");
+  }
+
+  @Test
+  void changesComeFromAFileOrStandardInput(@TempDir Path directory) throws IOException {
+    createWeb();
+    Path file = directory.resolve("changes.json");
+    Files.writeString(
+        file,
+        """
+        {"changes": [{"op": "add", "id": 2, "address": "10.1.0.22"},
+                     {"op": "weight", "id": 1, "weight": 0}]}
+        """);
+    assertThat(done("changes web -f " + file + " --dry-run"))
+        .startsWith("would commit 2 changes of web: generation 3\nwould move 1024 buckets");
+    InputStream stdin = System.in;
+    System.setIn(new ByteArrayInputStream(Files.readAllBytes(file)));
+    try {
+      assertThat(done("changes web -f -")).startsWith("committed 2 changes of web: generation 3\n");
+    } finally {
+      System.setIn(stdin);
+    }
+    Files.writeString(file, "{\"changes\": [\n{\"op\": }]}", StandardCharsets.UTF_8);
+    Run malformed = run("changes", "web", "-f", file.toString());
+    assertThat(malformed.exit()).isEqualTo(2);
+    assertThat(malformed.err()).contains(file.toString(), "line 2", "one JSON document");
+    Run missing = run("changes", "web", "-f", directory + "/none");
+    assertThat(missing.exit()).isEqualTo(2);
+    assertThat(missing.err()).contains("/none' cannot be read");
+  }
+
+  record Failure(String line, int exit, String sentence) {
+    @Override
+    public String toString() {
+      return line + " -> " + exit;
+    }
+  }
+
+  static Stream<Failure> failures() {
+    return Stream.of(
+        new Failure("service show wbe", 1, "service 'wbe' is refused; allowed: web"),
+        new Failure("service show Web", 1, "name 'Web' is refused; allowed: 1..63 lower-case"),
+        new Failure("service show a/b", 1, "name 'a/b' is refused; allowed: 1..63 lower-case"),
+        new Failure(
+            "service create web --vip ::9 --port tcp:80",
+            1,
+            "name 'web' is refused; allowed: a name that no service has"),
+        new Failure(
+            "service create x --vip host --port tcp:80",
+            1,
+            "vips[0] 'host' is refused; allowed: an IPv4 or IPv6 address"),
+        new Failure(
+            "service create x --vip ::9 --port tcp:0",
+            1,
+            "ports[0].port '0' is refused; allowed: an integer in 1..65535"),
+        new Failure("backend add web 1 10.1.0.21", 1, "changes[0].id '1' is refused"),
+        new Failure(
+            "backend weight web 1 70000", 1, "weight '70000' is refused; allowed: an integer"),
+        new Failure("backend drain web 9", 1, "id '9' is refused; allowed:"),
+        new Failure(
+            "backend remove web 0", 1, "id '0' is refused; allowed: an integer in 1..65535"),
+        new Failure("explain web icmp 10.2.1.2:1 10.99.0.1:80", 1, "protocol 'icmp' is refused"),
+        new Failure("", 2, "Missing required subcommand"),
+        new Failure("service", 2, "Missing required subcommand"),
+        new Failure("frobnicate", 2, "'frobnicate'"),
+        new Failure("service create", 2, "NAME"),
+        new Failure("service create x --port tcp:80", 2, "--vip"),
+        new Failure("service create x --vip ::9", 2, "--port"),
+        new Failure(
+            "service create x --vip ::9 --port 80",
+            2,
+            "'80' is refused; allowed: tcp:PORT or udp:PORT"),
+        new Failure(
+            "service create x --vip ::9 --port tcp:80 --buckets 256 --max-backends 2",
+            2,
+            "mutually exclusive"),
+        new Failure("service change web", 2, "nothing to change; allowed: --vip, --port, --window"),
+        new Failure("backend add web one 10.1.0.21", 2, "'one' is not an int"),
+        new Failure("changes web", 2, "--file"),
+        new Failure("explain web tcp 10.2.1.2 10.99.0.1:80", 2, "SRC:PORT '10.2.1.2' is refused"),
+        new Failure("service list -o xml", 2, "expected one of [table, json]"),
+        new Failure("--api ftp://host service list", 2, "--api 'ftp://host' is refused"),
+        new Failure("--api http:// service list", 2, "--api 'http://' is refused"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void failsWithOneSentenceAndItsExitCode(Failure failure) {
+    createWeb();
+    String before = plane.state();
+    Run run =
+        failure.line().startsWith("--api")
+            ? runPlainly(failure.line().split(" "))
+            : run(failure.line().isEmpty() ? new String[0] : failure.line().split(" "));
+    assertThat(run.exit()).as(run.err()).isEqualTo(failure.exit());
+    assertThat(run.out()).isEmpty();
+    assertThat(run.err()).contains(failure.sentence());
+    assertThat(run.err().lines()).hasSize(failure.exit() == 2 ? 2 : 1);
+    assertThat(plane.state()).isEqualTo(before);
+  }
+
+  @Test
+  void refusalsWhileZooKeeperIsAway() {
+    createWeb();
+    plane.zookeeperAway();
+    Run run = run("backend", "drain", "web", "1");
+    assertThat(run.exit()).isEqualTo(1);
+    assertThat(run.err())
+        .isEqualTo("zookeeper 'suspended' is refused; allowed: a connected ZooKeeper\n");
+    assertThat(done("health")).contains("leader     no", "zookeeper  suspended");
+  }
+
+  @Test
+  void unreachableIsThree() throws IOException {
+    int free;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      free = socket.getLocalPort();
+    }
+    Run run = runPlainly("--api", "http://127.0.0.1:" + free, "service", "list");
+    assertThat(run.exit()).isEqualTo(3);
+    assertThat(run.err())
+        .isEqualTo(
+            "the controller at http://127.0.0.1:%d cannot be reached: connection refused\n"
+                .formatted(free));
+  }
+
+  @Test
+  void anotherHttpServerIsNoController() throws IOException {
+    HttpServer other =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    other.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 5);
+          exchange.getResponseBody().write("hello".getBytes(StandardCharsets.US_ASCII));
+          exchange.close();
+        });
+    other.start();
+    try {
+      String url = "http://127.0.0.1:" + other.getAddress().getPort();
+      Run run = runPlainly("--api", url, "health");
+      assertThat(run.exit()).isEqualTo(3);
+      assertThat(run.err()).startsWith("what answers at " + url + " is no Fairlead controller");
+    } finally {
+      other.stop(0);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "service",
+        "service create",
+        "service list",
+        "service show",
+        "service change",
+        "service delete",
+        "backend",
+        "backend add",
+        "backend weight",
+        "backend drain",
+        "backend remove",
+        "backend list",
+        "changes",
+        "ring",
+        "explain",
+        "muxes",
+        "health"
+      })
+  void helpFitsATerminalAndShowsAnExample(String verb) {
+    Run run = runPlainly((verb + " --help").strip().split(" "));
+    assertThat(run.exit()).isZero();
+    assertThat(run.out().lines().allMatch(line -> line.length() <= 80)).isTrue();
+    if (!verb.equals("service") && !verb.equals("backend")) {
+      assertThat(run.out()).containsPattern("Examples?:").contains("  fairleadctl " + verb);
+    }
+  }
+}
