@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags and environment: what is taken, and every refusal by its name, its value and what is allowed. */
+#include <errno.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../options.h"
+
+enum { WORDS_MAX = 24, ENVIRONMENT_MAX = 4 };
+
+/* Splits at '|', since values contain spaces. */
+static int split(char *text, char **words)
+{
+	int n = 0;
+
+	for (char *word = strtok(text, "|"); word; word = strtok(NULL, "|"))
+		words[n++] = word;
+	words[n] = NULL;
+	return n;
+}
+
+static int parse(struct options *options, const char *arguments, const char *environment, struct why *why)
+{
+	char argument_text[4096], environment_text[512];
+	char *argv[WORDS_MAX + 1], *env[ENVIRONMENT_MAX + 1];
+	int argc;
+
+	snprintf(argument_text, sizeof(argument_text), "%s", arguments);
+	snprintf(environment_text, sizeof(environment_text), "%s", environment);
+	argc = split(argument_text, argv);
+	split(environment_text, env);
+	return options_parse(options, argc, argv, env, why);
+}
+
+#define BASE "--id|mux1|--zookeeper|zk1:2181|--port|af_xdp:eth0"
+
+static void defaults_are_as_documented(void **state)
+{
+	struct options o;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(&o, BASE, "", &why), 0);
+	assert_string_equal(o.id, "mux1");
+	assert_string_equal(o.zookeeper, "zk1:2181");
+	assert_int_equal(o.ports_count, 1);
+	assert_string_equal(o.ports[0], "af_xdp:eth0");
+	assert_false(o.has_address);
+	assert_string_equal(o.http_host, "127.0.0.1");
+	assert_int_equal(o.http_port, 9108);
+	assert_int_equal(o.workers, 1);
+	assert_int_equal(o.memory, 256);
+	assert_false(o.no_huge);
+	assert_int_equal(o.announce, ANNOUNCE_TUN);
+	assert_string_equal(o.root, "/fairlead");
+}
+
+static void every_flag_is_taken(void **state)
+{
+	struct options o;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(
+	    parse(&o,
+		  "--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
+		  "no-rx=1|--address|10.1.0.11|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
+		  "--announce|none|--root|/a/b",
+		  "", &why),
+	    0);
+	assert_string_equal(o.id, "m.2_x-y");
+	assert_int_equal(o.ports_count, 2);
+	assert_string_equal(o.ports[1], "net_null0,no-rx=1");
+	assert_true(o.has_address);
+	assert_memory_equal(o.address, "\x0a\x01\x00\x0b", 4);
+	assert_string_equal(o.http_host, "::1");
+	assert_int_equal(o.http_port, 80);
+	assert_int_equal(o.workers, 4);
+	assert_int_equal(o.memory, 1024);
+	assert_true(o.no_huge);
+	assert_int_equal(o.announce, ANNOUNCE_NONE);
+	assert_string_equal(o.root, "/a/b");
+}
+
+static void the_environment_stands_in_and_the_command_line_wins(void **state)
+{
+	struct options o;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--id|mux1|--zookeeper|zk1:2181",
+			       "FAIRLEAD_MUX_ID=other|FAIRLEAD_MUX_NO_HUGE=true|PATH=/bin|"
+			       "FAIRLEAD_MUX_PORT=af_xdp:eth0 af_xdp:eth1",
+			       &why),
+			 0);
+	assert_string_equal(o.id, "mux1");
+	assert_true(o.no_huge);
+	assert_int_equal(o.ports_count, 2);
+	assert_string_equal(o.ports[1], "af_xdp:eth1");
+}
+
+static void every_refusal_names_itself(void **state)
+{
+	static const struct {
+		const char *arguments, *environment;
+		const char *name, *value; /* both must stand in the sentence */
+	} rows[] = {
+	    {"--zookeeper|a:1|--port|p", "", "--id is missing", "allowed"},
+	    {"--id|m|--port|p", "", "--zookeeper is missing", "allowed"},
+	    {"--id|m|--zookeeper|a:1", "", "--port is missing", "allowed"},
+	    {BASE "|--frobnicate|7", "", "'--frobnicate'", "--help"},
+	    {BASE "|word", "", "'word'", "--help"},
+	    {BASE "|--id|again", "", "--id", "'again'"},
+	    {BASE "|--workers", "", "--workers", "no value"},
+	    {BASE "|--workers|0", "", "--workers: '0'", "1..64"},
+	    {BASE "|--workers|65", "", "--workers: '65'", "1..64"},
+	    {BASE "|--workers|two", "", "--workers: 'two'", "1..64"},
+	    {BASE "|--workers|-1", "", "--workers: '-1'", "1..64"},
+	    {BASE "|--workers|99999999999999999999", "", "--workers", "1..64"},
+	    {BASE "|--memory|63", "", "--memory: '63'", "64.."},
+	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
+	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
+	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
+	    {BASE "|--address|10.1.0", "", "--address: '10.1.0'", "IPv4"},
+	    {BASE "|--address|::1", "", "--address: '::1'", "IPv4"},
+	    {BASE "|--http|9108", "", "--http: '9108'", "HOST:PORT"},
+	    {BASE "|--http|:9108", "", "--http: ':9108'", "HOST:PORT"},
+	    {BASE "|--http|a:0", "", "--http: 'a:0'", "HOST:PORT"},
+	    {BASE "|--http|a:65536", "", "--http: 'a:65536'", "HOST:PORT"},
+	    {BASE "|--http|::1:80", "", "--http: '::1:80'", "HOST:PORT"},
+	    {BASE "|--root|fairlead", "", "--root: 'fairlead'", "absolute"},
+	    {BASE "|--root|/a/", "", "--root: '/a/'", "absolute"},
+	    {BASE "|--root|/a//b", "", "--root: '/a//b'", "absolute"},
+	    {"--id|-x|--zookeeper|a:1|--port|p", "", "--id: '-x'", "letters"},
+	    {"--id|a/b|--zookeeper|a:1|--port|p", "", "--id: 'a/b'", "letters"},
+	    {"--id|m|--zookeeper|a|--port|p", "", "--zookeeper: 'a'", "HOST:PORT"},
+	    {"--id|m|--zookeeper|a:1,|--port|p", "", "--zookeeper: 'a:1,'", "HOST:PORT"},
+	    {"--id|m|--zookeeper|a:x|--port|p", "", "--zookeeper: 'a:x'", "HOST:PORT"},
+	    {BASE, "FAIRLEAD_MUX_WORKERS=0", "FAIRLEAD_MUX_WORKERS: '0'", "1..64"},
+	    {BASE, "FAIRLEAD_MUX_WORKER=1", "FAIRLEAD_MUX_WORKER ", "--help"},
+	    {BASE, "FAIRLEAD_MUX_no_huge=true", "FAIRLEAD_MUX_no_huge", "--help"},
+	    {BASE, "FAIRLEAD_MUX_NO_HUGE=1", "FAIRLEAD_MUX_NO_HUGE: '1'", "true, false"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct options o;
+		struct why why = {{0}};
+
+		if (parse(&o, rows[i].arguments, rows[i].environment, &why) != -EINVAL)
+			fail_msg("taken: %s %s", rows[i].arguments, rows[i].environment);
+		if (!strstr(why.text, rows[i].name) || !strstr(why.text, rows[i].value))
+			fail_msg("%s %s: '%s' lacks '%s' or '%s'", rows[i].arguments, rows[i].environment, why.text,
+				 rows[i].name, rows[i].value);
+	}
+}
+
+static void too_many_ports_are_refused(void **state)
+{
+	char arguments[2048] = BASE;
+	struct options o;
+	struct why why;
+
+	(void)state;
+	for (int i = 1; i < OPTIONS_PORTS_MAX; i++)
+		strcat(arguments, "|--port=p");
+	assert_int_equal(parse(&o, arguments, "", &why), 0);
+	strcat(arguments, "|--port=p17");
+	assert_int_equal(parse(&o, arguments, "", &why), -EINVAL);
+	assert_non_null(strstr(why.text, "'p17'"));
+}
+
+static void help_needs_nothing_else(void **state)
+{
+	struct options o;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--help", "", &why), 0);
+	assert_true(o.help);
+	assert_non_null(strstr(options_usage, "--zookeeper"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(defaults_are_as_documented),
+	    cmocka_unit_test(every_flag_is_taken),
+	    cmocka_unit_test(the_environment_stands_in_and_the_command_line_wins),
+	    cmocka_unit_test(every_refusal_names_itself),
+	    cmocka_unit_test(too_many_ports_are_refused),
+	    cmocka_unit_test(help_needs_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings and backend tables: snapshots, random deltas against plain arrays, refusals that change nothing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../backend.h"
+#include "../encap.h"
+#include "../ring.h"
+#include "image.h"
+
+enum { BUCKETS = 1024, BACKENDS = 20, STEPS = 2000 };
+
+static struct next_hop hop = {.resolved = true, .mtu = 1600, .source = {10, 1, 0, 11}};
+static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+
+static struct ring *loaded(const struct delta *snapshot)
+{
+	struct ring *ring = ring_new(snapshot->buckets);
+	struct why why;
+
+	assert_non_null(ring);
+	assert_int_equal(ring_load(ring, snapshot, &why), 0);
+	return ring;
+}
+
+static void a_snapshot_is_copied_row_by_row(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 5, BUCKETS, BACKENDS);
+	struct ring *ring;
+
+	(void)state;
+	snapshot.previous[7] = 9;
+	snapshot.since[7] = 1700000000;
+	ring = loaded(&snapshot);
+	assert_int_equal(ring_generation(ring), 5);
+	assert_int_equal(ring_buckets(ring), BUCKETS);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		assert_int_equal(ring_row(ring, i),
+				 fl_row_make(snapshot.current[i], snapshot.previous[i], snapshot.since[i]));
+	ring_free(ring);
+	image_free(&snapshot);
+}
+
+/* Ascending runs with gaps, as a delta has them; also applied to the plain columns. */
+static struct delta random_delta(struct chance *chance, struct delta *plain)
+{
+	struct delta d = {.service = 1,
+			  .base = plain->generation,
+			  .generation = plain->generation + 1,
+			  .buckets = BUCKETS,
+			  .committed = 1700000000 + plain->generation};
+	uint32_t at = chance_below(chance, 50);
+
+	d.runs = calloc(BUCKETS, sizeof(*d.runs));
+	assert_non_null(d.runs);
+	while (at < BUCKETS) {
+		uint32_t count = 1 + chance_below(chance, BUCKETS - at < 30 ? BUCKETS - at : 30);
+		uint16_t current = (uint16_t)chance_below(chance, BACKENDS + 1);
+		uint16_t previous = (uint16_t)chance_below(chance, BACKENDS + 1);
+
+		d.runs[d.runs_count++] = (struct fl_delta_run){at, count, current, previous};
+		for (uint32_t end = at + count; at < end; at++) {
+			plain->current[at] = current;
+			plain->previous[at] = previous;
+			plain->since[at] = d.committed;
+		}
+		at += chance_below(chance, 100);
+	}
+	plain->generation = d.generation;
+	return d;
+}
+
+static void random_deltas_do_what_they_do_to_arrays(void **state)
+{
+	struct delta plain = image_snapshot(1, 1, BUCKETS, BACKENDS);
+	struct ring *ring = loaded(&plain), *again;
+	struct chance chance = {20261120};
+	struct why why;
+
+	(void)state;
+	for (int step = 0; step < STEPS; step++) {
+		struct delta delta = random_delta(&chance, &plain);
+
+		assert_int_equal(ring_apply(ring, &delta, &why), 0);
+		image_free(&delta);
+	}
+	again = loaded(&plain);
+	assert_int_equal(ring_generation(ring), STEPS + 1);
+	assert_memory_equal(ring->rows, again->rows, BUCKETS * sizeof(fl_row));
+	assert_int_equal(ring_checksum(ring), ring_checksum(again));
+	again->rows[BUCKETS - 1] ^= 1;
+	assert_int_not_equal(ring_checksum(ring), ring_checksum(again));
+	ring_free(ring);
+	ring_free(again);
+	image_free(&plain);
+}
+
+static void the_checksum_is_crc32c_of_little_endian_rows(void **state)
+{
+	struct ring *ring = ring_new(256);
+	uint8_t bytes[256 * 8] = {0};
+
+	(void)state;
+	assert_non_null(ring);
+	ring->rows[2] = fl_row_make(0x0102, 0x0304, 0x05060708);
+	memcpy(bytes + 16, "\x02\x01\x04\x03\x08\x07\x06\x05", 8);
+	assert_int_equal(ring_checksum(ring), fl_crc32c(0, bytes, sizeof(bytes)));
+	ring_free(ring);
+}
+
+static void what_does_not_follow_is_refused_and_changes_nothing(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 5, BUCKETS, BACKENDS);
+	struct delta good = image_move(&snapshot, 6, 0, 10, 2, 1, 1700000000);
+	const struct {
+		const char *word;
+		int error;
+		struct delta delta;
+	} rows[] = {
+	    {"base", -ESTALE, {.generation = 7, .base = 6, .buckets = BUCKETS}},
+	    {"base", -ESTALE, {.generation = 5, .base = 4, .buckets = BUCKETS}},
+	    {"buckets", -EINVAL, {.generation = 6, .base = 5, .buckets = 2 * BUCKETS}},
+	    {"snapshot", -EINVAL, {.snapshot = true, .generation = 6, .buckets = BUCKETS}},
+	};
+	struct ring *ring = loaded(&snapshot);
+	uint32_t before = ring_checksum(ring);
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct delta delta = rows[i].delta;
+
+		delta.runs = good.runs;
+		delta.runs_count = good.runs_count;
+		assert_int_equal(ring_apply(ring, &delta, &why), rows[i].error);
+		assert_non_null(strstr(why.text, rows[i].word));
+		assert_int_equal(ring_checksum(ring), before);
+		assert_int_equal(ring_generation(ring), 5);
+	}
+	assert_int_equal(ring_load(ring, &good, &why), -EINVAL);
+	snapshot.buckets = 512;
+	assert_int_equal(ring_load(ring, &snapshot, &why), -EINVAL);
+	assert_int_equal(ring_apply(ring, &good, &why), 0);
+	assert_int_not_equal(ring_checksum(ring), before);
+	ring_free(ring);
+	image_free(&good);
+	image_free(&snapshot);
+}
+
+static void backends_are_added_changed_and_kept_when_removed(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 3);
+	struct fl_delta_backend change[] = {
+	    {.id = 2, .flags = FL_BACKEND_REMOVED, .address = image_ipv4("10.1.0.22")},
+	    {.id = 3, .address = image_ipv4("10.1.0.33")},
+	    {.id = 65535, .address = image_ipv4("10.1.0.99")},
+	};
+	struct delta delta = {.service = 1, .backends_count = 3, .backends = change};
+	struct backends *first, *second;
+	struct fl_address address;
+	struct why why;
+
+	(void)state;
+	first = backends_new(NULL, &snapshot, &hops, &why);
+	assert_non_null(first);
+	second = backends_new(first, &delta, &hops, &why);
+	assert_non_null(second);
+	assert_int_equal(second->count, 4);
+	assert_int_equal(second->size, 65536);
+	assert_true(backends_address(second, 1, &address));
+	assert_true(backends_address(second, 2, &address));
+	assert_memory_equal(encap_destination(backends_get(second, 2)), "\x0a\x01\x00\x16", 4);
+	assert_memory_equal(encap_destination(backends_get(second, 3)), "\x0a\x01\x00\x21", 4);
+	assert_memory_equal(encap_destination(backends_get(second, 65535)), "\x0a\x01\x00\x63", 4);
+	assert_null(backends_get(second, 4));
+	assert_false(backends_address(second, 4, &address));
+	assert_null(backends_get(first, 65535));
+	assert_memory_equal(encap_destination(backends_get(first, 3)), "\x0a\x01\x00\x17", 4);
+	backends_free(first);
+	backends_free(second);
+	image_free(&snapshot);
+}
+
+static void an_ipv6_backend_is_refused_by_its_address(void **state)
+{
+	struct fl_delta_backend change = {.id = 9, .address = {{0x20, 1, 0xd, 0xb8, [15] = 1}}};
+	struct delta delta = {.service = 1, .backends_count = 1, .backends = &change};
+	struct why why;
+
+	(void)state;
+	assert_null(backends_new(NULL, &delta, &hops, &why));
+	assert_int_equal(errno, EAFNOSUPPORT);
+	assert_non_null(strstr(why.text, "backend 9: address 2001:db8::1"));
+}
+
+static void templates_are_made_anew_only_when_a_next_hop_changes(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 3);
+	struct backends *first, *second;
+	struct why why;
+	int error;
+
+	(void)state;
+	hop.resolved = false;
+	first = backends_new(NULL, &snapshot, &hops, &why);
+	assert_non_null(first);
+	assert_int_equal(backends_get(first, 1)->state, BACKEND_NO_NEIGHBOUR);
+	assert_null(backends_refresh(first, 1, &hops, &error));
+	assert_int_equal(error, 0);
+	hop.resolved = true;
+	second = backends_refresh(first, 1, &hops, &error);
+	assert_non_null(second);
+	assert_int_equal(backends_get(second, 1)->state, BACKEND_READY);
+	backends_free(first);
+	backends_free(second);
+	image_free(&snapshot);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_snapshot_is_copied_row_by_row),
+	    cmocka_unit_test(random_deltas_do_what_they_do_to_arrays),
+	    cmocka_unit_test(the_checksum_is_crc32c_of_little_endian_rows),
+	    cmocka_unit_test(what_does_not_follow_is_refused_and_changes_nothing),
+	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
+	    cmocka_unit_test(an_ipv6_backend_is_refused_by_its_address),
+	    cmocka_unit_test(templates_are_made_anew_only_when_a_next_hop_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry and its lookup: many services against a plain search, refusals, VIPs told in the right order. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../counters.h"
+#include "../lookup.h"
+#include "../tables.h"
+#include "image.h"
+
+enum { SERVICES = 1000, PROBES = 200000 };
+
+static struct next_hop hop = {.resolved = true, .mtu = 1600, .source = {10, 1, 0, 11}};
+static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+
+static struct tables *fresh(void)
+{
+	struct tables *tables = tables_new(4, &hops);
+
+	assert_non_null(tables);
+	return tables;
+}
+
+static struct service_config named(uint16_t id, const char *name, const char *vip, uint16_t port)
+{
+	struct service_config config = image_config(id, vip, 256);
+
+	strcpy(config.name, name);
+	config.ports[0].port = port;
+	return config;
+}
+
+static struct service *add(struct tables *tables, struct service_config config)
+{
+	struct service *service;
+	struct why why = {{0}};
+
+	if (tables_add(tables, &config, &service, &why))
+		fail_msg("%s", why.text);
+	return service;
+}
+
+static struct service *find(const struct tables *tables, const struct fl_address *vip, uint8_t protocol, uint16_t port)
+{
+	const struct lookup *lookup = tables_lookup(tables);
+	const struct lookup_vip *slot;
+	uint64_t high, low;
+
+	lookup_words(vip, &high, &low);
+	slot = lookup_vip(lookup, high, low);
+	return slot ? lookup_service(lookup, slot, protocol, port) : NULL;
+}
+
+static struct fl_address random_vip(struct chance *chance)
+{
+	uint8_t bytes[4] = {10, 99, (uint8_t)chance_below(chance, 4), (uint8_t)chance_below(chance, 256)};
+
+	return fl_address_from_ipv4(bytes);
+}
+
+static struct service_port random_port(struct chance *chance)
+{
+	struct service_port port = {chance_below(chance, 2) ? IPPROTO_TCP : IPPROTO_UDP,
+				    (uint16_t)(1 + chance_below(chance, 12))};
+
+	return port;
+}
+
+/* Services with random VIPs and ports; those that clash are refused, which the registry says by itself. */
+static void add_randomly(struct tables *tables, struct chance *chance)
+{
+	uint32_t added = 0, refused = 0;
+
+	for (uint16_t id = 1; added < SERVICES; id++) {
+		struct service_config config = named(id, "", "10.99.0.1", 80);
+		struct service *service;
+		struct why why;
+
+		snprintf(config.name, sizeof(config.name), "s%u", id);
+		config.vips_count = 1 + chance_below(chance, 3);
+		config.ports_count = 1 + chance_below(chance, 3);
+		for (uint32_t i = 0; i < config.vips_count; i++)
+			config.vips[i] = random_vip(chance);
+		for (uint32_t i = 0; i < config.ports_count; i++)
+			config.ports[i] = random_port(chance);
+		if (tables_add(tables, &config, &service, &why))
+			refused++;
+		else
+			added++;
+		if (id > 20000)
+			break;
+	}
+	assert_true(added > 500);
+	assert_true(refused > 0);
+}
+
+static struct service *find_plainly(const struct tables *tables, const struct fl_address *vip, struct service_port port)
+{
+	for (struct service *s = NULL; (s = tables_next(tables, s));)
+		for (uint32_t v = 0; v < s->config.vips_count; v++)
+			for (uint32_t p = 0; p < s->config.ports_count; p++)
+				if (fl_address_equal(&s->config.vips[v], vip) && s->config.ports[p].port == port.port &&
+				    s->config.ports[p].protocol == port.protocol)
+					return s;
+	return NULL;
+}
+
+static void lookup_finds_what_a_plain_search_finds(void **state)
+{
+	struct tables *tables = fresh();
+	struct chance chance = {20261120};
+	uint32_t hits = 0;
+
+	(void)state;
+	add_randomly(tables, &chance);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < PROBES / 100; i++) {
+			struct fl_address vip = random_vip(&chance);
+			struct service_port port = random_port(&chance);
+			struct service *service = find(tables, &vip, port.protocol, port.port);
+
+			assert_ptr_equal(service, find_plainly(tables, &vip, port));
+			hits += service != NULL;
+		}
+		/* and once more when half of them are gone */
+		for (struct service *s = NULL, *next; !round && (next = tables_next(tables, s));) {
+			tables_remove(tables, next);
+			s = tables_next(tables, s);
+		}
+	}
+	assert_true(hits > 100);
+	tables_free(tables);
+}
+
+static void clashes_are_refused_by_name(void **state)
+{
+	struct tables *tables = fresh();
+	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80)), *out;
+	struct service_config v6 = named(9, "six", "10.99.0.9", 80);
+	const struct {
+		struct service_config config;
+		const char *word;
+	} rows[] = {
+	    {named(1, "other", "10.99.0.2", 80), "id: 1"},
+	    {named(2, "web", "10.99.0.2", 80), "name: web"},
+	    {named(2, "other", "10.99.0.1", 80), "10.99.0.1 port 80 of service other belongs to service web"},
+	};
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(tables_add(tables, &rows[i].config, &out, &why), -EEXIST);
+		assert_non_null(strstr(why.text, rows[i].word));
+	}
+	memset(v6.vips[0].bytes, 0, 16);
+	v6.vips[0].bytes[0] = 0x20;
+	assert_int_equal(tables_add(tables, &v6, &out, &why), -EAFNOSUPPORT);
+	assert_non_null(strstr(why.text, "2000::"));
+	assert_ptr_equal(tables_find(tables, "web"), web);
+	assert_null(tables_find(tables, "other"));
+	assert_ptr_equal(tables_find_id(tables, 1), web);
+	tables_free(tables);
+}
+
+static void changes_keep_what_may_not_change(void **state)
+{
+	struct tables *tables = fresh();
+	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
+	struct service_config config = named(1, "web", "10.99.0.2", 443), other;
+	struct fl_address old = image_ipv4("10.99.0.1"), new = image_ipv4("10.99.0.2");
+	struct why why;
+
+	(void)state;
+	add(tables, named(2, "two", "10.99.0.3", 80));
+	config.window = 7;
+	assert_int_equal(tables_change(tables, web, &config, &why), 0);
+	assert_null(find(tables, &old, IPPROTO_TCP, 80));
+	assert_ptr_equal(find(tables, &new, IPPROTO_TCP, 443), web);
+	assert_int_equal(web->window, 7);
+	for (int field = 0; field < 5; field++) {
+		other = config;
+		switch (field) {
+		case 0:
+			other.id = 3;
+			break;
+		case 1:
+			other.buckets = 512;
+			break;
+		case 2:
+			other.hash = FL_HASH_CRC32;
+			break;
+		case 3:
+			other.key.k1++;
+			break;
+		default:
+			other.affinity = AFFINITY_CLIENT;
+		}
+		assert_int_equal(tables_change(tables, web, &other, &why), -EINVAL);
+	}
+	other = named(1, "web", "10.99.0.3", 80);
+	assert_int_equal(tables_change(tables, web, &other, &why), -EEXIST);
+	assert_ptr_equal(find(tables, &new, IPPROTO_TCP, 443), web);
+	tables_free(tables);
+}
+
+static void only_what_fits_is_loaded_or_applied(void **state)
+{
+	struct tables *tables = fresh();
+	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
+	struct delta snapshot = image_snapshot(1, 4, 256, 3), other = image_snapshot(2, 4, 256, 3);
+	struct delta small = image_snapshot(1, 4, 512, 3);
+	struct delta move = image_move(&snapshot, 5, 0, 100, 2, 1, 1700000000), gap;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(tables_apply(tables, web, &move, &why), -ENOENT);
+	assert_int_equal(tables_load(tables, web, &other, &why), -EINVAL);
+	assert_int_equal(tables_load(tables, web, &small, &why), -EINVAL);
+	assert_int_equal(tables_load(tables, web, &move, &why), -EINVAL);
+	assert_null(web->ring);
+	assert_int_equal(tables_load(tables, web, &snapshot, &why), 0);
+	gap = move;
+	gap.base = 5;
+	gap.generation = 6;
+	assert_int_equal(tables_apply(tables, web, &gap, &why), -ESTALE);
+	assert_int_equal(ring_generation(web->ring), 4);
+	assert_int_equal(tables_apply(tables, web, &move, &why), 0);
+	assert_int_equal(ring_generation(web->ring), 5);
+	assert_int_equal(fl_row_current(ring_row(web->ring, 99)), 2);
+	/* a snapshot may also replace a ring, forwards or backwards */
+	assert_int_equal(tables_load(tables, web, &snapshot, &why), 0);
+	assert_int_equal(ring_generation(web->ring), 4);
+	image_free(&snapshot);
+	image_free(&other);
+	image_free(&small);
+	image_free(&move);
+	tables_free(tables);
+}
+
+struct told {
+	uint32_t times, count;
+	struct fl_address last[64];
+};
+
+static void tell(void *context, const struct fl_address *vips, uint32_t count)
+{
+	struct told *told = context;
+
+	told->times++;
+	told->count = count;
+	memcpy(told->last, vips, count * sizeof(*vips));
+}
+
+static void vips_are_told_as_they_come_and_go(void **state)
+{
+	struct tables *tables = fresh();
+	struct told told = {0};
+	struct vip_listener listener = {&told, tell};
+	struct service_config moved = named(1, "web", "10.99.0.7", 80);
+	struct fl_address vip = image_ipv4("10.99.0.7");
+	struct service *web;
+	struct why why;
+
+	(void)state;
+	tables_listen(tables, &listener);
+	assert_int_equal(told.times, 1);
+	assert_int_equal(told.count, 0);
+	web = add(tables, named(1, "web", "10.99.0.1", 80));
+	assert_int_equal(told.count, 1);
+	assert_int_equal(tables_change(tables, web, &moved, &why), 0);
+	assert_int_equal(told.count, 1);
+	assert_memory_equal(&told.last[0], &vip, sizeof(vip));
+	tables_remove(tables, web);
+	assert_int_equal(told.count, 0);
+	tables_free(tables);
+}
+
+static void a_slot_that_is_used_again_counts_from_zero(void **state)
+{
+	struct tables *tables = fresh();
+	struct counters *counters = counters_new(2);
+	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
+
+	(void)state;
+	assert_non_null(counters);
+	counters_service_start(counters, web);
+	counter_add(&counters_of(counters, 0)->service_packets[web->slot], 5);
+	counter_add(&counters_of(counters, 1)->service_packets[web->slot], 6);
+	assert_int_equal(counters_service_packets(counters, web), 11);
+	tables_remove(tables, web);
+	web = add(tables, named(2, "next", "10.99.0.1", 80));
+	counters_service_start(counters, web);
+	assert_int_equal(counters_service_packets(counters, web), 0);
+	counter_add(&counters_of(counters, 1)->service_packets[web->slot], 1);
+	assert_int_equal(counters_service_packets(counters, web), 1);
+	counters_free(counters);
+	tables_free(tables);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(lookup_finds_what_a_plain_search_finds),
+	    cmocka_unit_test(clashes_are_refused_by_name),
+	    cmocka_unit_test(changes_keep_what_may_not_change),
+	    cmocka_unit_test(only_what_fits_is_loaded_or_applied),
+	    cmocka_unit_test(vips_are_told_as_they_come_and_go),
+	    cmocka_unit_test(a_slot_that_is_used_again_counts_from_zero),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
