@@ -120,7 +120,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	__builtin_memcpy(eth->h_dest, fib.dmac, ETH_ALEN);
 	__builtin_memcpy(eth->h_source, fib.smac, ETH_ALEN);
 	count(FL_COUNTER_CHAIN);
-	if (fib.ifindex == ctx->ingress_ifindex)
+	if (fib.ifindex == ctx->ingress_ifindex && !config.redirect)
 		return XDP_TX;
 	return (int)bpf_redirect(fib.ifindex, 0);
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "host.h"
 
@@ -63,4 +69,18 @@ int host_check(const struct config *config, const char *interface)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+bool host_needs_redirect(const char *interface)
+{
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {.ifr_data = (char *)&driver};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_veth;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	is_veth = fd >= 0 && !ioctl(fd, SIOCETHTOOL, &request) && !strcmp(driver.driver, "veth");
+	if (fd >= 0)
+		close(fd);
+	return is_veth;
 }

@@ -155,6 +155,7 @@ static int attach(const struct arguments *arguments)
 
 	if (config_build(arguments, &config))
 		return EXIT_USAGE;
+	config.program.redirect = host_needs_redirect(arguments->interface);
 	err = running_open(&running, arguments->interface);
 	if (!err)
 		err = host_check(&config, running.interface);

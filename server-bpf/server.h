@@ -27,7 +27,8 @@ struct fl_server_config {
 	fl_u64 clock_offset;    /* nanoseconds that CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
 	fl_u16 port;            /* of GUE, host order */
 	fl_u8 chaining;         /* 0 only to show what happens without */
-	fl_u8 reserved[5];      /* 0 */
+	fl_u8 redirect;         /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
+	fl_u8 reserved[4];      /* 0 */
 	struct fl_address self; /* outer destination of packets that are ours */
 };
 

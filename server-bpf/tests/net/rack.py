@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A rack with three servers and one machine that is client, router and mux in one.
+
+     machine "mux"                                server "a"          "b"          "c"
+     client 10.2.1.2 (lo)                         VIP 10.99.0.1 (lo), application on port 80
+     VIP's route -> tun0 -> SteeringMux           eth0 10.1.0.21      .22          .23   fairlead-server
+     eth0 10.1.0.11                                     |              |            |
+          |                                             |              |            |
+     ports of the bridge "rack" in the namespace "switch"; GRO on, as XDP_TX out of a veth needs NAPI at its peer
+
+Packets of the client's own sockets reach the mux by tun0; the mux puts GUE and a steer header of the test's choice in
+front and sends them to a server. Answers come straight back to 10.2.1.2.
+"""
+
+import contextlib
+import fcntl
+import ipaddress
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.namespace import Namespace, run
+
+VIP, CLIENT, MUX = "10.99.0.1", "10.2.1.2", "10.1.0.11"
+SERVERS = {"a": "10.1.0.21", "b": "10.1.0.22", "c": "10.1.0.23"}
+PEERS = "10.1.0.0/24"
+GUE_PORT = 6080
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+SO_NO_CHECK = 11
+TCP_SYN = 0x02
+
+
+@dataclass
+class SteeringMux:
+    """Sends every packet of the client to `owner`, with a steer header of these fields."""
+
+    tun: int
+    out: socket.socket
+    owner: str = "a"
+    generation: int = 1
+    since: int | None = None
+    previous: str = "a"
+    after_syn: Callable[[], None] | None = None
+    """Called once, when the next SYN has been sent and nothing behind it."""
+    thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def move(self, owner: str, since: int | None) -> None:
+        """The bucket moves to `owner`, in a new generation; without `since` the mux does not tell of it."""
+        self.previous, self.since, self.generation = self.owner, since, self.generation + 1
+        self.owner = owner
+
+    def header(self) -> bytes:
+        moved = self.since is not None
+        steer = struct.pack("!BBHII", 0x10, moved, 1, 4711, self.generation)
+        if moved:
+            steer += struct.pack("!I4s", self.since, ipaddress.IPv4Address(SERVERS[self.previous]).packed)
+        return struct.pack("!BBH", len(steer) // 4, 4, 0) + steer
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):  # the descriptors are closed at the end
+            while packet := os.read(self.tun, 65536):
+                if packet[0] >> 4 == 4:
+                    self.out.sendto(self.header() + packet, (SERVERS[self.owner], GUE_PORT))
+                    if self.after_syn and packet[20 + 13] == TCP_SYN:
+                        self.after_syn()
+                        self.after_syn = None
+
+
+class Server:
+    """One server: its namespace, its application, and the command under test."""
+
+    def __init__(self, namespace: Namespace, name: str, command: Path) -> None:
+        self.namespace, self.name, self.address, self.command = namespace, name, SERVERS[name], command
+        self.listener: socket.socket | None = None
+
+    def invoke(self, *words: str) -> subprocess.CompletedProcess:
+        """The command by `ip netns exec`, as an operator does; each call is a mount namespace of its own."""
+        line = ["ip", "netns", "exec", self.namespace.name, str(self.command), *words]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    def attach(self, *words: str) -> None:
+        done = self.invoke("attach", "--interface", "eth0", "--address", self.address, "--peers", PEERS, *words)
+        assert done.returncode == 0, done.stderr
+
+    def show(self) -> dict:
+        done = self.invoke("show", "--interface", "eth0", "-o", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def counter(self, name: str) -> int:
+        return self.show()["counters"][name]
+
+    def serve(self) -> None:
+        """Answers each line with the server's name and the line."""
+        with self.namespace.inside():
+            self.listener = socket.create_server((VIP, 80), backlog=64)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:
+            for line in stream:
+                stream.write(f"{self.name} ".encode() + line)
+                stream.flush()
+
+
+class Rack:
+    count = 0
+
+    def __init__(self, command: Path) -> None:
+        Rack.count += 1
+        prefix = f"flserver{os.getpid()}-{Rack.count}-"
+        self.switch = Namespace(prefix + "switch")
+        self.machine = Namespace(prefix + "mux")
+        self.servers = {name: Server(Namespace(prefix + name), name, command) for name in SERVERS}
+        self.created: list[Namespace] = []
+        self.mux: SteeringMux | None = None
+
+    def __getitem__(self, name: str) -> Server:
+        return self.servers[name]
+
+    def create(self) -> None:
+        self._create(self.switch)
+        self.switch.ip("link add rack type bridge forward_delay 0 mcast_snooping 0", "link set rack up")
+        self._create(self.machine)
+        self._plug(self.machine, MUX, "to-mux")
+        self.machine.sysctl(ipv4__ip_forward=1, ipv4__conf__all__rp_filter=0, ipv4__conf__default__rp_filter=0)
+        self.machine.ip(f"addr add {CLIENT}/32 dev lo")
+        for server in self.servers.values():
+            self._create(server.namespace)
+            self._plug(server.namespace, server.address, f"to-{server.name}")
+            server.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__send_redirects=0)
+            server.namespace.ip(f"addr add {VIP}/32 dev lo", f"route add default via {MUX}")
+            server.serve()
+        self._mux_open()
+
+    def delete(self) -> None:
+        if self.mux:
+            os.close(self.mux.tun)
+            self.mux.out.close()
+        for server in self.servers.values():
+            if server.listener:
+                server.listener.close()
+        for namespace in reversed(self.created):
+            namespace.delete()
+
+    def attach(self, *words: str) -> None:
+        for server in self.servers.values():
+            server.attach(*words)
+
+    def connect(self, seconds: float = 10) -> "Client":
+        with self.machine.inside():
+            return Client(seconds)
+
+    @contextlib.contextmanager
+    def background(self, command: list[str]) -> Iterator[subprocess.Popen]:
+        """A command that runs meanwhile, and is over at the end."""
+        with subprocess.Popen(command) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def _create(self, namespace: Namespace) -> None:
+        namespace.create()
+        self.created.append(namespace)
+        namespace.ip("link set lo up")
+
+    def _plug(self, namespace: Namespace, address: str, port: str) -> None:
+        self.switch.ip(
+            f"link add {port} type veth peer name eth0 netns {namespace.name}",
+            f"link set {port} mtu 1600 master rack up",
+        )
+        namespace.ip("link set eth0 mtu 1600 up", f"addr add {address}/24 dev eth0")
+        # Whole packets with real checksums, as from a network card.
+        for where, interface in ((self.switch, port), (namespace, "eth0")):
+            run(where.enter(["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on"]))
+
+    def _mux_open(self) -> None:
+        with self.machine.inside():
+            tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+            fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", b"tun0", IFF_TUN | IFF_NO_PI))
+            out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            out.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)
+            out.bind((MUX, 0))
+        self.machine.ip("link set tun0 mtu 1500 up", f"route add {VIP}/32 dev tun0 src {CLIENT}")
+        self.mux = SteeringMux(tun, out)
+
+
+class Client:
+    """A connection to the VIP, made in the calling thread's namespace."""
+
+    def __init__(self, seconds: float) -> None:
+        self.socket = socket.create_connection((VIP, 80), seconds)
+        self.stream = self.socket.makefile("rwb")
+
+    def ask(self, text: str = "hello") -> str:
+        """Who answers; the answer must be the line that was sent."""
+        self.stream.write(text.encode() + b"\n")
+        self.stream.flush()
+        name, _, echo = self.stream.readline().decode().rstrip("\n").partition(" ")
+        if not name:
+            raise ConnectionResetError("the connection was closed")
+        assert echo == text
+        return name
+
+    def retransmissions(self) -> int:
+        """tcpi_total_retrans of struct tcp_info."""
+        return struct.unpack_from("I", self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 100)[0]
+
+    def close(self) -> None:
+        self.stream.close()
+        self.socket.close()

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers on the wire: real TCP connections while their bucket moves, natively and in generic XDP."""
+
+import itertools
+import socket
+import time
+
+import pytest
+from lab.deadline import until
+from rack import MUX, SERVERS, Rack
+
+NATIVE_AND_GENERIC = pytest.mark.parametrize("mode", ["native", "generic"])
+
+
+def now() -> int:
+    return int(time.time())
+
+
+@NATIVE_AND_GENERIC
+def test_connection_is_served(rack: Rack, mode: str) -> None:
+    rack.attach("--mode", mode)
+    client = rack.connect()
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    counters = rack["a"].show()["counters"]
+    assert counters["deliver_syn"] == 1
+    assert counters["deliver_local_socket"] >= 20
+    assert counters["deliver_unknown"] == 0
+    assert client.retransmissions() == 0
+
+
+@NATIVE_AND_GENERIC
+def test_moved_connection_is_chained(rack: Rack, mode: str) -> None:
+    """It stays with its server, while a new one goes to the bucket's new owner."""
+    rack.attach("--mode", mode)
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    assert {client.ask(str(n)) for n in range(100)} == {"a"}
+    assert rack.connect().ask() == "b"
+    counters = rack["b"].show()["counters"]
+    assert counters["chain"] + counters["chain_by_kernel"] >= 100
+    assert counters["deliver_syn"] == 1
+    assert rack["b"].show()["memory"] == {"entries": 1, "open": 1, "capacity": 1 << 20}
+    assert rack["b"].show()["services"] == {"1": {"generation": 2}}
+    assert client.retransmissions() == 0
+
+
+def test_without_chaining_it_breaks(rack: Rack) -> None:
+    """What the test before must show: with chaining off the same move resets the connection."""
+    rack.attach("--no-chaining")
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+    assert rack["b"].counter("chain") == 0
+    assert rack["b"].counter("deliver_unknown") >= 1
+
+
+def test_first_chained_packet_is_not_lost(rack: Rack) -> None:
+    """Nobody has resolved the previous owner's MAC: the kernel does, and keeps the packet meanwhile."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack["b"].namespace.ip("neigh flush all")
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    assert rack["b"].counter("chain_by_kernel") == 1
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert rack["b"].counter("chain_by_kernel") == 1
+    assert rack["b"].counter("chain") >= 20
+    assert client.retransmissions() == 0
+
+
+def test_moved_twice_is_chained_twice(rack: Rack) -> None:
+    rack.attach()
+    first = rack.connect()
+    rack.mux.move("b", now())
+    second = rack.connect()
+    assert (first.ask(), second.ask()) == ("a", "b")
+    rack.mux.move("c", now())
+    assert (first.ask(), second.ask(), rack.connect().ask()) == ("a", "b", "c")
+    assert rack["c"].counter("chain") >= 2
+    assert first.retransmissions() + second.retransmissions() == 0
+
+
+def test_large_segments_are_chained(rack: Rack) -> None:
+    """Full frames both ways, with inner packets of the client's whole MTU."""
+    rack.attach()
+    client = rack.connect()
+    client.ask()
+    rack.mux.move("b", now())
+    assert client.ask("x" * 1_000_000) == "a"
+    assert rack["b"].counter("chain") > 500
+
+
+def test_replacing_the_program_loses_nothing(rack: Rack) -> None:
+    """Twenty re-attachments under traffic: no packet lost, memory and counters kept, another configuration in force."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    rack.mux.since = None  # from here on only b's memory knows where the connection is
+    before = rack["b"].show()
+    for window in range(100, 120):
+        rack["b"].attach("--window", str(window))
+        assert client.ask() == "a"
+    after = rack["b"].show()
+    assert after["memory"] == before["memory"]
+    assert after["services"] == before["services"]
+    assert after["counters"]["chain"] > before["counters"]["chain"] > 0
+    assert after["config"]["windowSeconds"] == 119
+    assert client.retransmissions() == 0
+
+
+def test_replacing_under_load_loses_nothing(rack: Rack) -> None:
+    """The same, with packets at every moment."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now())
+    deadline = time.monotonic() + 3
+    numbers = itertools.count()
+    attachments = 0
+    while time.monotonic() < deadline:
+        process = rack["b"].namespace.enter([str(rack["b"].command), "attach", "--interface", "eth0"])
+        process += ["--address", SERVERS["b"], "--peers", "10.1.0.0/24", "--window", str(200 + attachments)]
+        with rack.background(process) as running:
+            while running.poll() is None:
+                assert client.ask(str(next(numbers))) == "a"
+            assert running.returncode == 0
+        attachments += 1
+    assert attachments >= 3
+    assert next(numbers) > 100
+    assert client.retransmissions() == 0
+
+
+def test_stale_packet_is_dropped_not_reset(rack: Rack) -> None:
+    """A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.generation = 5
+    assert client.ask() == "a"
+    rack.mux.owner = "b"
+    other = rack.connect()  # b learns of generation 5
+    assert other.ask() == "b"
+    rack.mux.generation = 4  # and this mux sends a's connection to b by generation 4
+    client.stream.write(b"late\n")
+    client.stream.flush()
+    until("a stale packet", lambda: rack["b"].counter("drop_stale") >= 1, 5)
+    rack.mux.owner, rack.mux.generation = "a", 5
+    assert client.stream.readline() == b"a late\n"
+    assert rack["b"].counter("deliver_unknown") == 0
+
+
+def test_unknown_everywhere_is_reset(rack: Rack) -> None:
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.owner, rack.mux.generation = "b", 2
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+    assert rack["b"].counter("deliver_unknown") >= 1
+
+
+def test_syn_cookie_survives_a_move(rack: Rack) -> None:
+    """The SYN went to a, which answered with a cookie and kept nothing; the ACK goes to b, and back to a."""
+    for server in rack.servers.values():
+        server.namespace.sysctl(ipv4__tcp_syncookies=2)
+    rack.attach()
+    rack.mux.after_syn = lambda: rack.mux.move("b", now())
+    client = rack.connect()
+    assert rack.mux.owner == "b"
+    assert client.ask() == "a"
+    assert rack["a"].counter("deliver_cookie_ack") >= 1
+    assert rack["b"].counter("chain") >= 1
+
+
+def test_stranger_is_refused(rack: Rack) -> None:
+    for server in rack.servers.values():
+        server.attach("--peers", "10.1.0.20/30,10.1.0.99")
+    with pytest.raises(TimeoutError):
+        rack.connect(seconds=1)
+    assert rack["a"].counter("drop_untrusted") >= 1
+    rack["a"].attach("--peers", MUX)
+    assert rack.connect().ask() == "a"
+
+
+def test_missing_vip_is_named(rack: Rack) -> None:
+    rack.attach()
+    rack["a"].namespace.ip("addr del 10.99.0.1/32 dev lo")
+    with pytest.raises(TimeoutError):
+        rack.connect(seconds=1)
+    assert rack["a"].counter("drop_vip_not_local") >= 1
+
+
+def test_other_traffic_is_left_alone(rack: Rack) -> None:
+    """TCP to the server's own address passes through the attached interface."""
+    rack.attach()
+    with rack["a"].namespace.inside():
+        listener = socket.create_server((SERVERS["a"], 8080))
+    with listener, rack.machine.connect(SERVERS["a"], 8080, 5) as here, listener.accept()[0] as there:
+        here.sendall(b"hello")
+        assert there.recv(5, socket.MSG_WAITALL) == b"hello"
+    assert rack["a"].counter("pass_not_ours") >= 3
