@@ -93,7 +93,7 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	    .bucket = packet->bucket,
 	    .generation = packet->generation,
 	};
-	uint32_t prepend;
+	uint32_t frame_len = mbuf->pkt_len, prepend;
 
 	if (backend->state != BACKEND_READY)
 		return backend->state == BACKEND_ABSENT ? VERDICT_NO_BACKEND : VERDICT_NO_NEIGHBOUR;
@@ -110,7 +110,7 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	encap_write(rte_pktmbuf_mtod(mbuf, uint8_t *), backend, &fields);
 	packet->port = backend->port;
 	burst->moved += fields.moved;
-	burst->bytes += packet->ip_len;
+	burst->bytes += frame_len;
 	return VERDICT_SERVICE;
 }
 

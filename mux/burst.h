@@ -28,7 +28,7 @@ struct burst {
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX];
 	uint64_t moved; /* out: how many carry MOVED */
-	uint64_t bytes; /* out: inner bytes of those with VERDICT_SERVICE */
+	uint64_t bytes; /* out: of the frames with VERDICT_SERVICE as they came */
 };
 
 void burst_classify(struct burst *burst);

@@ -106,6 +106,7 @@ static void check_flow(const struct tables *tables, const struct service *servic
 	assert_int_equal(header.service, service->id);
 	assert_int_equal(!!(header.flags & FL_STEER_MOVED), why.moved);
 	assert_int_equal(burst.moved, why.moved);
+	assert_int_equal(burst.bytes, frame.len);
 	if (why.moved) {
 		assert_int_equal(header.since, why.since);
 		assert_memory_equal(&header.previous, &why.previous_address, sizeof(header.previous));
