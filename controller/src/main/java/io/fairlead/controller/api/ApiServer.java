@@ -23,6 +23,7 @@ import java.util.stream.IntStream;
 public final class ApiServer implements AutoCloseable {
   static final int BODY_LIMIT = 16 << 20;
 
+  private static final int WORKERS = 8;
   private static final int IDLE_SECONDS = 120;
   private static final int CLOSE_SECONDS = 10;
 
@@ -44,7 +45,8 @@ public final class ApiServer implements AutoCloseable {
    */
   public static ApiServer open(Endpoint listen, ControlPlane plane, PrometheusMeterRegistry metrics)
       throws IOException {
-    Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1).setWorkerPoolSize(8));
+    Vertx vertx =
+        Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1).setWorkerPoolSize(WORKERS));
     try {
       Contract contract = Contract.load();
       HttpServer http =

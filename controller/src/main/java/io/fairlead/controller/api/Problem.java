@@ -51,9 +51,15 @@ record Problem(
           case CONFLICT -> Kind.CONFLICT;
           case UNAVAILABLE -> Kind.UNAVAILABLE;
         };
+    String sentence =
+        switch (refusal.kind()) {
+          case INVALID, CONFLICT -> "%s '%s' is refused; allowed: %s";
+          case NOT_FOUND -> "%s '%s' does not exist; allowed: %s";
+          case UNAVAILABLE -> "%s: %s; allowed: %s";
+        };
     return of(
         kind,
-        refusal.getMessage(),
+        sentence.formatted(refusal.field(), refusal.value(), refusal.allowed()),
         Optional.ofNullable(refusal.field()),
         Optional.ofNullable(refusal.value()),
         Optional.ofNullable(refusal.allowed()));

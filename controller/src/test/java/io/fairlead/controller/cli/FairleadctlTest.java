@@ -264,7 +264,7 @@ class FairleadctlTest {
 
   static Stream<Failure> failures() {
     return Stream.of(
-        new Failure("service show wbe", 1, "service 'wbe' is refused; allowed: web"),
+        new Failure("service show wbe", 1, "service 'wbe' does not exist; allowed: web"),
         new Failure("service show Web", 1, "name 'Web' is refused; allowed: 1..63 lower-case"),
         new Failure("service show a/b", 1, "name 'a/b' is refused; allowed: 1..63 lower-case"),
         new Failure(
@@ -282,7 +282,7 @@ class FairleadctlTest {
         new Failure("backend add web 1 10.1.0.21", 1, "changes[0].id '1' is refused"),
         new Failure(
             "backend weight web 1 70000", 1, "weight '70000' is refused; allowed: an integer"),
-        new Failure("backend drain web 9", 1, "id '9' is refused; allowed:"),
+        new Failure("backend drain web 9", 1, "id '9' does not exist; allowed:"),
         new Failure(
             "backend remove web 0", 1, "id '0' is refused; allowed: an integer in 1..65535"),
         new Failure("explain web icmp 10.2.1.2:1 10.99.0.1:80", 1, "protocol 'icmp' is refused"),
@@ -331,8 +331,7 @@ class FairleadctlTest {
     plane.zookeeperAway();
     Run run = run("backend", "drain", "web", "1");
     assertThat(run.exit()).isEqualTo(1);
-    assertThat(run.err())
-        .isEqualTo("zookeeper 'suspended' is refused; allowed: a connected ZooKeeper\n");
+    assertThat(run.err()).isEqualTo("zookeeper: suspended; allowed: a connected ZooKeeper\n");
     assertThat(done("health")).contains("leader     no", "zookeeper  suspended");
   }
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.store.ServiceStore;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Failures that no single row of a table can show: sizes, broken HTTP, an outage, a defect. */
+class ApiFailuresTest {
+  private static final String WEB = "/v1/services/web";
+
+  private final FakeControlPlane plane = new FakeControlPlane();
+  private ApiServer server;
+  private ApiClient client;
+
+  @BeforeEach
+  void open() throws IOException {
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            plane,
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    client = new ApiClient(server.listen());
+    String web =
+        "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
+            + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+    assertThat(client.send("POST", "/v1/services", web).status()).isEqualTo(201);
+    client.send("PUT", WEB + "/backends/4000", "{\"address\":\"10.1.0.27\"}");
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  @Test
+  void malformedJsonIsLocated() {
+    Reply reply = client.send("PATCH", WEB, "{\n  \"vips\": [\"10.99.0.1\"\n");
+    assertThat(reply.json().getString("detail")).contains("line 3").doesNotContain("Source");
+  }
+
+  @Test
+  void aBodyOverTheLimitIsRefused() throws IOException {
+    String limit = Integer.toString(ApiServer.BODY_LIMIT);
+    String announced =
+        raw(
+            "PATCH "
+                + WEB
+                + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                + "Content-Type: application/json\r\nContent-Length: 16777217\r\n\r\n{");
+    assertThat(announced).startsWith("HTTP/1.1 413 ").contains("16777217 bytes", limit);
+    Reply sent = client.send("PATCH", WEB, '"' + "x".repeat(ApiServer.BODY_LIMIT) + '"');
+    assertThat(sent.status()).isEqualTo(413);
+    assertThat(sent.json().getString("field")).isEqualTo("body");
+    assertThat(sent.json().getString("allowed")).contains(limit);
+  }
+
+  @Test
+  void asManyChangesAsACommitHoldsAreTakenAndOneMoreIsRefused() {
+    StringBuilder body = new StringBuilder("{\"changes\":[");
+    for (int id = 1; id <= ServiceStore.CHANGES_MAX; id++) {
+      body.append(id == 1 ? "" : ",")
+          .append("{\"op\":\"add\",\"id\":%d,\"address\":\"fd00::%x\"}".formatted(id, id));
+    }
+    Reply reply = client.send("POST", "/v1/services/web/changes?dryRun=true", body + "]}");
+    assertThat(reply.status()).isEqualTo(200);
+    assertThat(reply.json().getJsonArray("shares")).hasSize(ServiceStore.CHANGES_MAX + 1);
+    body.append(",{\"op\":\"remove\",\"id\":1}");
+    Reply refused = client.send("POST", "/v1/services/web/changes", body + "]}");
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.json().getString("field")).isEqualTo("changes");
+    assertThat(refused.json().getString("value"))
+        .isEqualTo(ServiceStore.CHANGES_MAX + 1 + " entries");
+  }
+
+  @Test
+  void whatIsNoHttpIsRefusedAsAProblem() throws IOException {
+    String end = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    record Case(String request, int status, String word) {}
+    for (Case row :
+        List.of(
+            new Case("hello\r\n\r\n", 400, "not an HTTP request"),
+            new Case("GET /v1/services/%zz" + end + "\r\n", 400, "well-formed path"),
+            new Case("GET /" + "a".repeat(5000) + end + "\r\n", 414, "line is too long"),
+            new Case("GET /" + end + "A: " + "a".repeat(9000) + "\r\n\r\n", 431, "headers"))) {
+      assertThat(raw(row.request()))
+          .matches("(?s)HTTP/1\\.[01] " + row.status() + " .*")
+          .containsIgnoringCase("content-type: application/problem+json")
+          .contains(row.word());
+    }
+  }
+
+  @Test
+  void whileZooKeeperIsAwayWritesAreUnavailableAndReadsAreServed() {
+    String before = plane.state();
+    plane.zookeeperAway();
+    try {
+      record Write(String method, String path, String body) {}
+      for (Write write :
+          List.of(
+              new Write(
+                  "POST",
+                  "/v1/services",
+                  new JsonObject()
+                      .put("name", "new")
+                      .put("vips", List.of("10.99.0.9"))
+                      .put("ports", List.of(new JsonObject("{\"protocol\":\"udp\",\"port\":53}")))
+                      .encode()),
+              new Write("PATCH", WEB, "{\"windowSeconds\":10}"),
+              new Write("DELETE", WEB, ""),
+              new Write("PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\"}"),
+              new Write("PATCH", WEB + "/backends/4000", "{\"weight\":0}"),
+              new Write("DELETE", WEB + "/backends/4000", ""),
+              new Write(
+                  "POST", WEB + "/changes", "{\"changes\":[{\"op\":\"remove\",\"id\":4000}]}"))) {
+        Reply reply = client.send(write.method(), write.path(), write.body());
+        assertThat(reply.status()).as(write.toString()).isEqualTo(503);
+        assertThat(reply.json().getString("field")).isEqualTo("zookeeper");
+        assertThat(reply.json().getString("allowed")).isEqualTo("a connected ZooKeeper");
+      }
+      assertThat(client.get(WEB).status()).isEqualTo(200);
+      assertThat(client.get("/healthz").status()).isEqualTo(200);
+      assertThat(client.get("/healthz").json().getString("zookeeper")).isEqualTo("suspended");
+    } finally {
+      plane.zookeeperBack();
+    }
+    assertThat(plane.state()).isEqualTo(before);
+  }
+
+  @Test
+  void aDefectIsAProblemThatKeepsTheInsideToItself() {
+    plane.breakNextCall();
+    Reply reply = client.get("/v1/services");
+    assertThat(reply.status()).isEqualTo(500);
+    assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");
+    assertThat(reply.body()).doesNotContain("secret", "Exception");
+    assertThat(client.get("/v1/services").status()).isEqualTo(200);
+  }
+
+  private String raw(String request) throws IOException {
+    Endpoint listen = server.listen();
+    try (Socket socket = new Socket(listen.host(), listen.port())) {
+      socket.setSoTimeout(10_000);
+      OutputStream out = socket.getOutputStream();
+      out.write(request.getBytes(StandardCharsets.US_ASCII));
+      out.flush();
+      InputStream in = socket.getInputStream();
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}
