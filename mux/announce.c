@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -55,6 +56,28 @@ static int ask(struct announcer *announcer, struct nlmsghdr *request)
 			return -errno;
 	} while (rc == MNL_CB_OK);
 	return 0;
+}
+
+/* No link-local address: the kernel would solicit routers and join groups on a device that leads nowhere. */
+static int keep_ipv6_off(struct announcer *announcer, uint32_t index)
+{
+	char buffer[256] = {0};
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	struct nlattr *spec, *inet6;
+	struct ifinfomsg *link;
+	int error;
+
+	request->nlmsg_type = RTM_SETLINK;
+	link = mnl_nlmsg_put_extra_header(request, sizeof(*link));
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = (int)index;
+	spec = mnl_attr_nest_start(request, IFLA_AF_SPEC);
+	inet6 = mnl_attr_nest_start(request, AF_INET6);
+	mnl_attr_put_u8(request, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+	mnl_attr_nest_end(request, inet6);
+	mnl_attr_nest_end(request, spec);
+	error = ask(announcer, request);
+	return error == -EAFNOSUPPORT || error == -ENODEV ? 0 : error; /* a kernel without IPv6 */
 }
 
 static int link_up(struct announcer *announcer, uint32_t index)
@@ -125,7 +148,9 @@ static int device_open(struct announcer *announcer, uint32_t service, struct dev
 	device->index = if_nametoindex(request.ifr_name);
 	if (!device->index)
 		goto fail;
-	error = link_up(announcer, device->index);
+	error = keep_ipv6_off(announcer, device->index);
+	if (!error)
+		error = link_up(announcer, device->index);
 	if (error) {
 		errno = -error;
 		goto fail;

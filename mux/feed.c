@@ -41,6 +41,7 @@ struct feed {
 };
 
 static void step(struct feed *feed);
+static void read_config(struct feed *feed);
 
 const char *feed_state_name(enum feed_state state)
 {
@@ -63,12 +64,11 @@ static void drop_image(struct feed *feed)
 
 static void retry_later(struct feed *feed)
 {
-	uint64_t wait = FEED_RETRY_MIN_MS;
+	uint32_t wait = FEED_RETRY_MIN_MS;
 
 	for (unsigned i = 1; i < feed->failures && wait < FEED_RETRY_MAX_MS; i++)
 		wait *= 2;
-	wait = wait / 2 + store_jitter((uint32_t)wait / 2 + 1);
-	feed->retry_at = store_now(feed->context->store) + wait;
+	feed->retry_at = store_now(feed->context->store) + wait / 2 + store_jitter(wait / 2);
 }
 
 static void refuse(struct feed *feed, struct refusal *refusal, unsigned reason, uint32_t generation, const char *why)
@@ -92,10 +92,12 @@ static void refuse_config(struct feed *feed, unsigned reason, const char *why)
 	retry_later(feed);
 }
 
+/* For what decodes, but not into the tables. */
 static unsigned reason_of(int error)
 {
-	return error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC ? (unsigned)REFUSAL_UNSUPPORTED
-									      : (unsigned)FL_DELTA_BACKEND;
+	bool is_limit = error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC;
+
+	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
 }
 
 static bool owns_buckets(const struct ring *ring)
@@ -106,21 +108,18 @@ static bool owns_buckets(const struct ring *ring)
 	return false;
 }
 
-void feed_announce(struct feed *feed)
+static void announce(struct feed *feed, bool wanted)
 {
-	const struct ring *ring = ring_of(feed);
-	bool wanted = !feed->ended && ring && owns_buckets(ring);
-	const struct service_config *config;
+	const struct service_config *config = &feed->service->config;
 	int error;
 
-	if (!feed->context->announcer || !feed->service)
+	if (!feed->context->announcer)
 		return;
-	config = &feed->service->config;
 	error = announce_service(feed->context->announcer, config->id, config->vips, wanted ? config->vips_count : 0);
 	if (error && error != feed->announce_error)
 		fprintf(stderr, "mux event=announce_failed service=%s device=fl%u error=\"%s\"\n", feed->name,
 			config->id, strerror(-error));
-	if (!error && (wanted != feed->announced || feed->announce_error))
+	if (!error && wanted != feed->announced)
 		fprintf(stderr, "mux event=%s service=%s device=fl%u vips=%u\n", wanted ? "announced" : "withdrawn",
 			feed->name, config->id, config->vips_count);
 	feed->announced = !error && wanted;
@@ -129,17 +128,20 @@ void feed_announce(struct feed *feed)
 		retry_later(feed);
 }
 
+void feed_announce(struct feed *feed)
+{
+	const struct ring *ring = ring_of(feed);
+
+	if (feed->service)
+		announce(feed, ring && owns_buckets(ring));
+}
+
 /* Withdraws the VIPs before the tables stop to serve them. */
 static void remove_service(struct feed *feed)
 {
 	if (!feed->service)
 		return;
-	if (feed->context->announcer)
-		announce_service(feed->context->announcer, feed->service->config.id, NULL, 0);
-	if (feed->announced)
-		fprintf(stderr, "mux event=withdrawn service=%s device=fl%u vips=%u\n", feed->name,
-			feed->service->config.id, feed->service->config.vips_count);
-	feed->announced = false;
+	announce(feed, false);
 	tables_remove(feed->context->tables, feed->service);
 	feed->service = NULL;
 }
@@ -228,7 +230,17 @@ static void refuse_number(struct feed *feed, const char *node, const struct stor
 	retry_later(feed);
 }
 
-/* --- answers, in the order in which they usually come ---------------------------------------------------------- */
+/* Whether config or latest_gen was read. If not, what follows from that is done. */
+static bool is_there(struct feed *feed, const struct store_reply *reply)
+{
+	if (reply->rc == ZNONODE) {
+		feed->missing = true;
+		feed->context->vanished(feed->context->owner);
+	} else if (reply->rc != ZOK) {
+		try_again(feed);
+	}
+	return reply->rc == ZOK;
+}
 
 static void on_config(void *context, const struct store_reply *reply)
 {
@@ -236,17 +248,8 @@ static void on_config(void *context, const struct store_reply *reply)
 	struct service_config config;
 	struct why why = {""};
 
-	if (answered(feed))
+	if (answered(feed) || !is_there(feed, reply))
 		return;
-	if (reply->rc == ZNONODE) {
-		feed->missing = true;
-		feed->context->vanished(feed->context->owner);
-		return;
-	}
-	if (reply->rc != ZOK) {
-		try_again(feed);
-		return;
-	}
 	feed->bad_config = service_config_parse((const char *)reply->data, reply->len, feed->name, &config, &why);
 	if (feed->bad_config) {
 		refuse_config(feed, REFUSAL_CONFIG, why.text);
@@ -257,25 +260,13 @@ static void on_config(void *context, const struct store_reply *reply)
 	step(feed);
 }
 
-static void read_config(struct feed *feed);
-
 static void on_latest(void *context, const struct store_reply *reply)
 {
 	struct feed *feed = context;
-	uint32_t latest;
+	uint32_t latest = store_reply_number(reply);
 
-	if (answered(feed))
+	if (answered(feed) || !is_there(feed, reply))
 		return;
-	if (reply->rc == ZNONODE) {
-		feed->missing = true;
-		feed->context->vanished(feed->context->owner);
-		return;
-	}
-	if (reply->rc != ZOK) {
-		try_again(feed);
-		return;
-	}
-	latest = store_reply_number(reply);
 	if (!latest) {
 		feed->latest = 0;
 		refuse_number(feed, "latest_gen", reply);
@@ -297,10 +288,8 @@ static bool arrived(struct feed *feed, const struct store_reply *reply)
 	case ZOK:
 		return true;
 	case ZNONODE:
-		refuse_ring(feed, REFUSAL_MISSING, feed->asked, "a chunk is not there");
-		break;
 	case ZBADARGUMENTS:
-		refuse_ring(feed, REFUSAL_MISSING, feed->asked, "a chunk's name is not 0000, 0001, ...");
+		refuse_ring(feed, REFUSAL_MISSING, feed->asked, "its chunks are not 0000, 0001, ...");
 		break;
 	case ZMARSHALLINGERROR:
 		refuse_ring(feed, FL_DELTA_LENGTH, feed->asked, "the chunks are longer than any can be");
@@ -318,7 +307,6 @@ static bool arrived(struct feed *feed, const struct store_reply *reply)
 static void apply(struct feed *feed, const struct store_reply *reply)
 {
 	const struct ring *ring = ring_of(feed);
-	const struct backends *live = ring ? ring_backends(ring) : NULL;
 	struct delta_expected expected = {.generation = feed->asked};
 	enum fl_delta_error refused;
 	struct delta delta;
@@ -333,8 +321,8 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 	} else {
 		expected.service = feed->service->id;
 		expected.buckets = ring_buckets(ring);
-		expected.backends = live ? live->list : NULL;
-		expected.backends_count = live ? live->count : 0;
+		expected.backends = ring_backends(ring)->list;
+		expected.backends_count = ring_backends(ring)->count;
 	}
 	refused = delta_decode(reply->data, reply->len, &expected, &delta, &why);
 	if (refused) {
@@ -400,8 +388,6 @@ static void on_snapshot(void *context, const struct store_reply *reply)
 		feed->building = true;
 	step(feed);
 }
-
-/* --- questions ------------------------------------------------------------------------------------------------- */
 
 static const char *path_of(const struct feed *feed, const char *tail, char path[FEED_PATH_MAX])
 {
@@ -469,8 +455,6 @@ static void read_snapshot(struct feed *feed)
 	feed->requests++;
 	store_get(feed->context->store, path_of(feed, "ring/latest_snapshot", path), false, on_snapshot_number, feed);
 }
-
-/* --- the state machine ----------------------------------------------------------------------------------------- */
 
 /* VIPs, ports, window: may change under a ring that goes on. */
 static void apply_config(struct feed *feed)
@@ -567,10 +551,9 @@ struct feed *feed_new(const struct feed_context *context, const char *name)
 {
 	struct feed *feed = calloc(1, sizeof(*feed));
 
-	if (!feed)
-		return NULL;
-	feed->name = strdup(name);
-	if (!feed->name) {
+	if (feed)
+		feed->name = strdup(name);
+	if (!feed || !feed->name) {
 		free(feed);
 		return NULL;
 	}

@@ -76,21 +76,26 @@ static bool is_listed(const struct store_reply *reply, const char *name)
 	return false;
 }
 
+/* First out of the list, since our node is written from it, then ended. */
 static void end_unlisted(struct follow *follow, const struct store_reply *reply)
 {
-	unsigned kept = 0;
+	unsigned count = follow->count, kept = 0;
 
-	for (unsigned i = 0; i < follow->count; i++) {
-		if (is_listed(reply, feed_name(follow->feeds[i]))) {
-			follow->feeds[kept++] = follow->feeds[i];
+	for (unsigned i = 0; i < count; i++) {
+		struct feed *feed = follow->feeds[i];
+
+		if (!is_listed(reply, feed_name(feed)))
 			continue;
-		}
+		follow->feeds[i] = follow->feeds[kept];
+		follow->feeds[kept++] = feed;
+	}
+	follow->count = kept;
+	for (unsigned i = kept; i < count; i++) {
 		fprintf(stderr, "mux event=deleted service=%s\n", feed_name(follow->feeds[i]));
 		feed_end(follow->feeds[i]);
 	}
-	if (kept != follow->count)
+	if (kept != count)
 		node_changed(follow->node);
-	follow->count = kept;
 }
 
 static void on_list_exists(void *context, const struct store_reply *reply)

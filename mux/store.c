@@ -45,6 +45,7 @@ struct store {
 	zhandle_t *zk;
 	struct handle handle;
 	bool connected;
+	bool closing;
 	bool was_connected; /* ever: the first connection is not delayed */
 	uint64_t now_ms;
 	uint64_t resume_at; /* when events.connected is due, UINT64_MAX for not */
@@ -396,9 +397,13 @@ static void disconnect(struct store *store)
 static void session_changed(struct store *store, int state, uint64_t now_ms)
 {
 	if (state == ZOO_CONNECTED_STATE) {
+		store->reopen_at = UINT64_MAX;
 		store->resume_at = store->was_connected ? now_ms + store_jitter(STORE_RESUME_JITTER_MS) : now_ms;
 		return;
 	}
+	if (store->was_connected && store->reopen_at == UINT64_MAX)
+		store->reopen_at = now_ms + STORE_ABANDON_SESSIONS * (uint64_t)zoo_recv_timeout(store->zk) +
+				   store_jitter(STORE_REOPEN_JITTER_MS);
 	disconnect(store);
 	if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
 		store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
@@ -407,7 +412,7 @@ static void session_changed(struct store *store, int state, uint64_t now_ms)
 static void deliver(struct store *store, struct message *m, uint64_t now_ms)
 {
 	struct store_reply reply = {
-	    .rc = m->rc,
+	    .rc = store->closing ? ZCLOSING : m->rc,
 	    .data = m->data,
 	    .len = m->len,
 	    .owner = m->owner,
@@ -542,6 +547,7 @@ struct store *store_open(const char *hosts, const struct store_events *events, v
 
 void store_close(struct store *store)
 {
+	store->closing = true;
 	if (store->zk)
 		zookeeper_close(store->zk);
 	store->zk = NULL;

@@ -26,6 +26,8 @@ enum store_limits {
 	STORE_SESSION_MS = 10000,      /* asked for; the server may grant another */
 	STORE_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
 	STORE_REOPEN_JITTER_MS = 1000, /* this much at random */
+	STORE_ABANDON_SESSIONS = 3,    /* times a session's time without a connection: then begin a new one. A server
+					  that has lost its data refuses the old one for ever. */
 	STORE_RESUME_JITTER_MS = 100,  /* after a broken connection, before `connected` runs */
 	STORE_SYNC_RETRY_MS = 500,
 	STORE_CHUNKS_MAX = 10000, /* names of four digits */

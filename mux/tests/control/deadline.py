@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for a condition with a deadline."""
+
+import socket
+import time
+from collections.abc import Callable
+
+
+def until(condition: Callable[[], object], seconds: float, what: str) -> None:
+    """Returns once condition() is true; what it last raised or returned is part of the failure."""
+    end = time.monotonic() + seconds
+    last: object = None
+    while time.monotonic() < end:
+        try:
+            last = condition()
+        except OSError as error:
+            last = error
+        if last and not isinstance(last, OSError):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s for {what}; last: {last!r}")
+
+
+def stays(condition: Callable[[], object], seconds: float, what: str) -> None:
+    """Fails if condition() is false at any time within the seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert condition(), f"{what} did not stay so for {seconds} s"
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]

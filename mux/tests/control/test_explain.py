@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fairlead-mux explain` asks a running mux and answers like the controller: its output and its exit codes."""
+
+import json
+import os
+import subprocess
+
+from mux_process import MuxProcess
+from test_follow import served
+from tree import Tree
+
+FLOW = ["web", "tcp", "10.2.1.2:4000", "10.99.0.1:80"]
+
+
+def explain(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [os.environ["FAIRLEAD_MUX"], "explain", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
+
+
+def test_answers(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    done = explain("--http", mux.http, "-o", "json", *FLOW)
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = json.loads(done.stdout)
+    assert answer == mux.explain()[1]
+    done = explain(*FLOW, FAIRLEAD_MUX_HTTP=mux.http)
+    assert done.returncode == 0
+    lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert lines["bucket"] == str(answer["bucket"])
+    assert lines["current"] == f"{answer['current']['id']} ({answer['current']['address']})"
+    assert lines["previous"] == "none"
+
+
+def test_refused_by_the_mux(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    done = explain("--http", mux.http, "nobody", *FLOW[1:])
+    assert done.returncode == 1 and "service 'nobody' is refused" in done.stderr and not done.stdout
+    done = explain("--http", mux.http, "web", "tcp", "10.2.1.2:4000", "[2001:db8::1]:80")
+    assert done.returncode == 1 and "source" in done.stderr
+
+
+def test_not_reachable():
+    done = explain("--http", "127.0.0.1:1", *FLOW)
+    assert done.returncode == 3 and "127.0.0.1:1" in done.stderr
+
+
+def test_bad_usage():
+    rows = [[], FLOW[:3], [*FLOW, "more"], ["--colour", *FLOW], ["--http"], ["-o", "xml", *FLOW]]
+    rows += [[*FLOW[:2], "10.2.1.2", FLOW[3]], [*FLOW[:3], "10.99.0.1"], [*FLOW[:3], ":80"]]
+    for arguments in rows:
+        done = explain(*arguments)
+        assert done.returncode == 2 and "usage" in done.stderr, arguments

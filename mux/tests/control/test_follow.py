@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The mux's control side against a real ZooKeeper: generations as a controller writes them, everything that it never
+should write, and servers and sessions that come and go. What the mux has is compared by the checksum of its ring.
+"""
+
+import json
+import random
+import signal
+import time
+
+from deadline import stays, until
+from mux_process import MuxProcess
+from oracle.flow import bucket as bucket_of
+from oracle.flow import flow_hash
+from tree import Service, Tree, backend, commit, run
+from zookeeper_process import SESSION_SECONDS, ZooKeeperProcess
+
+BOTH = [backend(1), backend(2)]
+
+
+def served(tree: Tree, mux: MuxProcess, **config: object) -> Service:
+    """A service whose generation 2, two backends with half of the buckets each, the mux serves."""
+    service = Service(tree, **config).create()
+    half = service.image["buckets"] // 2
+    image = service.commit(BOTH, [run(0, half, 1), run(half, half, 2)])
+    mux.until_serving(image, service.name)
+    return service
+
+
+def break_checksum(data: bytes) -> bytes:
+    return data[:28] + bytes([data[28] ^ 1]) + data[29:]
+
+
+# --- as a controller writes it -------------------------------------------------------------------------------------
+
+
+def test_empty_tree(mux: MuxProcess):
+    until(lambda: mux.get("/healthz")[0] == 200, 20, "the list of services")
+    health = json.loads(mux.get("/healthz")[1])
+    assert health["status"] == "ok"
+    assert health["zookeeper"] and health["services"] == {}
+    assert mux.metric("zookeeper_connected") == 1
+
+
+def test_snapshot_then_deltas(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    """A mux that starts late: the newest snapshot, then each delta."""
+    service = Service(tree).create()
+    service.commit(BOTH, [run(0, 128, 1), run(128, 128, 2)])
+    service.commit([backend(3)], [run(0, 40, 3, 1)], with_snapshot=True)
+    service.commit([], [run(100, 20, 3, 1)])
+    image = service.commit([backend(2, removed=True)], [run(128, 128, 3, 2)])
+    tree.client.delete(service.gen(2), recursive=True)  # as the controller does below the newest snapshot
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    mux.until_serving(image)
+    assert mux.state() == "serving" and mux.logged(event="loaded", generation=5) == 1
+    mux.stop()
+
+
+def test_deltas_one_by_one(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    draw = random.Random(7)
+    for _ in range(20):
+        start, count = draw.randrange(200), draw.randrange(1, 56)
+        mux.until_serving(service.commit([], [run(start, count, draw.choice([1, 2, 0]), 1)]))
+    until(lambda: tree.mux()["services"] == {"web": {"generation": 22, "state": "serving"}}, 10, "the mux's node")
+    assert mux.logged(event="loaded") <= 2 and not mux.logged(event="refused")
+
+
+def test_many_deltas_at_once(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    for at in range(100):
+        image = service.commit([], [run(at, 100, 1 + at % 2, 2 - at % 2)])
+    mux.until_serving(image)
+    assert not mux.logged(event="refused")
+
+
+def test_chunks_are_read_whole(tree: Tree, mux: MuxProcess):
+    """More chunks than are asked for at a time, of a delta and of a snapshot."""
+    service = served(tree, mux)
+    runs = [run(at, 1, 1 + at // 2 % 2, 1) for at in range(0, 256, 2)]
+    mux.until_serving(service.commit([], runs, chunk=50))
+    mux.until_serving(service.commit([], runs, with_delta=False, with_snapshot=True, chunk=30))
+    assert not mux.logged(event="refused")
+
+
+def test_jump_to_a_snapshot(tree: Tree, mux: MuxProcess):
+    """The deltas that the mux lacks are deleted already: the snapshot is newer than the ring, nothing is refused."""
+    service = served(tree, mux)
+    for _ in range(10):
+        service.image, _ = service.change([], [run(0, 9, 2, 1)])
+    mux.until_serving(service.commit([], [], with_delta=False, with_snapshot=True))
+    assert mux.logged(event="loaded", generation=13) == 1 and not mux.logged(event="refused")
+
+
+def test_large_ring(tree: Tree, mux: MuxProcess):
+    service = Service(tree, buckets=65536).create()
+    image = service.commit(BOTH, [run(0, 65536, 1)])
+    mux.until_serving(image)
+
+
+def test_config_changes_under_a_ring(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    assert mux.explain()[0] == 200
+    service.configure(vips=["10.99.0.2"], ports=[{"protocol": "udp", "port": 53}], windowSeconds=60)
+    answer = {"destination": "10.99.0.2", "destinationPort": 53, "protocol": "udp"}
+    until(lambda: mux.explain(**answer)[0] == 200, 20, "the new VIP")
+    assert mux.explain()[0] == 400
+    assert mux.serves(service.image) and mux.logged(event="loaded") <= 2
+    mux.until_serving(service.commit([], [run(3, 5, 1, 2)]))
+
+
+def test_service_deleted(tree: Tree, mux: MuxProcess):
+    service, other = served(tree, mux), served(tree, mux, id_=2, name="api", vips=["10.99.0.9"])
+    service.delete()
+    until(lambda: mux.generation("web") is None, 20, "the service to go")
+    assert mux.ring("web") == {} and mux.serves(other.image, "api")
+    until(lambda: list(tree.mux()["services"]) == ["api"], 10, "the mux's node to follow")
+    assert mux.logged(event="deleted", service="web") == 1 and not mux.logged(event="refused")
+
+
+def test_service_deleted_bit_by_bit(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    tree.client.delete(service.path, recursive=True)
+    until(lambda: mux.generation() is None, 20, "the service to go")
+
+
+def test_service_created_again(tree: Tree, mux: MuxProcess):
+    """In one transaction, so that no list shows it gone: another id, another number of buckets, the same name."""
+    old = served(tree, mux)
+    old.commit([], [run(0, 3, 2, 1)])
+    new = Service(tree, id_=2, buckets=512)
+    mine = tree.client.transaction()
+    old.delete(mine)
+    new.create(mine)
+    commit(mine)
+    mux.until_serving(new.image)
+    mux.until_serving(new.commit(BOTH, [run(0, 512, 2)]))
+    assert mux.state() == "serving"
+
+
+def test_twenty_services(tree: Tree, mux: MuxProcess):
+    services = [Service(tree, id_=at, name=f"s{at}", vips=[f"10.99.1.{at}"]).create() for at in range(1, 21)]
+    for service in services:
+        service.commit(BOTH, [run(0, 256, 1)])
+    for service in services:
+        mux.until_serving(service.image, service.name)
+
+
+# --- what is refused -----------------------------------------------------------------------------------------------
+
+
+def refused_and_mended(tree: Tree, mux: MuxProcess, reason: str, damage) -> None:
+    """A bad delta leaves the ring as it was, is counted each time and logged once; a good one in its place is taken."""
+    service = served(tree, mux)
+    before = service.image
+    data = service.change([backend(3)], [run(0, 9, 3, 1)])[1]
+    after = service.commit([backend(3)], [run(0, 9, 3, 1)], damage=damage)
+    until(lambda: mux.refused(reason) >= 3, 20, f"the third refusal as {reason}\n{mux.log()}")
+    assert mux.serves(before) and mux.state() == "stale"
+    assert mux.logged(event="refused", reason=reason, generation=3) == 1, mux.log()
+    until(lambda: tree.mux()["services"]["web"] == {"generation": 2, "state": "stale"}, 10, "the node to say so")
+    tree.client.set(f"{service.gen(3)}/delta/0000", data)
+    mux.until_serving(after)
+    until(lambda: mux.state() == "serving", 5, "the state")
+    assert mux.logged(event="accepted", generation=3, after=reason) == 1
+
+
+def test_bad_checksum(tree: Tree, mux: MuxProcess):
+    refused_and_mended(tree, mux, "checksum", break_checksum)
+
+
+def test_unknown_version(tree: Tree, mux: MuxProcess):
+    refused_and_mended(tree, mux, "magic", lambda data: b"FLD2" + data[4:])
+
+
+def test_cut_short(tree: Tree, mux: MuxProcess):
+    refused_and_mended(tree, mux, "compression", lambda data: data[:-3])
+
+
+def test_of_another_service(tree: Tree, mux: MuxProcess):
+    refused_and_mended(tree, mux, "service", lambda data: data[:4] + b"\x09" + data[5:])
+
+
+def test_gap(tree: Tree, mux: MuxProcess):
+    """A generation without a delta, and no snapshot behind it: until there is one, the old ring serves."""
+    service = served(tree, mux)
+    before = service.image
+    service.commit([], [run(0, 9, 2, 1)], with_delta=False)
+    service.commit([], [run(9, 9, 2, 1)])
+    until(lambda: mux.refused("missing") >= 2, 20, "the refusal")
+    assert mux.serves(before) and mux.state() == "stale"
+    assert mux.logged(event="refused", reason="missing", generation=3) == 1
+    mux.until_serving(service.commit([], [run(18, 9, 2, 1)], with_snapshot=True))
+    until(lambda: mux.state() == "serving", 5, "the state")
+
+
+def test_gap_between_chunks(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    before, data = service.image, service.change([], [run(0, 9, 2, 1)])[1]
+    after = service.commit([], [run(0, 9, 2, 1)], chunk=20)
+    # The whole may be read before the chunk is gone; then the next generation has to meet the gap.
+    tree.client.delete(f"{service.gen(3)}/delta/0001")
+    image = service.commit([], [run(9, 9, 2, 1)])
+    if mux.refused("missing"):
+        assert mux.serves(before)
+    tree.client.create(f"{service.gen(3)}/delta/0001", data[20:40])
+    mux.until_serving(image)
+    assert after["generation"] == 3
+
+
+def test_start_on_a_damaged_delta(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    """What can be completed serves: the generation before the damaged one, as on muxes that were there before."""
+    service = Service(tree).create()
+    before = service.commit(BOTH, [run(0, 256, 1)])
+    service.commit([], [run(0, 9, 2, 1)], damage=break_checksum)
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    mux.until_serving(before)
+    assert mux.state() == "stale"
+    mux.until_serving(service.commit([], [], with_snapshot=True))
+    mux.stop()
+
+
+def test_damaged_snapshot(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    before = service.image
+    service.commit([], [run(0, 9, 2, 1)], with_delta=False, with_snapshot=True)
+    # The mux may be quicker than the damage, so it is done to a generation that can't be reached but by it.
+    good = service.snapshot_bytes()
+    mux.until_serving(service.image)
+    service.image, _ = service.change([], [run(0, 30, 1, 2)])
+    mine = tree.client.transaction()
+    mine.create(service.gen(4))
+    service.put(mine, 4, "snapshot", good)  # of generation 3
+    mine.set_data(f"{service.path}/ring/latest_snapshot", b"4")
+    mine.set_data(f"{service.path}/ring/latest_gen", b"4")
+    commit(mine)
+    until(lambda: mux.refused("generation") >= 2, 20, "the refusal")
+    assert mux.generation() == 3 and before["generation"] == 2
+    tree.client.set(f"{service.gen(4)}/snapshot/0000", service.snapshot_bytes())
+    mux.until_serving(service.image)
+
+
+def test_numbers_that_are_none(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    for text in (b"", b"0", b"-1", b"three", b"99999999999"):
+        seen = mux.refused("number")
+        tree.client.set(f"{service.path}/ring/latest_gen", text)
+        until(lambda seen=seen: mux.refused("number") > seen, 20, f"{text!r} to be refused")
+    assert mux.serves(service.image) and mux.state() == "stale"
+    tree.client.set(f"{service.path}/ring/latest_gen", b"2")
+    until(lambda: mux.state() == "serving", 20, "the state")
+
+
+def test_bad_config(tree: Tree, mux: MuxProcess):
+    """The ring goes on under the configuration that was good."""
+    service = served(tree, mux)
+    service.configure(format=2)
+    until(lambda: mux.refused("config") >= 1, 20, "the refusal")
+    assert "format is 2; allowed: 1..1" in mux.log()
+    mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
+    assert mux.state() == "stale" and mux.explain()[0] == 200
+    service.configure(format=1)
+    until(lambda: mux.state() == "serving", 20, "the state")
+
+
+def test_two_services_want_one_vip(tree: Tree, mux: MuxProcess):
+    web = served(tree, mux)
+    api = Service(tree, id_=2, name="api").create()
+    image = api.commit(BOTH, [run(0, 256, 1)])
+    until(lambda: mux.refused("config", "api") >= 1, 20, "the refusal")
+    assert mux.state("api") == "loading" and mux.serves(web.image)
+    web.configure(vips=["10.99.0.7"])
+    mux.until_serving(image, "api")
+
+
+def test_ipv6_backend_is_not_supported_yet(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    before = service.image
+    service.commit([backend(3, "2001:db8::3")], [run(0, 9, 3, 1)])
+    until(lambda: mux.refused("unsupported") >= 2, 20, f"the refusal\n{mux.log()}")
+    assert mux.serves(before) and mux.state() == "stale"
+
+
+def test_unknown_config_keys_are_ignored(tree: Tree, mux: MuxProcess):
+    served(tree, mux, colour="red")
+
+
+# --- ZooKeeper and sessions come and go ----------------------------------------------------------------------------
+
+
+def test_zookeeper_stops_for_a_while(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
+    service = served(tree, mux)
+    zookeeper.stop()
+    until(lambda: mux.metric("zookeeper_connected") == 0, 20, "the loss to be seen")
+    stays(lambda: mux.serves(service.image) and mux.state() == "serving", 2, "the ring")
+    assert mux.get("/healthz")[0] == 200 and mux.explain()[0] == 200
+    zookeeper.start()
+    until(lambda: mux.metric("zookeeper_connected") == 1, 30, "the connection")
+    mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
+    until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 20, "the mux's node")
+    assert not mux.logged(event="refused")
+
+
+def test_mux_starts_without_zookeeper(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    service = Service(tree).create()
+    zookeeper.stop()
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    assert mux.get("/healthz")[0] == 503
+    zookeeper.start()
+    mux.until_serving(service.image, seconds=40)
+    mux.stop()
+
+
+def test_zookeeper_forgets_everything(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
+    """An empty ZooKeeper is no order to stop: what was served is served until a list says otherwise."""
+    service = served(tree, mux)
+    zookeeper.stop()
+    zookeeper.forget()
+    zookeeper.start()
+    until(lambda: mux.metric("zookeeper_connected") == 1, 40, "a new session")
+    stays(lambda: mux.serves(service.image), 2, "the ring")
+    other = Tree(zookeeper.address)
+    other.clear()
+    other.close()
+    until(lambda: mux.generation() is None, 20, "the empty list to count")
+
+
+def test_session_expires(tree: Tree, mux: MuxProcess):
+    """The mux stands still for longer than its session lasts; then it has a new one, its node, and the news."""
+    service = served(tree, mux)
+    until(lambda: tree.mux() is not None, 10, "the mux's node")
+    before = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    mux.process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: tree.mux() is None, SESSION_SECONDS * 4, "the node to vanish with its session")
+        image = service.commit([], [run(0, 9, 2, 1)])
+    finally:
+        mux.process.send_signal(signal.SIGCONT)
+    mux.until_serving(image, seconds=30)
+    until(lambda: tree.mux() is not None, 20, "the node to be back")
+    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner != before
+    until(lambda: tree.mux()["services"] == {"web": {"generation": 3, "state": "serving"}}, 10, "what it says")
+    assert mux.logged(event="zookeeper_lost") >= 1 and mux.logged(event="registered") == 2
+
+
+# --- the mux's node ------------------------------------------------------------------------------------------------
+
+
+def test_node(tree: Tree, mux: MuxProcess):
+    until(lambda: tree.mux() is not None, 20, "the node")
+    node = tree.mux()
+    version = node.pop("version")
+    assert node == {"format": 1, "id": "mux1", "address": "10.1.0.11", "ports": [], "services": {}}
+    assert version.count(".") == 2
+    tree.client.delete("/fairlead/muxes/mux1")
+    served(tree, mux)
+    until(lambda: tree.mux() is not None, 20, "the node to be made again")
+
+
+def test_node_goes_with_the_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    until(lambda: tree.mux() is not None, 20, "the node")
+    mux.stop()
+    assert tree.mux() is None, "an orderly end closes the session"
+
+
+def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    """The same id again while the dead process's session lasts: waits for the node to vanish, serves meanwhile."""
+    service = Service(tree).create()
+    first = MuxProcess(zookeeper.address, tmp_path)
+    first.start()
+    first.until_serving(service.image)
+    until(lambda: first.metric("registered") == 1, 10, "the first's node")
+    owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    first.kill()
+    second = MuxProcess(zookeeper.address, tmp_path)
+    second.start()
+    second.until_serving(service.image)
+    until(lambda: second.metric("registered") == 1, SESSION_SECONDS * 5, f"its own node\n{second.log()}")
+    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner != owner
+    assert second.logged(event="node_taken") <= 1
+    second.stop()
+
+
+# --- what it answers -----------------------------------------------------------------------------------------------
+
+
+def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    service.commit([], [run(0, 64, 2, 1)])
+    mux.until_serving(service.image)
+    draw = random.Random(3)
+    for _ in range(200):
+        source, port = f"10.2.{draw.randrange(256)}.{draw.randrange(256)}", draw.randrange(65536)
+        flow = {"source": source, "destination": "10.99.0.1", "sourcePort": port, "destinationPort": 80, "protocol": 6}
+        value = flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
+        bucket = bucket_of(value, 256)
+        current, previous, since = service.image["rows"][bucket]
+        expected = {
+            "service": "web",
+            "hash": value,
+            "bucket": bucket,
+            "current": {"id": current, "address": f"10.1.0.{20 + current}"},
+            "since": since,
+            "moved": False,
+            "generation": 3,
+        }
+        if previous:
+            expected["previous"] = {"id": previous, "address": f"10.1.0.{20 + previous}"}
+        assert mux.explain(source=source, sourcePort=port) == (200, expected)
+
+
+def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    mux.until_serving(service.commit([], [run(0, 256, 2, 1)], committed=int(time.time())))
+    assert mux.explain()[1]["moved"] is True
+
+
+def test_explain_refuses(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    rows = [
+        (404, "service", {"service": "nobody"}),
+        (400, "protocol", {"protocol": "icmp"}),
+        (400, "source", {"source": "10.2.1"}),
+        (400, "source", {"source": "2001:db8::2"}),
+        (400, "sourcePort", {"sourcePort": "65536"}),
+        (400, "sourcePort", {"sourcePort": ""}),
+        (400, "destination", {"destination": "web"}),
+        (400, "destination", {"destination": "10.99.0.2"}),
+        (400, "destinationPort", {"destinationPort": "81"}),
+        (400, "destinationPort", {"destinationPort": "-1"}),
+    ]
+    for status, field, query in rows:
+        got, problem = mux.explain(**query)
+        assert (got, problem["field"], problem["status"]) == (status, field, status), query
+        assert problem["value"] == query[field] and problem["allowed"]
+
+
+def test_http_refuses(mux: MuxProcess):
+    assert mux.get("/")[0] == 404
+    assert mux.get("/ring")[0] == 400
+    assert mux.get("/ring", service="nobody")[0] == 404
+    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /explain"
+
+
+def test_metrics_are_named_and_typed(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    text = mux.get("/metrics")[1]
+    names = {line.split("{")[0].split()[0] for line in text.splitlines() if not line.startswith("#")}
+    typed = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    helped = {line.split()[2] for line in text.splitlines() if line.startswith("# HELP")}
+    assert names <= typed == helped
+    promised = "packets_total drops_total bytes_total service_packets_total generation zookeeper_connected"
+    assert {f"fairlead_mux_{name}" for name in [*promised.split(), "moved_packets_total"]} <= names

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The controller's side of the ZooKeeper tree (protocol/README.md, 4), written with the oracle of the vectors: a service
+with its image, each change a delta in one transaction. What a controller would never write can be asked for, too.
+"""
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "protocol" / "vectors"))
+
+from oracle import delta as codec
+from oracle.flow import crc32c
+
+CHUNK = 512 * 1024
+NOW = 1_700_000_000
+
+
+def checksum(image: dict) -> int:
+    """CRC-32C of the ring's rows as little-endian words."""
+    rows = (image["rows"][bucket] for bucket in range(image["buckets"]))
+    return crc32c(b"".join(struct.pack("<HHI", *row) for row in rows))
+
+
+def run(start: int, count: int, current: int, previous: int = 0) -> dict:
+    return {"start": start, "count": count, "current": current, "previous": previous}
+
+
+def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
+    return {"id": id_, "address": address or f"10.1.0.{20 + id_}", "removed": removed}
+
+
+class Tree:
+    def __init__(self, address: str):
+        self.client = KazooClient(hosts=address, timeout=10)
+        self.client.start(timeout=30)
+
+    def close(self) -> None:
+        self.client.stop()
+        self.client.close()
+
+    def clear(self) -> None:
+        if self.client.exists("/fairlead"):
+            self.client.delete("/fairlead", recursive=True)
+        self.client.create("/fairlead/services", makepath=True)
+        self.client.create("/fairlead/muxes")
+
+    def mux(self, mux_id: str = "mux1") -> dict | None:
+        try:
+            return json.loads(self.client.get(f"/fairlead/muxes/{mux_id}")[0])
+        except NoNodeError:
+            return None
+
+
+class Service:
+    def __init__(self, tree: Tree, id_: int = 1, buckets: int = 256, name: str = "web", **config: object):
+        self.client, self.path, self.name = tree.client, f"/fairlead/services/{name}", name
+        self.image = codec.empty(id_, buckets)
+        self.config = {
+            "format": 1,
+            "id": id_,
+            "name": name,
+            "vips": ["10.99.0.1"],
+            "ports": [{"protocol": "tcp", "port": 80}],
+            "steering": "ring",
+            "buckets": buckets,
+            "hash": "siphash",
+            "hashKey": "000102030405060708090a0b0c0d0e0f",
+            "affinity": "connection",
+            "encap": "gue",
+            "windowSeconds": 240,
+        } | config
+
+    def gen(self, generation: int) -> str:
+        return f"{self.path}/ring/gen/{generation:010d}"
+
+    def create(self, transaction=None) -> "Service":
+        """Generation 1: a snapshot of an empty ring."""
+        mine = transaction or self.client.transaction()
+        mine.create(self.path)
+        mine.create(f"{self.path}/config", json.dumps(self.config).encode())
+        mine.create(f"{self.path}/backends")
+        mine.create(f"{self.path}/ring")
+        mine.create(f"{self.path}/ring/latest_gen", b"1")
+        mine.create(f"{self.path}/ring/latest_snapshot", b"1")
+        mine.create(f"{self.path}/ring/gen")
+        mine.create(self.gen(1))
+        self.put(mine, 1, "snapshot", self.snapshot_bytes())
+        if not transaction:
+            commit(mine)
+        return self
+
+    def delete(self, transaction=None) -> None:
+        """Everything in one transaction, as one change."""
+        mine = transaction or self.client.transaction()
+
+        def below(path: str) -> None:
+            for child in self.client.get_children(path):
+                below(f"{path}/{child}")
+            mine.delete(path)
+
+        below(self.path)
+        if not transaction:
+            commit(mine)
+
+    def snapshot_bytes(self) -> bytes:
+        image = self.image
+        body = codec.snapshot_body(image, NOW + image["generation"])
+        head = codec.header("snapshot", image["service"], image["generation"], 0, image["buckets"], body)
+        return head + codec.zstd_frame(body)
+
+    def change(self, backends: list[dict], runs: list[dict], committed: int | None = None) -> tuple[dict, bytes]:
+        """The next image and the delta that leads to it; nothing is written."""
+        generation = self.image["generation"] + 1
+        committed = committed or NOW + generation
+        delta = {"generation": generation, "committed": committed, "backends": backends, "runs": runs}
+        body = codec.delta_body(delta)
+        head = codec.header("delta", self.image["service"], generation, generation - 1, self.image["buckets"], body)
+        return codec.apply(self.image, delta), head + codec.zstd_frame(body)
+
+    def put(self, transaction, generation: int, kind: str, data: bytes, chunk: int = CHUNK) -> None:
+        """Data as chunks below a generation's node."""
+        path = f"{self.gen(generation)}/{kind}"
+        transaction.create(path)
+        for at in range(0, len(data), chunk):
+            transaction.create(f"{path}/{at // chunk:04d}", data[at : at + chunk])
+
+    def commit(
+        self,
+        backends: list[dict],
+        runs: list[dict],
+        *,
+        damage=None,
+        with_delta: bool = True,
+        with_snapshot: bool = False,
+        chunk: int = CHUNK,
+        committed: int | None = None,
+    ) -> dict:
+        """One generation in one transaction; damage is applied to the delta's bytes. The new image."""
+        self.image, data = self.change(backends, runs, committed)
+        generation = self.image["generation"]
+        mine = self.client.transaction()
+        mine.create(self.gen(generation))
+        if with_delta:
+            self.put(mine, generation, "delta", damage(data) if damage else data, chunk)
+        if with_snapshot:
+            self.put(mine, generation, "snapshot", self.snapshot_bytes(), chunk)
+            mine.set_data(f"{self.path}/ring/latest_snapshot", str(generation).encode())
+        mine.set_data(f"{self.path}/ring/latest_gen", str(generation).encode())
+        commit(mine)
+        return self.image
+
+    def configure(self, **config: object) -> None:
+        self.config |= config
+        self.client.set(f"{self.path}/config", json.dumps(self.config).encode())
+
+
+def commit(transaction) -> None:
+    results = transaction.commit()
+    failed = [result for result in results if isinstance(result, Exception)]
+    assert not failed, failed
