@@ -6,9 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.CuratorWatcher;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.data.Stat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,18 +37,21 @@ public final class Leadership implements AutoCloseable {
   private final Tree tree;
   private final String id;
   private final Listener listener;
-  private final LeaderLatch latch;
+  private final LeaderLatchListener latchListener;
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(task -> daemon(task, "leadership"));
+  private volatile LeaderLatch latch;
   private volatile boolean isClosed;
+
+  /** The epoch that this controller leads in, null while it does not; only {@code thread} looks. */
+  private Epoch current;
 
   public Leadership(CuratorFramework client, Tree tree, String id, Listener listener) {
     this.client = client;
     this.tree = tree;
     this.id = id;
     this.listener = listener;
-    this.latch = new LeaderLatch(client, tree.election(), id);
-    latch.addListener(
+    this.latchListener =
         new LeaderLatchListener() {
           @Override
           public void isLeader() {
@@ -55,11 +60,16 @@ public final class Leadership implements AutoCloseable {
 
           @Override
           public void notLeader() {
-            LOG.info("{} does not lead any more", id);
-            listener.follow();
+            follow();
           }
-        },
-        thread);
+        };
+    this.latch = newLatch();
+  }
+
+  private LeaderLatch newLatch() {
+    LeaderLatch created = new LeaderLatch(client, tree.election(), id);
+    created.addListener(latchListener, thread);
+    return created;
   }
 
   /** Begins to seek leadership as soon as ZooKeeper can be reached; returns at once. */
@@ -84,13 +94,47 @@ public final class Leadership implements AutoCloseable {
   private void lead() {
     while (!isClosed && latch.hasLeadership()) {
       try {
-        Epoch epoch = raiseEpoch();
-        listener.lead(epoch);
+        current = raiseEpoch();
+        watchEpoch();
+        listener.lead(current);
         return;
       } catch (Exception e) {
         LOG.warn("{} was elected and cannot lead yet: {}", id, e.toString());
         pause();
       }
+    }
+  }
+
+  private void follow() {
+    LOG.info("{} does not lead any more", id);
+    current = null;
+    listener.follow();
+  }
+
+  private void watchEpoch() throws Exception {
+    CuratorWatcher watcher =
+        event -> {
+          if (event.getType() == Watcher.Event.EventType.NodeDataChanged && !isClosed) {
+            thread.execute(this::checkEpoch);
+          }
+        };
+    client.checkExists().usingWatcher(watcher).forPath(tree.epoch());
+  }
+
+  private void checkEpoch() {
+    try {
+      Stat stat = client.checkExists().forPath(tree.epoch());
+      if (current == null || (stat != null && stat.getVersion() == current.version())) {
+        return;
+      }
+      LOG.warn("{} finds epoch {} over: another controller leads", id, current.number());
+      follow();
+      latch.close();
+      latch = newLatch();
+      latch.start();
+    } catch (Exception e) {
+      // Without ZooKeeper the latch is lost as well, and found again with the connection.
+      LOG.warn("{} cannot look at the epoch: {}", id, e.toString());
     }
   }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static io.fairlead.controller.service.Requests.spec;
+import static io.fairlead.controller.service.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Several controllers on one ZooKeeper: one leads, the others refuse, and nobody writes in an epoch
+ * that is over.
+ */
+class FailoverTest {
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private FairleadController first;
+
+  @Test
+  void theNextOneLeadsWithEverythingThatWasAcknowledged() throws Exception {
+    try (TestingServer server = new TestingServer();
+        FairleadController second = openSecond(server)) {
+      assertThat(second.health().leader()).isFalse();
+      assertThat(refusal(second.createService(spec("x", "10.99.0.9"), false)).kind())
+          .isEqualTo(Refusal.Kind.UNAVAILABLE);
+      Refusal read = catchThrowableOfType(Refusal.class, second::services);
+      assertThat(read.kind()).isEqualTo(Refusal.Kind.UNAVAILABLE);
+      assertThat(read.value()).isEqualTo("does not lead");
+      first.close();
+      assertThat(second.awaitLeader(SOON)).isTrue();
+      assertThat(second.health().epoch()).isEqualTo(2);
+      assertThat(second.backends("web")).hasSize(2);
+      assertThat(done(second.change("web", List.of(weight(1, 7)), false)).generation())
+          .isEqualTo(3);
+    }
+  }
+
+  /** Opens a first controller that leads and has committed, then a second one. */
+  private FairleadController openSecond(TestingServer server) throws Exception {
+    first = open(server.getConnectString(), "first");
+    assertThat(first.awaitLeader(SOON)).isTrue();
+    done(first.createService(spec("web", "10.99.0.1"), false));
+    done(first.change("web", List.of(add(1), add(2)), false));
+    FairleadController second = open(server.getConnectString(), "second");
+    await().until(() -> second.health().zookeeper().equals("connected"));
+    return second;
+  }
+
+  @Test
+  void aRestartNeedNotWaitForTheSessionOfItsFormerLife() throws Exception {
+    try (TestingServer server = new TestingServer();
+        FairleadController former = open(server.getConnectString(), "same")) {
+      assertThat(former.awaitLeader(SOON)).isTrue();
+      done(former.createService(spec("web", "10.99.0.1"), false));
+      try (FairleadController latter = open(server.getConnectString(), "same")) {
+        // The former life's session is alive and would be for as long as it lives.
+        assertThat(latter.awaitLeader(Duration.ofSeconds(4))).isTrue();
+        done(latter.change("web", List.of(add(1)), false));
+        assertThat(refusal(former.change("web", List.of(add(2)), false)).kind())
+            .isEqualTo(Refusal.Kind.UNAVAILABLE);
+        await().until(() -> !former.health().leader());
+        assertThat(catchThrowableOfType(Refusal.class, () -> former.ring("web")).kind())
+            .isEqualTo(Refusal.Kind.UNAVAILABLE);
+        assertThat(latter.backends("web")).hasSize(1);
+        assertThat(latter.service("web").orElseThrow().generation()).isEqualTo(2);
+      }
+    }
+  }
+
+  private static FairleadController open(String zookeeper, String id) throws Exception {
+    return FairleadController.open(
+        new FairleadController.Options(
+            zookeeper, "127.0.0.1:0", "/fairlead", id, Clock.systemUTC()));
+  }
+}
