@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
 MUX = DIRECTORY / "mux" / "fairlead-mux"
 SERVER = DIRECTORY / "server-bpf" / "fairlead-server"
-PASS = DIRECTORY / "pass.bpf.o"
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
 CONTROLLER = ROOT / "controller" / "bin" / "fairlead-controller"
 CTL = ROOT / "controller" / "bin" / "fairleadctl"
@@ -31,7 +30,7 @@ def missing() -> list[str]:
     found += [f"the command '{name}' is missing: run scripts/install-deps" for name in COMMANDS if not _there(name)]
     if not (DAEMONS / "bgpd").exists():
         found.append(f"FRR's {DAEMONS}/bgpd is missing: run scripts/install-deps")
-    found += [f"{path} is not built: run lab/build" for path in (MUX, SERVER, PASS, JAR) if not path.exists()]
+    found += [f"{path} is not built: run lab/build" for path in (MUX, SERVER, JAR) if not path.exists()]
     return found
 
 

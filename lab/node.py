@@ -48,8 +48,8 @@ def wire(near: Node, far: Node, far_interface: str, mtu: int, near_address: str 
     """A cable from `near` (its eth0) to `far`, with `near_address` (a.b.c.d/len) on the near end.
 
     Checksum and segmentation offload are off at both ends: a packet leaves as it would leave on copper, since muxes
-    and XDP programs see bytes, not promises. GRO is on at the far end, because XDP_TX and AF_XDP hand frames to their
-    peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
+    and XDP programs see bytes, not promises. GRO is on at the far end, because a frame that an XDP program sends back
+    goes to the peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
     """
     near.namespace.ip(
         f"link add eth0 numtxqueues 1 numrxqueues 1 mtu {mtu} type veth "

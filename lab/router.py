@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The router: the rack's bridge, the clients' gateway, BGP and ECMP."""
 
-from lab import build, topology
+from lab import topology
 from lab.frr import ROUTER, Frr
 from lab.instance import Instance
 from lab.node import Node
@@ -22,10 +22,6 @@ class Router(Node):
     def plug(self, interface: str) -> None:
         """Makes the far end of a machine's wire a port of the rack."""
         self.namespace.ip(f"link set {interface} master rack")
-
-    def wake_by_xdp(self, interface: str) -> None:
-        """Lets the machine at the other end answer by XDP_TX without delay (see pass.bpf.c)."""
-        self.namespace.ip(f"link set dev {interface} xdpdrv object {build.PASS} section xdp")
 
     def vip_hops(self, vip: str = topology.VIP) -> list[str]:
         """The muxes that the kernel's route to the VIP goes to."""

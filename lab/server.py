@@ -18,7 +18,6 @@ class Server(Node):
         self.window = window
         wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
         router.plug(self.name)
-        router.wake_by_xdp(self.name)
         self.namespace.sysctl(
             ipv4__conf__all__arp_ignore=1,  # the VIP is on every server: none answers ARP for it
             ipv4__conf__all__arp_announce=2,
