@@ -273,6 +273,11 @@ const struct rig_packets *rig_packets(enum rig_family family)
 	return &packets[family];
 }
 
+unsigned int rig_interface(void)
+{
+	return rig0;
+}
+
 struct config rig_config(void)
 {
 	struct config config = config_default;

@@ -60,6 +60,9 @@ struct fl_server *rig_load(const struct config *config);
 /* A configuration of RIG_SELF that trusts 10.1.0.0/24. */
 struct config rig_config(void);
 
+/* rig0's index. */
+unsigned int rig_interface(void);
+
 /* One run: what came out is in packet, what is returned is the XDP action. */
 int rig_run(struct fl_server *program, struct packet *packet);
 

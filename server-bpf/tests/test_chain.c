@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rewriting of a chained packet (chain.h) in userspace: the adjusted checksum of 100,000 random outer headers equals
- * the one computed over the whole new header, among them the headers whose sums lie at the ends of the range; and
- * steer headers become what steer.json says.
+ * The rewriting of a chained packet (chain.h) in userspace: the adjusted checksum of 100,000 random outer headers
+ * equals the one computed over the whole new header, among them the headers whose sums lie at the ends of the range;
+ * and steer headers become what steer.json says.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -101,6 +101,10 @@ class Server:
     def counter(self, name: str) -> int:
         return self.show()["counters"][name]
 
+    def chained(self) -> int:
+        """Packets that it has chained, those included that the kernel routed while it resolved a neighbour."""
+        return self.counter("chain") + self.counter("chain_by_kernel")
+
     def serve(self) -> None:
         """Answers each line with the server's name and the line."""
         with self.namespace.inside():

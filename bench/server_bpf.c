@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the server's XDP program costs a packet, by BPF_PROG_TEST_RUN with real sockets behind it, and what a million
+ * remembered buckets cost in memory. Run as root.
+ *
+ *	server_bpf [--runs N] [--packets N] [--json FILE]
+ *
+ * Two numbers a row. "loop" is the kernel's own repetition of one packet, everything in the first-level cache; it is
+ * possible only where the packet leaves as it came. "single" hands the packet over anew each time, with a system call
+ * between two packets, which leaves the caches as a busy host might; an empty program measured in the same way is
+ * taken off. Both are medians of `runs` runs over `packets` packets; the fastest and slowest run stand beside "single".
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <jansson.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "skeleton.h"
+#include "tests/rig.h"
+
+enum {
+	RUNS_MAX = 101,
+	PACKETS_MAX = 100000000,
+	BATCH = 65536,
+	WARM_UP = 1000,
+};
+
+struct bench {
+	unsigned int runs, packets;
+	const char *json;
+	struct fl_server *program;
+	int empty; /* a program that does nothing */
+};
+
+struct result {
+	const char *name;
+	double single, fastest, slowest;
+	double loop; /* 0: not possible */
+};
+
+struct subject {
+	const char *name;
+	void (*make)(struct packet *packet);
+	bool is_remembered; /* the bucket has moved, and memory knows */
+	bool is_looped;
+	int action;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "server_bpf: %s\n", what);
+	exit(1);
+}
+
+static struct fl_steer steer_of(fl_u32 generation)
+{
+	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
+				 .service = RIG_SERVICE,
+				 .bucket = RIG_BUCKET,
+				 .generation = generation};
+
+	return steer;
+}
+
+static void tcp_make(struct packet *packet, const struct fl_steer *steer, const struct packet_tcp *tcp)
+{
+	rig_begin(packet, steer);
+	packet_add_tcp(packet, tcp);
+	packet_finish_outer(packet);
+}
+
+static void established_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+}
+
+static void syn_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->syn);
+}
+
+static void unknown_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void moved_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	steer.flags = FL_STEER_MOVED;
+	steer.since = (fl_u32)time(NULL);
+	steer.previous = packet_address("10.1.0.21");
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void stale_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION - 1);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void stranger_make(struct packet *packet)
+{
+	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
+
+	established_make(packet);
+	fl_store_be32(ip + 12, 0xc0000201);
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
+}
+
+static void not_ours_make(struct packet *packet)
+{
+	established_make(packet);
+	packet->data[PACKET_UDP_AT + 3]++;
+}
+
+static const struct subject subjects[] = {
+    {"pass: not ours", not_ours_make, false, true, XDP_PASS},
+    {"drop: untrusted", stranger_make, false, true, XDP_DROP},
+    {"drop: stale", stale_make, false, true, XDP_DROP},
+    {"deliver: SYN", syn_make, false, false, XDP_PASS},
+    {"deliver: local socket", established_make, false, false, XDP_PASS},
+    {"deliver: local socket, bucket moved", established_make, true, false, XDP_PASS},
+    {"chain: from memory", unknown_make, true, false, XDP_TX},
+    {"chain: told by the packet", moved_make, true, false, XDP_TX},
+};
+
+static int compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Nanoseconds of one call of BPF_PROG_TEST_RUN, per repetition. */
+static double call(int program, const struct packet *packet, unsigned int repeat, int action)
+{
+	static fl_u8 out[PACKET_MAX];
+	struct xdp_md context = {.data_end = (__u32)packet->len, .ingress_ifindex = rig_interface()};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet->data, .data_size_in = (__u32)packet->len,
+		    .data_out = out, .data_size_out = sizeof(out), .ctx_in = &context, .ctx_size_in = sizeof(context),
+		    .repeat = (int)repeat);
+
+	if (bpf_prog_test_run_opts(program, &options))
+		die(strerror(errno));
+	if ((int)options.retval != action)
+		die("the program did something else than what is measured");
+	return options.duration;
+}
+
+/* Mean of so many packets, each handed over anew. */
+static double singles(int program, const struct packet *packet, unsigned int packets, int action)
+{
+	double sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < packets; i++)
+		sum += call(program, packet, 1, action);
+	return sum / packets;
+}
+
+static void memory_prepare(const struct bench *bench, bool is_remembered)
+{
+	struct fl_bucket_memory moved = {
+	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION, .previous = packet_address("10.1.0.21")};
+
+	rig_memory_set(bench->program, is_remembered ? &moved : NULL);
+	rig_generation_set(bench->program, RIG_GENERATION);
+}
+
+static struct result measure(const struct bench *bench, const struct subject *subject)
+{
+	int program = bpf_program__fd(bench->program->progs.fairlead_server);
+	struct result result = {.name = subject->name};
+	double single[RUNS_MAX], loop[RUNS_MAX];
+	struct packet packet;
+	unsigned int run;
+
+	for (run = 0; run < bench->runs; run++) {
+		double empty;
+
+		memory_prepare(bench, subject->is_remembered);
+		subject->make(&packet);
+		singles(program, &packet, WARM_UP, subject->action);
+		empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
+		single[run] = singles(program, &packet, bench->packets, subject->action) - empty;
+		loop[run] = subject->is_looped ? call(program, &packet, bench->packets, subject->action) : 0;
+	}
+	qsort(single, bench->runs, sizeof(*single), compare);
+	qsort(loop, bench->runs, sizeof(*loop), compare);
+	result.single = single[bench->runs / 2];
+	result.fastest = single[0];
+	result.slowest = single[bench->runs - 1];
+	result.loop = loop[bench->runs / 2];
+	return result;
+}
+
+static int empty_load(void)
+{
+	const struct bpf_insn instructions[] = {
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
+	    {.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "empty", "GPL", instructions, 2, NULL);
+
+	if (fd < 0)
+		die("cannot load an empty program");
+	return fd;
+}
+
+/* Bytes that the kernel holds for a map, as it says itself. */
+static double map_bytes(int map)
+{
+	char path[64], line[128];
+	double bytes = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %lf", &bytes) == 1)
+			break;
+	if (file)
+		fclose(file);
+	if (bytes < 0)
+		die("the kernel does not tell a map's memory");
+	return bytes;
+}
+
+/* MB of a million remembered buckets, what the empty map costs included. */
+static double memory_megabytes(const struct bench *bench)
+{
+	static struct fl_memory_key keys[BATCH];
+	static struct fl_bucket_memory values[BATCH];
+	int map = bpf_map__fd(bench->program->maps.memory);
+	fl_u32 done, i, n;
+
+	for (done = 0; done < 1000000; done += n) {
+		n = 1000000 - done < BATCH ? 1000000 - done : BATCH;
+		for (i = 0; i < n; i++)
+			keys[i] = (struct fl_memory_key){.service = 2, .bucket = done + i};
+		if (bpf_map_update_batch(map, keys, values, &n, NULL))
+			die("cannot fill the memory");
+	}
+	return map_bytes(map) / 1e6;
+}
+
+static void print_table(const struct result *results, size_t count, double megabytes)
+{
+	size_t i;
+
+	printf("%-38s %8s %8s %8s %8s\n", "ns per packet", "single", "fastest", "slowest", "loop");
+	for (i = 0; i < count; i++) {
+		printf("%-38s %8.0f %8.0f %8.0f ", results[i].name, results[i].single, results[i].fastest,
+		       results[i].slowest);
+		if (results[i].loop > 0)
+			printf("%8.0f\n", results[i].loop);
+		else
+			printf("%8s\n", "-");
+	}
+	printf("%-38s %8.0f MB\n", "a million remembered buckets", megabytes);
+}
+
+static void print_json(const struct bench *bench, const struct result *results, size_t count, double megabytes)
+{
+	json_t *rows = json_array(), *document;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:f}", "name", results[i].name, "single",
+						      results[i].single, "fastest", results[i].fastest, "slowest",
+						      results[i].slowest, "loop", results[i].loop));
+	document = json_pack("{s:s, s:i, s:i, s:o, s:f}", "unit", "ns per packet", "runs", (int)bench->runs, "packets",
+			     (int)bench->packets, "rows", rows, "megabytesPerMillionBuckets", megabytes);
+	if (json_dump_file(document, bench->json, JSON_INDENT(2)))
+		die("cannot write the JSON file");
+	json_decref(document);
+}
+
+static unsigned int number(const char *flag, const char *text, unsigned long max)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end || value < 1 || value > max) {
+		fprintf(stderr, "server_bpf: %s: '%s' is not allowed; allowed: 1 to %lu\n", flag, text, max);
+		exit(2);
+	}
+	return (unsigned int)value;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = {.runs = 5, .packets = 1000000};
+	struct result results[sizeof(subjects) / sizeof(subjects[0])];
+	size_t count = sizeof(subjects) / sizeof(subjects[0]), n;
+	struct config config = rig_config();
+	double megabytes;
+	int i;
+
+	for (i = 1; i < argc; i += 2) {
+		if (i + 1 < argc && !strcmp(argv[i], "--runs"))
+			bench.runs = number(argv[i], argv[i + 1], RUNS_MAX);
+		else if (i + 1 < argc && !strcmp(argv[i], "--packets"))
+			bench.packets = number(argv[i], argv[i + 1], PACKETS_MAX);
+		else if (i + 1 < argc && !strcmp(argv[i], "--json"))
+			bench.json = argv[i + 1];
+		else
+			die("allowed: --runs 1..101, --packets 1..100000000, --json FILE");
+	}
+	rig_open();
+	bench.program = rig_load(&config);
+	bench.empty = empty_load();
+	for (n = 0; n < count; n++)
+		results[n] = measure(&bench, &subjects[n]);
+	megabytes = memory_megabytes(&bench);
+	print_table(results, count, megabytes);
+	if (bench.json)
+		print_json(&bench, results, count, megabytes);
+	program_close(bench.program);
+	close(bench.empty);
+	return 0;
+}

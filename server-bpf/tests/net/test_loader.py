@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command: attaches, shows, detaches over separate invocations; refuses what is wrong and changes nothing then."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from rack import PEERS, SERVERS, Rack
+
+from lab.deadline import until
+
+ATTACH = ("attach", "--interface", "eth0", "--address", SERVERS["a"], "--peers", PEERS)
+GOOD_CONFIG = {
+    "address": SERVERS["a"],
+    "port": 7000,
+    "windowSeconds": 30,
+    "peers": ["10.1.0.11", "10.1.0.16/28", "2001:db8::/32"],
+    "chaining": False,
+}
+
+
+def refused(rack: Rack, code: int, words: tuple[str, ...], *sentences: str) -> None:
+    done = rack["a"].invoke(*words)
+    assert done.returncode == code, done
+    assert done.stdout == ""
+    for sentence in sentences:
+        assert sentence in done.stderr
+
+
+def is_attached(rack: Rack) -> bool:
+    return "xdp" in json.loads(rack["a"].namespace.run("ip", "-json", "link", "show", "eth0"))[0]
+
+
+@pytest.mark.parametrize("mode", ["native", "generic"])
+def test_attach_show_detach(rack: Rack, mode: str) -> None:
+    rack["a"].attach("--mode", mode)
+    shown = rack["a"].show()
+    assert shown["interface"] == "eth0"
+    assert shown["config"] == {
+        "address": SERVERS["a"],
+        "port": 6080,
+        "windowSeconds": 240,
+        "peers": [PEERS],
+        "chaining": True,
+        "mode": mode,
+    }
+    assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "learned", "pass_not_ours"}
+    assert shown["memory"] == {"entries": 0, "open": 0, "capacity": 1 << 20}
+    assert shown["services"] == {}
+    assert shown["clockErrorSeconds"] == 0
+    table = rack["a"].invoke("show", "--interface", "eth0").stdout
+    for name in shown["counters"]:
+        assert name in table
+    detached = rack["a"].invoke("detach", "--interface", "eth0")
+    assert (detached.returncode, detached.stderr) == (0, "")
+    assert not is_attached(rack)
+
+
+def test_not_attached(rack: Rack) -> None:
+    refused(rack, 1, ("show", "--interface", "eth0"), "eth0: not attached")
+    refused(rack, 1, ("detach", "--interface", "eth0"), "eth0: not attached")
+
+
+def test_attach_again_changes_the_configuration(rack: Rack) -> None:
+    rack["a"].attach()
+    rack["a"].attach("--window", "7", "--no-chaining", "--port", "6081")
+    config = rack["a"].show()["config"]
+    assert (config["windowSeconds"], config["chaining"], config["port"]) == (7, False, 6081)
+    refused(rack, 1, (*ATTACH, "--mode", "generic"), "--mode: 'generic' is not allowed; allowed: native")
+    assert rack["a"].show()["config"] == config
+
+
+def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
+    """A flag wins over the file, which wins over the default."""
+    path = tmp_path / "server.json"
+    path.write_text(json.dumps(GOOD_CONFIG))
+    assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path)).returncode == 0
+    config = rack["a"].show()["config"]
+    assert sorted(config.pop("peers")) == sorted(["10.1.0.11/32", "10.1.0.16/28", "2001:db8::/32"])
+    assert config == {key: GOOD_CONFIG[key] for key in GOOD_CONFIG if key != "peers"} | {"mode": "native"}
+    assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--window", "31").returncode == 0
+    assert rack["a"].show()["config"]["windowSeconds"] == 31
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("address", "10.1.0", "address in {path}: '10.1.0' is not allowed"),
+        ("address", "2001:db8::1", "'2001:db8::1' is not allowed; allowed: an IPv4 address"),
+        ("address", 5, "address in {path}: '5' is not allowed; allowed: an IPv4 address"),
+        ("port", 0, "port in {path}: '0' is not allowed; allowed: a UDP port from 1 to 65535"),
+        ("port", 65536, "'65536'"),
+        ("port", "6080", "port in {path}: '\"6080\"' is not allowed"),
+        ("windowSeconds", 0, "windowSeconds in {path}: '0' is not allowed; allowed: whole seconds from 1 to 86400"),
+        ("windowSeconds", 1.5, "'1.5'"),
+        ("windowSeconds", -1, "'-1'"),
+        ("peers", "10.1.0.0/24", "peers in {path}"),
+        ("peers", [], "--peers: '' is not allowed"),
+        ("peers", [5], "peers in {path}: '5' is not allowed"),
+        ("peers", ["10.1.0.1/24"], "'10.1.0.1/24' is not allowed; allowed: an address, or a prefix without host bits"),
+        ("peers", ["10.1.0.0/33"], "'10.1.0.0/33'"),
+        ("peers", ["10.1.0.0/"], "'10.1.0.0/'"),
+        ("peers", ["10.1.0.0/24", "rack"], "'rack'"),
+        ("peers", [f"10.{n // 256}.{n % 256}.1" for n in range(1025)], "allowed: at most 1024 prefixes"),
+        ("chaining", "no", "chaining in {path}: '\"no\"' is not allowed; allowed: true or false"),
+        ("colour", "red", "'colour' is not allowed; allowed: the keys address, port, windowSeconds, peers, chaining"),
+    ],
+)
+def test_bad_file(rack: Rack, tmp_path: Path, key: str, value: object, sentence: str) -> None:
+    path = tmp_path / "server.json"
+    path.write_text(json.dumps(GOOD_CONFIG | {key: value}))
+    refused(rack, 2, ("attach", "--interface", "eth0", "--config", str(path)), sentence.format(path=path))
+    assert not is_attached(rack)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"port": 1, "port": 2}'])
+def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "server.json"
+    path.write_text(text)
+    refused(rack, 2, (*ATTACH, "--config", str(path)), "--config", str(path), "allowed: a")
+    assert not is_attached(rack)
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "sentence"),
+    [
+        (2, (), "usage: fairlead-server attach"),
+        (2, ("dance",), "usage: fairlead-server attach"),
+        (2, ("attach",), "--interface: '' is not allowed"),
+        (2, ("attach", "--interface", "eth0", "--peers", PEERS), "--address: '' is not allowed"),
+        (2, ("attach", "--interface", "eth0", "--address", SERVERS["a"]), "--peers: '' is not allowed"),
+        (2, (*ATTACH, "--address", "server1"), "--address: 'server1' is not allowed; allowed: an IPv4 address"),
+        (2, (*ATTACH, "--port", "http"), "--port: 'http' is not allowed; allowed: a UDP port from 1 to 65535"),
+        (2, (*ATTACH, "--port", ""), "--port: '' is not allowed"),
+        (2, (*ATTACH, "--window", "1d"), "--window: '1d' is not allowed; allowed: whole seconds from 1 to 86400"),
+        (2, (*ATTACH, "--window", "86401"), "--window: '86401' is not allowed"),
+        (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
+        (2, (*ATTACH, "--mode", "fast"), "--mode: 'fast' is not allowed; allowed: native, generic, auto"),
+        (2, (*ATTACH, "--config", "/nonexistent.json"), "--config /nonexistent.json"),
+        (2, (*ATTACH, "--colour", "red"), "--colour"),
+        (2, (*ATTACH, "more"), "'more' is not allowed"),
+        (2, (*ATTACH, "-o", "json"), "'json' is not allowed"),
+        (2, ("show", "--interface", "eth0", "-o", "xml"), "-o: 'xml' is not allowed; allowed: table, json"),
+        (2, ("detach", "--interface", "eth0", "--port", "1"), "is not allowed; allowed: the flags of --help"),
+        (1, ("show", "--interface", "eth9"), "--interface: 'eth9' is not allowed; allowed: an interface"),
+        (1, ("attach", "--interface", "eth9", *ATTACH[3:]), "--interface: 'eth9' is not allowed"),
+        (1, (*ATTACH, "--address", "10.1.0.99"), "--address: '10.1.0.99' is not allowed; allowed: an address of this"),
+    ],
+)
+def test_bad_flags(rack: Rack, code: int, words: tuple[str, ...], sentence: str) -> None:
+    refused(rack, code, words, sentence)
+    assert not is_attached(rack)
+
+
+def test_a_bad_change_leaves_what_runs(rack: Rack) -> None:
+    rack["a"].attach("--window", "9")
+    refused(rack, 2, (*ATTACH, "--window", "0"), "--window: '0' is not allowed")
+    assert rack["a"].show()["config"]["windowSeconds"] == 9
+
+
+def test_chaining_needs_forwarding(rack: Rack) -> None:
+    rack["a"].namespace.sysctl(ipv4__conf__eth0__forwarding=0)
+    refused(rack, 1, ATTACH, "net.ipv4.conf.eth0.forwarding: '0' is not allowed; allowed: 1", "--no-chaining")
+    assert not is_attached(rack)
+    rack["a"].attach("--no-chaining")
+
+
+def compile_program(tmp_path: Path, source: str) -> Path:
+    """An XDP program of somebody else."""
+    path = tmp_path / "program.o"
+    subprocess.run(
+        ["clang", "-O2", "-g", "-target", "bpf", "-x", "c", "-", "-c", "-o", str(path)],
+        input=source,
+        text=True,
+        check=True,
+    )
+    return path
+
+
+def test_foreign_program_is_left_alone(rack: Rack, tmp_path: Path) -> None:
+    path = compile_program(tmp_path, '__attribute__((section("xdp"))) int other(void *context) { return 2; }')
+    rack["a"].namespace.run("ip", "link", "set", "dev", "eth0", "xdp", "object", str(path), "section", "xdp")
+    for words in (ATTACH, ("show", "--interface", "eth0"), ("detach", "--interface", "eth0")):
+        refused(rack, 1, words, "eth0: another XDP program is attached there")
+    assert is_attached(rack)
+
+
+def test_other_layout_is_refused(rack: Rack, tmp_path: Path) -> None:
+    """A program of our name whose maps we don't know: not shown, not taken over, but detached on request."""
+    path = compile_program(tmp_path, '__attribute__((section("xdp"))) int fairlead_server(void *context) { return 2; }')
+    rack["a"].namespace.run("ip", "link", "set", "dev", "eth0", "xdp", "object", str(path), "section", "xdp")
+    for words in (ATTACH, ("show", "--interface", "eth0")):
+        refused(rack, 1, words, "another version of fairlead-server", "detach first")
+    assert is_attached(rack)
+    assert rack["a"].invoke("detach", "--interface", "eth0").returncode == 0
+    rack["a"].attach()
+
+
+def bpftool(*words: str) -> str:
+    """What bpftool shows as JSON; nothing if there is no such thing."""
+    done = subprocess.run(["bpftool", "--json", *words], capture_output=True, text=True, check=False)
+    return "" if '"error"' in done.stdout else done.stdout
+
+
+def test_nothing_is_left_behind(rack: Rack) -> None:
+    """With its namespace a server vanishes from the kernel, maps and all, though nobody detached it."""
+    rack.attach()
+    link = json.loads(rack["a"].namespace.run("ip", "-json", "-details", "link", "show", "eth0"))[0]
+    program = link["xdp"]["prog"]["id"]
+    maps = json.loads(bpftool("prog", "show", "id", str(program)))["map_ids"]
+    assert len(maps) == 6
+    rack.delete()
+    rack.created.clear()
+    rack.servers.clear()
+    rack.mux = None
+    until("the program is gone", lambda: not bpftool("prog", "show", "id", str(program)), 20)
+    until("its maps are gone", lambda: not any(bpftool("map", "show", "id", str(one)) for one in maps), 20)
+
+
+def test_help(rack: Rack) -> None:
+    done = rack["a"].invoke("--help")
+    assert done.returncode == 0
+    for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "forwarding"):
+        assert word in done.stdout
