@@ -12,6 +12,7 @@ import io.vertx.openapi.contract.Operation;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -98,7 +99,7 @@ final class Contract {
   }
 
   private static String method(Operation operation) {
-    return operation.getHttpMethod().name().toLowerCase(java.util.Locale.ROOT);
+    return operation.getHttpMethod().name().toLowerCase(Locale.ROOT);
   }
 
   private static void removeContents(JsonObject responses) {

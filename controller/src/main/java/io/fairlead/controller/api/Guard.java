@@ -8,6 +8,7 @@ import io.vertx.openapi.contract.Operation;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
@@ -42,7 +43,7 @@ final class Guard {
         operation.getParameters().stream()
             .filter(parameter -> parameter.getIn() == Location.QUERY)
             .map(parameter -> parameter.getName())
-            .collect(Collectors.toCollection(java.util.TreeSet::new));
+            .collect(Collectors.toCollection(TreeSet::new));
     for (String name : context.queryParams().names()) {
       List<String> values = context.queryParams().getAll(name);
       if (!known.contains(name)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.json.schema.Draft;
@@ -151,7 +152,7 @@ record Violation(String field, Optional<String> value, String allowed) {
 
   /** A refused value as the sender wrote it, cut where it gets long. */
   static String text(Object value) {
-    String text = value instanceof String string ? string : io.vertx.core.json.Json.encode(value);
+    String text = value instanceof String string ? string : Json.encode(value);
     return text.length() <= LONGEST_VALUE ? text : text.substring(0, LONGEST_VALUE) + "...";
   }
 

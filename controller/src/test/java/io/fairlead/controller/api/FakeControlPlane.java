@@ -28,6 +28,14 @@ public final class FakeControlPlane implements ControlPlane {
   private Optional<RuntimeException> defect = Optional.empty();
   private final List<MuxView> muxes = new ArrayList<>();
 
+  /** As it was new. */
+  public synchronized void clear() {
+    pools.clear();
+    muxes.clear();
+    lastId = 0;
+    zookeeperBack();
+  }
+
   /** Writes are refused from now on, as while ZooKeeper is away. */
   public synchronized void zookeeperAway() {
     outage =

@@ -27,7 +27,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,28 +39,33 @@ import picocli.CommandLine;
 
 /** Every verb against a real HTTP server: what it prints, in both formats, and its exit code. */
 class FairleadctlTest {
-  private final FakeControlPlane plane = new FakeControlPlane();
-  private ApiServer server;
-  private ApiClient rest;
+  private static final FakeControlPlane PLANE = new FakeControlPlane();
+  private static ApiServer server;
+  private static ApiClient rest;
 
-  @BeforeEach
-  void open() throws IOException {
+  @BeforeAll
+  static void open() throws IOException {
     server =
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
-            plane,
+            PLANE,
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     rest = new ApiClient(server.listen());
   }
 
-  @AfterEach
-  void close() {
+  @AfterAll
+  static void close() {
     server.close();
+  }
+
+  @BeforeEach
+  void clear() {
+    PLANE.clear();
   }
 
   record Run(int exit, String out, String err) {}
 
-  private Run run(String... words) {
+  private static Run run(String... words) {
     String[] args = new String[words.length + 2];
     args[0] = "--api";
     args[1] = "http://" + server.listen();
@@ -78,14 +84,14 @@ class FairleadctlTest {
     return new Run(exit, out.toString(), err.toString());
   }
 
-  private String done(String line) {
+  private static String done(String line) {
     Run run = run(line.split(" "));
     assertThat(run.err()).as(line).isEmpty();
     assertThat(run.exit()).as(line).isZero();
     return run.out();
   }
 
-  private void createWeb() {
+  private static void createWeb() {
     done("service create web --vip 10.99.0.1 fd00::1 --port tcp:80 tcp:443 --buckets 1024");
     done("backend add web 1 10.1.0.21");
   }
@@ -105,7 +111,7 @@ class FairleadctlTest {
             BACKEND  WEIGHT  BEFORE  AFTER
                   1     100       0   1024
             """);
-    String before = plane.state();
+    String before = PLANE.state();
     assertThat(done("backend add web 12 fd00::12 --weight 300 --dry-run"))
         .isEqualTo(
             """
@@ -115,7 +121,7 @@ class FairleadctlTest {
                   1     100    1024    256
                  12     300       0    768
             """);
-    assertThat(plane.state()).isEqualTo(before);
+    assertThat(PLANE.state()).isEqualTo(before);
     done("backend add web 12 fd00::12 --weight 300");
     assertThat(done("backend list web"))
         .isEqualTo(
@@ -166,14 +172,14 @@ class FairleadctlTest {
             web    1  10.99.0.2  udp:53     1024         1           6
             """);
     assertThat(done("muxes")).isEqualTo("there are no muxes\n");
-    plane.mux(
+    PLANE.mux(
         new MuxView(
             "mux1",
             "0.1.0",
             "10.1.0.11",
             List.of("eth0", "eth1"),
             Map.of("web", new MuxService(6, "serving"))));
-    plane.mux(new MuxView("mux2", "0.1.0", "10.1.0.12", List.of("eth0"), Map.of()));
+    PLANE.mux(new MuxView("mux2", "0.1.0", "10.1.0.12", List.of("eth0"), Map.of()));
     assertThat(done("muxes"))
         .isEqualTo(
             """
@@ -313,7 +319,7 @@ class FairleadctlTest {
   @MethodSource("failures")
   void failsWithOneSentenceAndItsExitCode(Failure failure) {
     createWeb();
-    String before = plane.state();
+    String before = PLANE.state();
     Run run =
         failure.line().startsWith("--api")
             ? runPlainly(failure.line().split(" "))
@@ -322,13 +328,13 @@ class FairleadctlTest {
     assertThat(run.out()).isEmpty();
     assertThat(run.err()).contains(failure.sentence());
     assertThat(run.err().lines()).hasSize(failure.exit() == 2 ? 2 : 1);
-    assertThat(plane.state()).isEqualTo(before);
+    assertThat(PLANE.state()).isEqualTo(before);
   }
 
   @Test
   void refusalsWhileZooKeeperIsAway() {
     createWeb();
-    plane.zookeeperAway();
+    PLANE.zookeeperAway();
     Run run = run("backend", "drain", "web", "1");
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.err()).isEqualTo("zookeeper: suspended; allowed: a connected ZooKeeper\n");
