@@ -5,6 +5,8 @@
  *	--port af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
  *everything else goes to the kernel as if the mux were not there
  *	--port af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
+ *				(DPDK's driver has the kernel reassemble fragments; receive offloads of IFACE must be
+ *off)
  *	--port net_pcap0,...	a DPDK virtual device by its arguments, or
  *	--port 0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP
  *interface, flport<n>, with the port's MAC address: addresses and routes are configured there

@@ -3,9 +3,10 @@
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
  *command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] VIP TCP-PORT BUCKETS BACKEND-IPV4...
+ *	still_mux --port P [--port P] [--via N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
+ * --exception yes: raw ports get their way to the kernel, as in the program; benchmarks do without.
  * Says {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints one
  * JSON object: what was counted since the last one, and in how many seconds.
  */
@@ -50,11 +51,13 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			snprintf(options->ports[options->ports_count++], OPTIONS_TEXT_MAX, "%s", argv[i + 1]);
 		else if (!strcmp(argv[i], "--via"))
 			a->via = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--exception"))
+			options->no_exception = strcmp(argv[i + 1], "yes") != 0;
 		else
-			die("allowed: --port, --via");
+			die("allowed: --port, --via, --exception");
 	}
 	if (argc - i < 4 || !options->ports_count)
-		die("usage: --port P [--via N] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
+		die("usage: --port P [--via N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
 	a->vip = argv[i];
 	a->tcp_port = (uint16_t)atoi(argv[i + 1]);
 	a->buckets = (uint32_t)strtoul(argv[i + 2], NULL, 10);

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rack of two: this network namespace is the rack (servers, router), another one is the mux's.
+
+    here:  fls0  10.1.0.1, .21 ..  ======= veth, MTU 1600 =======  flm0  10.1.0.11  :mux's namespace, still_mux
+
+Everything is undone in the reverse order, also after a failure.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import time
+
+from scapy.all import ICMP, IP, TCP, UDP, Ether, Raw
+
+VIP = "10.99.0.1"
+MUX = "10.1.0.11"
+CLIENT = "203.0.113.7"
+BUCKETS = 1024
+BACKENDS = ["10.1.0.21", "10.1.0.22", "10.1.0.23"]
+OUTSIDE = "fls0"
+INSIDE = "flm0"
+MTU = 1600
+ETH_P_ALL = 3
+SO_RCVBUFFORCE = 33
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def until(what, condition, seconds=10):
+    """Waits for a condition that becomes true; its value."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
+
+
+class Rack:
+    def __init__(self, undo):
+        self.namespace = f"flports-{os.getpid()}"
+        run("ip", "netns", "add", self.namespace)
+        undo.callback(run, "ip", "netns", "del", self.namespace)
+        run("ip", "link", "add", OUTSIDE, "type", "veth", "peer", "name", INSIDE)
+        undo.callback(run, "ip", "link", "del", OUTSIDE)
+        run("ip", "link", "set", INSIDE, "netns", self.namespace)
+        for side in ([], ["ip", "netns", "exec", self.namespace]):
+            name = INSIDE if side else OUTSIDE
+            run(*side, "ethtool", "-K", name, "tx", "off", "tso", "off", "gso", "off")
+            run(*side, "ip", "link", "set", name, "mtu", str(MTU), "up")
+            run(*side, "ip", "link", "set", "lo", "up")
+        for address in ["10.1.0.1", *BACKENDS]:
+            run("ip", "address", "add", f"{address}/24", "dev", OUTSIDE)
+        self.mac = self.outside_mac()
+        self.mux_mac = self.inside_link(INSIDE)["address"]
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        undo.callback(self.socket.close)
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        self.socket.bind((OUTSIDE, ETH_P_ALL))
+
+    def inside(self, *words):
+        return run("ip", "netns", "exec", self.namespace, *words)
+
+    def inside_link(self, name):
+        """What iproute2 knows of an interface: address, stats64, ..."""
+        return json.loads(self.inside("ip", "-json", "-stats", "link", "show", "dev", name))[0]
+
+    @staticmethod
+    def outside_mac():
+        return json.loads(run("ip", "-json", "link", "show", "dev", OUTSIDE))[0]["address"]
+
+    def to_vip(self, sport, payload=b"", **fields):
+        """A TCP SYN of the client to the VIP, as the router would hand it to the mux."""
+        ip = IP(src=CLIENT, dst=VIP, **fields)
+        return Ether(src=self.mac, dst=self.mux_mac) / ip / TCP(sport=sport, dport=80, flags="S") / Raw(payload)
+
+    def send(self, packets):
+        for packet in packets:
+            self.socket.send(bytes(packet))
+
+    def receive(self, wanted, count, seconds=5):
+        """Up to count frames from the mux that the predicate wants; fewer when the time is over."""
+        end = time.monotonic() + seconds
+        found = []
+        while len(found) < count and (left := end - time.monotonic()) > 0:
+            self.socket.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                data = self.socket.recv(65535)
+                if data[6:12] == bytes.fromhex(self.mux_mac.replace(":", "")) and wanted(Ether(data)):
+                    found.append(Ether(data))
+        return found
+
+    def drain(self):
+        self.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.socket.recv(65535)
+
+
+def is_tunnel(frame):
+    return UDP in frame and frame[UDP].dport == 6080
+
+
+def is_echo_reply(frame):
+    return ICMP in frame and frame[ICMP].type == 0
+
+
+class Mux:
+    """still_mux in the mux's namespace."""
+
+    def __init__(self, rack, port, backends, *more):
+        command = ["ip", "netns", "exec", rack.namespace, os.environ["FAIRLEAD_STILL_MUX"], "--port", port, *more]
+        self.rack = rack
+        self.process = subprocess.Popen(
+            [*command, VIP, "80", str(BUCKETS), *backends],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"still_mux: {self.process.stderr.read().strip()}")
+        assert json.loads(line) == {"ready": True}
+        self.process.stdout.readline()
+
+    def counters(self):
+        """What was counted since the last call; only what is not zero."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        counts = json.loads(self.process.stdout.readline())
+        return {name: n for name, n in counts.items() if n and name != "seconds"}
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.communicate(timeout=20)
+        return self.process.returncode
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=20)
+
+
+@contextlib.contextmanager
+def mux(rack, port, backends=BACKENDS, *more):
+    one = Mux(rack, port, backends, *more)
+    try:
+        yield one
+    finally:
+        one.stop()

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real packets in by a real port, and what comes out: AF_XDP, a packet socket, a device with an exception port."""
+
+import ipaddress
+import struct
+import time
+
+import pytest
+from rack import (
+    BACKENDS,
+    BUCKETS,
+    CLIENT,
+    INSIDE,
+    MTU,
+    MUX,
+    OUTSIDE,
+    VIP,
+    Mux,
+    is_echo_reply,
+    is_tunnel,
+    mux,
+    run,
+    until,
+)  # fmt: skip
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption_NOP, Raw
+
+KEY = bytes(range(16))  # of tests/image.c
+FLOWS = 300
+
+
+@pytest.fixture(autouse=True)
+def address(rack):
+    rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
+
+
+def siphash(key, data):
+    """SipHash-2-4 after its paper, plainly."""
+    mask = (1 << 64) - 1
+
+    def rotate(x, b):
+        return (x << b | x >> 64 - b) & mask
+
+    def rounds(n):
+        for _ in range(n):
+            v[0] = v[0] + v[1] & mask
+            v[1] = rotate(v[1], 13) ^ v[0]
+            v[0] = rotate(v[0], 32)
+            v[2] = v[2] + v[3] & mask
+            v[3] = rotate(v[3], 16) ^ v[2]
+            v[0] = v[0] + v[3] & mask
+            v[3] = rotate(v[3], 21) ^ v[0]
+            v[2] = v[2] + v[1] & mask
+            v[1] = rotate(v[1], 17) ^ v[2]
+            v[2] = rotate(v[2], 32)
+
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])
+    for (word,) in struct.iter_unpack("<Q", padded):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 255
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def flow_hash(sport):
+    addresses = ipaddress.ip_address(CLIENT).packed + ipaddress.ip_address(VIP).packed
+    return siphash(KEY, addresses + struct.pack("!HHB", sport, 80, 6)) & 0xFFFFFFFF
+
+
+def check_tunnel(rack, frame, sent):
+    """One packet that came out against the one that went in."""
+    sport = sent[TCP].sport
+    bucket = flow_hash(sport) % BUCKETS
+    outer, udp = frame[IP], frame[UDP]
+    gue = bytes(udp.payload)
+    assert frame.dst == rack.mac
+    assert (outer.src, outer.dst) == (MUX, BACKENDS[bucket % len(BACKENDS)])
+    assert (outer.ttl, outer.flags, outer.tos) == (64, "DF", sent[IP].tos)
+    assert (udp.dport, udp.chksum, udp.sport) == (6080, 0, 0xC000 | flow_hash(sport) >> 18)
+    version, protocol, flags, steer, steer_flags, service, got_bucket, generation = struct.unpack("!BBHBBHII", gue[:16])
+    assert (version, protocol, flags) == (3, 4, 0)
+    assert (steer, steer_flags, service, got_bucket, generation) == (0x10, 0, 1, bucket, 1)
+    inner = bytes(sent[IP])
+    assert gue[16:] == inner
+    checked = IP(bytes(outer))
+    del checked.chksum
+    assert IP(bytes(checked)).chksum == outer.chksum
+    assert outer.len == 44 + len(inner)
+
+
+def drops(counts):
+    return {name: n for name, n in counts.items() if name not in ("service", "not_ours")}
+
+
+def send_and_count(rack, one, packets):
+    """Sends frames and waits until the mux has counted as many, ARP and the like aside."""
+    packets = list(packets)
+    rack.drain()
+    one.counters()
+    rack.send(packets)
+    seen = {}
+
+    def counted():
+        for name, n in one.counters().items():
+            seen[name] = seen.get(name, 0) + n
+        return sum(n for name, n in seen.items() if name != "not_ours") >= len(packets)
+
+    until(f"{len(packets)} packets like {packets[-1].summary()} counted", counted)
+    return seen
+
+
+def test_every_flow_reaches_its_backend(rack, port):
+    with mux(rack, port) as one:
+        sent = [rack.to_vip(s, b"x" * (s % 90), tos=s % 256, id=s) for s in range(1024, 1024 + FLOWS)]
+        packets = {p[TCP].sport: Ether(bytes(p)) for p in sent}
+        counts = send_and_count(rack, one, packets.values())
+        came = rack.receive(is_tunnel, FLOWS)
+        assert counts["service"] == FLOWS
+        assert drops(counts) == {}
+        assert len(came) == FLOWS
+        assert {frame[IP].dst for frame in came} == set(BACKENDS)
+        for frame in came:
+            inner = IP(bytes(frame[UDP].payload)[16:])
+            check_tunnel(rack, frame, packets.pop(inner[TCP].sport))
+        assert not packets
+
+
+def bent(rack):
+    """Frames that must not come out, by the reason that counts them."""
+    whole = rack.to_vip(2000, b"payload")
+    late = rack.to_vip(2000, b"payload", frag=100)
+    options = IP(src=CLIENT, dst=VIP, options=[IPOption_NOP()] * 4)
+    short = Ether(bytes(whole))
+    short[IP].len = 30
+    del short[IP].chksum
+    return {
+        "ip_header_length": rack.to_vip(2000, ihl=4),
+        "ip_total_length": rack.to_vip(2000, len=2000),
+        "ip_checksum": rack.to_vip(2000, chksum=1),
+        "ip_ttl": rack.to_vip(2000, ttl=0),
+        "ip_source": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=VIP, dst=VIP) / TCP(sport=1, dport=80),
+        "tcp_truncated": short,
+        "tcp_offset": Ether(src=rack.mac, dst=rack.mux_mac) / options / TCP(sport=1, dport=80, dataofs=15),
+        "tcp_port_zero": rack.to_vip(0),
+        "udp_length": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / UDP(dport=80, len=7),
+        "fragment": late,
+        "protocol": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / ICMP(),
+        "no_service_port": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / TCP(sport=9, dport=81),
+        "too_big": rack.to_vip(2000, b"x" * (MTU - 40 - 43)),
+    }
+
+
+def test_what_is_bent_is_dropped_under_its_name(rack, port):
+    with mux(rack, port) as one:
+        for reason, frame in bent(rack).items():
+            if reason == "fragment" and port.startswith("af_packet"):
+                continue  # the kernel reassembles before a packet socket of DPDK's driver sees them
+            counts = send_and_count(rack, one, [frame])
+            assert drops(counts) == {reason: 1}, reason
+            assert "service" not in counts, reason
+        assert rack.receive(is_tunnel, 1, seconds=0.3) == []
+        # and the biggest packet that fits does come out
+        assert send_and_count(rack, one, [rack.to_vip(2000, b"x" * (MTU - 40 - 44))])["service"] == 1
+        assert len(rack.receive(is_tunnel, 1)) == 1
+
+
+def test_what_is_not_ours_is_the_kernel_s(rack, port):
+    with mux(rack, port):
+        ask = Ether(src=rack.mac, dst="ff:ff:ff:ff:ff:ff") / ARP(psrc="10.1.0.1", pdst=MUX, hwsrc=rack.mac)
+        echo = Ether(src=rack.mac, dst=rack.mux_mac) / IP(src="10.1.0.1", dst=MUX) / ICMP(id=7) / Raw(b"hello")
+        rack.drain()
+        rack.send([ask, echo])
+        assert len(rack.receive(lambda f: ARP in f and f[ARP].op == 2 and f[ARP].psrc == MUX, 1)) == 1
+        assert len(rack.receive(is_echo_reply, 1)) == 1
+
+
+def test_frames_for_another_host_are_left_alone(rack, port):
+    with mux(rack, port) as one:
+        other = rack.to_vip(2000)
+        other.dst = "02:00:00:00:00:99"
+        rack.drain()
+        rack.send([other, rack.to_vip(2001)])
+        came = rack.receive(is_tunnel, 2, seconds=1)
+        assert [IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in came] == [2001]
+        assert one.counters()["service"] == 1
+
+
+def test_a_backend_without_a_neighbour_is_counted_then_found(rack, port):
+    with mux(rack, port, ["10.1.0.77"]) as one:
+        assert send_and_count(rack, one, [rack.to_vip(2000)]).get("no_neighbour") == 1
+        run("ip", "address", "add", "10.1.0.77/24", "dev", OUTSIDE)
+
+        def served():
+            return send_and_count(rack, one, [rack.to_vip(2000)]).get("service")
+
+        until("the neighbour is found", served, seconds=20)
+        assert rack.receive(is_tunnel, 1)[0].dst == rack.mac
+
+
+def test_a_backend_s_new_mac_is_followed(rack, port):
+    with mux(rack, port):
+        rack.send([rack.to_vip(2000)])
+        assert rack.receive(is_tunnel, 1)[0].dst == rack.mac
+        run("ip", "link", "set", OUTSIDE, "address", "02:00:00:00:00:42")
+        mac = rack.outside_mac()
+        news = [ARP(op=2, psrc=b, pdst=b, hwsrc=mac, hwdst="ff:ff:ff:ff:ff:ff") for b in BACKENDS]
+
+        def followed():
+            rack.send([Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / arp for arp in news])
+            rack.drain()
+            rack.send([rack.to_vip(2000)])
+            return [f for f in rack.receive(is_tunnel, 1, seconds=1) if f.dst == mac]
+
+        until("packets go to the new MAC address", followed, seconds=20)
+
+
+def test_a_killed_mux_leaves_the_port_to_the_next_one(rack, port):
+    with mux(rack, port) as one:
+        one.kill()
+    with mux(rack, port):
+        rack.drain()
+        rack.send([rack.to_vip(2000)])
+        assert len(rack.receive(is_tunnel, 1)) == 1
+    assert "xdp" not in rack.inside("ip", "link", "show", "dev", INSIDE)
+
+
+def test_one_interface_has_one_mux(rack):
+    with mux(rack, f"af_xdp:{INSIDE}"), pytest.raises(RuntimeError, match="in use by another fairlead-mux"):
+        Mux(rack, f"af_xdp:{INSIDE}", BACKENDS)
+
+
+def test_an_orderly_end(rack, port):
+    with mux(rack, port) as one:
+        assert one.stop() == 0
+
+
+def test_an_idle_mux_costs_less_than_5_percent_of_a_core(rack, port):
+    with mux(rack, port) as one:
+        time.sleep(0.5)
+        before, start = one.cpu_seconds(), time.monotonic()
+        time.sleep(3)
+        share = (one.cpu_seconds() - before) / (time.monotonic() - start)
+    assert share < 0.05
+
+
+def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
+    """A packet socket as a raw device: its exception port is a TAP, where the mux's address stands."""
+    rack.inside("ip", "address", "flush", "dev", INSIDE)
+    rack.inside("ip", "link", "set", INSIDE, "arp", "off")
+    with mux(rack, f"net_af_packet0,iface={INSIDE}", BACKENDS, "--exception", "yes") as one:
+        rack.inside("ip", "link", "set", "flport0", "up")
+        rack.inside("ip", "address", "add", f"{MUX}/24", "dev", "flport0")
+        assert rack.inside_link("flport0")["address"] == rack.mux_mac
+        rack.drain()
+        rack.send([Ether(src=rack.mac, dst=rack.mux_mac) / IP(src="10.1.0.1", dst=MUX) / ICMP(id=7) / Raw(b"hello")])
+        assert rack.receive(is_echo_reply, 1)
+        assert rack.inside_link("flport0")["stats64"]["rx"]["packets"] > 0
+
+        # next hops are found through the TAP, packets leave by the device
+        def served():
+            return send_and_count(rack, one, [rack.to_vip(2000)]).get("service")
+
+        until("the backends' neighbours are found", served)
+        assert rack.receive(is_tunnel, 1)[0][IP].src == MUX
