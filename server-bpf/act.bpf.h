@@ -11,7 +11,7 @@
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
 
-#include "chain.h"
+#include "rewrite.h"
 #include "wire.bpf.h"
 
 struct macs {
@@ -51,9 +51,32 @@ static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct fl
 	       result == BPF_FIB_LKUP_RET_FRAG_NEEDED || result == BPF_FIB_LKUP_RET_UNSUPP_LWT;
 }
 
+/*
+ * Carries congestion that the outer packet met into the inner one (RFC 6040, section 4.2); false if the inner one's
+ * sender would not understand, so that it must be dropped.
+ */
+static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *outer, const struct flow *flow)
+{
+	__u8 *inner = flow->ip;
+	__u8 class;
+
+	if ((outer->ip->tos & FL_ECN_MASK) != FL_ECN_MASK)
+		return true;
+	if ((void *)(inner + FL_IPV4_LEN) > packet_end(ctx))
+		return false; /* never: inner_parse() has seen as much */
+	class = flow->family == FAMILY_INET ? inner[1] : inner[1] >> 4;
+	if (!(class & FL_ECN_MASK))
+		return false;
+	if (flow->family == FAMILY_INET)
+		fl_ecn_mark_ipv4(inner);
+	else
+		fl_ecn_mark_ipv6(inner);
+	return true;
+}
+
 /* Decapsulates: the Ethernet header moves up to the inner packet. */
 static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
-				   enum fl_counter counter)
+				   const struct flow *flow, enum fl_counter counter)
 {
 	__u32 delta = sizeof(*outer->ip) + sizeof(*outer->udp) + steer->header_len;
 	void *end = packet_end(ctx);
@@ -63,6 +86,8 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 
 	if ((void *)(eth + 1) > end || (void *)(moved + 1) > end)
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
+	if (!ecn_carry(ctx, outer, flow))
+		return drop(FL_COUNTER_DROP_CONGESTED);
 	__builtin_memcpy(&macs, eth, sizeof(macs));
 	__builtin_memcpy(moved, &macs, sizeof(macs));
 	moved->h_proto = steer->inner_protocol == FL_GUE_PROTO_IPV4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);

@@ -32,4 +32,5 @@ const char *const fl_counter_names[FL_COUNTERS] = {
     [FL_COUNTER_DROP_NO_ROOM] = "drop_no_room",
     [FL_COUNTER_LEARNED] = "learned",
     [FL_COUNTER_LEARN_FAILED] = "learn_failed",
+    [FL_COUNTER_DROP_CONGESTED] = "drop_congested",
 };

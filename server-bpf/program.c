@@ -107,7 +107,8 @@ static int attach_first(const struct running *running, int program, enum program
 {
 	int err = replace(running, program, mode == PROGRAM_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
 
-	if (err == -EOPNOTSUPP && mode == PROGRAM_AUTO)
+	/* Drivers without XDP, or with an MTU or number of queues that theirs can't do, say so in different ways. */
+	if (err && err != -EBUSY && err != -EEXIST && mode == PROGRAM_AUTO)
 		err = replace(running, program, XDP_FLAGS_SKB_MODE);
 	return err;
 }
@@ -142,7 +143,9 @@ int program_attach(const struct running *running, const struct config *config, e
 		err = attach_first(running, fd, mode);
 	program_close(program);
 	if (err == -EOPNOTSUPP)
-		return fail(running->interface, "cannot attach with --mode native: the driver has no XDP", err);
+		return fail(running->interface,
+			    "cannot attach with --mode native: the driver has no XDP; --mode generic works with any",
+			    err);
 	return err ? fail(running->interface, "cannot attach", err) : 0;
 }
 

@@ -132,7 +132,7 @@ int fairlead_server(struct xdp_md *ctx)
 	case FL_VERDICT_DELIVER:
 		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &flow))
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
-		return deliver(ctx, &outer, &in->steer, deliver_counter(in->packet));
+		return deliver(ctx, &outer, &in->steer, &flow, deliver_counter(in->packet));
 	case FL_VERDICT_CHAIN:
 		return chain(ctx, &outer, &in->steer, &out->next);
 	case FL_VERDICT_DROP_STALE:

@@ -84,6 +84,7 @@ enum fl_counter {
 	FL_COUNTER_DROP_NO_ROOM,                  /* the driver refused to move the packet's head */
 	FL_COUNTER_LEARNED,                       /* a bucket's move was remembered */
 	FL_COUNTER_LEARN_FAILED,                  /* a bucket's move could not be remembered: memory is full */
+	FL_COUNTER_DROP_CONGESTED,                /* outer packet marked CE, inner sender without ECN (RFC 6040) */
 	FL_COUNTERS,
 };
 

@@ -12,7 +12,7 @@
 
 #include <linux/bpf.h>
 
-#include "../chain.h"
+#include "../rewrite.h"
 #include "../counters.h"
 #include "../program.h"
 #include "../skeleton.h"
@@ -230,6 +230,59 @@ static void vip_missing(void **state)
 	}
 }
 
+/* Sets ECN in the traffic class of an IP header, and the checksum of an IPv4 one. */
+static void ecn_set(fl_u8 *ip, fl_u8 ecn)
+{
+	if (ip[0] >> 4 == 6) {
+		ip[1] = (fl_u8)((ip[1] & ~0x30) | ecn << 4);
+		return;
+	}
+	ip[1] = (fl_u8)((ip[1] & ~3) | ecn);
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
+}
+
+/* What the inner packet's ECN becomes, by the outer and its own; RFC 6040, figure 4. */
+static void ecn_carried(void **state)
+{
+	enum { NOT_ECT = 0, ECT_1 = 1, ECT_0 = 2, CE = 3, LOST = 4 };
+	static const fl_u8 becomes[4][4] = {
+	    [NOT_ECT] = {NOT_ECT, ECT_1, ECT_0, CE},
+	    [ECT_1] = {NOT_ECT, ECT_1, ECT_0, CE},
+	    [ECT_0] = {NOT_ECT, ECT_1, ECT_0, CE},
+	    [CE] = {LOST, CE, CE, CE},
+	};
+	fl_u8 outer, inner;
+	int family;
+
+	(void)state;
+	rig_memory_set(program, NULL);
+	for (family = 0; family < RIG_FAMILIES; family++) {
+		for (outer = 0; outer < 16; outer++) {
+			struct fl_steer steer = steer_plain(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6);
+			struct packet packet, expected = {.len = PACKET_ETH_LEN};
+			fl_u8 result;
+
+			inner = outer / 4;
+			result = becomes[outer % 4][inner];
+			rig_begin(&packet, &steer);
+			ecn_set(packet.data + PACKET_OUTER_AT, outer % 4);
+			packet_add_tcp(&packet, &rig_packets((enum rig_family)family)->established);
+			packet_finish_outer(&packet);
+			ecn_set(packet.data + PACKET_GUE_AT + 16, inner);
+			packet_add_tcp(&expected, &rig_packets((enum rig_family)family)->established);
+			ecn_set(expected.data + PACKET_ETH_LEN, result & 3);
+			assert_int_equal(rig_run(program, &packet), result == LOST ? XDP_DROP : XDP_PASS);
+			check_counted(result == LOST ? FL_COUNTER_DROP_CONGESTED : FL_COUNTER_DELIVER_LOCAL_SOCKET);
+			if (result == LOST)
+				continue;
+			assert_int_equal(packet.len, expected.len);
+			assert_memory_equal(packet.data + PACKET_ETH_LEN, expected.data + PACKET_ETH_LEN,
+					    expected.len - PACKET_ETH_LEN);
+		}
+	}
+}
+
 /* Sends a SYN, with or without MOVED. */
 static void syn_send(bool is_moved, fl_u32 since)
 {
@@ -375,6 +428,7 @@ int main(int argc, char **argv)
 	    {"chain to another family", chain_to_another_family},
 	    {"chain through another interface", chain_elsewhere},
 	    {"the VIP is missing", vip_missing},
+	    {"congestion reaches the inner packet", ecn_carried},
 	    {"a move that is over is forgotten", move_that_is_over_is_forgotten},
 	    {"a move that is open is kept", move_that_is_open_is_kept},
 	    {"memory is full", memory_is_full},

@@ -47,8 +47,10 @@ class SteeringMux:
     generation: int = 1
     since: int | None = None
     previous: str = "a"
+    flows: dict[int, str] = field(default_factory=dict)
+    """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
-    """Called once, when the next SYN has been sent and nothing behind it."""
+    """Called once: the next SYN is still steered as before, what follows no more."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,10 +73,16 @@ class SteeringMux:
         with contextlib.suppress(OSError):  # the descriptors are closed at the end
             while packet := os.read(self.tun, 65536):
                 if packet[0] >> 4 == 4:
-                    self.out.sendto(self.header() + packet, (SERVERS[self.owner], GUE_PORT))
-                    if self.after_syn and packet[20 + 13] == TCP_SYN:
-                        self.after_syn()
-                        self.after_syn = None
+                    self._steer(packet)
+
+    def _steer(self, packet: bytes) -> None:
+        """A packet of the client: an IPv4 header without options, and TCP."""
+        owner = self.flows.get(int.from_bytes(packet[20:22], "big"), self.owner)
+        datagram = self.header() + packet
+        if self.after_syn and packet[20 + 13] == TCP_SYN:
+            self.after_syn()
+            self.after_syn = None
+        self.out.sendto(datagram, (SERVERS[owner], GUE_PORT))
 
 
 class Server:
@@ -168,9 +176,9 @@ class Rack:
         for server in self.servers.values():
             server.attach(*words)
 
-    def connect(self, seconds: float = 10) -> "Client":
+    def connect(self, seconds: float = 10, port: int = 0) -> "Client":
         with self.machine.inside():
-            return Client(seconds)
+            return Client(seconds, port)
 
     @contextlib.contextmanager
     def background(self, command: list[str]) -> Iterator[subprocess.Popen]:
@@ -210,8 +218,9 @@ class Rack:
 class Client:
     """A connection to the VIP, made in the calling thread's namespace."""
 
-    def __init__(self, seconds: float) -> None:
-        self.socket = socket.create_connection((VIP, 80), seconds)
+    def __init__(self, seconds: float, port: int) -> None:
+        self.socket = socket.create_connection((VIP, 80), seconds, source_address=(CLIENT, port))
+        self.port = self.socket.getsockname()[1]
         self.stream = self.socket.makefile("rwb")
 
     def ask(self, text: str = "hello") -> str:

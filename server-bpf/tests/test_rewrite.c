@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rewriting of a chained packet (chain.h) in userspace: the adjusted checksum of 100,000 random outer headers
+ * The rewriting of a chained packet (rewrite.h) in userspace: the adjusted checksum of 100,000 random outer headers
  * equals the one computed over the whole new header, among them the headers whose sums lie at the ends of the range;
  * and steer headers become what steer.json says.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../chain.h"
+#include "../rewrite.h"
 #include "packet.h"
 #include "vectors.h"
 
@@ -75,6 +75,33 @@ static void every_checksum(void **state)
 	}
 }
 
+/* Each first word of an IPv4 header that is not Not-ECT, so that the checksum takes most of its values. */
+static void ecn_marks(void **state)
+{
+	fl_u8 ip[40], expected[40];
+	fl_u32 word;
+
+	(void)state;
+	for (word = 0; word <= 0xffff; word++) {
+		if (!(word & FL_ECN_MASK))
+			continue;
+		memset(ip, 0, sizeof(ip));
+		fl_store_be16(ip, (fl_u16)word);
+		fl_store_be16(ip + 10, packet_checksum(ip, FL_IPV4_LEN, 0));
+		memset(expected, 0, sizeof(expected));
+		fl_store_be16(expected, (fl_u16)(word | 3));
+		fl_store_be16(expected + 10, packet_checksum(expected, FL_IPV4_LEN, 0));
+		fl_ecn_mark_ipv4(ip);
+		assert_memory_equal(ip, expected, sizeof(ip));
+	}
+	memset(ip, 0, sizeof(ip));
+	fl_store_be32(ip, 0x6ad12345);
+	memset(expected, 0, sizeof(expected));
+	fl_store_be32(expected, 0x6af12345);
+	fl_ecn_mark_ipv6(ip);
+	assert_memory_equal(ip, expected, sizeof(ip));
+}
+
 static void chained_steer(void **state)
 {
 	const json_t *row = *state;
@@ -95,8 +122,9 @@ int main(int argc, char **argv)
 
 	vectors_add_plain(&tests, "checksums of random headers are exact", random_headers, NULL);
 	vectors_add_plain(&tests, "each checksum is exact", every_checksum, NULL);
+	vectors_add_plain(&tests, "congestion is marked, checksums stay exact", ecn_marks, NULL);
 	vectors_add(&tests, steer, "chained", chained_steer);
-	failed = vectors_run("chaining", &tests);
+	failed = vectors_run("rewriting", &tests);
 	json_decref(steer);
 	return failed;
 }
