@@ -178,7 +178,7 @@ static int print(const struct question *question, long status, const struct body
 		fprintf(stderr, "fairlead-mux explain: %s\n", detail ? detail : "the answer is not a mux's");
 		code = detail ? EXIT_REFUSED : EXIT_UNREACHABLE;
 	} else if (question->json) {
-		puts(body->text);
+		fputs(body->text, stdout);
 	} else {
 		print_text(answer);
 	}

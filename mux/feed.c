@@ -20,9 +20,11 @@ struct feed {
 	bool bad_config;              /* what was read last was refused: config is what was read before */
 	struct service_config config; /* as wanted; service->config is as served */
 	uint32_t latest;              /* generation as wanted, 0 before it is known */
-	bool missing;                 /* config or latest_gen was not there */
+	bool config_missing;          /* not there when it was read, */
+	bool latest_missing;          /* and not yet known whether the service is */
+	bool deleted;                 /* known */
 
-	struct service *service;
+	struct serving serving;
 	bool fetching;      /* a snapshot or delta is being read */
 	uint32_t asked;     /* its generation */
 	bool from_snapshot; /* the ring that serves can't be led on: build one aside */
@@ -35,24 +37,17 @@ struct feed {
 	unsigned failures; /* since a ring was complete */
 	bool held;         /* until retry_at */
 	uint64_t retry_at;
-
-	bool announced;
-	int announce_error;
 };
 
 static void step(struct feed *feed);
 static void read_config(struct feed *feed);
+static void read_latest(struct feed *feed);
 
 const char *feed_state_name(enum feed_state state)
 {
 	static const char *const names[] = {"loading", "serving", "stale"};
 
 	return names[state];
-}
-
-static const struct ring *ring_of(const struct feed *feed)
-{
-	return feed->service ? service_ring(feed->service) : NULL;
 }
 
 static void drop_image(struct feed *feed)
@@ -100,95 +95,32 @@ static unsigned reason_of(int error)
 	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
 }
 
-static bool owns_buckets(const struct ring *ring)
-{
-	for (uint32_t i = 0; i < ring_buckets(ring); i++)
-		if (fl_row_current(ring_row(ring, i)) != FL_BACKEND_NONE)
-			return true;
-	return false;
-}
-
-static void announce(struct feed *feed, bool wanted)
-{
-	const struct service_config *config = &feed->service->config;
-	int error;
-
-	if (!feed->context->announcer)
-		return;
-	error = announce_service(feed->context->announcer, config->id, config->vips, wanted ? config->vips_count : 0);
-	if (error && error != feed->announce_error)
-		fprintf(stderr, "mux event=announce_failed service=%s device=fl%u error=\"%s\"\n", feed->name,
-			config->id, strerror(-error));
-	if (!error && wanted != feed->announced)
-		fprintf(stderr, "mux event=%s service=%s device=fl%u vips=%u\n", wanted ? "announced" : "withdrawn",
-			feed->name, config->id, config->vips_count);
-	feed->announced = !error && wanted;
-	feed->announce_error = error;
-	if (error && feed->retry_at == UINT64_MAX)
-		retry_later(feed);
-}
-
-void feed_announce(struct feed *feed)
-{
-	const struct ring *ring = ring_of(feed);
-
-	if (feed->service)
-		announce(feed, ring && owns_buckets(ring));
-}
-
-/* Withdraws the VIPs before the tables stop to serve them. */
-static void remove_service(struct feed *feed)
-{
-	if (!feed->service)
-		return;
-	announce(feed, false);
-	tables_remove(feed->context->tables, feed->service);
-	feed->service = NULL;
-}
-
-/* Brings the image into the tables, in place of what serves. False: refused, and nothing has changed but that a service
- * of another id is gone. */
+/* False: refused, and tried again later from the snapshot. */
 static bool publish(struct feed *feed)
 {
-	struct tables *tables = feed->context->tables;
 	struct why why = {""};
-	int error = 0;
+	int error = serving_publish(&feed->serving, &feed->config, &feed->image, &why);
 
-	delta_prune(&feed->image);
-	if (feed->service && !service_config_same_ring(&feed->service->config, &feed->config))
-		remove_service(feed);
-	if (!feed->service) {
-		error = tables_add(tables, &feed->config, &feed->service, &why);
-		if (error) {
-			feed->service = NULL;
-			refuse_config(feed, error == -EEXIST ? (unsigned)REFUSAL_CONFIG : reason_of(error), why.text);
-			feed->held = true;
-			return false;
-		}
-		counters_service_start(feed->context->counters, feed->service);
+	if (!error) {
+		feed->context->changed(feed->context->owner);
+		return true;
 	}
-	error = tables_load(tables, feed->service, &feed->image, &why);
-	if (error) {
+	if (!feed->serving.service)
+		refuse(feed, &feed->config_refusal, error == -EEXIST ? (unsigned)REFUSAL_CONFIG : reason_of(error), 0,
+		       why.text);
+	else
 		refuse(feed, &feed->ring_refusal, reason_of(error), feed->image.generation, why.text);
-		feed->held = true;
-		retry_later(feed);
-		return false;
-	}
-	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", feed->name, feed->config.id,
-		feed->image.generation, feed->image.buckets);
-	feed_announce(feed);
-	feed->context->changed(feed->context->owner);
-	return true;
+	feed->held = true;
+	retry_later(feed);
+	return false;
 }
 
 /* The ring that serves is as good as it gets for now; once more from the snapshot, then after a while. */
 static void refuse_ring(struct feed *feed, unsigned reason, uint32_t generation, const char *why)
 {
-	const struct ring *ring = ring_of(feed);
-
 	refuse(feed, &feed->ring_refusal, reason, generation, why);
-	if (feed->building && (!ring || !service_config_same_ring(&feed->service->config, &feed->config) ||
-			       feed->image.generation > ring_generation(ring)))
+	if (feed->building &&
+	    (!serving_has_ring_of(&feed->serving, &feed->config) || feed->image.generation > feed_generation(feed)))
 		publish(feed);
 	drop_image(feed);
 	feed->from_snapshot = true;
@@ -231,14 +163,13 @@ static void refuse_number(struct feed *feed, const char *node, const struct stor
 }
 
 /* Whether config or latest_gen was read. If not, what follows from that is done. */
-static bool is_there(struct feed *feed, const struct store_reply *reply)
+static bool is_there(struct feed *feed, const struct store_reply *reply, bool *missing)
 {
-	if (reply->rc == ZNONODE) {
-		feed->missing = true;
+	*missing = reply->rc == ZNONODE;
+	if (*missing)
 		feed->context->vanished(feed->context->owner);
-	} else if (reply->rc != ZOK) {
+	else if (reply->rc != ZOK)
 		try_again(feed);
-	}
 	return reply->rc == ZOK;
 }
 
@@ -248,8 +179,11 @@ static void on_config(void *context, const struct store_reply *reply)
 	struct service_config config;
 	struct why why = {""};
 
-	if (answered(feed) || !is_there(feed, reply))
+	if (answered(feed) || !is_there(feed, reply, &feed->config_missing))
 		return;
+	if (feed->deleted)
+		read_latest(feed);
+	feed->deleted = false;
 	feed->bad_config = service_config_parse((const char *)reply->data, reply->len, feed->name, &config, &why);
 	if (feed->bad_config) {
 		refuse_config(feed, REFUSAL_CONFIG, why.text);
@@ -265,7 +199,7 @@ static void on_latest(void *context, const struct store_reply *reply)
 	struct feed *feed = context;
 	uint32_t latest = store_reply_number(reply);
 
-	if (answered(feed) || !is_there(feed, reply))
+	if (answered(feed) || !is_there(feed, reply, &feed->latest_missing))
 		return;
 	if (!latest) {
 		feed->latest = 0;
@@ -306,7 +240,6 @@ static bool arrived(struct feed *feed, const struct store_reply *reply)
 /* Into the image aside, or into the ring that serves. */
 static void apply(struct feed *feed, const struct store_reply *reply)
 {
-	const struct ring *ring = ring_of(feed);
 	struct delta_expected expected = {.generation = feed->asked};
 	enum fl_delta_error refused;
 	struct delta delta;
@@ -319,7 +252,9 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		expected.backends = feed->image.backends;
 		expected.backends_count = feed->image.backends_count;
 	} else {
-		expected.service = feed->service->id;
+		const struct ring *ring = serving_ring(&feed->serving);
+
+		expected.service = feed->serving.service->id;
 		expected.buckets = ring_buckets(ring);
 		expected.backends = ring_backends(ring)->list;
 		expected.backends_count = ring_backends(ring)->count;
@@ -329,15 +264,12 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		refuse_ring(feed, refused, feed->asked, why.text);
 		return;
 	}
-	error = feed->building ? delta_fold(&feed->image, &delta)
-			       : tables_apply(feed->context->tables, feed->service, &delta, &why);
+	error = feed->building ? delta_fold(&feed->image, &delta) : serving_apply(&feed->serving, &delta, &why);
 	delta_free(&delta);
-	if (error) {
+	if (error)
 		refuse_ring(feed, reason_of(error), feed->asked, why.text);
-	} else if (!feed->building) {
-		feed_announce(feed);
+	else if (!feed->building)
 		feed->context->changed(feed->context->owner);
-	}
 }
 
 static void on_delta(void *context, const struct store_reply *reply)
@@ -461,19 +393,10 @@ static void apply_config(struct feed *feed)
 {
 	struct why why = {""};
 
-	if (!memcmp(&feed->service->config, &feed->config, sizeof(feed->config))) {
-		if (!feed->bad_config)
-			make_good(feed, &feed->config_refusal);
-		return;
-	}
-	if (tables_change(feed->context->tables, feed->service, &feed->config, &why)) {
+	if (serving_change(&feed->serving, &feed->config, &why))
 		refuse_config(feed, REFUSAL_CONFIG, why.text);
-		return;
-	}
-	fprintf(stderr, "mux event=changed service=%s vips=%u ports=%u window=%u\n", feed->name,
-		feed->config.vips_count, feed->config.ports_count, feed->config.window);
-	make_good(feed, &feed->config_refusal);
-	feed_announce(feed);
+	else if (!feed->bad_config)
+		make_good(feed, &feed->config_refusal);
 }
 
 static void caught_up(struct feed *feed)
@@ -481,15 +404,16 @@ static void caught_up(struct feed *feed)
 	make_good(feed, &feed->ring_refusal);
 	if (!feed->config_refusal.standing)
 		feed->failures = 0;
-	if (feed->announce_error)
-		feed_announce(feed);
+	if (feed->serving.announce_error)
+		serving_announce(&feed->serving);
+	if (feed->serving.announce_error && feed->retry_at == UINT64_MAX)
+		retry_later(feed);
 }
 
 /* Does what is next: at most one read of a snapshot or delta is under way. */
 static void step(struct feed *feed)
 {
-	const struct ring *ring = ring_of(feed);
-	bool is_same = ring && feed->has_config && service_config_same_ring(&feed->service->config, &feed->config);
+	bool is_same = serving_has_ring_of(&feed->serving, &feed->config);
 
 	if (!feed->has_config || !feed->latest)
 		return;
@@ -511,7 +435,7 @@ static void step(struct feed *feed)
 	} else if (feed->building) {
 		read_generation(feed, feed->image.generation + 1, "delta", on_delta);
 		return;
-	} else if (!is_same || feed->from_snapshot || ring_generation(ring) > feed->latest) {
+	} else if (!is_same || feed->from_snapshot || feed_generation(feed) > feed->latest) {
 		read_snapshot(feed);
 		return;
 	}
@@ -525,7 +449,6 @@ void feed_refresh(struct feed *feed)
 {
 	feed->retry_at = UINT64_MAX;
 	feed->held = false;
-	feed->missing = false;
 	read_config(feed);
 	read_latest(feed);
 }
@@ -538,13 +461,57 @@ void feed_changed(struct feed *feed, const char *tail)
 		read_latest(feed);
 }
 
+static void on_config_exists(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+
+	if (answered(feed))
+		return;
+	if (reply->rc == ZOK)
+		read_config(feed);
+	else if (reply->rc != ZNONODE) /* if there is none, the watch tells when there is */
+		try_again(feed);
+}
+
+/* Back to the beginning, but for what was counted. */
+static void end_service(struct feed *feed)
+{
+	char path[FEED_PATH_MAX];
+
+	if (!feed->deleted)
+		fprintf(stderr, "mux event=deleted service=%s\n", feed->name);
+	serving_remove(&feed->serving);
+	drop_image(feed);
+	feed->deleted = true;
+	feed->has_config = false;
+	feed->bad_config = false;
+	feed->latest = 0;
+	feed->from_snapshot = false;
+	feed->config_refusal = (struct refusal){0};
+	feed->ring_refusal = (struct refusal){0};
+	feed->failures = 0;
+	feed->held = false;
+	feed->retry_at = UINT64_MAX;
+	feed->context->changed(feed->context->owner);
+	feed->requests++;
+	store_exists(feed->context->store, path_of(feed, "config", path), true, on_config_exists, feed);
+}
+
 void feed_confirm(struct feed *feed)
 {
-	if (!feed->missing)
-		return;
-	feed->missing = false;
-	refuse(feed, &feed->ring_refusal, REFUSAL_MISSING, 0, "config or latest_gen is not there");
-	retry_later(feed);
+	if (feed->config_missing)
+		end_service(feed);
+	else if (feed->latest_missing && !feed->deleted) {
+		refuse(feed, &feed->ring_refusal, REFUSAL_MISSING, 0, "latest_gen is not there");
+		retry_later(feed);
+	}
+	feed->config_missing = false;
+	feed->latest_missing = false;
+}
+
+void feed_announce(struct feed *feed)
+{
+	serving_announce(&feed->serving);
 }
 
 struct feed *feed_new(const struct feed_context *context, const char *name)
@@ -558,13 +525,15 @@ struct feed *feed_new(const struct feed_context *context, const char *name)
 		return NULL;
 	}
 	feed->context = context;
+	feed->serving.place = &context->place;
+	feed->serving.name = feed->name;
 	feed->retry_at = UINT64_MAX;
 	return feed;
 }
 
 void feed_end(struct feed *feed)
 {
-	remove_service(feed);
+	serving_remove(&feed->serving);
 	feed->ended = true;
 	feed->requests++;
 	answered(feed);
@@ -575,6 +544,11 @@ uint64_t feed_deadline(const struct feed *feed)
 	return feed->retry_at;
 }
 
+bool feed_is_deleted(const struct feed *feed)
+{
+	return feed->deleted;
+}
+
 const char *feed_name(const struct feed *feed)
 {
 	return feed->name;
@@ -582,14 +556,14 @@ const char *feed_name(const struct feed *feed)
 
 enum feed_state feed_state(const struct feed *feed)
 {
-	if (!ring_of(feed))
+	if (!serving_ring(&feed->serving))
 		return FEED_LOADING;
 	return feed->ring_refusal.standing || feed->config_refusal.standing ? FEED_STALE : FEED_SERVING;
 }
 
 uint32_t feed_generation(const struct feed *feed)
 {
-	const struct ring *ring = ring_of(feed);
+	const struct ring *ring = serving_ring(&feed->serving);
 
 	return ring ? ring_generation(ring) : 0;
 }

@@ -9,17 +9,19 @@
  *	anything wrong:				     counted and logged, the ring that serves goes on serving; once more
  *at once from the snapshot, then after waits that double up to FEED_RETRY_MAX_MS
  *
+ * A service without config is deleted, whatever else of it is still there: it ends at once, and begins again should a
+ * config come. That it is gone counts only if the list of services still tells of it: a tree that is gone as a whole
+ * deletes nothing (follow.h).
+ *
  * If an image can't be completed, but is newer than the ring that serves (or there is none), it serves up to there.
  * The VIPs are announced while a ring is loaded in which some backend owns a bucket.
  */
 #ifndef MUX_FEED_H
 #define MUX_FEED_H
 
-#include "announce.h"
-#include "counters.h"
 #include "refusal.h"
+#include "serving.h"
 #include "store.h"
-#include "tables.h"
 
 enum feed_limits {
 	FEED_RETRY_MIN_MS = 500,
@@ -35,9 +37,7 @@ enum feed_state {
 /* What all feeds of a mux share. */
 struct feed_context {
 	struct store *store;
-	struct tables *tables;
-	struct counters *counters;
-	struct announcer *announcer; /* NULL: VIPs are not announced */
+	struct serving_place place;
 	const char *root;
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
@@ -56,13 +56,15 @@ void feed_end(struct feed *feed);
 void feed_refresh(struct feed *feed);
 /* A watch fired; tail: the node's path below that of the service. */
 void feed_changed(struct feed *feed, const char *tail);
-/* After feed_context.vanished: it is still listed, so what is missing is a fault. */
+/* After feed_context.vanished: it is still listed, so what is missing is missing. */
 void feed_confirm(struct feed *feed);
 /* Its device was lost. */
 void feed_announce(struct feed *feed);
 /* When feed_refresh() is due by itself, UINT64_MAX: not. */
 uint64_t feed_deadline(const struct feed *feed);
 
+/* Whether the service is deleted, and only its name still listed. */
+bool feed_is_deleted(const struct feed *feed);
 const char *feed_name(const struct feed *feed);
 enum feed_state feed_state(const struct feed *feed);
 const char *feed_state_name(enum feed_state state);

@@ -91,7 +91,8 @@ static void end_unlisted(struct follow *follow, const struct store_reply *reply)
 	}
 	follow->count = kept;
 	for (unsigned i = kept; i < count; i++) {
-		fprintf(stderr, "mux event=deleted service=%s\n", feed_name(follow->feeds[i]));
+		if (!feed_is_deleted(follow->feeds[i]))
+			fprintf(stderr, "mux event=deleted service=%s\n", feed_name(follow->feeds[i]));
 		feed_end(follow->feeds[i]);
 	}
 	if (kept != count)
@@ -203,13 +204,10 @@ static char *render(void *context)
 	char *text = NULL;
 	int failed = !services || !all;
 
-	for (unsigned i = 0; i < follow->count && !failed; i++) {
-		const struct feed *feed = follow->feeds[i];
-
+	for (const struct feed *feed = follow_next(follow, NULL); feed && !failed; feed = follow_next(follow, feed))
 		failed = json_object_set_new(services, feed_name(feed),
 					     json_pack("{s:I, s:s}", "generation", (json_int_t)feed_generation(feed),
 						       "state", feed_state_name(feed_state(feed))));
-	}
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
 	json_decref(services);
@@ -257,9 +255,7 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 		goto fail;
 	follow->context = (struct feed_context){
 	    .store = follow->store,
-	    .tables = options->tables,
-	    .counters = options->counters,
-	    .announcer = options->announcer,
+	    .place = {.tables = options->tables, .counters = options->counters, .announcer = options->announcer},
 	    .root = follow->root,
 	    .owner = follow,
 	    .changed = on_feed_changed,
@@ -353,5 +349,7 @@ const struct feed *follow_next(const struct follow *follow, const struct feed *a
 	while (after && i < follow->count && follow->feeds[i] != after)
 		i++;
 	i += after ? 1 : 0;
+	while (i < follow->count && feed_is_deleted(follow->feeds[i]))
+		i++;
 	return i < follow->count ? follow->feeds[i] : NULL;
 }

@@ -2,8 +2,9 @@
 /*
  * Everything that a mux follows in ZooKeeper: the list of services, a feed (feed.h) for each, and its own node.
  *
- * A service ends when its name leaves the list. If the list itself is not there, nothing ends: a mux serves on rather
- * than believe that an empty ZooKeeper is what somebody wanted. The same while ZooKeeper can't be reached.
+ * A service ends when its config is gone or its name leaves the list. If the list itself is not there, nothing ends: a
+ * mux serves on rather than believe that an empty ZooKeeper is what somebody wanted. The same while ZooKeeper can't be
+ * reached.
  */
 #ifndef MUX_FOLLOW_H
 #define MUX_FOLLOW_H
@@ -43,7 +44,7 @@ bool follow_is_connected(const struct follow *follow);
 /* Whether the list of services has been read at all. */
 bool follow_has_list(const struct follow *follow);
 bool follow_is_registered(const struct follow *follow);
-/* Feeds in no particular order: start with NULL, ends with NULL. */
+/* Feeds of services that are not deleted, in no particular order: start with NULL, ends with NULL. */
 const struct feed *follow_next(const struct follow *follow, const struct feed *after);
 
 #endif

@@ -33,10 +33,15 @@ static const char type_json[] = "application/json";
 
 static void answer_json(struct answer *answer, unsigned status, const char *type, json_t *json)
 {
+	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	int len = text ? asprintf(&answer->text, "%s\n", text) : -1;
+
 	answer->status = status;
 	answer->type = type;
-	answer->text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	answer->len = answer->text ? strlen(answer->text) : 0;
+	if (len < 0)
+		answer->text = NULL;
+	answer->len = len < 0 ? 0 : (size_t)len;
+	free(text);
 	json_decref(json);
 }
 

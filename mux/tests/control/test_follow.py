@@ -126,6 +126,37 @@ def test_service_deleted_bit_by_bit(tree: Tree, mux: MuxProcess):
     until(lambda: mux.generation() is None, 20, "the service to go")
 
 
+def test_service_without_config_is_deleted(tree: Tree, mux: MuxProcess):
+    """As the controller deletes: the config first, upon which muxes stop, the rest when it gets to it."""
+    service, other = served(tree, mux), served(tree, mux, id_=2, name="api", vips=["10.99.0.9"])
+    tree.client.delete(f"{service.path}/config")
+    until(lambda: mux.generation() is None and mux.ring() == {}, 20, "the service to end")
+    until(lambda: list(tree.mux()["services"]) == ["api"], 10, "the mux's node to follow")
+    assert mux.logged(event="deleted", service="web") == 1 and not mux.logged(event="refused")
+    new = Service(tree, id_=3, buckets=1024)
+    mine = tree.client.transaction()
+    service.delete(mine)
+    new.create(mine)
+    commit(mine)
+    mux.until_serving(new.commit(BOTH, [run(0, 1024, 2)]))
+    new.delete()
+    until(lambda: mux.generation() is None, 20, "the service to end again")
+    assert mux.serves(other.image, "api")
+
+
+def test_start_beside_a_half_deleted_service(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
+    service = Service(tree).create()
+    tree.client.delete(f"{service.path}/config")
+    other = Service(tree, id_=2, name="api").create()
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    mux.until_serving(other.image, "api")
+    assert mux.generation() is None and not mux.logged(event="refused")
+    tree.client.create(f"{service.path}/config", json.dumps(service.config | {"vips": ["10.99.0.8"]}).encode())
+    mux.until_serving(service.image)
+    mux.stop()
+
+
 def test_service_created_again(tree: Tree, mux: MuxProcess):
     """In one transaction, so that no list shows it gone: another id, another number of buckets, the same name."""
     old = served(tree, mux)
