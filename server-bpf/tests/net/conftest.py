@@ -35,6 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Tap())
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.failed and "rack" in item.funcargs:
+        report.sections.append(("the rack", item.funcargs["rack"].describe()))
+
+
 @pytest.fixture
 def rack(request: pytest.FixtureRequest) -> Iterator[Rack]:
     rack = Rack(request.config.getoption("--server").resolve())

@@ -18,6 +18,7 @@ import fcntl
 import ipaddress
 import json
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -51,11 +52,20 @@ class SteeringMux:
     """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
     """Called once: the next SYN is still steered as before, what follows no more."""
+    sent: int = 0
+    stop: int = field(default_factory=lambda: os.eventfd(0))
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
+
+    def close(self) -> None:
+        os.eventfd_write(self.stop, 1)
+        self.thread.join()
+        for descriptor in (self.stop, self.tun):
+            os.close(descriptor)
+        self.out.close()
 
     def move(self, owner: str, since: int | None) -> None:
         """The bucket moves to `owner`, in a new generation; without `since` the mux does not tell of it."""
@@ -70,10 +80,10 @@ class SteeringMux:
         return struct.pack("!BBH", len(steer) // 4, 4, 0) + steer
 
     def _run(self) -> None:
-        with contextlib.suppress(OSError):  # the descriptors are closed at the end
-            while packet := os.read(self.tun, 65536):
-                if packet[0] >> 4 == 4:
-                    self._steer(packet)
+        while self.stop not in select.select([self.tun, self.stop], [], [])[0]:
+            packet = os.read(self.tun, 65536)
+            if packet[0] >> 4 == 4:
+                self._steer(packet)
 
     def _steer(self, packet: bytes) -> None:
         """A packet of the client: an IPv4 header without options, and TCP."""
@@ -83,6 +93,7 @@ class SteeringMux:
             self.after_syn()
             self.after_syn = None
         self.out.sendto(datagram, (SERVERS[owner], GUE_PORT))
+        self.sent += 1
 
 
 class Server:
@@ -164,8 +175,7 @@ class Rack:
 
     def delete(self) -> None:
         if self.mux:
-            os.close(self.mux.tun)
-            self.mux.out.close()
+            self.mux.close()
         for server in self.servers.values():
             if server.listener:
                 server.listener.close()
@@ -179,6 +189,19 @@ class Rack:
     def connect(self, seconds: float = 10, port: int = 0) -> "Client":
         with self.machine.inside():
             return Client(seconds, port)
+
+    def delivered(self) -> int:
+        """Packets of the mux that a server has given to its kernel, on whatever way they came there."""
+        counters = [server.show()["counters"] for server in self.servers.values()]
+        return sum(count for one in counters for name, count in one.items() if name.startswith("deliver_"))
+
+    def describe(self) -> str:
+        """What has happened so far, for the report of a test that failed."""
+        lines = [f"mux: sent {self.mux.sent}, thread {'runs' if self.mux.thread.is_alive() else 'has died'}"]
+        for server in self.servers.values():
+            done = server.invoke("show", "--interface", "eth0")
+            lines.append(f"{server.name}: {done.stdout}{done.stderr}{server.namespace.run('ip', 'neigh')}")
+        return "\n".join(lines)
 
     @contextlib.contextmanager
     def background(self, command: list[str]) -> Iterator[subprocess.Popen]:
@@ -232,10 +255,6 @@ class Client:
             raise ConnectionResetError("the connection was closed")
         assert echo == text
         return name
-
-    def retransmissions(self) -> int:
-        """tcpi_total_retrans of struct tcp_info."""
-        return struct.unpack_from("I", self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 100)[0]
 
     def close(self) -> None:
         self.stream.close()
