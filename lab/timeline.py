@@ -64,7 +64,7 @@ class Timeline:
         by_remainder = sorted(exact, key=lambda name: exact[name] - widths[name], reverse=True)
         for name in by_remainder[: BAR - sum(widths.values())]:
             widths[name] += 1
-        return "".join(self._segment(_number(name), width) for name, width in widths.items())
+        return "".join(self._segment(_number(name), width) for name, width in widths.items() if width)
 
     def _segment(self, number: int, width: int) -> str:
         return self._paint((str(number) * width)[:width], f"38;5;{COLOURS[(number - 1) % len(COLOURS)]}")
