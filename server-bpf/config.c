@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "refusal.h"
 
 enum {
 	IPV4_PREFIX = 96, /* bits of ::ffff:0:0 in front of an IPv4 address */
@@ -16,12 +17,6 @@ enum {
 const struct config config_default = {
     .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
 };
-
-static int refuse(const char *field, const char *value, const char *allowed)
-{
-	fprintf(stderr, "fairlead-server: %s: '%s' is not allowed; allowed: %s\n", field, value, allowed);
-	return -EINVAL;
-}
 
 /* Whole decimal numbers without sign or blanks. */
 static bool number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
@@ -51,7 +46,7 @@ int config_set_address(struct config *config, const char *field, const char *tex
 	struct fl_address address;
 
 	if (!address_parse(text, &address) || !fl_address_is_ipv4(&address))
-		return refuse(field, text, "an IPv4 address of this host, such as 10.1.0.21");
+		return refusal_print(field, text, "an IPv4 address of this host, such as 10.1.0.21");
 	config->program.self = address;
 	return 0;
 }
@@ -61,7 +56,7 @@ int config_set_port(struct config *config, const char *field, const char *text)
 	unsigned long port;
 
 	if (!number_parse(text, 1, 65535, &port))
-		return refuse(field, text, "a UDP port from 1 to 65535");
+		return refusal_print(field, text, "a UDP port from 1 to 65535");
 	config->program.port = (fl_u16)port;
 	return 0;
 }
@@ -71,7 +66,7 @@ int config_set_window(struct config *config, const char *field, const char *text
 	unsigned long window;
 
 	if (!number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
-		return refuse(field, text, "whole seconds from 1 to 86400");
+		return refusal_print(field, text, "whole seconds from 1 to 86400");
 	config->program.window = (fl_u32)window;
 	return 0;
 }
@@ -96,17 +91,17 @@ static int peer_parse(const char *field, const char *text, struct fl_peer_key *p
 	bool ipv4;
 
 	if (!len || len >= sizeof(address))
-		return refuse(field, text, allowed);
+		return refusal_print(field, text, allowed);
 	memcpy(address, text, len);
 	address[len] = '\0';
 	if (!address_parse(address, &peer->address))
-		return refuse(field, text, allowed);
+		return refusal_print(field, text, allowed);
 	ipv4 = !strchr(address, ':');
 	bits = ipv4 ? 32 : ADDRESS_BITS;
 	if (slash && !number_parse(slash + 1, 0, bits, &bits))
-		return refuse(field, text, allowed);
+		return refusal_print(field, text, allowed);
 	peer->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
-	return host_bits_are_zero(peer) ? 0 : refuse(field, text, allowed);
+	return host_bits_are_zero(peer) ? 0 : refusal_print(field, text, allowed);
 }
 
 static int peer_add(struct config *config, const char *field, const char *text)
@@ -114,7 +109,7 @@ static int peer_add(struct config *config, const char *field, const char *text)
 	int err;
 
 	if (config->peer_count == FL_SERVER_PEERS_MAX)
-		return refuse(field, text, "at most 1024 prefixes");
+		return refusal_print(field, text, "at most 1024 prefixes");
 	err = peer_parse(field, text, &config->peers[config->peer_count]);
 	if (!err)
 		config->peer_count++;
@@ -142,7 +137,7 @@ static char *value_text(const char *field, json_t *value, json_type type, const 
 	if (json_typeof(value) == type)
 		return json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
 	text = json_dumps(value, JSON_ENCODE_ANY);
-	refuse(field, text ? text : "?", allowed);
+	refusal_print(field, text ? text : "?", allowed);
 	free(text);
 	return NULL;
 }
@@ -193,7 +188,7 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 	if (!strcmp(key, "peers"))
 		return set_peers(config, field, value);
 	if (strcmp(key, "chaining"))
-		return refuse(path, key, "the keys address, port, windowSeconds, peers, chaining");
+		return refusal_print(path, key, "the keys address, port, windowSeconds, peers, chaining");
 	if (!json_is_boolean(value)) {
 		free(value_text(field, value, JSON_TRUE, "true or false"));
 		return -EINVAL;
@@ -216,7 +211,7 @@ int config_read_file(struct config *config, const char *path)
 		return -EINVAL;
 	}
 	if (!json_is_object(root))
-		err = refuse("--config", path, "a file with a JSON object");
+		err = refusal_print("--config", path, "a file with a JSON object");
 	else
 		json_object_foreach(root, key, value)
 		{
@@ -231,9 +226,10 @@ int config_read_file(struct config *config, const char *path)
 int config_check(const struct config *config)
 {
 	if (fl_address_is_none(&config->program.self))
-		return refuse("--address", "", "an IPv4 address of this host, such as 10.1.0.21");
+		return refusal_print("--address", "", "an IPv4 address of this host, such as 10.1.0.21");
 	if (!config->peer_count)
-		return refuse("--peers", "", "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
+		return refusal_print("--peers", "",
+				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
 	return 0;
 }
 

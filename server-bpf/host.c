@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "refusal.h"
 
 static bool address_is_here(const struct fl_address *address)
 {
@@ -52,23 +52,16 @@ static bool forwarding_is_on(const char *interface)
 
 int host_check(const struct config *config, const char *interface)
 {
-	char text[CONFIG_TEXT_LEN];
+	char text[CONFIG_TEXT_LEN], field[128];
 
-	if (!address_is_here(&config->program.self)) {
-		fprintf(stderr,
-			"fairlead-server: --address: '%s' is not allowed; allowed: an address of this network "
-			"namespace\n",
-			config_address_text(&config->program.self, text));
-		return -EINVAL;
-	}
-	if (config->program.chaining && !forwarding_is_on(interface)) {
-		fprintf(stderr,
-			"fairlead-server: net.ipv4.conf.%s.forwarding: '0' is not allowed; allowed: 1, as chained "
-			"packets need a route to the previous owner; or attach with --no-chaining\n",
-			interface);
-		return -EINVAL;
-	}
-	return 0;
+	if (!address_is_here(&config->program.self))
+		return refusal_print("--address", config_address_text(&config->program.self, text),
+				     "an address of this network namespace");
+	if (!config->program.chaining || forwarding_is_on(interface))
+		return 0;
+	snprintf(field, sizeof(field), "net.ipv4.conf.%s.forwarding", interface);
+	return refusal_print(field, "0",
+			     "1, as chained packets need a route to the previous owner; or attach with --no-chaining");
 }
 
 bool host_needs_redirect(const char *interface)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "refusal.h"
 #include "skeleton.h"
 
 static int fail(const char *interface, const char *what, int err)
@@ -116,12 +117,12 @@ static int attach_first(const struct running *running, int program, enum program
 static int refuse_mode(const struct running *running, enum program_mode mode)
 {
 	const char *wanted = mode == PROGRAM_NATIVE ? "native" : "generic";
+	char allowed[64];
 
 	if (mode == PROGRAM_AUTO || !running->mode || !strcmp(running->mode, wanted))
 		return 0;
-	fprintf(stderr, "fairlead-server: --mode: '%s' is not allowed; allowed: %s, as it is attached; detach first\n",
-		wanted, running->mode);
-	return -EINVAL;
+	snprintf(allowed, sizeof(allowed), "%s, as it is attached; detach first", running->mode);
+	return refusal_print("--mode", wanted, allowed);
 }
 
 int program_attach(const struct running *running, const struct config *config, enum program_mode mode)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "refusal.h"
 #include "running.h"
 
 enum {
@@ -17,14 +18,6 @@ static int fail(const struct running *running, const char *what, int err)
 {
 	fprintf(stderr, "fairlead-server: %s: %s: %s\n", running->interface, what, strerror(-err));
 	return err;
-}
-
-static int refuse_interface(const char *interface)
-{
-	fprintf(stderr,
-		"fairlead-server: --interface: '%s' is not allowed; allowed: an interface of this network namespace\n",
-		interface);
-	return -ENODEV;
 }
 
 static int refuse_foreign(const struct running *running)
@@ -118,7 +111,7 @@ int running_open(struct running *running, const char *interface)
 	*running = (struct running){.program = -1, .memory = -1, .generations = -1, .counters = -1, .peers = -1};
 	running->ifindex = if_nametoindex(interface);
 	if (!running->ifindex)
-		return refuse_interface(interface);
+		return refusal_print("--interface", interface, "an interface of this network namespace");
 	snprintf(running->interface, sizeof(running->interface), "%s", interface);
 	err = bpf_xdp_query((int)running->ifindex, 0, &query);
 	if (err)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "refusal.h"
+
+static int set_mode(struct arguments *arguments, const char *text)
+{
+	if (!strcmp(text, "auto"))
+		arguments->mode = PROGRAM_AUTO;
+	else if (!strcmp(text, "native"))
+		arguments->mode = PROGRAM_NATIVE;
+	else if (!strcmp(text, "generic"))
+		arguments->mode = PROGRAM_GENERIC;
+	else
+		return refusal_print("--mode", text, "native, generic, auto");
+	return 0;
+}
+
+static int set_format(struct arguments *arguments, const char *text)
+{
+	if (!strcmp(text, "json"))
+		arguments->format = SHOW_JSON;
+	else if (strcmp(text, "table"))
+		return refusal_print("-o", text, "table, json");
+	return 0;
+}
+
+int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
+{
+	static const struct option options[] = {
+	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},    {0},
+	};
+	int option, err = 0;
+
+	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
+		if (option == '?' || (option == 'o' && !show) || (option != 'i' && option != 'o' && !attach))
+			return option == '?' ? -EINVAL
+					     : refusal_print(argv[0], argv[optind - 1], "the flags of --help");
+		switch (option) {
+		case 'i':
+			arguments->interface = optarg;
+			break;
+		case 'a':
+			arguments->address = optarg;
+			break;
+		case 'p':
+			arguments->port = optarg;
+			break;
+		case 'w':
+			arguments->window = optarg;
+			break;
+		case 'P':
+			arguments->peers = optarg;
+			break;
+		case 'c':
+			arguments->config = optarg;
+			break;
+		case 'n':
+			arguments->no_chaining = true;
+			break;
+		case 'm':
+			err = set_mode(arguments, optarg);
+			break;
+		case 'o':
+			err = set_format(arguments, optarg);
+			break;
+		}
+	}
+	if (!err && optind < argc)
+		err = refusal_print(argv[0], argv[optind], "flags only");
+	if (!err && !arguments->interface)
+		err = refusal_print("--interface", "", "the name of an interface");
+	return err;
+}
+
+int arguments_config(const struct arguments *arguments, struct config *config)
+{
+	int err = 0;
+
+	*config = config_default;
+	if (arguments->config)
+		err = config_read_file(config, arguments->config);
+	if (!err && arguments->address)
+		err = config_set_address(config, "--address", arguments->address);
+	if (!err && arguments->port)
+		err = config_set_port(config, "--port", arguments->port);
+	if (!err && arguments->window)
+		err = config_set_window(config, "--window", arguments->window);
+	if (!err && arguments->peers)
+		err = config_set_peers(config, "--peers", arguments->peers);
+	if (!err && arguments->no_chaining)
+		config->program.chaining = 0;
+	return err ? err : config_check(config);
+}

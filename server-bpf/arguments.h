@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line behind the command's name. */
+#ifndef FAIRLEAD_ARGUMENTS_H
+#define FAIRLEAD_ARGUMENTS_H
+
+#include "config.h"
+#include "program.h"
+#include "show.h"
+
+struct arguments {
+	const char *interface;
+	const char *address, *port, *window, *peers, *config; /* NULL if not given */
+	bool no_chaining;
+	enum program_mode mode;
+	enum show_format format;
+};
+
+/* argv[0] is the command's name. Returns 0, or prints a sentence and returns -EINVAL. */
+int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show);
+
+/* Defaults, then the file, then the flags; returns 0, or prints a sentence and returns -EINVAL. */
+int arguments_config(const struct arguments *arguments, struct config *config);
+
+#endif
