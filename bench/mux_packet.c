@@ -8,8 +8,9 @@
  * Packets are 64 bytes long, TCP ACKs of distinct flows in random order. They are written into a ring of 2,048 buffers
  * first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and they are in
  * the cache that a NIC's DMA would leave them in at best. Each row is measured `runs` times over one pass of all flows;
- * the median counts, and the fastest and slowest run stand beside it. The stages are measured apart by time stamps
- * around each stage of each burst, whose own cost is measured and taken off.
+ * the median counts, and the fastest and slowest run stand beside it; time is the thread's own, so that whatever else
+ *the machine does counts little. The stages are measured apart by time stamps around each stage of each burst, whose
+ *own cost is measured and taken off; what counts is the median burst.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static double now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -167,36 +168,68 @@ static double run_all(struct bench *b)
 	return spent / b->flows;
 }
 
-/* The same with time stamps around each stage; adds up ns per packet by stage. */
-static void run_stages(struct bench *b, double out[STAGES])
+static double wall_ns(void)
 {
-	uint64_t spent[STAGES] = {0}, stamp = ~0ULL, bursts = 0, cycles = rte_rdtsc_precise();
-	double ns = now_ns();
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The cost of a pair of time stamps in cycles, at its least. */
+static double stamp_cost(void)
+{
+	uint64_t least = ~0ULL;
 
 	for (int i = 0; i < 1000; i++) {
 		uint64_t start = rte_rdtsc_precise(), cost = rte_rdtsc_precise() - start;
 
-		if (cost < stamp)
-			stamp = cost;
+		if (cost < least)
+			least = cost;
 	}
-	for (uint32_t done = 0; done < b->flows; done += RING) {
-		uint32_t n = b->flows - done < RING ? b->flows - done : RING;
+	return (double)least;
+}
 
-		for (uint32_t i = 0; i < n; i++)
+/* One pass with time stamps around each stage: cycles of each full burst by stage, samples[stage][burst]. */
+static uint32_t sample_stages(struct bench *b, double *samples[STAGES])
+{
+	uint32_t bursts = 0;
+
+	for (uint32_t done = 0; done + RING <= b->flows; done += RING) {
+		for (uint32_t i = 0; i < RING; i++)
 			write_packet(b, i, &b->keys[done + i]);
-		for (uint32_t i = 0; i < n; i += BURST_MAX, bursts++) {
-			take_burst(b, i, n - i < BURST_MAX ? n - i : BURST_MAX);
+		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
+			take_burst(b, i, BURST_MAX);
 			for (int s = 0; s < STAGES; s++) {
 				uint64_t start = rte_rdtsc_precise();
 
 				stages[s](&b->burst);
-				spent[s] += rte_rdtsc_precise() - start;
+				samples[s][bursts] = (double)(rte_rdtsc_precise() - start);
 			}
 		}
 	}
-	ns = (now_ns() - ns) / (double)(rte_rdtsc_precise() - cycles);
-	for (int s = 0; s < STAGES; s++)
-		out[s] = ((double)spent[s] - (double)(bursts * stamp)) * ns / b->flows;
+	return bursts;
+}
+
+/* ns per packet by stage, of the median burst. */
+static void run_stages(struct bench *b, double out[STAGES])
+{
+	double *samples[STAGES], stamp = stamp_cost(), start = wall_ns(), ns;
+	uint64_t cycles = rte_rdtsc_precise();
+	uint32_t bursts;
+
+	for (int s = 0; s < STAGES; s++) {
+		samples[s] = calloc(b->flows / BURST_MAX + 1, sizeof(double));
+		if (!samples[s])
+			die("no memory for samples");
+	}
+	bursts = sample_stages(b, samples);
+	ns = (wall_ns() - start) / (double)(rte_rdtsc_precise() - cycles);
+	for (int s = 0; s < STAGES; s++) {
+		qsort(samples[s], bursts, sizeof(double), compare_doubles);
+		out[s] = (samples[s][bursts / 2] - stamp) * ns / BURST_MAX;
+		free(samples[s]);
+	}
 }
 
 static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t buckets)
@@ -232,14 +265,37 @@ static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t b
 	return r;
 }
 
+/* "model name" of /proc/cpuinfo without its quotes; figures mean nothing without it. */
+static void cpu_model(char *out, size_t size)
+{
+	FILE *info = fopen("/proc/cpuinfo", "r");
+	char line[256];
+
+	snprintf(out, size, "unknown");
+	while (info && fgets(line, sizeof(line), info)) {
+		const char *value = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !value)
+			continue;
+		snprintf(out, size, "%.*s", (int)strcspn(value + 2, "\n\"\\"), value + 2);
+		break;
+	}
+	if (info)
+		fclose(info);
+}
+
 static void print_json(const struct bench *b, const struct result *results, int count)
 {
 	FILE *out = fopen(b->json, "w");
+	char cpu[128];
 
 	if (!out)
 		die("can't write the JSON file");
-	fprintf(out, "{\"benchmark\": \"mux_packet\", \"seed\": %lu, \"runs\": %u, \"flows\": %u, \"backends\": %u,\n",
-		(unsigned long)b->seed, b->runs, b->flows, b->backends);
+	cpu_model(cpu, sizeof(cpu));
+	fprintf(out,
+		"{\"benchmark\": \"mux_packet\", \"cpu\": \"%s\",\n \"seed\": %lu, \"runs\": %u, \"flows\": %u, "
+		"\"backends\": %u,\n",
+		cpu, (unsigned long)b->seed, b->runs, b->flows, b->backends);
 	fprintf(out, " \"frame_bytes\": %d, \"unit\": \"ns per packet\", \"results\": [\n", FRAME);
 	for (int i = 0; i < count; i++) {
 		const struct result *r = &results[i];
@@ -265,14 +321,15 @@ static void parse(struct bench *b, int argc, char **argv)
 			b->seed = number;
 		else if (i + 1 < argc && !strcmp(argv[i], "--runs") && number && number <= RUNS_MAX)
 			b->runs = (unsigned)number;
-		else if (i + 1 < argc && !strcmp(argv[i], "--flows") && number && number <= 1U << 24)
+		else if (i + 1 < argc && !strcmp(argv[i], "--flows") && number >= RING && number <= 1U << 24)
 			b->flows = (uint32_t)number;
 		else if (i + 1 < argc && !strcmp(argv[i], "--backends") && number && number <= FL_BACKEND_MAX)
 			b->backends = (uint16_t)number;
 		else if (i + 1 < argc && !strcmp(argv[i], "--json"))
 			b->json = argv[i + 1];
 		else
-			die("allowed: --seed N, --runs 1..101, --flows 1..16777216, --backends 1..65535, --json FILE");
+			die("allowed: --seed N, --runs 1..101, --flows 2048..16777216, --backends 1..65535, --json "
+			    "FILE");
 	}
 }
 

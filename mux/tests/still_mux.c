@@ -3,7 +3,7 @@
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
  *command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...
+ *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
  * --exception yes: raw ports get their way to the kernel, as in the program; benchmarks do without.
@@ -51,13 +51,15 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			snprintf(options->ports[options->ports_count++], OPTIONS_TEXT_MAX, "%s", argv[i + 1]);
 		else if (!strcmp(argv[i], "--via"))
 			a->via = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--workers"))
+			options->workers = (unsigned)atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--exception"))
 			options->no_exception = strcmp(argv[i + 1], "yes") != 0;
 		else
-			die("allowed: --port, --via, --exception");
+			die("allowed: --port, --via, --workers, --exception");
 	}
-	if (argc - i < 4 || !options->ports_count)
-		die("usage: --port P [--via N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
+	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
+		die("usage: --port P [--via N] [--workers N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
 	a->vip = argv[i];
 	a->tcp_port = (uint16_t)atoi(argv[i + 1]);
 	a->buckets = (uint32_t)strtoul(argv[i + 2], NULL, 10);
@@ -149,7 +151,7 @@ int main(int argc, char **argv)
 	struct vip_listener listener = {.context = &ports, .changed = ports_vips};
 	struct neighbours *neighbours = NULL;
 	struct counters *counters;
-	struct worker *worker;
+	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct arguments a;
 	struct tables *tables;
 	struct why why;
@@ -172,19 +174,21 @@ int main(int argc, char **argv)
 			die(why.text);
 		hops = neighbours_hops(neighbours);
 	}
-	tables = tables_new(1, &hops);
-	counters = counters_new(1);
+	tables = tables_new(options.workers, &hops);
+	counters = counters_new(options.workers);
 	if (!tables || !counters)
 		die("no memory");
 	tables_listen(tables, &listener);
 	load(tables, &a);
-	if (worker_start(&worker, 0, tables, &ports, counters, &why))
-		die(why.text);
+	for (unsigned i = 0; i < options.workers; i++)
+		if (worker_start(&workers[i], i, tables, &ports, counters, &why))
+			die(why.text);
 	puts("{\"ready\": true}");
 	report(counters);
 	look_after(neighbours, tables, counters, signals);
 	report(counters);
-	worker_stop(worker);
+	for (unsigned i = 0; i < options.workers; i++)
+		worker_stop(workers[i]);
 	tables_free(tables);
 	counters_free(counters);
 	neighbours_free(neighbours);

@@ -128,6 +128,15 @@ def test_every_flow_reaches_its_backend(rack, port):
         assert not packets
 
 
+def test_two_workers_share_the_flows(rack):
+    """By a packet socket with two queue pairs: the kernel deals flows out, no packet is lost or doubled."""
+    with mux(rack, f"af_packet:{INSIDE}", BACKENDS, "--workers", "2") as one:
+        counts = send_and_count(rack, one, [rack.to_vip(s) for s in range(1024, 1024 + FLOWS)])
+        assert counts["service"] == FLOWS
+        came = [IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in rack.receive(is_tunnel, FLOWS + 1, seconds=2)]
+        assert sorted(came) == list(range(1024, 1024 + FLOWS))
+
+
 def bent(rack):
     """Frames that must not come out, by the reason that counts them."""
     whole = rack.to_vip(2000, b"payload")
