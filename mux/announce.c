@@ -115,6 +115,8 @@ static int route(struct announcer *announcer, uint16_t type, const struct device
 	message->rtm_type = RTN_UNICAST;
 	mnl_attr_put(request, RTA_DST, len, vip->bytes + 16 - len);
 	mnl_attr_put_u32(request, RTA_OIF, device->index);
+	/* Services may share a VIP on different ports: a metric of its own lets each have a route to it. */
+	mnl_attr_put_u32(request, RTA_PRIORITY, device->service);
 	return ask(announcer, request);
 }
 

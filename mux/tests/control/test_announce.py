@@ -19,6 +19,12 @@ def routes() -> dict[str, str]:
     return {route["dst"]: route["dev"] for route in json.loads(text or "[]")}
 
 
+def owners(vip: str) -> list[str]:
+    """Devices of all routes to a VIP."""
+    text = subprocess.run(["ip", "-j", "route", "show", vip, "proto", "199"], capture_output=True, check=True).stdout
+    return [route["dev"] for route in json.loads(text or "[]")]
+
+
 def devices() -> set[str]:
     text = subprocess.run(["ip", "-j", "link", "show"], capture_output=True, check=True).stdout
     return {link["ifname"] for link in json.loads(text)} - {"lo"}
@@ -71,6 +77,16 @@ def test_withdrawn_with_its_service(tree: Tree, mux: MuxProcess):
     service.delete()
     until(lambda: routes() == {"10.99.0.9": "fl2"}, 5, "one route to go")
     assert mux.serves(other.image, "api")
+
+
+def test_shared_vip_stays_with_either_service(tree: Tree, mux: MuxProcess):
+    web = served(tree, mux, vips=["10.99.0.1"])
+    api = served(tree, mux, id_=2, name="api", vips=["10.99.0.1"], ports=[{"protocol": "tcp", "port": 8081}])
+    until(lambda: sorted(owners("10.99.0.1")) == ["fl1", "fl2"], 5, "a route for each service")
+    web.delete()
+    until(lambda: owners("10.99.0.1") == ["fl2"], 5, "one route to go")
+    api.delete()
+    until(lambda: routes() == {}, 5, "the last route to go")
 
 
 def test_stays_without_zookeeper(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
