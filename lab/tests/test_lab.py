@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab import Lab, LabError, build, topology
-from lab.deadline import until
 from lab.instance import RUN, Instance
-from lab.process import start_ticks
+from lab.process import Process
 
 UP_AND_WAIT = """
 import sys
@@ -22,31 +21,35 @@ with Lab(servers=1, muxes=1) as lab:
 """
 
 
-def here() -> dict[str, set[str]]:
-    """What a lab could leave on this machine, outside of its own processes."""
-    links = json.loads(subprocess.run(["ip", "-json", "link"], capture_output=True, check=True).stdout)
-    return {
-        "namespaces": {path.name for path in Path("/run/netns").glob("*")},
-        "links": {link["ifname"] for link in links},
-        "instances": {path.name for path in RUN.glob("*")},
-        "pins": {str(path) for path in Path("/sys/fs/bpf").rglob("fairlead*")},
-        "crash logs of FRR": {path.name for path in Path("/var/tmp/frr").glob("*")},
-    }
+def links() -> set[str]:
+    """The machine's own network interfaces."""
+    listed = subprocess.run(["ip", "-json", "link"], capture_output=True, check=True).stdout
+    return {link["ifname"] for link in json.loads(listed)}
+
+
+def left_behind(name: str, processes: list[Process]) -> list[str]:
+    """What is still there of a lab: namespaces, its directory, programs, FRR's crash logs, pinned BPF objects."""
+    found = [str(path) for path in Path("/run/netns").glob(f"fl-{name}-*")]
+    found += [str(path) for path in RUN.glob(name)]
+    found += [process.name for process in processes if process.alive]
+    found += [str(path) for process in processes for path in Path("/var/tmp/frr").glob(f"*.{process.pid}")]
+    return found + [str(path) for path in Path("/sys/fs/bpf").rglob("fairlead*")]
 
 
 def test_up_and_down_leave_nothing_behind(built: None) -> None:
-    before = here()
+    before = links()
     with Lab(servers=1, muxes=1, port="af_packet") as lab:
         processes = lab.instance.processes()
         assert len(processes) >= 8 and all(process.alive for process in processes)
+        assert left_behind(lab.instance.name, processes)
         # it serves, here over af_packet ports
         assert lab.clients[0].run("curl", "-s", "-m", "5", f"http://{topology.VIP}/") == "server1\n"
-    assert not [process.name for process in processes if process.alive]
-    assert here() == before
+    assert left_behind(lab.instance.name, processes) == []
+    assert links() <= before
 
 
 def test_a_crashed_run_is_found_and_undone(built: None) -> None:
-    before = here()
+    before = links()
     run = subprocess.Popen(
         [sys.executable, "-c", UP_AND_WAIT], cwd=build.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -62,8 +65,8 @@ def test_a_crashed_run_is_found_and_undone(built: None) -> None:
         [build.ROOT / "lab" / "lab", "down", "--instance", name], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    until("the crashed run's programs are gone", lambda: all(start_ticks(p.pid) != p.ticks for p in processes), 5)
-    assert here() == before
+    assert left_behind(name, processes) == []
+    assert links() <= before
 
 
 @pytest.mark.parametrize(
