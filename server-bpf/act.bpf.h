@@ -97,19 +97,19 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 	return XDP_PASS;
 }
 
-static __always_inline void chain_rewrite(const struct outer *outer, const struct fl_steer *steer, const __u8 *source,
+/* False, with nothing changed, never: the header has been parsed. */
+static __always_inline bool chain_rewrite(struct xdp_md *ctx, const struct outer *outer, const __u8 *source,
 					  const __u8 *destination)
 {
-	__u8 *gue = (__u8 *)(outer->udp + 1);
-
+	if (!fl_steer_chain((__u8 *)(outer->udp + 1), packet_end(ctx)))
+		return false;
 	fl_chain_ipv4((__u8 *)outer->ip, source, destination);
 	fl_chain_udp((__u8 *)outer->udp);
-	fl_chain_steer(gue, steer->hops, steer->flags);
+	return true;
 }
 
 /* Sends the packet on to another server. */
-static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
-				 const struct fl_address *next)
+static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next)
 {
 	struct ethhdr *eth = packet_start(ctx);
 	struct bpf_fib_lookup fib = {0};
@@ -118,8 +118,6 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 
 	if (!fl_address_is_ipv4(next))
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
-	if ((void *)(outer->udp + 1) + FL_STEER_AT_SINCE + FL_STEER_MOVED6_LEN > packet_end(ctx))
-		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: the inner header alone is 20 bytes */
 	fib.family = FAMILY_INET;
 	fib.l4_protocol = IPPROTO_UDP;
 	fib.sport = outer->udp->source;
@@ -133,7 +131,8 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	case BPF_FIB_LKUP_RET_SUCCESS:
 		break;
 	case BPF_FIB_LKUP_RET_NO_NEIGH:
-		chain_rewrite(outer, steer, (const __u8 *)&outer->ip->saddr, next->bytes + 12);
+		if (!chain_rewrite(ctx, outer, (const __u8 *)&outer->ip->saddr, next->bytes + 12))
+			return drop(FL_COUNTER_DROP_MALFORMED_INNER);
 		count(FL_COUNTER_CHAIN_BY_KERNEL);
 		return XDP_PASS;
 	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
@@ -141,7 +140,8 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	default:
 		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
 	}
-	chain_rewrite(outer, steer, self.bytes + 12, next->bytes + 12);
+	if (!chain_rewrite(ctx, outer, self.bytes + 12, next->bytes + 12))
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
 	__builtin_memcpy(eth->h_dest, fib.dmac, ETH_ALEN);
 	__builtin_memcpy(eth->h_source, fib.smac, ETH_ALEN);
 	count(FL_COUNTER_CHAIN);

@@ -67,17 +67,6 @@ FL_INLINE void fl_chain_udp(fl_u8 *udp)
 	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
 }
 
-/* The caller has verified that the bytes that these flags ask for are there. */
-FL_INLINE void fl_chain_steer(fl_u8 *gue, fl_u8 hops, fl_u8 flags)
-{
-	gue[FL_STEER_AT_VERSION] = (fl_u8)(FL_STEER_VERSION << 4 | ((hops + 1) & 15));
-	gue[FL_STEER_AT_FLAGS] = (fl_u8)(flags & ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6));
-	if (flags & FL_STEER_PREVIOUS6)
-		__builtin_memset(gue + FL_STEER_AT_SINCE, 0, FL_STEER_MOVED6_LEN);
-	else if (flags & FL_STEER_MOVED)
-		__builtin_memset(gue + FL_STEER_AT_SINCE, 0, FL_STEER_MOVED4_LEN);
-}
-
 /* Marks an IPv4 packet as having met congestion; it must not be Not-ECT. */
 FL_INLINE void fl_ecn_mark_ipv4(fl_u8 *ip)
 {

@@ -134,7 +134,7 @@ int fairlead_server(struct xdp_md *ctx)
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		return deliver(ctx, &outer, &in->steer, &flow, deliver_counter(in->packet));
 	case FL_VERDICT_CHAIN:
-		return chain(ctx, &outer, &in->steer, &out->next);
+		return chain(ctx, &outer, &out->next);
 	case FL_VERDICT_DROP_STALE:
 		return drop(FL_COUNTER_DROP_STALE);
 	case FL_VERDICT_DROP_UNTRUSTED:

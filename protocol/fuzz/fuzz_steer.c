@@ -26,7 +26,7 @@ static void check_chained(const fl_u8 *data, size_t size, const struct fl_steer 
 	struct fl_steer chained;
 	fl_u8 *copy;
 
-	if (parsed->hops >= FL_STEER_HOPS_MAX || parsed->flags & FL_STEER_TAG)
+	if (parsed->hops >= FL_STEER_HOPS_MAX)
 		return;
 	copy = malloc(size);
 	require(copy != NULL);

@@ -56,7 +56,7 @@ FL_INLINE struct fl_siphash_key fl_siphash_key_load(const fl_u8 bytes[16])
 		v2 = FL_ROTL64(v2, 32);                                                                                \
 	} while (0)
 
-/* SipHash-2-4 of len bytes. With a constant len the loops unroll (eBPF: len must be constant and at most 64). */
+/* SipHash-2-4 of len bytes. With a constant len the loops unroll (eBPF: len must be constant). */
 FL_INLINE fl_u64 fl_siphash(const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
 {
 	fl_u64 v0 = key->k0 ^ 0x736f6d6570736575ULL;

@@ -206,28 +206,38 @@ FL_INLINE fl_u32 fl_steer_write(const struct fl_steer *s, fl_u8 *out)
 }
 
 /*
- * Makes of a header that parsed and has hops < FL_STEER_HOPS_MAX the one that is chained on: one hop more, no move, its
- * words become padding. Returns false, with nothing changed, only where end is nearer than the parser saw it. A caller
- * that requires TAG writes everything behind the generation itself.
+ * Makes of a header that parsed and has hops < FL_STEER_HOPS_MAX the one that is chained on: one hop more, neither move
+ * nor tag, whose words become padding; who has the cluster's key tags it anew (tag.h). Returns false, with nothing
+ * changed, only where end is nearer than the parser saw it.
  */
 FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 {
-	fl_u8 *move = data + FL_STEER_AT_SINCE;
+	fl_u8 *rest = data + FL_STEER_AT_SINCE;
 	fl_u8 flags;
 
-	if (move > end)
+	if (rest > end)
 		return false;
 	flags = data[FL_STEER_AT_FLAGS];
+	if (data + FL_GUE_BASE_LEN + fl_steer_len(flags) > end)
+		return false;
+	/* The comparisons below are implied, but the eBPF verifier takes only constant ones as proof. */
 	if (flags & FL_STEER_PREVIOUS6) {
-		if (move + FL_STEER_MOVED6_LEN > end)
+		if (rest + FL_STEER_MOVED6_LEN > end)
 			return false;
-		__builtin_memset(move, 0, FL_STEER_MOVED6_LEN);
+		__builtin_memset(rest, 0, FL_STEER_MOVED6_LEN);
+		rest += FL_STEER_MOVED6_LEN;
 	} else if (flags & FL_STEER_MOVED) {
-		if (move + FL_STEER_MOVED4_LEN > end)
+		if (rest + FL_STEER_MOVED4_LEN > end)
 			return false;
-		__builtin_memset(move, 0, FL_STEER_MOVED4_LEN);
+		__builtin_memset(rest, 0, FL_STEER_MOVED4_LEN);
+		rest += FL_STEER_MOVED4_LEN;
 	}
-	data[FL_STEER_AT_FLAGS] = (fl_u8)(flags & ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6));
+	if (flags & FL_STEER_TAG) {
+		if (rest + FL_STEER_TAG_LEN > end)
+			return false;
+		__builtin_memset(rest, 0, FL_STEER_TAG_LEN);
+	}
+	data[FL_STEER_AT_FLAGS] = 0;
 	data[FL_STEER_AT_VERSION]++;
 	return true;
 }

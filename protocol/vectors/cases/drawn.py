@@ -11,6 +11,7 @@ from oracle.steer import chain, read, write
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
+from .tag import drawn_tag
 from .verdict import PACKETS, A, B, C, D, row, steer
 
 
@@ -75,7 +76,7 @@ def drawn_steer(draw: random.Random) -> dict:
             files["malformed"].append({"name": name, "bytes": data.hex(), "error": refused.args[0]})
             continue
         files["valid"].append({"name": name, "bytes": data.hex(), "fields": fields, "written": write(fields).hex()})
-        if fields["hops"] < 3 and fields["tag"] is None:
+        if fields["hops"] < 3:
             files["chained"].append({"name": name, "before": data.hex(), "after": chain(bytes(data)).hex()})
     return files
 
@@ -149,6 +150,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
     makers = {
         "hash.json": drawn_hash,
         "steer.json": drawn_steer,
+        "tag.json": drawn_tag,
         "delta.json": drawn_delta,
         "verdict.json": drawn_verdict,
     }

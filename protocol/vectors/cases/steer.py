@@ -121,6 +121,9 @@ def chained_rows() -> list[dict]:
         ("an IPv4 move becomes two words of padding", write(MOVED)),
         ("an IPv6 move becomes five words of padding", write(MOVED6 | {"innerProtocol": 41})),
         ("the third hop", write(MOVED | {"hops": 2})),
+        ("a tag becomes two words of padding", write(PLAIN | {"tag": TAG})),
+        ("an IPv4 move and a tag become four words of padding", write(MOVED | {"tag": TAG})),
+        ("an IPv6 move and a tag become seven words of padding", write(MOVED6 | {"tag": TAG}, 1)),
         ("padding that was there stays", _set(write(MOVED, 2), {30: 9})),
         ("the inner packet stays", write(MOVED) + bytes.fromhex("4500001400010000400600000a0201020a630001")),
     ]

@@ -75,12 +75,11 @@ def read(data: bytes) -> dict:
 
 
 def chain(data: bytes) -> bytes:
-    """What a server sends on: one hop more, no move; the words of the move become padding. Without TAG only."""
+    """What a server without a key sends on: one hop more, neither move nor tag; their words become padding."""
     header = read(data)
-    assert header["tag"] is None
     chained = bytearray(data)
     chained[4] += 1
-    chained[5] &= ~(MOVED | PREVIOUS6)
+    chained[5] = 0
     for at in range(16, 4 + _asked(header["flags"])):
         chained[at] = 0
     return bytes(chained)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tag.json: packets with the right tag, a wrong one, none, and what they become when they are chained."""
+
+import random
+
+from oracle.address import packed
+from oracle.steer import write
+from oracle.tag import chain_tagged, check, message, put, tag
+
+from .steer import MOVED, MOVED6, PLAIN
+
+KEY = bytes(range(0x10, 0x20))
+NO_TAG = bytes(8).hex()
+TCP_ACK = bytes.fromhex("0a2f0050000003e90000000050100000ffff0000")
+UDP = bytes.fromhex("14e900350008" + "0000")
+
+
+def ipv4(protocol: int, payload: bytes, fragment: int = 0, options: bytes = b"", short: int = 0) -> bytes:
+    length = 20 + len(options) + len(payload) - short
+    head = bytes([0x45 + len(options) // 4, 0]) + length.to_bytes(2) + b"\x12\x34" + fragment.to_bytes(2)
+    head += bytes([64, protocol, 0, 0]) + packed("10.2.1.3") + packed("10.99.0.1") + options
+    total = sum(int.from_bytes(head[at : at + 2]) for at in range(0, len(head), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return head[:10] + (total ^ 0xFFFF).to_bytes(2) + head[12:] + payload
+
+
+def ipv6(protocol: int, payload: bytes) -> bytes:
+    head = b"\x60\0\0\0" + len(payload).to_bytes(2) + bytes([protocol, 64])
+    return head + packed("2001:db8:2::3") + packed("2001:db8:99::1") + payload
+
+
+def _inner_packets() -> list[tuple[str, int, bytes]]:
+    quoted4 = bytes.fromhex("0304000000000578") + ipv4(6, TCP_ACK)[:28]
+    quoted6 = bytes.fromhex("0200000000000578") + ipv6(6, TCP_ACK)[:48]
+    return [
+        ("TCP in IPv4", 4, ipv4(6, TCP_ACK)),
+        ("UDP in IPv4", 4, ipv4(17, UDP)),
+        ("IPv4 with options", 4, ipv4(6, TCP_ACK, options=bytes([1] * 8))),
+        ("an ICMP error, tagged by what it is", 4, ipv4(1, quoted4)),
+        ("a first fragment has its ports", 4, ipv4(17, UDP + bytes(16), fragment=0x2000)),
+        ("a later fragment has none", 4, ipv4(17, UDP + bytes(16), fragment=0x0003)),
+        ("a protocol without ports", 4, ipv4(132, TCP_ACK)),
+        ("IPv4 that ends within its ports", 4, ipv4(17, UDP[:3])),
+        ("IPv4 that ends within its ports, with padding behind", 4, ipv4(17, UDP, short=5)),
+        ("TCP in IPv6", 41, ipv6(6, TCP_ACK)),
+        ("UDP in IPv6", 41, ipv6(17, UDP)),
+        ("an ICMPv6 error", 41, ipv6(58, quoted6)),
+        ("IPv6 with a fragment header has no ports", 41, ipv6(44, bytes.fromhex("1100000100000001") + UDP)),
+        ("IPv6 that ends within its ports", 41, ipv6(17, UDP[:2])),
+    ]
+
+
+def packet(header: dict, inner: bytes, padding: int = 0) -> bytes:
+    return write(header | {"tag": NO_TAG}, padding) + inner
+
+
+def _row(name: str, data: bytes) -> dict:
+    one = {"name": name, "bytes": data.hex(), "result": check(KEY, data)}
+    return one | {"message": message(data).hex(), "tag": tag(KEY, data).hex()}
+
+
+def right_packets() -> list[tuple[str, bytes]]:
+    headers = [("no move", PLAIN), ("moved from IPv4", MOVED), ("moved from IPv6", MOVED6)]
+    packets = []
+    for what, protocol, inner in _inner_packets():
+        packets += [
+            (f"{what}; {how}", put(KEY, packet(header | {"innerProtocol": protocol}, inner))) for how, header in headers
+        ]
+    tcp = ipv4(6, TCP_ACK)
+    packets += [(f"{hops} hops", put(KEY, packet(PLAIN | {"hops": hops}, tcp))) for hops in (1, 2)]
+    packets.append(("padding is not covered", put(KEY, packet(MOVED, tcp, 3))))
+    return packets
+
+
+def wrong_rows() -> list[dict]:
+    """A bit turned in each field that the tag covers, and in the tag itself."""
+    fields = {
+        "hops": 4,
+        "service": 7,
+        "bucket": 11,
+        "generation": 15,
+        "since": 19,
+        "previous": 23,
+        "the tag's first byte": 24,
+        "the tag's last byte": 31,
+        "source": 32 + 15,
+        "source port": 32 + 21,
+        "destination port": 32 + 23,
+    }
+    good = put(KEY, packet(MOVED, ipv4(6, TCP_ACK)))
+    rows = []
+    for name, at in fields.items():
+        bad = bytearray(good)
+        bad[at] ^= 1
+        rows.append(_row(f"wrong: {name} was changed", bytes(bad)))
+    rows.append(_row("wrong: another key", put(bytes(16), packet(MOVED, ipv4(6, TCP_ACK)))))
+    rows.append(_row("wrong: a tag of all zero", packet(PLAIN, ipv4(6, TCP_ACK))))
+    rows.append(_row("missing: no tag", write(PLAIN) + ipv4(6, TCP_ACK)))
+    rows.append(_row("missing: a move and no tag", write(MOVED) + ipv4(6, TCP_ACK)))
+    assert {row["result"] for row in rows} == {"wrong", "missing"}
+    return rows
+
+
+def _chained(key: bytes, name: str, data: bytes) -> dict:
+    return {"name": name, "before": data.hex(), "after": chain_tagged(key, data).hex()}
+
+
+def tag_vectors() -> dict:
+    packets = right_packets()
+    return {
+        "key": KEY.hex(),
+        "rows": [_row(name, data) for name, data in packets] + wrong_rows(),
+        "chained": [_chained(KEY, f"chained: {name}", data) for name, data in packets],
+    }
+
+
+def drawn_tag(draw: random.Random) -> dict:
+    """Random headers over the inner packets of above, cut at the end or not, with a bit turned or not."""
+    rows, chained = [], []
+    for number in range(500):
+        _, protocol, inner = draw.choice(_inner_packets())
+        header = draw.choice([PLAIN, MOVED, MOVED6]) | {"innerProtocol": protocol, "hops": draw.randrange(3)}
+        header |= {"bucket": draw.randrange(1 << 23), "generation": draw.randrange(1, 1 << 32)}
+        data = bytearray(put(KEY, packet(header, inner, draw.choice([0, 0, 2]))))
+        if draw.random() < 0.5:
+            data[draw.randrange(6, 16)] ^= 1 << draw.randrange(8)
+        if data[12:16] != bytes(4):
+            rows.append(_row(f"random packet {number}", bytes(data)))
+        if rows[-1]["result"] == "right":
+            chained.append(_chained(KEY, f"random packet {number}", bytes(data)))
+    return {"key": KEY.hex(), "rows": rows, "chained": chained}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tag of a packet (protocol/README.md, 2): GUE base, steer header and inner packet as bytes."""
+
+from .address import sixteen
+from .flow import siphash
+from .steer import MOVED, PREVIOUS6, TAG, chain, read
+
+TCP, UDP = 6, 17
+
+
+def _inner(packet: bytes, protocol: int) -> bytes:
+    """Source 16 | destination 16 | ports 4 | protocol 1 | 0 3."""
+    if protocol == 4:
+        header, whole = 4 * (packet[0] & 15), int.from_bytes(packet[2:4])
+        mapped = bytes(10) + b"\xff\xff"
+        addresses = mapped + packet[12:16] + mapped + packet[16:20]
+        transport, is_later = packet[9], int.from_bytes(packet[6:8]) % 8192 != 0
+    else:
+        header, whole = 40, 40 + int.from_bytes(packet[4:6])
+        addresses, transport, is_later = packet[8:40], packet[6], False
+    ports = packet[header : min(whole, header + 4)]
+    if transport not in (TCP, UDP) or is_later or len(ports) < 4:
+        ports = bytes(4)
+    return addresses + ports + bytes([transport, 0, 0, 0])
+
+
+def message(data: bytes) -> bytes:
+    header = read(data)
+    moved = bytes(20)
+    if header["flags"] & MOVED:
+        moved = header["since"].to_bytes(4) + sixteen(header["previous"])
+    return data[4:16] + moved + _inner(data[header["headerLength"] :], header["innerProtocol"])
+
+
+def tag(key: bytes, data: bytes) -> bytes:
+    """What must stand in a packet that has the flag TAG; what stands there is not looked at."""
+    return siphash(key, message(data)).to_bytes(8)
+
+
+def _place(header: dict) -> int:
+    flags = header["flags"]
+    return 16 + (20 if flags & PREVIOUS6 else 8 if flags & MOVED else 0)
+
+
+def put(key: bytes, data: bytes) -> bytes:
+    at = _place(read(data))
+    return data[:at] + tag(key, data) + data[at + 8 :]
+
+
+def check(key: bytes, data: bytes) -> str:
+    found = read(data)["tag"]
+    if found is None:
+        return "missing"
+    return "right" if bytes.fromhex(found) == tag(key, data) else "wrong"
+
+
+def chain_tagged(key: bytes, data: bytes) -> bytes:
+    """What a server with the key sends on: as without, and a tag anew right behind the generation."""
+    chained = bytearray(chain(data))
+    chained[5] = TAG
+    return put(key, bytes(chained))
