@@ -9,8 +9,8 @@
  * first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and they are in
  * the cache that a NIC's DMA would leave them in at best. Each row is measured `runs` times over one pass of all flows;
  * the median counts, and the fastest and slowest run stand beside it; time is the thread's own, so that whatever else
- *the machine does counts little. The stages are measured apart by time stamps around each stage of each burst, whose
- *own cost is measured and taken off; what counts is the median burst.
+ * the machine does counts little. The stages are measured apart by time stamps around each stage of each burst, whose
+ * own cost is measured and taken off; what counts is the median burst.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -105,7 +105,7 @@ static inline enum verdict classify_vip(const struct lookup *lookup, const struc
 		return VERDICT_IP_SOURCE;
 	if (fl_load_be16(ip + 6) & FRAGMENT_BITS)
 		return VERDICT_FRAGMENT;
-	if (len < total && len < frame_len)
+	if (len < frame_len)
 		return VERDICT_SEGMENTED;
 
 	l4 = ip + header;
@@ -149,6 +149,7 @@ const char *verdict_name(enum verdict verdict)
 	static const char *const names[VERDICTS] = {
 	    [VERDICT_SERVICE] = "service",
 	    [VERDICT_NOT_OURS] = "not_ours",
+	    [VERDICT_FROM_KERNEL] = "from_kernel",
 	    [VERDICT_IP_TRUNCATED] = "ip_truncated",
 	    [VERDICT_IP_HEADER_LENGTH] = "ip_header_length",
 	    [VERDICT_IP_TOTAL_LENGTH] = "ip_total_length",

@@ -2,9 +2,10 @@
 /*
  * What a packet is: one verdict, from the packet's bytes and the VIPs alone.
  *
- *	Ethernet type IPv4? -> destination a VIP? -> header sound? -> fragment? -> TCP or UDP, sound? -> a service
- *there? no: not ours          no: not ours  | everything before this line passes to the kernel, everything after it is
- *dropped under its own name
+ *	our MAC, type IPv4?	no: not ours
+ *	destination a VIP?	no: not ours
+ *	---			from here on, what is not steered is dropped under its own name
+ *	header sound? fragment? in one buffer? TCP or UDP, and sound? a service there?
  */
 #ifndef FAIRLEAD_MUX_CLASSIFY_H
 #define FAIRLEAD_MUX_CLASSIFY_H
@@ -20,6 +21,7 @@ struct service;
 enum verdict {
 	VERDICT_SERVICE = 0, /* steer it */
 	VERDICT_NOT_OURS,    /* the kernel's */
+	VERDICT_FROM_KERNEL, /* came by an exception port (port.h), left by the port that it stands for */
 
 	/* malformed, though for a VIP */
 	VERDICT_IP_TRUNCATED,     /* the frame ends within the IP header */
@@ -33,7 +35,7 @@ enum verdict {
 	VERDICT_TCP_PORT_ZERO, /* source port */
 	VERDICT_UDP_TRUNCATED,
 	VERDICT_UDP_LENGTH, /* below 8, or more than IP carries */
-	VERDICT_SEGMENTED,  /* the headers, or the frame's end, are not in the first buffer */
+	VERDICT_SEGMENTED,  /* not all of the frame is in its first buffer */
 
 	/* sound, but not to be served */
 	VERDICT_FRAGMENT,
@@ -94,7 +96,7 @@ const char *verdict_name(enum verdict verdict);
 
 static inline bool verdict_is_drop(enum verdict verdict)
 {
-	return verdict > VERDICT_NOT_OURS;
+	return verdict > VERDICT_FROM_KERNEL;
 }
 
 #endif

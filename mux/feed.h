@@ -6,8 +6,9 @@
  *	no ring, a gap, another ring, or a refusal:  newest snapshot, then delta after delta into an image aside;
  *						     when that has reached latest_gen it is swapped in
  *	a ring one or more generations behind:	     delta after delta into the ring that serves
- *	anything wrong:				     counted and logged, the ring that serves goes on serving; once more
- *at once from the snapshot, then after waits that double up to FEED_RETRY_MAX_MS
+ *	anything wrong:				     counted and logged, the ring that serves goes on serving; once
+ *						     more at once from the snapshot, then after waits that double up
+ *						     to FEED_RETRY_MAX_MS
  *
  * A service without config is deleted, whatever else of it is still there: it ends at once, and begins again should a
  * config come. That it is gone counts only if the list of services still tells of it: a tree that is gone as a whole

@@ -21,7 +21,7 @@ static void one(FILE *out, const char *name, const char *type, const char *help,
 
 static void write_packets(FILE *out, const struct counters *counters)
 {
-	head(out, "packets_total", "counter", "Packets received, by what they were: steered, or passed to the kernel.");
+	head(out, "packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.");
 	for (int v = 0; v < VERDICTS; v++)
 		if (!verdict_is_drop(v))
 			fprintf(out, "fairlead_mux_packets_total{verdict=\"%s\"} %" PRIu64 "\n", verdict_name(v),

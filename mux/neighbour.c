@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	hop		address of a backend -> interface, gateway, source	asked of the kernel, again when routes
- *change
- *	station		interface, gateway -> MAC address			asked of the kernel, then followed by
- *events
+ *	hop	address of a backend -> interface, gateway, source	asked of the kernel, again when routes change
+ *	station	interface, gateway -> MAC address			asked of the kernel, then followed by events
  *
  * Both live in balanced trees (tsearch). A next hop is put together from the two when it is looked up. Once a minute
- *the tables are asked to look everything up anew; what was not looked up then belongs to no backend and is dropped.
+ * the tables are asked to look everything up anew; what was not looked up then belongs to no backend and is dropped.
  */
 #include "neighbour.h"
 

@@ -133,11 +133,15 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 /* What the kernel sends through the exception port goes out by the port that it stands for. */
 static inline uint16_t serve_exception(struct worker *worker, const struct port *port)
 {
+	struct worker_counters *counters = worker->counters;
 	struct rte_mbuf *mbufs[BURST_MAX];
-	uint16_t count = rte_eth_rx_burst(port->exception, (uint16_t)worker->index, mbufs, BURST_MAX);
+	uint16_t count = rte_eth_rx_burst(port->exception, (uint16_t)worker->index, mbufs, BURST_MAX), sent;
 
-	if (count)
-		send_all(worker, port->id, mbufs, count);
+	if (!count)
+		return 0;
+	sent = send_all(worker, port->id, mbufs, count);
+	counter_add(&counters->packets[VERDICT_FROM_KERNEL], sent);
+	counter_add(&counters->packets[VERDICT_PORT_FULL], count - sent);
 	return count;
 }
 

@@ -112,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	burst_steer(&burst);
 	if (burst.packets[0].verdict >= VERDICTS)
 		__builtin_trap();
+	if (burst.packets[0].verdict == VERDICT_SERVICE && visible < len)
+		__builtin_trap();
 	if (burst.packets[0].verdict == VERDICT_SERVICE)
 		check_steered(&mbuf, &burst.packets[0], frame, len);
 	free(frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
- *command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
+ * command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
  *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...
  *
