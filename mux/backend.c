@@ -46,20 +46,19 @@ static void fill_rows(struct backends *backends, uint16_t service, const struct 
 	}
 }
 
-/* Merges two ascending lists into out; the change wins. Returns the number of entries. */
-static uint32_t merge(const struct backends *old, const struct delta *delta, struct fl_delta_backend *out)
+uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
+			uint32_t b_count, struct fl_delta_backend *out)
 {
 	uint32_t i = 0, j = 0, n = 0;
-	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
 
-	while (i < old_count || j < delta->backends_count) {
-		if (j == delta->backends_count || (i < old_count && old->list[i].id < delta->backends[j].id)) {
-			out[n++] = old->list[i++];
+	while (i < a_count || j < b_count) {
+		if (j == b_count || (i < a_count && a[i].id < b[j].id)) {
+			out[n++] = a[i++];
 			continue;
 		}
-		if (i < old_count && old->list[i].id == delta->backends[j].id)
+		if (i < a_count && a[i].id == b[j].id)
 			i++;
-		out[n++] = delta->backends[j++];
+		out[n++] = b[j++];
 	}
 	return n;
 }
@@ -67,6 +66,7 @@ static uint32_t merge(const struct backends *old, const struct delta *delta, str
 struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
 			      struct why *why)
 {
+	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
 	struct backends *backends;
 
 	for (uint32_t i = 0; i < delta->backends_count; i++) {
@@ -81,10 +81,11 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 		errno = EAFNOSUPPORT;
 		return NULL;
 	}
-	backends = table((old && !delta->snapshot ? old->count : 0) + delta->backends_count);
+	backends = table(old_count + delta->backends_count);
 	if (!backends)
 		goto no_memory;
-	backends->count = merge(old, delta, backends->list);
+	backends->count = backends_merge(old_count ? old->list : NULL, old_count, delta->backends,
+					 delta->backends_count, backends->list);
 	if (!make_rows(backends))
 		goto no_memory;
 	fill_rows(backends, (uint16_t)delta->service, hops);
@@ -92,7 +93,7 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 
 no_memory:
 	backends_free(backends);
-	why_refuse(why, -ENOMEM, "no memory for a table of %u backends", delta->backends_count);
+	why_refuse(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
 	errno = ENOMEM;
 	return NULL;
 }

@@ -42,9 +42,13 @@ struct backends {
 	uint64_t rows_bytes;
 };
 
+/* Merges two ascending lists into out, which has room for both; what b says of an id counts. Returns their number. */
+uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
+			uint32_t b_count, struct fl_delta_backend *out);
+
 /*
  * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
- * templates for this service. NULL and why: no memory, an address that is not IPv4, or an unknown id that is removed.
+ * templates for this service. NULL, errno and why: no memory, or an address that is not IPv4.
  */
 struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
 			      struct why *why);

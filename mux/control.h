@@ -12,7 +12,7 @@
 #include "port.h"
 #include "tables.h"
 
-/* What main has wired; all of it outlives the control thread. Readers workers .. workers + 3 are free for control. */
+/* What main has wired; all of it outlives the control thread. */
 struct mux {
 	const struct options *options;
 	struct ports *ports;
@@ -21,8 +21,6 @@ struct mux {
 	struct counters *counters;
 	uint8_t address[4]; /* outer source: --address or the first port's */
 };
-
-enum { MUX_SPARE_READERS = 4 };
 
 struct control;
 

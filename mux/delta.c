@@ -10,6 +10,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "backend.h"
+
 static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_OK] = "ok",
     [FL_DELTA_TRUNCATED] = "truncated",
@@ -342,24 +344,6 @@ void delta_free(struct delta *delta)
 	*delta = (struct delta){0};
 }
 
-/* Two ascending lists as one; what b says of an id counts. */
-static uint32_t merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
-		      uint32_t b_count, struct fl_delta_backend *out)
-{
-	uint32_t i = 0, j = 0, n = 0;
-
-	while (i < a_count || j < b_count) {
-		if (j == b_count || (i < a_count && a[i].id < b[j].id)) {
-			out[n++] = a[i++];
-			continue;
-		}
-		if (i < a_count && a[i].id == b[j].id)
-			i++;
-		out[n++] = b[j++];
-	}
-	return n;
-}
-
 int delta_fold(struct delta *image, const struct delta *delta)
 {
 	size_t most = (size_t)image->backends_count + delta->backends_count;
@@ -368,7 +352,7 @@ int delta_fold(struct delta *image, const struct delta *delta)
 	if (!backends)
 		return -ENOMEM;
 	image->backends_count =
-	    merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
+	    backends_merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
 	free(image->backends);
 	image->backends = backends;
 	for (uint32_t i = 0; i < delta->runs_count; i++) {

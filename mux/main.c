@@ -47,7 +47,7 @@ static int build(struct program *p, struct why *why)
 	if (!p->neighbours)
 		return -errno;
 	hops = neighbours_hops(p->neighbours);
-	p->tables = tables_new(p->options.workers + MUX_SPARE_READERS, &hops);
+	p->tables = tables_new(p->options.workers, &hops);
 	p->counters = counters_new(p->options.workers);
 	if (!p->tables || !p->counters)
 		return why_refuse(why, -ENOMEM, "no memory for tables and counters");

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <rte_hash_crc.h>
+
 #include "backend.h"
 
 enum { HUGE_PAGE = 2 * 1024 * 1024 };
@@ -81,17 +83,12 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
 	return 0;
 }
 
+/* By the machine's own instruction: the largest ring in about 10 ms, on the thread that also follows ZooKeeper. */
 uint32_t ring_checksum(const struct ring *ring)
 {
-	uint32_t crc = 0;
+	uint32_t crc = 0xffffffffU;
 
-	for (uint32_t i = 0; i < ring_buckets(ring); i++) {
-		fl_row row = ring_row(ring, i);
-		uint8_t bytes[8];
-
-		for (int b = 0; b < 8; b++)
-			bytes[b] = (uint8_t)(row >> (8 * b));
-		crc = fl_crc32c(crc, bytes, sizeof(bytes));
-	}
-	return crc;
+	for (uint32_t i = 0; i < ring_buckets(ring); i++)
+		crc = rte_hash_crc_8byte(ring_row(ring, i), crc);
+	return ~crc;
 }

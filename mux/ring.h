@@ -5,10 +5,24 @@
  *	ring	mask, generation, backends | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order:
- * the backends that it adds (a new table, see backend.h), every changed row by one atomic store, the generation. A
- * reader loads in the opposite order: generation, row, backends. So a packet never carries a generation that is newer
- * than its row, and a row never names a backend that the table does not have yet. A snapshot makes a new ring that is
- * swapped in as a whole (service.h).
+ * the backends that it adds (a new table, see backend.h), every changed row by one atomic store, the generation. Each
+ * is a release. A reader loads in the opposite order, each an acquire: generation, row, backends. So a packet never
+ * carries a generation that is newer than its row, and a row never names a backend that the table does not have yet.
+ * A snapshot makes a new ring that is swapped in as a whole (service.h); a reader takes all three from one ring.
+ *
+ * What a reader may see while a delta is applied, and why it does no harm:
+ *
+ *	generation g, row of g + 1	The row's backend is right, and MOVED tells it of the move: it chains what it
+ *					does not know before it looks at the generation (fairlead/verdict.h). A bucket
+ *					without a previous owner has nothing to chain to: its unknown packet is dropped
+ *					as stale if the server has seen g + 1 already, and sent again by the client.
+ *	row of g, backends of g + 1	Tables only grow or change by a delta: what the row names is there. A removed
+ *					backend keeps its line, so packets in flight reach it, and its address, which
+ *					MOVED names. An id gets another address only once no open window names it
+ *					(protocol/README.md section 5): then neither is sent to, nor named.
+ *
+ * The other way round it would do harm: g + 1 on a row of g makes the old owner learn g + 1, and drop as stale what
+ * muxes that are still at g rightly send it.
  */
 #ifndef FAIRLEAD_MUX_RING_H
 #define FAIRLEAD_MUX_RING_H

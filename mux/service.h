@@ -51,8 +51,7 @@ static inline struct ring *service_ring(const struct service *service)
 /* The flow hash of a connection under a service's hash, key and affinity. */
 uint32_t service_flow_hash(const struct service *service, const struct flow *flow);
 
-/* Answers from the same tables and hash that packets go by. -ENOENT: no ring is loaded. A reader's section (tables.h).
- */
+/* Answers from the same tables and hash that packets go by. -ENOENT: no ring is loaded. Control thread. */
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);
 
 #endif

@@ -61,20 +61,8 @@ struct rte_rcu_qsbr *tables_rcu(struct tables *tables)
 	return tables->rcu;
 }
 
-void tables_enter(struct tables *tables, unsigned reader)
-{
-	rte_rcu_qsbr_thread_register(tables->rcu, reader);
-	rte_rcu_qsbr_thread_online(tables->rcu, reader);
-}
-
-void tables_leave(struct tables *tables, unsigned reader)
-{
-	rte_rcu_qsbr_thread_offline(tables->rcu, reader);
-	rte_rcu_qsbr_thread_unregister(tables->rcu, reader);
-}
-
-/* Returns once no reader holds what was unpublished before the call. Sleeps between looks: workers may need the core.
- */
+/* Returns once no reader holds what was unpublished before the call. Sleeps between looks: workers may need
+ * the core. */
 static void synchronize(struct tables *tables)
 {
 	static const struct timespec pause = {.tv_nsec = 20 * 1000};
@@ -312,7 +300,6 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		announce_vips(tables, NULL, NULL);
 		return why_refuse(why, error, "service %s: no memory for the lookup", before.name);
 	}
-	announce_vips(tables, NULL, NULL);
 	return 0;
 }
 
@@ -324,10 +311,10 @@ void tables_remove(struct tables *tables, struct service *service)
 	while (tables->services[i] != service)
 		i++;
 	tables->services[i] = tables->services[--tables->count];
+	announce_vips(tables, NULL, NULL);
 	/* a lookup that still names the service must not outlive it, and there is no smaller one to make */
 	while (publish(tables))
 		nanosleep(&pause, NULL);
-	announce_vips(tables, NULL, NULL);
 	tables->slot_used[service->slot] = false;
 	service_free(service);
 }

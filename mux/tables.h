@@ -3,9 +3,9 @@
  * The mux's services: the registry that the control thread writes, and the lookup that workers read (lookup.h).
  *
  * One writer, the control thread: every function that takes a struct tables without const is called by it alone.
- * Readers are numbered 0 .. readers - 1 (workers first) and hold nothing across a quiescent state; whoever is not a
- * worker reads between tables_enter() and tables_leave(). A function that replaces something waits until no reader
- * can hold the old one, then frees it: at most one burst of a busy worker; a worker that sleeps is not waited for.
+ * Readers are the workers, numbered 0 .. readers - 1, which hold nothing across a quiescent state. A function that
+ * replaces something waits until no reader can hold the old one, then frees it: at most one burst of a busy worker; a
+ * worker that sleeps is not waited for.
  */
 #ifndef FAIRLEAD_MUX_TABLES_H
 #define FAIRLEAD_MUX_TABLES_H
@@ -22,7 +22,10 @@ enum tables_limits {
 	TABLES_READERS_MAX = 128,
 };
 
-/* Told the set of VIPs whenever it changes: before a new one is looked up, and before an old one no longer is. */
+/*
+ * Told the set of VIPs whenever it changes: before a new one is looked up, and before an old one no longer is, so that
+ * a packet which an XDP program took for the mux is not met by a lookup that knows nothing of it.
+ */
 struct vip_listener {
 	void *context;
 	void (*changed)(void *context, const struct fl_address *vips, uint32_t count);
@@ -64,20 +67,16 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 /* Next hops have changed: builds the templates anew where they differ. */
 void tables_refresh(struct tables *tables);
 
-/* By name or id. Control thread, or in a reader's section. NULL: none. */
+/* By name or id. Control thread. NULL: none. */
 struct service *tables_find(const struct tables *tables, const char *name);
 struct service *tables_find_id(const struct tables *tables, uint16_t id);
 
 /* Services by no particular order: start with NULL, ends with NULL. Control thread. */
 struct service *tables_next(const struct tables *tables, const struct service *after);
 
-/* What workers read. In a reader's section. */
+/* What workers read: to be loaded anew after each quiescent state. */
 const struct lookup *tables_lookup(const struct tables *tables);
 
 struct rte_rcu_qsbr *tables_rcu(struct tables *tables);
-
-/* A reader's section for threads that are not workers; reader is a number of its own below readers. */
-void tables_enter(struct tables *tables, unsigned reader);
-void tables_leave(struct tables *tables, unsigned reader);
 
 #endif

@@ -247,6 +247,9 @@ static void only_what_fits_is_loaded_or_applied(void **state)
 struct told {
 	uint32_t times, count;
 	struct fl_address last[64];
+	const struct tables *tables;
+	struct fl_address watched;
+	bool looked_up; /* whether the watched VIP was, when this was told last */
 };
 
 static void tell(void *context, const struct fl_address *vips, uint32_t count)
@@ -256,6 +259,7 @@ static void tell(void *context, const struct fl_address *vips, uint32_t count)
 	told->times++;
 	told->count = count;
 	memcpy(told->last, vips, count * sizeof(*vips));
+	told->looked_up = told->tables && find(told->tables, &told->watched, IPPROTO_TCP, 80);
 }
 
 static void vips_are_told_as_they_come_and_go(void **state)
@@ -277,8 +281,16 @@ static void vips_are_told_as_they_come_and_go(void **state)
 	assert_int_equal(tables_change(tables, web, &moved, &why), 0);
 	assert_int_equal(told.count, 1);
 	assert_memory_equal(&told.last[0], &vip, sizeof(vip));
+	/* who redirects packets stops before they are not found any more */
+	told.tables = tables;
+	told.watched = vip;
 	tables_remove(tables, web);
 	assert_int_equal(told.count, 0);
+	assert_true(told.looked_up);
+	assert_null(find(tables, &vip, IPPROTO_TCP, 80));
+	web = add(tables, named(1, "web", "10.99.0.7", 80));
+	assert_int_equal(told.count, 1);
+	assert_false(told.looked_up);
 	tables_free(tables);
 }
 

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	mux.tables = tables_new(options.workers + MUX_SPARE_READERS, &hops);
+	mux.tables = tables_new(options.workers, &hops);
 	mux.counters = counters_new(options.workers);
 	if (!mux.tables || !mux.counters || control_start(&mux, &control, &why)) {
 		fprintf(stderr, "control_mux: %s\n", why.text);
