@@ -26,6 +26,8 @@ enum {
 	XDP_FRAME_MAX = 4096, /* an AF_XDP frame lies in one page, with mempool header, mbuf and both headrooms */
 	XDP_FRAME_EXTRA = 64 + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM,
 	ROOM_MIN = 2048 + RTE_PKTMBUF_HEADROOM,
+	/* a buffer's size is a 16-bit number, and so that the packet socket's frame is one, too */
+	MTU_MAX = 32768 - 128 - ETHERNET_LEN - VLAN_LEN,
 	EAL_ARGUMENTS_MAX = 16 + 2 * OPTIONS_PORTS_MAX,
 };
 
@@ -141,8 +143,10 @@ static int probe(const char *devargs, uint16_t *id, const struct port *port, str
 	int error = is_pci(devargs) ? 0 : rte_dev_probe(devargs);
 
 	if (error)
-		return why_refuse(why, error, "--port: '%s' can't be opened: %s (DPDK's log is above)", port->arguments,
-				  strerror(-error));
+		return why_refuse(why, error,
+				  "--port: '%s' can't be opened: %s (DPDK's log is above); allowed: af_xdp:IFACE, "
+				  "af_packet:IFACE, a PCI address, a DPDK virtual device",
+				  port->arguments, strerror(-error));
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(devargs, ","), devargs);
 	if (rte_eth_dev_get_port_by_name(name, id))
 		return why_refuse(why, -ENODEV, "--port: '%s' is no network device that DPDK knows", port->arguments);
@@ -154,9 +158,9 @@ static int probe_af_xdp(struct port *port, unsigned index, unsigned workers, str
 	char devargs[OPTIONS_TEXT_MAX * 2];
 	int object, error;
 
-	port->claim = xdp_claim(port->interface, port->ifindex, why);
-	if (port->claim < 0)
-		return port->claim;
+	error = xdp_vacant(port->interface, port->ifindex, why);
+	if (error)
+		return error;
 	object = xdp_object(why);
 	if (object < 0)
 		return object;
@@ -239,6 +243,10 @@ static int open_device(struct port *port, const struct options *options, unsigne
 	if (error)
 		return why_refuse(why, error, "--port: %s: can't read its MAC address: %s", interface,
 				  strerror(-error));
+	/* two muxes on one interface would both send what comes there */
+	port->claim = xdp_claim(interface, port->ifindex, why);
+	if (port->claim < 0)
+		return port->claim;
 	return port->kind == PORT_AF_XDP ? probe_af_xdp(port, index, options->workers, why)
 					 : probe_af_packet(port, index, options->workers, why);
 }
@@ -252,6 +260,9 @@ static int make_pool(struct ports *ports, const struct options *options, struct 
 	for (unsigned i = 0; i < ports->count; i++) {
 		unsigned frame = ports->port[i].mtu + ETHERNET_LEN + VLAN_LEN;
 
+		if (ports->port[i].mtu > MTU_MAX)
+			return why_refuse(why, -EINVAL, "--port: '%s' has MTU %u; allowed: at most %d",
+					  ports->port[i].arguments, ports->port[i].mtu, MTU_MAX);
 		if (room < frame + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM)
 			room = frame + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM;
 	}

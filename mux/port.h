@@ -2,14 +2,13 @@
 /*
  * The ports that packets come and go by.
  *
- *	--port af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
- *everything else goes to the kernel as if the mux were not there
- *	--port af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
- *				(DPDK's driver has the kernel reassemble fragments; receive offloads of IFACE must be
- *off)
- *	--port net_pcap0,...	a DPDK virtual device by its arguments, or
- *	--port 0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP
- *interface, flport<n>, with the port's MAC address: addresses and routes are configured there
+ *	af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
+ *			everything else goes to the kernel as if the mux were not there
+ *	af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
+ *			(DPDK's driver has the kernel reassemble fragments; receive offloads must be off)
+ *	net_pcap0,...	a DPDK virtual device by its arguments, or
+ *	0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP interface,
+ *			flport<n>, with the port's MAC address: addresses and routes are configured there
  *
  * A port has as many queue pairs as there are workers; worker i owns queue i everywhere.
  */
@@ -38,7 +37,7 @@ struct port {
 	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
 	unsigned ifindex;
 	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */
-	int claim;                            /* PORT_AF_XDP, see xdp.h; else -1 */
+	int claim;                            /* not of PORT_RAW, see xdp.h; else -1 */
 	int object;                           /* PORT_AF_XDP: the program's file until DPDK has loaded it; else -1 */
 	int vips4;
 	int vips6;

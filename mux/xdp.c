@@ -75,28 +75,29 @@ static int claim_name(const char *interface)
 
 int xdp_claim(const char *interface, unsigned ifindex, struct why *why)
 {
-	char name[BPF_OBJ_NAME_LEN];
-	uint32_t id = 0;
-	int error, fd = claim_name(interface);
+	int fd = claim_name(interface);
 
 	if (fd == -EADDRINUSE)
-		return why_refuse(why, -EBUSY, "--port: af_xdp:%s is in use by another fairlead-mux", interface);
+		return why_refuse(why, -EBUSY, "--port: %s is in use by another fairlead-mux", interface);
 	if (fd < 0)
-		return why_refuse(why, fd, "--port: af_xdp:%s can't be claimed: %s", interface, strerror(-fd));
-	error = attached(ifindex, &id, name);
-	if (error) {
-		close(fd);
+		return why_refuse(why, fd, "--port: %s can't be claimed: %s", interface, strerror(-fd));
+	xdp_detach(ifindex);
+	return fd;
+}
+
+int xdp_vacant(const char *interface, unsigned ifindex, struct why *why)
+{
+	char name[BPF_OBJ_NAME_LEN];
+	uint32_t id = 0;
+	int error = attached(ifindex, &id, name);
+
+	if (error)
 		return why_refuse(why, error, "--port: af_xdp:%s: can't ask for its XDP program: %s", interface,
 				  strerror(-error));
-	}
-	if (id && strcmp(name, program_name)) {
-		close(fd);
+	if (id)
 		return why_refuse(why, -EBUSY, "--port: af_xdp:%s carries XDP program %u '%s' already; detach it first",
 				  interface, id, name);
-	}
-	if (id)
-		xdp_detach(ifindex);
-	return fd;
+	return 0;
 }
 
 void xdp_detach(unsigned ifindex)
@@ -165,13 +166,13 @@ int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count)
 			first = -errno;
 	while (!bpf_map_get_next_key(map, before, next)) {
 		memcpy(key, next, sizeof(key));
-		if (wanted(key, ipv4, vips, count)) {
-			before = key;
+		before = key;
+		if (wanted(key, ipv4, vips, count))
 			continue;
-		}
-		if (bpf_map_delete_elem(map, key) && !first)
+		if (!bpf_map_delete_elem(map, key))
+			before = NULL; /* a deleted key has no next one: begin again */
+		else if (!first)
 			first = -errno;
-		before = NULL; /* a deleted key has no next one: begin again */
 	}
 	return first;
 }

@@ -16,9 +16,12 @@ int xdp_object(struct why *why);
 
 /*
  * Claims the interface for this process until the returned descriptor is closed, and detaches our own program if
- * a mux that is no more has left it. -EBUSY: another mux has the interface, or another XDP program is attached.
+ * a mux that is no more has left it. -EBUSY: another mux has the interface.
  */
 int xdp_claim(const char *interface, unsigned ifindex, struct why *why);
+
+/* Whether ours can be attached to an interface that is claimed. -EBUSY: another XDP program is. */
+int xdp_vacant(const char *interface, unsigned ifindex, struct why *why);
 
 /* The descriptors of the attached program's VIP maps. */
 int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct why *why);

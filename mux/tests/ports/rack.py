@@ -24,6 +24,7 @@ BACKENDS = ["10.1.0.21", "10.1.0.22", "10.1.0.23"]
 OUTSIDE = "fls0"
 INSIDE = "flm0"
 MTU = 1600
+SETTLING_FLOWS = 40
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
 
@@ -139,6 +140,26 @@ class Mux:
         counts = json.loads(self.process.stdout.readline())
         return {name: n for name, n in counts.items() if n and name != "seconds"}
 
+    def settle(self):
+        """Waits until the neighbours of all backends are known: enough flows to meet each of them are all steered."""
+
+        def steered():
+            self.counters()
+            self.rack.send([self.rack.to_vip(sport) for sport in range(100, 100 + SETTLING_FLOWS)])
+            seen = {}
+
+            def counted():
+                for name, n in self.counters().items():
+                    seen[name] = seen.get(name, 0) + n
+                return seen.get("service", 0) + seen.get("no_neighbour", 0) >= SETTLING_FLOWS
+
+            until("the settling packets are counted", counted)
+            return seen.get("service") == SETTLING_FLOWS
+
+        until("the backends' neighbours are found", steered, 20)
+        self.rack.receive(is_tunnel, SETTLING_FLOWS)
+        self.rack.drain()
+
     def cpu_seconds(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -155,9 +176,11 @@ class Mux:
 
 
 @contextlib.contextmanager
-def mux(rack, port, backends=BACKENDS, *more):
+def mux(rack, port, backends=BACKENDS, *more, settled=True):
     one = Mux(rack, port, backends, *more)
     try:
+        if settled:
+            one.settle()
         yield one
     finally:
         one.stop()

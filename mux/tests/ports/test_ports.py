@@ -92,7 +92,7 @@ def check_tunnel(rack, frame, sent):
 
 
 def drops(counts):
-    return {name: n for name, n in counts.items() if name not in ("service", "not_ours")}
+    return {name: n for name, n in counts.items() if name not in ("service", "not_ours", "from_kernel")}
 
 
 def send_and_count(rack, one, packets):
@@ -106,7 +106,7 @@ def send_and_count(rack, one, packets):
     def counted():
         for name, n in one.counters().items():
             seen[name] = seen.get(name, 0) + n
-        return sum(n for name, n in seen.items() if name != "not_ours") >= len(packets)
+        return sum(n for name, n in seen.items() if name not in ("not_ours", "from_kernel")) >= len(packets)
 
     until(f"{len(packets)} packets like {packets[-1].summary()} counted", counted)
     return seen
@@ -198,7 +198,7 @@ def test_frames_for_another_host_are_left_alone(rack, port):
 
 
 def test_a_backend_without_a_neighbour_is_counted_then_found(rack, port):
-    with mux(rack, port, ["10.1.0.77"]) as one:
+    with mux(rack, port, ["10.1.0.77"], settled=False) as one:
         assert send_and_count(rack, one, [rack.to_vip(2000)]).get("no_neighbour") == 1
         run("ip", "address", "add", "10.1.0.77/24", "dev", OUTSIDE)
 
@@ -236,9 +236,31 @@ def test_a_killed_mux_leaves_the_port_to_the_next_one(rack, port):
     assert "xdp" not in rack.inside("ip", "link", "show", "dev", INSIDE)
 
 
-def test_one_interface_has_one_mux(rack):
-    with mux(rack, f"af_xdp:{INSIDE}"), pytest.raises(RuntimeError, match="in use by another fairlead-mux"):
-        Mux(rack, f"af_xdp:{INSIDE}", BACKENDS)
+def test_a_killed_mux_leaves_nothing_to_a_packet_socket(rack):
+    with mux(rack, f"af_xdp:{INSIDE}") as one:
+        one.kill()
+    assert "xdp" in rack.inside("ip", "link", "show", "dev", INSIDE)
+    with mux(rack, f"af_packet:{INSIDE}"):
+        assert "xdp" not in rack.inside("ip", "link", "show", "dev", INSIDE)
+        rack.drain()
+        rack.send([rack.to_vip(2000)])
+        assert len(rack.receive(is_tunnel, 2, seconds=1)) == 1
+
+
+@pytest.mark.parametrize("second", ["af_xdp", "af_packet"])
+def test_one_interface_has_one_mux(rack, port, second):
+    with mux(rack, port), pytest.raises(RuntimeError, match="in use by another fairlead-mux"):
+        Mux(rack, f"{second}:{INSIDE}", BACKENDS)
+
+
+def test_an_mtu_beyond_all_buffers_is_refused(rack):
+    with pytest.raises(RuntimeError, match="'af_packet:lo' has MTU 65535; allowed: at most"):
+        Mux(rack, "af_packet:lo", BACKENDS)
+
+
+def test_a_name_that_is_no_device_is_refused(rack):
+    with pytest.raises(RuntimeError, match=f"'{INSIDE}' can't be opened.*allowed: af_xdp:IFACE"):
+        Mux(rack, INSIDE, BACKENDS)
 
 
 def test_an_orderly_end(rack, port):
@@ -259,7 +281,7 @@ def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
     """A packet socket as a raw device: its exception port is a TAP, where the mux's address stands."""
     rack.inside("ip", "address", "flush", "dev", INSIDE)
     rack.inside("ip", "link", "set", INSIDE, "arp", "off")
-    with mux(rack, f"net_af_packet0,iface={INSIDE}", BACKENDS, "--exception", "yes") as one:
+    with mux(rack, f"net_af_packet0,iface={INSIDE}", BACKENDS, "--exception", "yes", settled=False) as one:
         rack.inside("ip", "link", "set", "flport0", "up")
         rack.inside("ip", "address", "add", f"{MUX}/24", "dev", "flport0")
         assert rack.inside_link("flport0")["address"] == rack.mux_mac
@@ -267,6 +289,7 @@ def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
         rack.send([Ether(src=rack.mac, dst=rack.mux_mac) / IP(src="10.1.0.1", dst=MUX) / ICMP(id=7) / Raw(b"hello")])
         assert rack.receive(is_echo_reply, 1)
         assert rack.inside_link("flport0")["stats64"]["rx"]["packets"] > 0
+        assert one.counters()["from_kernel"] > 0
 
         # next hops are found through the TAP, packets leave by the device
         def served():
