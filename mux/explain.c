@@ -12,7 +12,7 @@
 
 enum exit_code { EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_UNREACHABLE };
 
-enum { TIMEOUT_S = 10, URL_LEN_MAX = 1024, BODY_MAX = 1 << 20 };
+enum { TIMEOUT_S = 10, PROTOCOL_LEN_MAX = 16, URL_LEN_MAX = 2048, BODY_MAX = 1 << 20 };
 
 static const char usage[] =
     "usage: fairlead-mux explain [--http HOST:PORT] [-o text|json] SERVICE PROTOCOL SOURCE:PORT DESTINATION:PORT\n"
@@ -23,6 +23,7 @@ static const char usage[] =
 struct question {
 	const char *http;
 	bool json;
+	bool help;
 	const char *service;
 	const char *protocol;
 	const char *source;
@@ -48,6 +49,10 @@ static int parse(int argc, char *const *argv, struct question *out)
 	for (int i = 0; i < argc; i++) {
 		bool is_http = !strcmp(argv[i], "--http"), is_format = !strcmp(argv[i], "-o");
 
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			out->help = true;
+			return EXIT_OK;
+		}
 		if ((is_http || is_format) && i + 1 == argc)
 			return misused("no value for", argv[i], is_http ? "HOST:PORT" : "text, json");
 		if (is_http) {
@@ -67,6 +72,10 @@ static int parse(int argc, char *const *argv, struct question *out)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
+	if (!*words[0] || strlen(words[0]) > SERVICE_NAME_MAX)
+		return misused("service", words[0], "a name of 1..63 characters");
+	if (strlen(words[1]) > PROTOCOL_LEN_MAX)
+		return misused("protocol", words[1], "tcp, udp");
 	out->service = words[0];
 	out->protocol = words[1];
 	out->source = words[2];
@@ -197,8 +206,14 @@ int explain_main(int argc, char *const *argv)
 
 	if (code)
 		return code;
+	if (question.help) {
+		fputs(usage, stdout);
+		return EXIT_OK;
+	}
 	if (!question.http)
 		question.http = "127.0.0.1:9108";
+	if (strlen(question.http) > OPTIONS_TEXT_MAX)
+		return misused("--http", question.http, "HOST:PORT");
 	if (!split(question.source, address[0], port[0]))
 		return misused("source", question.source, "ADDRESS:PORT");
 	if (!split(question.destination, address[1], port[1]))

@@ -117,9 +117,11 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 		uint16_t port;
 
 		if (split_host_port(at, len, host, sizeof(host), &port))
-			return why_refuse(why, -EINVAL,
-					  "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas",
-					  name, value);
+			return why_refuse(
+			    why, -EINVAL,
+			    "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas, PORT "
+			    "1..65535, IPv6 in brackets",
+			    name, value);
 		if (!at[len])
 			break;
 		at += len + 1;
@@ -165,8 +167,11 @@ static int set_port(struct options *options, const char *name, const char *value
 
 static int set_address(struct options *options, const char *name, const char *value, struct why *why)
 {
-	if (inet_pton(AF_INET, value, options->address) != 1)
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: an IPv4 address", name, value);
+	const uint8_t *a = options->address;
+
+	if (inet_pton(AF_INET, value, options->address) != 1 || a[0] == 0 || a[0] == 127 || a[0] >= 224)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: an IPv4 address of this host", name,
+				  value);
 	options->has_address = true;
 	return 0;
 }
@@ -174,7 +179,9 @@ static int set_address(struct options *options, const char *name, const char *va
 static int set_http(struct options *options, const char *name, const char *value, struct why *why)
 {
 	if (split_host_port(value, strlen(value), options->http_host, sizeof(options->http_host), &options->http_port))
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: HOST:PORT", name, value);
+		return why_refuse(why, -EINVAL,
+				  "%s: '%s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets", name,
+				  value);
 	return 0;
 }
 

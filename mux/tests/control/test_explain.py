@@ -46,7 +46,14 @@ def test_not_reachable():
 
 def test_bad_usage():
     rows = [[], FLOW[:3], [*FLOW, "more"], ["--colour", *FLOW], ["--http"], ["-o", "xml", *FLOW]]
+    rows += [["w" * 64, *FLOW[1:]], ["", *FLOW[1:]], ["web", "t" * 2000, *FLOW[2:]], ["--http", "h" * 300, *FLOW]]
     rows += [[*FLOW[:2], "10.2.1.2", FLOW[3]], [*FLOW[:3], "10.99.0.1"], [*FLOW[:3], ":80"]]
     for arguments in rows:
         done = explain(*arguments)
         assert done.returncode == 2 and "usage" in done.stderr, arguments
+
+
+def test_help():
+    for flag in ("--help", "-h"):
+        done = explain(flag)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("usage: fairlead-mux explain")
