@@ -6,7 +6,8 @@
  * for the interface). When the neighbour is not resolved yet, the rewritten packet goes to the kernel, which routes it,
  * asks for the neighbour, keeps the packet until the answer is there, and by that gives the next packets their MAC.
  * Such a packet keeps the outer source that it came with: the kernel would refuse to forward its own address as a
- * martian, and the receiver trusts the mux as much as us.
+ * martian, and the receiver trusts the mux as much as us. Where the outer family changes there is no such source: IPv6
+ * forwards our own, IPv4 only with accept_local, which the loader asks for (host.h).
  */
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
@@ -32,21 +33,21 @@ static __always_inline int drop(enum fl_counter why)
  * Whether the kernel would forward the inner packet instead of delivering it. With forwarding on, a server whose VIP
  * is missing would send such packets to its router, and they would come back by the mux until their TTL ends.
  */
-static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct flow *flow)
+static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct flow *flow, struct bpf_fib_lookup *fib)
 {
-	struct bpf_fib_lookup fib = {0};
 	long result;
 
-	fib.ifindex = ctx->ingress_ifindex;
-	fib.family = flow->family;
+	__builtin_memset(fib, 0, sizeof(*fib));
+	fib->ifindex = ctx->ingress_ifindex;
+	fib->family = flow->family;
 	if (flow->family == FAMILY_INET) {
-		fib.ipv4_src = flow->tuple.ipv4.saddr;
-		fib.ipv4_dst = flow->tuple.ipv4.daddr;
+		fib->ipv4_src = flow->tuple.ipv4.saddr;
+		fib->ipv4_dst = flow->tuple.ipv4.daddr;
 	} else {
-		__builtin_memcpy(fib.ipv6_src, flow->tuple.ipv6.saddr, sizeof(fib.ipv6_src));
-		__builtin_memcpy(fib.ipv6_dst, flow->tuple.ipv6.daddr, sizeof(fib.ipv6_dst));
+		__builtin_memcpy(fib->ipv6_src, flow->tuple.ipv6.saddr, sizeof(fib->ipv6_src));
+		__builtin_memcpy(fib->ipv6_dst, flow->tuple.ipv6.daddr, sizeof(fib->ipv6_dst));
 	}
-	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	result = bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 	return result == BPF_FIB_LKUP_RET_SUCCESS || result == BPF_FIB_LKUP_RET_NO_NEIGH ||
 	       result == BPF_FIB_LKUP_RET_FRAG_NEEDED || result == BPF_FIB_LKUP_RET_UNSUPP_LWT;
 }
@@ -60,7 +61,7 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 	__u8 *inner = flow->ip;
 	__u8 class;
 
-	if ((outer->ip->tos & FL_ECN_MASK) != FL_ECN_MASK)
+	if ((outer->class & FL_ECN_MASK) != FL_ECN_MASK)
 		return true;
 	if ((void *)(inner + FL_IPV4_LEN) > packet_end(ctx))
 		return false; /* never: inner_parse() has seen as much */
@@ -78,7 +79,7 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 				   const struct flow *flow, enum fl_counter counter)
 {
-	__u32 delta = sizeof(*outer->ip) + sizeof(*outer->udp) + steer->header_len;
+	__u32 delta = outer->ip_len + sizeof(*outer->udp) + steer->header_len;
 	void *end = packet_end(ctx);
 	struct ethhdr *eth = packet_start(ctx);
 	struct ethhdr *moved = (void *)eth + delta;
@@ -97,57 +98,103 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 	return XDP_PASS;
 }
 
-/* False, with nothing changed, never: the header has been parsed. */
-static __always_inline bool chain_rewrite(struct xdp_md *ctx, const struct outer *outer, const __u8 *source,
-					  const __u8 *destination)
+/* The way to the next owner; returns bpf_fib_lookup's answer. */
+static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
+					const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
 {
-	if (!fl_steer_chain((__u8 *)(outer->udp + 1), packet_end(ctx)))
+	fib->family = to_ipv6 ? FAMILY_INET6 : FAMILY_INET;
+	fib->l4_protocol = IPPROTO_UDP;
+	fib->sport = outer->udp->source;
+	fib->dport = outer->udp->dest;
+	fib->tot_len = bpf_ntohs(outer->udp->len) + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
+	fib->ifindex = ctx->ingress_ifindex;
+	if (to_ipv6) {
+		__builtin_memcpy(fib->ipv6_src, source, sizeof(fib->ipv6_src));
+		__builtin_memcpy(fib->ipv6_dst, next, sizeof(fib->ipv6_dst));
+	} else {
+		__builtin_memcpy(&fib->ipv4_src, source->bytes + 12, sizeof(fib->ipv4_src));
+		__builtin_memcpy(&fib->ipv4_dst, next->bytes + 12, sizeof(fib->ipv4_dst));
+	}
+	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
+}
+
+/*
+ * Writes Ethernet, IP, UDP and steer header of the packet that goes on; the head has been moved so that they fit. False
+ * only if it hasn't.
+ */
+static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *macs, __u8 class, bool to_ipv6,
+					const struct fl_address *source, const struct fl_address *next,
+					struct fl_tag_message *tagged)
+{
+	struct fl_siphash_key key = tag_key_read();
+	struct ethhdr *eth = packet_start(ctx);
+	__u8 *end = packet_end(ctx), *ip = (__u8 *)(eth + 1), *udp, *gue;
+
+	if (ip + FL_IPV6_LEN + sizeof(struct udphdr) + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
 		return false;
-	fl_chain_ipv4((__u8 *)outer->ip, source, destination);
-	fl_chain_udp((__u8 *)outer->udp);
+	udp = ip + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
+	gue = udp + sizeof(struct udphdr);
+	if (!fl_steer_chain(gue, end) || (config.tagged && !fl_tag_chain(&key, gue, end, tagged)))
+		return false;
+	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
+	if (to_ipv6)
+		fl_outer_ipv6(ip, class, fl_load_be16(udp + FL_UDP_AT_LEN), source->bytes, next->bytes);
+	else
+		fl_outer_ipv4(ip, class, fl_load_be16(udp + FL_UDP_AT_LEN), source->bytes + 12, next->bytes + 12);
+	__builtin_memcpy(eth, macs, sizeof(*macs));
+	eth->h_proto = to_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	return true;
 }
 
-/* Sends the packet on to another server. */
-static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next)
+/*
+ * Sends the packet on to another server. scratch->tagged is its message as it came in, if we have the cluster's key. A
+ * packet that passed inner_parse() is long enough for all headers: with the least, IPv4 in IPv6 to IPv4, it has 20
+ * bytes more.
+ */
+static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next,
+				 struct scratch *scratch)
 {
+	bool to_ipv6 = !fl_address_is_ipv4(next);
+	__u32 ip_len = to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN;
+	struct bpf_fib_lookup *fib = &scratch->fib;
+	struct fl_address *source = &scratch->source;
+	enum fl_counter counter = FL_COUNTER_CHAIN;
 	struct ethhdr *eth = packet_start(ctx);
-	struct bpf_fib_lookup fib = {0};
-	struct fl_address self = config_self();
-	long result;
+	__u8 class = outer->class;
+	struct macs macs;
 
-	if (!fl_address_is_ipv4(next))
+	__builtin_memset(fib, 0, sizeof(*fib));
+	*source = config_self(to_ipv6);
+	if (fl_address_is_none(source))
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
-	fib.family = FAMILY_INET;
-	fib.l4_protocol = IPPROTO_UDP;
-	fib.sport = outer->udp->source;
-	fib.dport = outer->udp->dest;
-	fib.tot_len = bpf_ntohs(outer->ip->tot_len);
-	fib.ifindex = ctx->ingress_ifindex;
-	__builtin_memcpy(&fib.ipv4_src, self.bytes + 12, sizeof(fib.ipv4_src));
-	__builtin_memcpy(&fib.ipv4_dst, next->bytes + 12, sizeof(fib.ipv4_dst));
-	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
-	switch (result) {
+	if ((void *)(eth + 1) > packet_end(ctx))
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has seen as much */
+	switch (chain_route(ctx, outer, source, next, to_ipv6, fib)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
+		__builtin_memcpy(macs.destination, fib->dmac, ETH_ALEN);
+		__builtin_memcpy(macs.source, fib->smac, ETH_ALEN);
 		break;
 	case BPF_FIB_LKUP_RET_NO_NEIGH:
-		if (!chain_rewrite(ctx, outer, (const __u8 *)&outer->ip->saddr, next->bytes + 12))
-			return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-		count(FL_COUNTER_CHAIN_BY_KERNEL);
-		return XDP_PASS;
+		__builtin_memcpy(&macs, eth, sizeof(macs));
+		if (outer->is_ipv6 == to_ipv6)
+			*source = outer->source;
+		counter = FL_COUNTER_CHAIN_BY_KERNEL;
+		break;
 	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
 		return drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
 	default:
 		return drop(FL_COUNTER_DROP_CHAIN_UNROUTABLE);
 	}
-	if (!chain_rewrite(ctx, outer, self.bytes + 12, next->bytes + 12))
+	if (outer->ip_len != ip_len && bpf_xdp_adjust_head(ctx, (int)outer->ip_len - (int)ip_len))
+		return drop(FL_COUNTER_DROP_NO_ROOM);
+	if (!chain_write(ctx, &macs, class, to_ipv6, source, next, &scratch->tagged))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-	__builtin_memcpy(eth->h_dest, fib.dmac, ETH_ALEN);
-	__builtin_memcpy(eth->h_source, fib.smac, ETH_ALEN);
-	count(FL_COUNTER_CHAIN);
-	if (fib.ifindex == ctx->ingress_ifindex && !config.redirect)
+	count(counter);
+	if (counter == FL_COUNTER_CHAIN_BY_KERNEL)
+		return XDP_PASS;
+	if (fib->ifindex == ctx->ingress_ifindex && !config.redirect)
 		return XDP_TX;
-	return (int)bpf_redirect(fib.ifindex, 0);
+	return (int)bpf_redirect(fib->ifindex, 0);
 }
 
 #endif

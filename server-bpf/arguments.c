@@ -31,11 +31,17 @@ static int set_format(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
 {
 	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
-	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},    {0},
+	    {"interface", required_argument, NULL, 'i'},
+	    {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},
+	    {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},
+	    {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},
+	    {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},
+	    {"tag-key", required_argument, NULL, 't'},
+	    {0},
 	};
 	int option, err = 0;
 
@@ -61,6 +67,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 			break;
 		case 'c':
 			arguments->config = optarg;
+			break;
+		case 't':
+			arguments->tag_key = optarg;
 			break;
 		case 'n':
 			arguments->no_chaining = true;
@@ -95,6 +104,8 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_window(config, "--window", arguments->window);
 	if (!err && arguments->peers)
 		err = config_set_peers(config, "--peers", arguments->peers);
+	if (!err && arguments->tag_key)
+		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
 	return err ? err : config_check(config);

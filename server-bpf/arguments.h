@@ -9,7 +9,7 @@
 
 struct arguments {
 	const char *interface;
-	const char *address, *port, *window, *peers, *config; /* NULL if not given */
+	const char *address, *port, *window, *peers, *tag_key, *config; /* NULL if not given */
 	bool no_chaining;
 	enum program_mode mode;
 	enum show_format format;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config.h"
 #include "refusal.h"
@@ -41,13 +42,36 @@ static bool address_parse(const char *text, struct fl_address *address)
 	return inet_pton(AF_INET6, text, address->bytes) == 1;
 }
 
+static const char address_allowed[] =
+    "an address of this host, such as 10.1.0.21, or one of each family, such as 10.1.0.21,2001:db8:1::21";
+
+static bool self_set(struct fl_server_config *program, const char *text)
+{
+	struct fl_address address, *self;
+
+	if (!address_parse(text, &address) || fl_address_is_none(&address))
+		return false;
+	self = fl_address_is_ipv4(&address) ? &program->self : &program->self6;
+	if (!fl_address_is_none(self))
+		return false;
+	*self = address;
+	return true;
+}
+
 int config_set_address(struct config *config, const char *field, const char *text)
 {
-	struct fl_address address;
+	struct fl_server_config program = config->program;
+	char *copy = strdup(text), *rest = copy, *one;
+	bool is_right = copy != NULL;
 
-	if (!address_parse(text, &address) || !fl_address_is_ipv4(&address))
-		return refusal_print(field, text, "an IPv4 address of this host, such as 10.1.0.21");
-	config->program.self = address;
+	memset(&program.self, 0, sizeof(program.self));
+	memset(&program.self6, 0, sizeof(program.self6));
+	while (is_right && (one = strsep(&rest, ",")))
+		is_right = self_set(&program, one);
+	free(copy);
+	if (!is_right)
+		return refusal_print(field, text, address_allowed);
+	config->program = program;
 	return 0;
 }
 
@@ -69,6 +93,50 @@ int config_set_window(struct config *config, const char *field, const char *text
 		return refusal_print(field, text, "whole seconds from 1 to 86400");
 	config->program.window = (fl_u32)window;
 	return 0;
+}
+
+/* 32 hex digits, and at most a line's end behind them. */
+static bool key_parse(const char *text, struct fl_siphash_key *key)
+{
+	fl_u8 bytes[16];
+	size_t i;
+
+	if (strspn(text, "0123456789abcdefABCDEF") != 32 || (text[32] && strcmp(text + 32, "\n")))
+		return false;
+	for (i = 0; i < sizeof(bytes); i++) {
+		char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		bytes[i] = (fl_u8)strtoul(digits, NULL, 16);
+	}
+	*key = fl_siphash_key_load(bytes);
+	explicit_bzero(bytes, sizeof(bytes));
+	return true;
+}
+
+/* The mode is that of the file which is read, not of a name that may be another file by then. */
+int config_set_tag_key(struct config *config, const char *field, const char *path)
+{
+	char text[64] = "", mode[8];
+	FILE *file = fopen(path, "re");
+	struct stat stat;
+	int err = 0;
+
+	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
+		err = refusal_print(field, path, "a file that can be read");
+	if (!err && stat.st_mode & 077) {
+		snprintf(mode, sizeof(mode), "%04o", stat.st_mode & 07777);
+		fprintf(stderr, "fairlead-server: %s: %s: mode '%s' is not allowed; allowed: 0600 or narrower\n", field,
+			path, mode);
+		err = -EINVAL;
+	}
+	if (!err && (fread(text, 1, sizeof(text) - 1, file) == 0 || !key_parse(text, &config->program.tag_key)))
+		err = refusal_print(field, path, "a file with 32 hex digits and nothing else");
+	if (!err)
+		config->program.tagged = 1;
+	explicit_bzero(text, sizeof(text));
+	if (file)
+		fclose(file);
+	return err;
 }
 
 static bool host_bits_are_zero(const struct fl_peer_key *peer)
@@ -179,7 +247,7 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 
 	snprintf(field, sizeof(field), "%s in %s", key, path);
 	if (!strcmp(key, "address"))
-		return set_scalar(config, field, value, JSON_STRING, "an IPv4 address as a string", config_set_address);
+		return set_scalar(config, field, value, JSON_STRING, address_allowed, config_set_address);
 	if (!strcmp(key, "port"))
 		return set_scalar(config, field, value, JSON_INTEGER, "a UDP port from 1 to 65535", config_set_port);
 	if (!strcmp(key, "windowSeconds"))
@@ -187,8 +255,10 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 				  config_set_window);
 	if (!strcmp(key, "peers"))
 		return set_peers(config, field, value);
+	if (!strcmp(key, "tagKeyFile"))
+		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
 	if (strcmp(key, "chaining"))
-		return refusal_print(path, key, "the keys address, port, windowSeconds, peers, chaining");
+		return refusal_print(path, key, "the keys address, port, windowSeconds, peers, tagKeyFile, chaining");
 	if (!json_is_boolean(value)) {
 		free(value_text(field, value, JSON_TRUE, "true or false"));
 		return -EINVAL;
@@ -225,8 +295,8 @@ int config_read_file(struct config *config, const char *path)
 
 int config_check(const struct config *config)
 {
-	if (fl_address_is_none(&config->program.self))
-		return refusal_print("--address", "", "an IPv4 address of this host, such as 10.1.0.21");
+	if (fl_address_is_none(&config->program.self) && fl_address_is_none(&config->program.self6))
+		return refusal_print("--address", "", address_allowed);
 	if (!config->peer_count)
 		return refusal_print("--peers", "",
 				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
@@ -239,6 +309,19 @@ const char *config_address_text(const struct fl_address *address, char *text)
 		inet_ntop(AF_INET, address->bytes + 12, text, CONFIG_TEXT_LEN);
 	else
 		inet_ntop(AF_INET6, address->bytes, text, CONFIG_TEXT_LEN);
+	return text;
+}
+
+const char *config_self_text(const struct fl_server_config *program, char *text)
+{
+	size_t len = 0;
+
+	if (!fl_address_is_none(&program->self))
+		len = strlen(config_address_text(&program->self, text));
+	if (len && !fl_address_is_none(&program->self6))
+		text[len++] = ',';
+	if (!fl_address_is_none(&program->self6))
+		inet_ntop(AF_INET6, program->self6.bytes, text + len, (socklen_t)(CONFIG_TEXT_LEN - len));
 	return text;
 }
 

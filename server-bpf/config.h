@@ -3,14 +3,15 @@
  * The server's configuration: from a JSON file, from flags, or from both; a flag wins over the file.
  *
  *	key            flag            default
- *	address        --address       none: must be given     outer destination of packets that are for this server
- *	port           --port          6080                    UDP port of GUE
- *	windowSeconds  --window        240                     how long a bucket is chained after it moved
- *	peers          --peers         none: must be given     prefixes of the muxes and servers that may send
- *	chaining       --no-chaining   true                    off only to show what happens without
+ *	address        --address       none: must be given     outer destination of packets that are for this server:
+ *one address, or one of each family with a comma between port           --port          6080                    UDP
+ *port of GUE windowSeconds  --window        240                     how long a bucket is chained after it moved peers
+ *--peers         none: must be given     prefixes of the muxes and servers that may send tagKeyFile     --tag-key none:
+ *tags are ignored  file with the cluster's key, 32 hex digits, mode 0600 chaining       --no-chaining   true off only
+ *to show what happens without
  *
  * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
- *so.
+ * so.
  */
 #ifndef FAIRLEAD_CONFIG_H
 #define FAIRLEAD_CONFIG_H
@@ -32,6 +33,7 @@ extern const struct config config_default;
 int config_set_address(struct config *config, const char *field, const char *text);
 int config_set_port(struct config *config, const char *field, const char *text);
 int config_set_window(struct config *config, const char *field, const char *text);
+int config_set_tag_key(struct config *config, const char *field, const char *path);
 int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
 
 int config_read_file(struct config *config, const char *path);
@@ -39,9 +41,12 @@ int config_read_file(struct config *config, const char *path);
 /* What no single field can tell: that address and peers were given. */
 int config_check(const struct config *config);
 
+/* Writes our own addresses as --address takes them; text has CONFIG_TEXT_LEN bytes and is returned. */
+const char *config_self_text(const struct fl_server_config *program, char *text);
+
 /* Writes an address as people do (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {
-	CONFIG_TEXT_LEN = 64,
+	CONFIG_TEXT_LEN = 96,
 };
 const char *config_address_text(const struct fl_address *address, char *text);
 const char *config_peer_text(const struct fl_peer_key *peer, char *text);

@@ -10,7 +10,7 @@ const char *const fl_counter_names[FL_COUNTERS] = {
     [FL_COUNTER_CHAIN] = "chain",
     [FL_COUNTER_CHAIN_BY_KERNEL] = "chain_by_kernel",
     [FL_COUNTER_DROP_STALE] = "drop_stale",
-    [FL_COUNTER_DROP_UNTRUSTED] = "drop_untrusted",
+    [FL_COUNTER_DROP_UNTRUSTED_SENDER] = "drop_untrusted_sender",
     [FL_COUNTER_DROP_MALFORMED_TRUNCATED] = "drop_malformed_truncated",
     [FL_COUNTER_DROP_MALFORMED_GUE_VERSION] = "drop_malformed_gue_version",
     [FL_COUNTER_DROP_MALFORMED_GUE_CONTROL] = "drop_malformed_gue_control",
@@ -33,4 +33,6 @@ const char *const fl_counter_names[FL_COUNTERS] = {
     [FL_COUNTER_LEARNED] = "learned",
     [FL_COUNTER_LEARN_FAILED] = "learn_failed",
     [FL_COUNTER_DROP_CONGESTED] = "drop_congested",
+    [FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING] = "drop_untrusted_tag_missing",
+    [FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG] = "drop_untrusted_tag_wrong",
 };

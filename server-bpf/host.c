@@ -22,46 +22,70 @@ static bool address_is_here(const struct fl_address *address)
 	if (getifaddrs(&list))
 		return false;
 	for (one = list; one; one = one->ifa_next) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)one->ifa_addr;
 		struct fl_address here;
 
-		if (!in || in->sin_family != AF_INET)
+		if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET)
+			here = fl_address_from_ipv4((const fl_u8 *)&((struct sockaddr_in *)one->ifa_addr)->sin_addr);
+		else if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET6)
+			memcpy(&here, &((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr, sizeof(here));
+		else
 			continue;
-		here = fl_address_from_ipv4((const fl_u8 *)&in->sin_addr);
 		found |= fl_address_equal(&here, address);
 	}
 	freeifaddrs(list);
 	return found;
 }
 
-/* bpf_fib_lookup and the kernel both route for others only where forwarding is on. */
-static bool forwarding_is_on(const char *interface)
+static int address_check(const struct fl_address *address)
 {
-	char path[128];
+	char text[CONFIG_TEXT_LEN];
+
+	if (fl_address_is_none(address) || address_is_here(address))
+		return 0;
+	return refusal_print("--address", config_address_text(address, text), "an address of this network namespace");
+}
+
+/* A sysctl of the interface, or of all, that must be on for chained packets to be routed. */
+static int sysctl_check(const char *family, const char *interface, const char *name, const char *allowed)
+{
+	char path[128], field[128];
 	FILE *file;
 	int value;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", interface);
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, interface, name);
 	file = fopen(path, "re");
-	if (!file)
-		return false;
-	value = fgetc(file);
-	fclose(file);
-	return value == '1';
+	value = file ? fgetc(file) : '0';
+	if (file)
+		fclose(file);
+	if (value != '0')
+		return 0;
+	snprintf(field, sizeof(field), "net.%s.conf.%s.%s", family, interface, name);
+	return refusal_print(field, "0", allowed);
 }
 
 int host_check(const struct config *config, const char *interface)
 {
-	char text[CONFIG_TEXT_LEN], field[128];
+	static const char route[] =
+	    "1, as chained packets need a route to the previous owner; or attach with --no-chaining";
+	static const char local[] = "1, as the kernel must route what this server chains from IPv6 to IPv4 until a "
+				    "neighbour is resolved; or attach with --no-chaining";
+	bool has_ipv4 = !fl_address_is_none(&config->program.self);
+	bool has_ipv6 = !fl_address_is_none(&config->program.self6);
+	int err = address_check(&config->program.self);
 
-	if (!address_is_here(&config->program.self))
-		return refusal_print("--address", config_address_text(&config->program.self, text),
-				     "an address of this network namespace");
-	if (!config->program.chaining || forwarding_is_on(interface))
-		return 0;
-	snprintf(field, sizeof(field), "net.ipv4.conf.%s.forwarding", interface);
-	return refusal_print(field, "0",
-			     "1, as chained packets need a route to the previous owner; or attach with --no-chaining");
+	if (!err)
+		err = address_check(&config->program.self6);
+	if (err || !config->program.chaining)
+		return err;
+	if (has_ipv4)
+		err = sysctl_check("ipv4", interface, "forwarding", route);
+	if (!err && has_ipv6)
+		err = sysctl_check("ipv6", interface, "forwarding", route);
+	if (!err && has_ipv6)
+		err = sysctl_check("ipv6", "all", "forwarding", route);
+	if (!err && has_ipv4 && has_ipv6)
+		err = sysctl_check("ipv4", interface, "accept_local", local);
+	return err;
 }
 
 bool host_needs_redirect(const char *interface)

@@ -17,8 +17,8 @@ enum exit_code {
 };
 
 static const char usage[] =
-    "usage: fairlead-server attach --interface IF --address IPv4 --peers PREFIX,...\n"
-    "                              [--window SECONDS] [--port PORT] [--no-chaining]\n"
+    "usage: fairlead-server attach --interface IF --address IP[,IP] --peers PREFIX,...\n"
+    "                              [--window SECONDS] [--port PORT] [--tag-key FILE] [--no-chaining]\n"
     "                              [--mode native|generic|auto] [--config FILE.json]\n"
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json]\n"
@@ -26,14 +26,17 @@ static const char usage[] =
     "Takes packets that Fairlead's muxes send to ADDRESS by GUE: decapsulates those of this\n"
     "host's connections and new ones, and passes others on to the server that had them before.\n"
     "\n"
-    "  --address   this server's own address: outer destination of its packets\n"
+    "  --address   this server's own address, outer destination of its packets; or one of each family\n"
     "  --peers     who may send: prefixes of the muxes and of the other servers\n"
     "  --window    how long a bucket is chained after it moved (240)\n"
     "  --port      UDP port of GUE (6080)\n"
-    "  --config    JSON with the keys address, port, windowSeconds, peers, chaining; flags win\n"
+    "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets need its tag\n"
+    "  --config    JSON with the keys address, port, windowSeconds, peers, tagKeyFile, chaining; flags win\n"
     "\n"
     "attach again changes the configuration or the program without a gap, and keeps memory and\n"
-    "counters. Chaining asks the kernel for routes: net.ipv4.conf.IF.forwarding must be 1.\n";
+    "counters. Chaining asks the kernel for routes: net.ipv4.conf.IF.forwarding must be 1,\n"
+    "for an IPv6 address net.ipv6.conf.all.forwarding and net.ipv6.conf.IF.forwarding, for both families\n"
+    "also net.ipv4.conf.IF.accept_local.\n";
 
 static int attach(const struct arguments *arguments)
 {

@@ -59,17 +59,54 @@ struct {
 } peers SEC(".maps");
 
 /*
- * Our own address. It is read word by word: clang 14 takes a copy of a whole struct from config, volatile or not, for a
- * copy of the zeros that stand in this file, and then knows that nobody's address is ours.
+ * All of this would exceed the 512 bytes of stack that a program has. A packet is
+ * processed to its end on one CPU with softirqs held off, so that a slot per CPU is a packet's own.
  */
-static __always_inline struct fl_address config_self(void)
-{
-	const volatile __u32 *word = (const volatile __u32 *)config.self.bytes;
-	__u32 copy[4] = {word[0], word[1], word[2], word[3]};
-	struct fl_address self;
+struct scratch {
+	struct fl_verdict_in in;
+	struct fl_verdict_out out;
+	struct fl_tag_message tagged;
+	struct bpf_fib_lookup fib;
+	struct fl_address source; /* of the packet that is chained */
+};
 
-	__builtin_memcpy(&self, copy, sizeof(self));
-	return self;
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *scratch_of_this_cpu(void)
+{
+	__u32 slot = 0;
+
+	return bpf_map_lookup_elem(&scratches, &slot);
+}
+
+/*
+ * Both are read word by word: clang 14 takes a copy of a whole struct from config, volatile or not, for a copy of the
+ * zeros that stand in this file, and then knows that nobody's address is ours.
+ */
+static __always_inline struct fl_address address_read(const volatile struct fl_address *address)
+{
+	const volatile __u32 *word = (const volatile __u32 *)address->bytes;
+	__u32 copy[4] = {word[0], word[1], word[2], word[3]};
+	struct fl_address read;
+
+	__builtin_memcpy(&read, copy, sizeof(read));
+	return read;
+}
+
+static __always_inline struct fl_siphash_key tag_key_read(void)
+{
+	return (struct fl_siphash_key){.k0 = config.tag_key.k0, .k1 = config.tag_key.k1};
+}
+
+/* Our own address of one family; none if we have none. */
+static __always_inline struct fl_address config_self(bool is_ipv6)
+{
+	return address_read(is_ipv6 ? &config.self6 : &config.self);
 }
 
 static __always_inline void count(enum fl_counter counter)

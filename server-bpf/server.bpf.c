@@ -3,7 +3,7 @@
  * The server side as an XDP program: parse, classify, decide, act.
  *
  *	not ours ---------------------------------------------------------> XDP_PASS, untouched
- *	ours: peer? well formed? socket? memory? -> fl_verdict_decide() --> deliver	decapsulated, XDP_PASS
+ *	ours: peer? well formed? tag? socket? memory? -> fl_verdict_decide() --> deliver	decapsulated, XDP_PASS
  *	                                                                    chain	rewritten, XDP_TX
  *	                                                                    drop	counted by reason
  */
@@ -14,29 +14,6 @@
 
 char program_license[] SEC("license") = "GPL";
 
-/*
- * Together with the rest the verdict's input and output exceed the 512 bytes of stack that a program has. A packet is
- * processed to its end on one CPU with softirqs held off, so that a slot per CPU is a packet's own.
- */
-struct scratch {
-	struct fl_verdict_in in;
-	struct fl_verdict_out out;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
-
-static __always_inline struct scratch *scratch_of_this_cpu(void)
-{
-	__u32 slot = 0;
-
-	return bpf_map_lookup_elem(&scratches, &slot);
-}
-
 /* Keeps what the verdict taught; forgets a move whose window is over, unless a mux still tells of it. */
 static __always_inline void remember(const struct fl_verdict_in *in, const struct fl_verdict_out *out,
 				     const struct fl_memory_key *key, bool remembered)
@@ -46,6 +23,21 @@ static __always_inline void remember(const struct fl_verdict_in *in, const struc
 	else if (remembered && !(in->steer.flags & FL_STEER_MOVED) &&
 		 (__u64)in->now >= (__u64)in->memory.since + in->window)
 		memory_forget(key);
+}
+
+/* The counter of what is wrong with a packet's tag, 0 for a right one; leaves its message in *message. */
+static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struct outer *outer,
+						 const struct fl_steer *steer, struct fl_tag_message *message)
+{
+	const __u8 *gue = (const __u8 *)(outer->udp + 1);
+	struct fl_siphash_key key = tag_key_read();
+
+	if (!(steer->flags & FL_STEER_TAG))
+		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
+	if (!fl_tag_message(gue, steer, gue + steer->header_len, packet_end(ctx), message) ||
+	    fl_tag_load(steer->tag) != fl_tag(&key, message))
+		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
+	return (enum fl_counter)0;
 }
 
 static __always_inline enum fl_counter deliver_counter(enum fl_packet_class packet)
@@ -74,7 +66,8 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 	in->chaining = config.chaining;
 	in->now = clock_seconds();
 	in->window = config.window;
-	in->self = config_self();
+	/* The verdict compares with one address: whichever of ours the packet may name as previous owner. */
+	in->self = config_self(!fl_address_is_ipv4(&in->steer.previous));
 	return remembered != NULL;
 }
 
@@ -110,7 +103,7 @@ int fairlead_server(struct xdp_md *ctx)
 	}
 	in->trusted = peer_is_trusted(&outer.source);
 	if (!in->trusted)
-		return drop(FL_COUNTER_DROP_UNTRUSTED);
+		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	if (outer.malformed)
 		return drop(outer.why);
 	in->malformed = fl_steer_parse((const __u8 *)(outer.udp + 1), packet_end(ctx), &in->steer);
@@ -118,6 +111,12 @@ int fairlead_server(struct xdp_md *ctx)
 		return drop(fl_counter_of_steer_error(in->malformed));
 	if (!inner_parse(ctx, &outer, &in->steer, &flow))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
+	if (config.tagged) {
+		enum fl_counter wrong = tag_check(ctx, &outer, &in->steer, &scratch->tagged);
+
+		if (wrong)
+			return drop(wrong);
+	}
 
 	key = (struct fl_memory_key){.service = in->steer.service, .bucket = in->steer.bucket};
 	seen = generation_of(in->steer.service);
@@ -130,15 +129,15 @@ int fairlead_server(struct xdp_md *ctx)
 
 	switch (out->verdict) {
 	case FL_VERDICT_DELIVER:
-		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &flow))
+		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &flow, &scratch->fib))
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		return deliver(ctx, &outer, &in->steer, &flow, deliver_counter(in->packet));
 	case FL_VERDICT_CHAIN:
-		return chain(ctx, &outer, &out->next);
+		return chain(ctx, &outer, &out->next, scratch);
 	case FL_VERDICT_DROP_STALE:
 		return drop(FL_COUNTER_DROP_STALE);
 	case FL_VERDICT_DROP_UNTRUSTED:
-		return drop(FL_COUNTER_DROP_UNTRUSTED);
+		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	default:
 		return drop(fl_counter_of_steer_error(in->malformed));
 	}

@@ -7,12 +7,13 @@
 #ifndef FAIRLEAD_SERVER_H
 #define FAIRLEAD_SERVER_H
 
+#include <fairlead/tag.h>
 #include <fairlead/verdict.h>
 
 #define FL_SERVER_PROGRAM "fairlead_server" /* name of the program as the kernel knows it */
 
 enum fl_server_numbers {
-	FL_SERVER_LAYOUT = 1,
+	FL_SERVER_LAYOUT = 2,
 	FL_SERVER_SERVICES = 65536,          /* a service id is 16 bits wide */
 	FL_SERVER_MEMORY_CAPACITY = 1 << 20, /* buckets that are remembered at the same time */
 	FL_SERVER_PEERS_MAX = 1024,          /* prefixes */
@@ -22,17 +23,20 @@ enum fl_server_numbers {
 
 /* Read-only in a loaded program; another configuration is another program, swapped in as one step. */
 struct fl_server_config {
-	fl_u32 layout;          /* FL_SERVER_LAYOUT */
-	fl_u32 window;          /* seconds that a bucket is chained after it moved */
-	fl_u64 clock_offset;    /* nanoseconds that CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
-	fl_u16 port;            /* of GUE, host order */
-	fl_u8 chaining;         /* 0 only to show what happens without */
-	fl_u8 redirect;         /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
-	fl_u8 reserved[4];      /* 0 */
-	struct fl_address self; /* outer destination of packets that are ours */
+	fl_u32 layout;           /* FL_SERVER_LAYOUT */
+	fl_u32 window;           /* seconds that a bucket is chained after it moved */
+	fl_u64 clock_offset;     /* nanoseconds that CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
+	fl_u16 port;             /* of GUE, host order */
+	fl_u8 chaining;          /* 0 only to show what happens without */
+	fl_u8 redirect;          /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
+	fl_u8 tagged;            /* packets must have a tag of tag_key */
+	fl_u8 reserved[3];       /* 0 */
+	struct fl_address self;  /* outer destination of packets that are ours: IPv4, or none */
+	struct fl_address self6; /* the same: IPv6, or none */
+	struct fl_siphash_key tag_key;
 };
 
-_Static_assert(sizeof(struct fl_server_config) == 40, "the loader reads it back from a running program");
+_Static_assert(sizeof(struct fl_server_config) == 72, "the loader reads it back from a running program");
 
 struct fl_memory_key {
 	fl_u32 service;
@@ -62,7 +66,7 @@ enum fl_counter {
 	FL_COUNTER_CHAIN,                    /* sent to the bucket's previous owner */
 	FL_COUNTER_CHAIN_BY_KERNEL,          /* same, routed by the kernel: its neighbour had to be resolved first */
 	FL_COUNTER_DROP_STALE,               /* of a mux that lags behind; the client retransmits */
-	FL_COUNTER_DROP_UNTRUSTED,           /* sender is not among the peers */
+	FL_COUNTER_DROP_UNTRUSTED_SENDER,    /* not among the peers */
 	FL_COUNTER_DROP_MALFORMED_TRUNCATED, /* this and the following: enum fl_steer_error, same order */
 	FL_COUNTER_DROP_MALFORMED_GUE_VERSION,
 	FL_COUNTER_DROP_MALFORMED_GUE_CONTROL,
@@ -80,11 +84,13 @@ enum fl_counter {
 	FL_COUNTER_DROP_VIP_NOT_LOCAL,            /* inner destination is no address of this host: VIP missing on lo */
 	FL_COUNTER_DROP_CHAIN_UNROUTABLE,         /* no route to the previous owner, or forwarding is off */
 	FL_COUNTER_DROP_CHAIN_TOO_BIG,            /* larger than the MTU towards the previous owner */
-	FL_COUNTER_DROP_CHAIN_FAMILY,             /* previous owner is of another family than the outer packet */
+	FL_COUNTER_DROP_CHAIN_FAMILY,             /* we have no address of the previous owner's family */
 	FL_COUNTER_DROP_NO_ROOM,                  /* the driver refused to move the packet's head */
 	FL_COUNTER_LEARNED,                       /* a bucket's move was remembered */
 	FL_COUNTER_LEARN_FAILED,                  /* a bucket's move could not be remembered: memory is full */
 	FL_COUNTER_DROP_CONGESTED,                /* outer packet marked CE, inner sender without ECN (RFC 6040) */
+	FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING,    /* we have the cluster's key, the packet has no tag */
+	FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG,      /* it has one of another key, or for another packet */
 	FL_COUNTERS,
 };
 

@@ -39,9 +39,9 @@ static json_t *config_read(const struct running *running)
 	const struct fl_server_config *config = &running->config;
 	char text[CONFIG_TEXT_LEN];
 
-	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:s}", "address", config_address_text(&config->self, text), "port",
+	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:s}", "address", config_self_text(config, text), "port",
 			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers_read(running),
-			 "chaining", (int)config->chaining, "mode", running->mode);
+			 "tagRequired", (int)config->tagged, "chaining", (int)config->chaining, "mode", running->mode);
 }
 
 static json_t *counters_read(const struct running *running)

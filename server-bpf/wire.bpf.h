@@ -2,10 +2,11 @@
 /*
  * Reads what stands in front of the steer header, and the head of the packet behind it.
  *
- *	Ethernet | outer IPv4 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet | outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
  *
- * The boundary: a packet is ours once it is the first or only fragment of UDP to our address and port. Before that
- * everything passes to the kernel untouched, after that everything that is wrong is dropped under its name.
+ * The boundary: a packet is ours once it is UDP to our address and port, over IPv4 also if only a first fragment of
+ * it, over IPv6 right behind the IP header. Before that everything passes to the kernel untouched, after that
+ * everything that is wrong is dropped under its name. The UDP checksum is not looked at (protocol/README.md, 2).
  */
 #ifndef FAIRLEAD_WIRE_BPF_H
 #define FAIRLEAD_WIRE_BPF_H
@@ -29,6 +30,7 @@ enum wire_numbers {
 	ICMP_TIME_EXCEEDED = 11,
 	ICMP_PARAMETERPROB = 12,
 	ICMPV6_INFORMATIONAL = 128, /* types below are errors */
+	IPV6_OFFSET_MASK = 0xfff8,
 };
 
 /* Head of an ICMP or ICMPv6 error; the uapi headers that have it ask for a C library. */
@@ -41,10 +43,22 @@ struct icmp_error {
 
 _Static_assert(sizeof(struct icmp_error) == 8, "the quoted packet stands behind 8 bytes");
 
+/* IPv6's fragment header. */
+struct ipv6_fragment {
+	__u8 next;
+	__u8 reserved;
+	__be16 offset;
+	__be32 id;
+};
+
+_Static_assert(sizeof(struct ipv6_fragment) == 8, "the fragment stands behind 8 bytes");
+
 /* A packet that is ours. */
 struct outer {
-	struct iphdr *ip;
 	struct udphdr *udp;
+	__u32 ip_len; /* of the IP header */
+	__u8 class;   /* DSCP and ECN */
+	bool is_ipv6;
 	struct fl_address source;
 	bool malformed;
 	enum fl_counter why; /* if malformed */
@@ -72,7 +86,16 @@ static __always_inline void *packet_end(const struct xdp_md *ctx)
 
 static __always_inline bool is_self_ipv4(__be32 address)
 {
-	return address == *((const volatile __be32 *)config.self.bytes + 3);
+	return address && address == *((const volatile __be32 *)config.self.bytes + 3);
+}
+
+static __always_inline bool is_self_ipv6(const struct in6_addr *address)
+{
+	const volatile __be32 *self = (const volatile __be32 *)config.self6.bytes;
+	const __be32 *words = (const __be32 *)address;
+
+	return (words[0] | words[1] | words[2] | words[3]) && words[0] == self[0] && words[1] == self[1] &&
+	       words[2] == self[2] && words[3] == self[3];
 }
 
 static __always_inline bool ipv4_checksum_is_right(const struct iphdr *ip)
@@ -95,38 +118,70 @@ static __always_inline void outer_refuse(struct outer *outer, enum fl_counter wh
 	outer->why = why;
 }
 
+/* Notes a UDP datagram that does not fill its IP packet, or an IP packet of which only frame_len bytes came. */
+static __always_inline void lengths_check(struct outer *outer, const struct udphdr *udp, __u32 packet_len,
+					  __u32 frame_len)
+{
+	if (packet_len > frame_len || packet_len < outer->ip_len + sizeof(*udp) ||
+	    bpf_ntohs(udp->len) != packet_len - outer->ip_len)
+		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH);
+}
+
+static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 frame_len, struct outer *outer)
+{
+	struct udphdr *udp;
+
+	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
+	    !is_self_ipv4(ip->daddr) || ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
+		return false;
+	udp = (void *)ip + ip->ihl * 4;
+	if ((void *)(udp + 1) > end || udp->dest != bpf_htons(config.port))
+		return false;
+	outer->udp = (void *)(ip + 1);
+	outer->ip_len = sizeof(*ip);
+	outer->class = ip->tos;
+	outer->is_ipv6 = false;
+	outer->source = fl_address_from_ipv4((const __u8 *)&ip->saddr);
+	if (ip->ihl != 5 || !ipv4_checksum_is_right(ip))
+		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
+	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
+		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
+	else
+		lengths_check(outer, udp, bpf_ntohs(ip->tot_len), frame_len);
+	return true;
+}
+
+static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u32 frame_len, struct outer *outer)
+{
+	struct udphdr *udp = (void *)(ip + 1);
+
+	if ((void *)(udp + 1) > end || ip->version != 6 || ip->nexthdr != IPPROTO_UDP || !is_self_ipv6(&ip->daddr) ||
+	    udp->dest != bpf_htons(config.port))
+		return false;
+	outer->udp = udp;
+	outer->ip_len = sizeof(*ip);
+	outer->class = (__u8)(ip->priority << 4 | ip->flow_lbl[0] >> 4);
+	outer->is_ipv6 = true;
+	__builtin_memcpy(&outer->source, &ip->saddr, sizeof(outer->source));
+	lengths_check(outer, udp, sizeof(*ip) + bpf_ntohs(ip->payload_len), frame_len);
+	return true;
+}
+
 /* Whether the packet is ours; fills all of *outer if it is. */
 static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 {
 	struct ethhdr *eth = packet_start(ctx);
 	void *end = packet_end(ctx);
-	struct iphdr *ip = (void *)(eth + 1);
-	struct udphdr *udp;
-	__u32 frame_len, ip_len;
+	__u32 frame_len = (__u32)bpf_xdp_get_buff_len(ctx) - (__u32)sizeof(*eth);
 
-	if ((void *)(ip + 1) > end || eth->h_proto != bpf_htons(ETH_P_IP))
-		return false;
-	if (ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP || !is_self_ipv4(ip->daddr) ||
-	    ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
-		return false;
-	udp = (void *)ip + ip->ihl * 4;
-	if ((void *)(udp + 1) > end || udp->dest != bpf_htons(config.port))
-		return false;
-
-	outer->ip = ip;
-	outer->source = fl_address_from_ipv4((const __u8 *)&ip->saddr);
 	outer->malformed = false;
-	ip_len = bpf_ntohs(ip->tot_len);
-	frame_len = (__u32)bpf_xdp_get_buff_len(ctx) - (__u32)sizeof(*eth);
-	if (ip->ihl != 5 || !ipv4_checksum_is_right(ip))
-		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
-	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
-		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
-	else if (ip_len > frame_len || ip_len < sizeof(*ip) + sizeof(*udp) ||
-		 bpf_ntohs(udp->len) != ip_len - sizeof(*ip))
-		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH);
-	outer->udp = (void *)(ip + 1);
-	return true;
+	if ((void *)(eth + 1) > end)
+		return false;
+	if (eth->h_proto == bpf_htons(ETH_P_IP))
+		return outer_ipv4_parse((void *)(eth + 1), end, frame_len, outer);
+	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
+		return outer_ipv6_parse((void *)(eth + 1), end, frame_len, outer);
+	return false;
 }
 
 /* Reads both ports; a quoted packet went the other way. */
@@ -214,7 +269,7 @@ static __always_inline void icmpv6_quote_parse(void *l4, void *end, struct flow 
 	transport_parse(quote + 1, end, quote->nexthdr, flow);
 }
 
-/* Reads an inner IPv4 packet of at most room bytes; false if it isn't one. Fragments have no connection. */
+/* Reads an inner IPv4 packet of at most room bytes; false if it isn't one. A later fragment has no connection. */
 static __always_inline bool inner_ipv4_parse(void *data, void *end, __u32 room, struct flow *flow)
 {
 	struct iphdr *ip = data;
@@ -228,7 +283,7 @@ static __always_inline bool inner_ipv4_parse(void *data, void *end, __u32 room, 
 	flow->family = FAMILY_INET;
 	flow->ip = ip;
 	tuple_ipv4(flow, ip);
-	if (ip->frag_off & bpf_htons(IPV4_OFFSET_MASK | IPV4_MORE_FRAGMENTS))
+	if (ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
 		return true;
 	if (ip->protocol == IPPROTO_ICMP)
 		icmp_quote_parse(data + ip->ihl * 4, end, flow);
@@ -237,20 +292,25 @@ static __always_inline bool inner_ipv4_parse(void *data, void *end, __u32 room, 
 	return true;
 }
 
-/* The same for IPv6; a packet with extension headers has no connection here. */
+/* The same for IPv6; with extension headers other than a first fragment's a packet has no connection here. */
 static __always_inline bool inner_ipv6_parse(void *data, void *end, __u32 room, struct flow *flow)
 {
 	struct ipv6hdr *ip = data;
+	struct ipv6_fragment *fragment = (void *)(ip + 1);
 
 	if ((void *)(ip + 1) > end || ip->version != 6 || sizeof(*ip) + bpf_ntohs(ip->payload_len) > room)
 		return false;
 	flow->family = FAMILY_INET6;
 	flow->ip = ip;
 	tuple_ipv6(flow, ip);
-	if (ip->nexthdr == IPPROTO_ICMPV6)
+	if (ip->nexthdr == IPPROTO_ICMPV6) {
 		icmpv6_quote_parse(ip + 1, end, flow);
-	else
+	} else if (ip->nexthdr == IPPROTO_FRAGMENT) {
+		if ((void *)(fragment + 1) <= end && !(fragment->offset & bpf_htons(IPV6_OFFSET_MASK)))
+			transport_parse(fragment + 1, end, fragment->next, flow);
+	} else {
 		transport_parse(ip + 1, end, ip->nexthdr, flow);
+	}
 	return true;
 }
 

@@ -8,6 +8,7 @@
 
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
+	ETHERTYPE_IPV6 = 0x86dd,
 	ICMP_ERROR_LEN = 8,
 	QUOTED_TRANSPORT_LEN = 8,
 };
@@ -172,11 +173,12 @@ void packet_begin_outer(struct packet *packet, const struct fl_address *source, 
 			fl_u16 port)
 {
 	struct packet_flow flow = {.source = *source, .destination = *destination};
+	bool ipv4 = fl_address_is_ipv4(source);
 	fl_u8 udp[8] = {0xc0, 0x01};
 
 	packet->len = 0;
-	packet_add_ethernet(packet, mac_of_server, mac_of_mux, ETHERTYPE_IPV4);
-	add_ipv4(packet, &flow, 17, 0);
+	packet_add_ethernet(packet, mac_of_server, mac_of_mux, ipv4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6);
+	add_ip(packet, &flow, 17, 0);
 	fl_store_be16(udp + 2, port);
 	packet_add_bytes(packet, udp, sizeof(udp));
 }
@@ -184,9 +186,15 @@ void packet_begin_outer(struct packet *packet, const struct fl_address *source, 
 void packet_finish_outer(struct packet *packet)
 {
 	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
+	bool ipv4 = fl_load_be16(packet->data + 12) == ETHERTYPE_IPV4;
+	size_t udp_at = ipv4 ? PACKET_UDP_AT : PACKET_UDP_AT + PACKET_IPV6_MORE;
 
+	fl_store_be16(packet->data + udp_at + 4, (fl_u16)(packet->len - udp_at));
+	if (!ipv4) {
+		fl_store_be16(ip + 4, (fl_u16)(packet->len - udp_at));
+		return;
+	}
 	fl_store_be16(ip + 2, (fl_u16)(packet->len - PACKET_OUTER_AT));
 	fl_store_be16(ip + 10, 0);
 	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
-	fl_store_be16(packet->data + PACKET_UDP_AT + 4, (fl_u16)(packet->len - PACKET_UDP_AT));
 }

@@ -2,7 +2,7 @@
 /*
  * Packets for the tests, built the plain way: every header byte by byte, every checksum over everything.
  *
- *	Ethernet 14 | IPv4 20 | UDP 8 | GUE base and steer | IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8 | GUE base and steer | IPv4 or IPv6 | TCP, UDP, ICMP
  */
 #ifndef FAIRLEAD_TESTS_PACKET_H
 #define FAIRLEAD_TESTS_PACKET_H
@@ -15,8 +15,9 @@ enum packet_numbers {
 	PACKET_MAX = 2048,
 	PACKET_ETH_LEN = 14,
 	PACKET_OUTER_AT = PACKET_ETH_LEN,
-	PACKET_UDP_AT = PACKET_OUTER_AT + 20,
+	PACKET_UDP_AT = PACKET_OUTER_AT + 20, /* with an outer IPv4 header */
 	PACKET_GUE_AT = PACKET_UDP_AT + 8,
+	PACKET_IPV6_MORE = 20, /* an outer IPv6 header is so much longer */
 	TCP_FIN = 0x01,
 	TCP_SYN = 0x02,
 	TCP_RST = 0x04,
@@ -55,7 +56,8 @@ void packet_add_icmp_error(struct packet *packet, const struct fl_address *route
 void packet_add_ethernet(struct packet *packet, const fl_u8 *destination, const fl_u8 *source, fl_u16 type);
 void packet_add_bytes(struct packet *packet, const void *bytes, size_t len);
 
-/* Ethernet, outer IPv4 and UDP around what the caller adds behind; packet_finish_outer() then fills the lengths. */
+/* Ethernet, outer IP of the addresses' family and UDP around what the caller adds behind; packet_finish_outer() then
+ * fills the lengths. */
 void packet_begin_outer(struct packet *packet, const struct fl_address *source, const struct fl_address *destination,
 			fl_u16 port);
 void packet_finish_outer(struct packet *packet);

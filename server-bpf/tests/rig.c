@@ -77,9 +77,11 @@ static void network_make(void)
 	rig_command("ip addr add 10.1.0.2/24 dev rig0 && ip addr add 2001:db8:1::2/64 dev rig0 nodad");
 	rig_command("for host in 1 11 12 21 22 23 24; do"
 		    " ip neigh add 10.1.0.$host lladdr 02:00:00:00:00:$host dev rig0 || exit 1; done");
-	rig_command("ip neigh add 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev rig0");
+	rig_command("for host in 1 11 12 21 23 24; do"
+		    " ip neigh add 2001:db8:1::$host lladdr 02:00:00:00:00:$host dev rig0 || exit 1; done");
 	rig_command("ip route add default via 10.1.0.1 && ip -6 route add default via 2001:db8:1::1");
 	sysctl("ipv4/conf/rig0/forwarding", "1");
+	sysctl("ipv6/conf/all/forwarding", "1");
 	sysctl("ipv6/conf/rig0/forwarding", "1");
 	sysctl("ipv4/conf/rig0/rp_filter", "0");
 	sysctl("ipv4/conf/all/rp_filter", "0");
@@ -283,6 +285,16 @@ struct config rig_config(void)
 	struct config config = config_default;
 
 	if (config_set_address(&config, "self", RIG_SELF) || config_set_peers(&config, "peers", "10.1.0.0/24"))
+		exit(1);
+	return config;
+}
+
+struct config rig_config_both(void)
+{
+	struct config config = rig_config();
+
+	if (config_set_address(&config, "self", RIG_SELF "," RIG_SELF6) ||
+	    config_set_peers(&config, "peers", "10.1.0.0/24,2001:db8:1::/64"))
 		exit(1);
 	return config;
 }

@@ -6,6 +6,7 @@
  *	        clients 10.2.1.2, 2001:db8:2::2		their ends of the established connections
  *	rig0    10.1.0.2/24, 2001:db8:1::2/64		where the program's packets come in; neighbours below are known
  *	  |     neighbours: router 10.1.0.1, muxes .11 .., servers .21 ..	MAC 02:00:00:00:00:<same digits>
+ *	  |     the same of 2001:db8:1::
  *	rig1    the wire's other end: packets are put in and seen here
  *
  * The program is not attached: packets are handed to it by BPF_PROG_TEST_RUN, as coming in at rig0.
@@ -18,10 +19,12 @@
 
 struct fl_server;
 
-#define RIG_SELF "10.1.0.22"
-#define RIG_MUX  "10.1.0.11"
-#define RIG_VIP4 "10.99.0.1"
-#define RIG_VIP6 "2001:db8:99::1"
+#define RIG_SELF  "10.1.0.22"
+#define RIG_MUX   "10.1.0.11"
+#define RIG_SELF6 "2001:db8:1::22"
+#define RIG_MUX6  "2001:db8:1::11"
+#define RIG_VIP4  "10.99.0.1"
+#define RIG_VIP6  "2001:db8:99::1"
 
 enum rig_numbers {
 	RIG_SERVICE = 1,
@@ -57,8 +60,10 @@ const struct rig_packets *rig_packets(enum rig_family family);
 /* The program with this configuration, loaded; ends the program if it can't be. Free with program_close(). */
 struct fl_server *rig_load(const struct config *config);
 
-/* A configuration of RIG_SELF that trusts 10.1.0.0/24. */
+/* A configuration of RIG_SELF that trusts 10.1.0.0/24; and one of RIG_SELF6 as well, that trusts 2001:db8:1::/64 too.
+ */
 struct config rig_config(void);
+struct config rig_config_both(void);
 
 /* rig0's index. */
 unsigned int rig_interface(void);

@@ -79,6 +79,7 @@ static struct packet chained_expected(const struct packet *before, const char *s
 	struct fl_address from = packet_address(source), to = packet_address(next);
 	fl_u8 *ip = expected.data + PACKET_OUTER_AT;
 
+	fl_store_be16(ip + 4, 0); /* identification, which an unfragmentable packet doesn't need */
 	ip[8] = FL_CHAIN_TTL;
 	memcpy(ip + 12, from.bytes + 12, 4);
 	memcpy(ip + 16, to.bytes + 12, 4);

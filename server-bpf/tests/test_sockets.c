@@ -110,16 +110,55 @@ static void error_about_another_host(struct packet *packet, enum rig_family fami
 	add_error(packet, &rig_packets(family)->established.flow, family == RIG_IPV4 ? "10.99.0.9" : "2001:db8:99::9");
 }
 
-/* A first fragment still shows its ports, later ones don't: neither is taken for a connection's. */
-static void fragment(struct packet *packet, enum rig_family family)
+/* Makes a fragment of the IP packet that begins at `at`. */
+static void fragment(struct packet *packet, size_t at, fl_u16 offset)
+{
+	fl_u8 *ip = packet->data + at, *payload = ip + 40;
+
+	if (ip[0] >> 4 == 4) {
+		fl_store_be16(ip + 6, 0x2000 | offset);
+		return;
+	}
+	memmove(payload + 8, payload, packet->len - at - 40);
+	packet->len += 8;
+	memset(payload, 0, 8);
+	payload[0] = ip[6];
+	fl_store_be16(payload + 2, (fl_u16)(offset << 3 | 1));
+	ip[6] = 44;
+	fl_store_be16(ip + 4, (fl_u16)(fl_load_be16(ip + 4) + 8));
+}
+
+static void first_fragment(struct packet *packet, enum rig_family family)
 {
 	size_t at = packet->len;
 
 	packet_add_tcp(packet, &rig_packets(family)->established);
-	if (family == RIG_IPV4)
-		fl_store_be16(packet->data + at + 6, 0x2000);
-	else
-		packet->data[at + 6] = 44; /* a fragment header, which the bytes of the TCP header now are */
+	fragment(packet, at, 0);
+}
+
+static void first_fragment_udp(struct packet *packet, enum rig_family family)
+{
+	size_t at = packet->len;
+
+	packet_add_udp(packet, &rig_packets(family)->udp_connected, 32);
+	fragment(packet, at, 0);
+}
+
+static void first_fragment_of_unknown(struct packet *packet, enum rig_family family)
+{
+	size_t at = packet->len;
+
+	packet_add_udp(packet, &rig_packets(family)->udp_other, 32);
+	fragment(packet, at, 0);
+}
+
+/* Its first bytes would be the ports of a connection. */
+static void later_fragment(struct packet *packet, enum rig_family family)
+{
+	size_t at = packet->len;
+
+	packet_add_udp(packet, &rig_packets(family)->udp_connected, 32);
+	fragment(packet, at, 5);
 }
 
 static void other_protocol(struct packet *packet, enum rig_family family)
@@ -149,7 +188,10 @@ static const struct kind kinds[] = {
     {"ICMP error about an established connection", error_about_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"ICMP error about an unknown connection", error_about_unknown, FL_COUNTER_DELIVER_UNKNOWN},
     {"ICMP error about what another host sent", error_about_another_host, FL_COUNTER_DELIVER_UNKNOWN},
-    {"fragment", fragment, FL_COUNTER_DELIVER_UNKNOWN},
+    {"first fragment of an established connection", first_fragment, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"first fragment to a connected UDP socket", first_fragment_udp, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"first fragment of an unknown connection", first_fragment_of_unknown, FL_COUNTER_DELIVER_UNKNOWN},
+    {"later fragment", later_fragment, FL_COUNTER_DELIVER_UNKNOWN},
     {"a protocol without sockets", other_protocol, FL_COUNTER_DELIVER_UNKNOWN},
 };
 

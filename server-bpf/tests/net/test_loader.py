@@ -42,6 +42,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "port": 6080,
         "windowSeconds": 240,
         "peers": [PEERS],
+        "tagRequired": False,
         "chaining": True,
         "mode": mode,
     }
@@ -78,7 +79,10 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path)).returncode == 0
     config = rack["a"].show()["config"]
     assert sorted(config.pop("peers")) == sorted(["10.1.0.11/32", "10.1.0.16/28", "2001:db8::/32"])
-    assert config == {key: GOOD_CONFIG[key] for key in GOOD_CONFIG if key != "peers"} | {"mode": "native"}
+    assert config == {key: GOOD_CONFIG[key] for key in GOOD_CONFIG if key != "peers"} | {
+        "mode": "native",
+        "tagRequired": False,
+    }
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--window", "31").returncode == 0
     assert rack["a"].show()["config"]["windowSeconds"] == 31
 
@@ -87,8 +91,17 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     ("key", "value", "sentence"),
     [
         ("address", "10.1.0", "address in {path}: '10.1.0' is not allowed"),
-        ("address", "2001:db8::1", "'2001:db8::1' is not allowed; allowed: an IPv4 address"),
-        ("address", 5, "address in {path}: '5' is not allowed; allowed: an IPv4 address"),
+        ("address", "::", "'::' is not allowed; allowed: an address of this host"),
+        ("address", "10.1.0.21,", "'10.1.0.21,' is not allowed"),
+        (
+            "address",
+            "10.1.0.21,10.1.0.22",
+            "allowed: an address of this host, such as 10.1.0.21, or one of each family",
+        ),
+        ("address", "2001:db8::1,10.1.0.21,2001:db8::2", "or one of each family"),
+        ("address", 5, "address in {path}: '5' is not allowed; allowed: an address of this host"),
+        ("tagKeyFile", 5, "tagKeyFile in {path}: '5' is not allowed; allowed: the name of a file"),
+        ("tagKeyFile", "/nonexistent", "tagKeyFile in {path}: '/nonexistent' is not allowed; allowed: a file that can"),
         ("port", 0, "port in {path}: '0' is not allowed; allowed: a UDP port from 1 to 65535"),
         ("port", 65536, "'65536'"),
         ("port", "6080", "port in {path}: '\"6080\"' is not allowed"),
@@ -104,7 +117,7 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         ("peers", ["10.1.0.0/24", "rack"], "'rack'"),
         ("peers", [f"10.{n // 256}.{n % 256}.1" for n in range(1025)], "allowed: at most 1024 prefixes"),
         ("chaining", "no", "chaining in {path}: '\"no\"' is not allowed; allowed: true or false"),
-        ("colour", "red", "'colour' is not allowed; allowed: the keys address, port, windowSeconds, peers, chaining"),
+        ("colour", "red", "'colour' is not allowed; allowed: the keys address, port, windowSeconds, peers, tagKeyFile"),
     ],
 )
 def test_bad_file(rack: Rack, tmp_path: Path, key: str, value: object, sentence: str) -> None:
@@ -130,12 +143,18 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         (2, ("attach",), "--interface: '' is not allowed"),
         (2, ("attach", "--interface", "eth0", "--peers", PEERS), "--address: '' is not allowed"),
         (2, ("attach", "--interface", "eth0", "--address", SERVERS["a"]), "--peers: '' is not allowed"),
-        (2, (*ATTACH, "--address", "server1"), "--address: 'server1' is not allowed; allowed: an IPv4 address"),
+        (2, (*ATTACH, "--address", "server1"), "--address: 'server1' is not allowed; allowed: an address of this"),
         (2, (*ATTACH, "--port", "http"), "--port: 'http' is not allowed; allowed: a UDP port from 1 to 65535"),
         (2, (*ATTACH, "--port", ""), "--port: '' is not allowed"),
         (2, (*ATTACH, "--window", "1d"), "--window: '1d' is not allowed; allowed: whole seconds from 1 to 86400"),
         (2, (*ATTACH, "--window", "86401"), "--window: '86401' is not allowed"),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
+        (
+            2,
+            (*ATTACH, "--tag-key", "/nonexistent"),
+            "--tag-key: '/nonexistent' is not allowed; allowed: a file that can",
+        ),
+        (2, (*ATTACH, "--tag-key", "/dev"), "--tag-key: '/dev' is not allowed; allowed: a file that can"),
         (2, (*ATTACH, "--mode", "fast"), "--mode: 'fast' is not allowed; allowed: native, generic, auto"),
         (2, (*ATTACH, "--config", "/nonexistent.json"), "--config /nonexistent.json"),
         (2, (*ATTACH, "--colour", "red"), "--colour"),
@@ -164,6 +183,57 @@ def test_chaining_needs_forwarding(rack: Rack) -> None:
     refused(rack, 1, ATTACH, "net.ipv4.conf.eth0.forwarding: '0' is not allowed; allowed: 1", "--no-chaining")
     assert not is_attached(rack)
     rack["a"].attach("--no-chaining")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o660, 0o644])
+def test_key_that_others_can_reach(rack: Rack, tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "key"
+    path.write_text("00" * 16)
+    path.chmod(mode)
+    sentence = f"--tag-key: {path}: mode '{mode:04o}' is not allowed; allowed: 0600 or narrower"
+    refused(rack, 2, (*ATTACH, "--tag-key", str(path)), sentence)
+    assert not is_attached(rack)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "00" * 15, "00" * 17, "0g" * 16, "00" * 16 + "\n\n", " " + "00" * 16, "0x" + "00" * 15]
+)
+def test_key_that_is_none(rack: Rack, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "key"
+    path.write_text(text)
+    path.chmod(0o600)
+    refused(rack, 2, (*ATTACH, "--tag-key", str(path)), "allowed: a file with 32 hex digits and nothing else")
+    assert not is_attached(rack)
+
+
+@pytest.mark.parametrize(("mode", "end"), [(0o600, "\n"), (0o400, "")])
+def test_key_is_never_shown(rack: Rack, tmp_path: Path, mode: int, end: str) -> None:
+    path = tmp_path / "key"
+    path.write_text("000102030405060708090a0b0c0d0eFF" + end)
+    path.chmod(mode)
+    rack["a"].attach("--tag-key", str(path))
+    assert rack["a"].show()["config"]["tagRequired"] is True
+    assert "0e" not in json.dumps(rack["a"].show()["config"]).lower()
+
+
+def test_both_families_need_more(rack: Rack) -> None:
+    """Each sysctl that is missing is named; with all of them the server has both addresses."""
+    server, both = rack["a"], f"{SERVERS['a']},2001:db8:1::21"
+    words = ("attach", "--interface", "eth0", "--address", both, "--peers", PEERS)
+    refused(rack, 1, words, "--address: '2001:db8:1::21' is not allowed; allowed: an address of this")
+    server.namespace.ip("addr add 2001:db8:1::21/64 dev eth0 nodad")
+    server.namespace.sysctl(ipv6__conf__eth0__forwarding=0, ipv6__conf__all__forwarding=0)
+    refused(rack, 1, words, "net.ipv6.conf.eth0.forwarding: '0' is not allowed; allowed: 1")
+    server.namespace.sysctl(ipv6__conf__eth0__forwarding=1)
+    refused(rack, 1, words, "net.ipv6.conf.all.forwarding: '0' is not allowed; allowed: 1")
+    server.namespace.sysctl(ipv6__conf__all__forwarding=1)
+    refused(rack, 1, words, "net.ipv4.conf.eth0.accept_local: '0' is not allowed; allowed: 1")
+    assert not is_attached(rack)
+    server.namespace.sysctl(ipv4__conf__eth0__accept_local=1)
+    assert server.invoke(*words).returncode == 0
+    assert server.show()["config"]["address"] == both
+    assert server.invoke(*words[:4], "2001:db8:1::21", *words[5:]).returncode == 0
+    assert server.show()["config"]["address"] == "2001:db8:1::21"
 
 
 def compile_program(tmp_path: Path, source: str) -> Path:
@@ -221,5 +291,5 @@ def test_nothing_is_left_behind(rack: Rack) -> None:
 def test_help(rack: Rack) -> None:
     done = rack["a"].invoke("--help")
     assert done.returncode == 0
-    for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "forwarding"):
+    for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "--tag-key", "forwarding"):
         assert word in done.stdout

@@ -187,7 +187,7 @@ def test_stranger_is_refused(rack: Rack) -> None:
         server.attach("--peers", "10.1.0.20/30,10.1.0.99")
     with pytest.raises(TimeoutError):
         rack.connect(seconds=1)
-    assert rack["a"].counter("drop_untrusted") >= 1
+    assert rack["a"].counter("drop_untrusted_sender") >= 1
     rack["a"].attach("--peers", MUX)
     assert rack.connect().ask() == "a"
 

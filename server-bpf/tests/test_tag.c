@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * tag.json against the XDP program with the cluster's key: a packet with the right tag goes on to the verdict, one with
+ * a wrong tag or none is dropped by that name and teaches nothing, and one that is chained has a tag made anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/bpf.h>
+
+#include "../counters.h"
+#include "../program.h"
+#include "rig.h"
+#include "vectors.h"
+
+static struct fl_server *with_key, *without_key;
+
+static struct packet packet_make(const char *source, const char *destination, const struct vectors_bytes *bytes)
+{
+	struct fl_address from = packet_address(source), to = packet_address(destination);
+	struct packet packet;
+
+	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
+	packet_add_bytes(&packet, bytes->data, bytes->len);
+	packet_finish_outer(&packet);
+	return packet;
+}
+
+static void check_counted(struct fl_server *program, enum fl_counter expected)
+{
+	enum fl_counter counter = rig_counter_bumped(program);
+
+	if (counter != expected)
+		fail_msg("counted as %s, not as %s",
+			 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several",
+			 fl_counter_names[expected]);
+}
+
+static void row(void **state)
+{
+	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
+	struct packet packet = packet_make(RIG_MUX, RIG_SELF, &bytes), whole = packet;
+	bool is_right = !strcmp(vectors_text(*state, "result"), "right");
+	fl_u64 learned;
+
+	rig_memory_set(with_key, NULL);
+	rig_generation_set(with_key, 0);
+	learned = rig_counter(with_key, FL_COUNTER_LEARNED);
+	if (is_right) {
+		assert_int_equal(rig_run(with_key, &packet), XDP_PASS);
+		check_counted(with_key, FL_COUNTER_DELIVER_UNKNOWN);
+	} else {
+		bool is_missing = !strcmp(vectors_text(*state, "result"), "missing");
+
+		assert_int_equal(rig_run(with_key, &packet), XDP_DROP);
+		check_counted(with_key,
+			      is_missing ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+		assert_int_equal(packet.len, whole.len);
+		assert_memory_equal(packet.data, whole.data, whole.len);
+		assert_int_equal(rig_generation_get(with_key), 0);
+		assert_int_equal(rig_counter(with_key, FL_COUNTER_LEARNED), learned);
+	}
+	vectors_free(&bytes);
+}
+
+/* Without a key nobody looks. */
+static void ignored(void **state)
+{
+	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
+	struct packet packet = packet_make(RIG_MUX, RIG_SELF, &bytes);
+
+	rig_memory_set(without_key, NULL);
+	rig_generation_set(without_key, 0);
+	assert_int_equal(rig_run(without_key, &packet), XDP_PASS);
+	check_counted(without_key, FL_COUNTER_DELIVER_UNKNOWN);
+	vectors_free(&bytes);
+}
+
+/* On to a server of each family: from there it is the row's packet again. */
+static void chained(void **state)
+{
+	static const char *const next[RIG_FAMILIES] = {"10.1.0.21", "2001:db8:1::21"};
+	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	int family;
+
+	for (family = 0; family < RIG_FAMILIES; family++) {
+		size_t gue_at = PACKET_GUE_AT + (family == RIG_IPV4 ? 0 : PACKET_IPV6_MORE);
+		struct fl_bucket_memory moved = {
+		    .since = (fl_u32)time(NULL), .generation = 1, .previous = packet_address(next[family])};
+		struct packet packet = packet_make(RIG_MUX, RIG_SELF, &before);
+
+		rig_memory_set(with_key, &moved);
+		assert_int_equal(rig_run(with_key, &packet), XDP_TX);
+		check_counted(with_key, FL_COUNTER_CHAIN);
+		assert_int_equal(packet.len, gue_at + after.len);
+		assert_memory_equal(packet.data + gue_at, after.data, after.len);
+	}
+	vectors_free(&before);
+	vectors_free(&after);
+}
+
+int main(int argc, char **argv)
+{
+	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "tag.json");
+	struct vectors_bytes key = vectors_bytes(file, "key");
+	struct config config = rig_config_both();
+	struct vectors_tests tests = {NULL, 0};
+	int failed;
+
+	rig_open();
+	without_key = rig_load(&config);
+	config.program.tagged = 1;
+	config.program.tag_key = fl_siphash_key_load(key.data);
+	vectors_free(&key);
+	with_key = rig_load(&config);
+	vectors_add(&tests, file, "rows", row);
+	vectors_add(&tests, file, "rows", ignored);
+	vectors_add(&tests, file, "chained", chained);
+	failed = vectors_run("tags by the XDP program", &tests);
+	program_close(with_key);
+	program_close(without_key);
+	json_decref(file);
+	return failed;
+}
