@@ -41,7 +41,7 @@ public final class BeamerAssignment implements Assignment {
     long[] giving = giversBuckets(ring, owned, targets, now, windowSeconds, ends);
     char[] next = owners(ring);
     transfer(owned, weights, targets, giving, ends, next);
-    return Runs.between(ring, next);
+    return Runs.between(ring, next, now, windowSeconds);
   }
 
   /** How many buckets each backend shall own; index 0 gets what nobody may have. */

@@ -25,9 +25,12 @@ public final class Runs {
 
   /**
    * The runs that lead from {@code ring} to the owners {@code next}, one for every bucket;
-   * unchanged buckets are in none.
+   * unchanged buckets are in none. A bucket that nobody owns for a part of its window keeps the
+   * previous owner that it had, whose connections are still chained.
+   *
+   * @param now Unix seconds
    */
-  public static Runs between(Ring ring, char[] next) {
+  public static Runs between(Ring ring, char[] next, long now, int windowSeconds) {
     if (next.length != ring.buckets()) {
       throw new IllegalArgumentException(
           "%d owners for a ring of %d buckets".formatted(next.length, ring.buckets()));
@@ -36,7 +39,10 @@ public final class Runs {
     for (int bucket = 0; bucket < next.length; bucket++) {
       int owner = ring.current(bucket);
       if (next[bucket] != owner) {
-        runs.add(bucket, 1, next[bucket], owner);
+        boolean isOrphan = owner == Backend.NONE && ring.isMoved(bucket, now, windowSeconds);
+        int former = isOrphan ? ring.previous(bucket) : owner;
+        // Who gets its own bucket back has nobody to chain to.
+        runs.add(bucket, 1, next[bucket], former == next[bucket] ? Backend.NONE : former);
       }
     }
     return runs.build();

@@ -68,9 +68,23 @@ class BeamerAssignmentTest {
     Ring none = step(ring, NOW + 1, 0, 0);
     assertThat(none.owned()[Backend.NONE]).isEqualTo(256);
     assertThat(none.previous(0)).isEqualTo(ring.current(0));
-    Ring again = step(none, NOW + 2, 1, 1);
+    Ring again = step(none, NOW + WINDOW + 1, 1, 1);
     assertThat(again.owned()[1]).isEqualTo(128);
     assertThat(again.previous(0)).isEqualTo(Backend.NONE);
+  }
+
+  @Test
+  void whoOwnedABucketBeforeNobodyDidStaysItsPreviousOwnerWithinTheWindow() throws Exception {
+    Ring first = step(ring(256), NOW, 1, 0);
+    Ring none = step(first, NOW + 1000, 0, 0);
+    Ring second = step(none, NOW + 1000 + WINDOW - 1, 0, 1);
+    assertThat(second.owned()[2]).isEqualTo(256);
+    assertThat(second.previous(7)).isEqualTo(1);
+    assertThat(second.isMoved(7, NOW + 1000 + WINDOW + 100, WINDOW)).isTrue();
+    assertThat(step(none, NOW + 1000 + WINDOW, 0, 1).previous(7)).isEqualTo(Backend.NONE);
+    assertThat(step(none, NOW + 1001, 1, 0).previous(7))
+        .as("back with its owner: nobody to chain to")
+        .isEqualTo(Backend.NONE);
   }
 
   @Test

@@ -118,13 +118,14 @@ class RingPropertyTest {
       boolean isStale = !live.contains(ring.current(bucket));
       next[bucket] = (char) (isStale || random.nextInt(3) == 0 ? owner : ring.current(bucket));
     }
+    long committed = ring.committed() + random.nextInt(300);
     return new Delta(
         SERVICE,
         ring.generation() + 1,
         ring.buckets(),
-        ring.committed() + random.nextInt(300),
+        committed,
         List.copyOf(changed.values()),
-        Runs.between(ring, next));
+        Runs.between(ring, next, committed, 240));
   }
 
   private static Ring applyNaively(Ring ring, Delta delta) {

@@ -222,7 +222,7 @@ class ServiceStoreTest {
             ring.buckets(),
             NOW + seed,
             backends,
-            Runs.between(ring, next));
+            Runs.between(ring, next, NOW + seed, 240));
     ServiceImage after = new ServiceImage(before.image().config(), pool, ring.apply(delta));
     return store.commit(epoch, before, after, delta);
   }
