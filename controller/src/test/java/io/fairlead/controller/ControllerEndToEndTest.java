@@ -8,9 +8,11 @@ import io.fairlead.controller.api.ApiClient.Reply;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +43,10 @@ class ControllerEndToEndTest {
       generation = build(client);
       kept = READS.stream().map(path -> client.get(path).body()).toList();
       assertThat(first.kill()).isEqualTo(137);
+      try (Stream<Path> left = Files.list(ControllerProcess.temporary(data))) {
+        assertThat(left.map(path -> path.getFileName().toString()))
+            .noneMatch(name -> name.startsWith("vertx-cache"));
+      }
     }
     try (ControllerProcess second = ControllerProcess.start(data)) {
       ApiClient client = new ApiClient(second.api());

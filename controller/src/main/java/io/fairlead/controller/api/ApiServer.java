@@ -6,6 +6,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.file.FileSystemOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.ext.web.Router;
@@ -45,30 +46,45 @@ public final class ApiServer implements AutoCloseable {
    */
   public static ApiServer open(Endpoint listen, ControlPlane plane, PrometheusMeterRegistry metrics)
       throws IOException {
+    Contract contract = Contract.load();
+    OpenAPIContract api = check(contract);
     Vertx vertx =
-        Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1).setWorkerPoolSize(WORKERS));
+        Vertx.vertx(
+            new VertxOptions()
+                .setEventLoopPoolSize(1)
+                .setWorkerPoolSize(WORKERS)
+                .setFileSystemOptions(new FileSystemOptions().setClassPathResolvingEnabled(false)));
     try {
-      Contract contract = Contract.load();
       HttpServer http =
           join(
-              contract
-                  .router(vertx)
-                  .compose(
-                      api ->
-                          vertx
-                              .createHttpServer(
-                                  new HttpServerOptions()
-                                      .setHttp2ClearTextEnabled(false)
-                                      .setIdleTimeout(IDLE_SECONDS)
-                                      .setIdleTimeoutUnit(TimeUnit.SECONDS))
-                              .requestHandler(router(vertx, contract, api, plane, metrics))
-                              .invalidRequestHandler(Failures::invalidRequest)
-                              .listen(listen.port(), listen.host())));
+              vertx
+                  .createHttpServer(
+                      new HttpServerOptions()
+                          .setHttp2ClearTextEnabled(false)
+                          .setIdleTimeout(IDLE_SECONDS)
+                          .setIdleTimeoutUnit(TimeUnit.SECONDS))
+                  .requestHandler(router(vertx, contract, api, plane, metrics))
+                  .invalidRequestHandler(Failures::invalidRequest)
+                  .listen(listen.port(), listen.host()));
       return new ApiServer(vertx, http, new Endpoint(listen.host(), http.actualPort()));
     } catch (CompletionException e) {
       join(vertx.close());
       throw new IOException(
           "cannot listen on %s: %s".formatted(listen, e.getCause().getMessage()), e.getCause());
+    }
+  }
+
+  /**
+   * The contract as Vert.x's own. To check it Vert.x copies schemas out of its jar into the
+   * temporary folder, where they would stay if this process were killed; so that is done by an
+   * instance that ends at once and takes its copies along.
+   */
+  private static OpenAPIContract check(Contract contract) {
+    Vertx checker = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1).setWorkerPoolSize(1));
+    try {
+      return join(contract.router(checker));
+    } finally {
+      join(checker.close());
     }
   }
 
