@@ -5,7 +5,9 @@ import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.service.FairleadController;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Clock;
 import java.time.Duration;
@@ -67,8 +69,11 @@ public final class Main implements Callable<Integer> {
 
   private Main() {}
 
+  /** ZooKeeper prints what it purges to standard output, which is for our own lines. */
   public static void main(String[] args) {
-    System.exit(commandLine().execute(args));
+    PrintWriter out = new PrintWriter(System.out, true);
+    System.setOut(System.err);
+    System.exit(commandLine().setOut(out).execute(args));
   }
 
   static CommandLine commandLine() {
@@ -84,12 +89,16 @@ public final class Main implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     try {
-      Endpoint.parse("--zookeeper-listen", zookeeperListen);
+      Endpoint client = Endpoint.parse("--zookeeper-listen", zookeeperListen);
       Endpoint endpoint = Endpoint.parse("--listen", listen);
       FairleadController controller =
           FairleadController.open(
               new FairleadController.Options(
-                  zookeeper, zookeeperListen, ROOT, id(endpoint), Clock.systemUTC()));
+                  zookeeper,
+                  new InetSocketAddress(client.host(), client.port()),
+                  ROOT,
+                  id(endpoint),
+                  Clock.systemUTC()));
       ApiServer api;
       try {
         api = ApiServer.open(endpoint, controller, controller.metrics());

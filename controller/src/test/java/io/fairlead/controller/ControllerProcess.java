@@ -5,6 +5,7 @@ import io.fairlead.controller.api.Endpoint;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -30,12 +31,14 @@ final class ControllerProcess implements AutoCloseable {
    * Returns once it is ready, its data in {@code directory}, both of its ports picked by itself.
    */
   static ControllerProcess start(Path directory) throws IOException {
+    Path temporary = Files.createDirectories(temporary(directory));
     ProcessBuilder builder =
         new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-Xmx256m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
+            "-Djava.io.tmpdir=" + temporary,
             "-cp",
             System.getProperty("java.class.path"),
             Main.class.getName(),
@@ -53,8 +56,16 @@ final class ControllerProcess implements AutoCloseable {
             process, Endpoint.parse("ready line", ready.group(1)), Long.parseLong(ready.group(3)));
       }
       said.append(line).append('\n');
+      if (!line.startsWith("fairlead-controller ")) {
+        throw new IOException("standard output is for the controller's own lines, not: " + line);
+      }
     }
     throw new IOException("the controller ended before it was ready; it said: " + said);
+  }
+
+  /** The temporary folder of the process. */
+  static Path temporary(Path directory) {
+    return directory.resolve("tmp");
   }
 
   Endpoint api() {

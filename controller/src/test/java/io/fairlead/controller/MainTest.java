@@ -31,9 +31,9 @@ class MainTest {
       delimiter = '|',
       value = {
         "'' | Missing required option: '--zookeeper=WHERE'",
-        "--zookeeper=here | zookeeper 'here' is refused; allowed: embedded:DIR or host:port",
-        "--zookeeper=embedded: | zookeeper 'embedded:' is refused; allowed: embedded:DIR",
-        "--zookeeper=zk:70000 | zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
+        "--zookeeper=here | --zookeeper 'here' is refused; allowed: embedded:DIR or HOST:PORT",
+        "--zookeeper=embedded: | --zookeeper 'embedded:' is refused; allowed: embedded:DIR",
+        "--zookeeper=zk:70000 | --zookeeper 'zk:70000' is refused; allowed: embedded:DIR",
         "--zookeeper=zk:2181 --listen=8080 | --listen '8080' is refused; allowed: HOST:PORT",
         "--zookeeper=zk:2181 --zookeeper-listen=x | --zookeeper-listen 'x' is refused; allowed:",
         "--zookeeper=zk:2181 --port=80 | Unknown option: '--port=80'",

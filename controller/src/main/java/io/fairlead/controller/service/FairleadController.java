@@ -11,14 +11,15 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -28,9 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.state.ConnectionState;
-import org.apache.curator.retry.RetryNTimes;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,23 +44,18 @@ import org.slf4j.LoggerFactory;
  */
 public final class FairleadController implements ControlPlane, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
-  private static final int SESSION_MILLIS = 6000;
-  private static final int CONNECTION_MILLIS = 3000;
-  private static final int RETRIES = 2;
-  private static final int RETRY_MILLIS = 100;
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
   private static final int WRITER_THREADS = 4;
 
   /**
    * @param zookeeper "embedded:DIR" or "host:port,..."
-   * @param zookeeperListen "host:port" of the embedded server's client port; port 0 picks a free
-   *     one
+   * @param zookeeperListen of the embedded server's client port; port 0 picks a free one
    * @param root the tree in ZooKeeper, "/fairlead"
    * @param id of this controller in elections: a restart under the same id takes over from its own
    *     former life at once
    */
   public record Options(
-      String zookeeper, String zookeeperListen, String root, String id, Clock clock) {}
+      String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {}
 
   private final Clock clock;
   private final Optional<EmbeddedZooKeeper> embedded;
@@ -92,14 +86,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     this.embedded = embedded;
     this.connectString = connectString;
     Tree tree = new Tree(options.root());
-    client =
-        CuratorFrameworkFactory.builder()
-            .connectString(connectString)
-            .sessionTimeoutMs(SESSION_MILLIS)
-            .connectionTimeoutMs(CONNECTION_MILLIS)
-            .retryPolicy(new RetryNTimes(RETRIES, RETRY_MILLIS))
-            .ensembleTracker(false)
-            .build();
+    client = ZooKeeperClient.create(connectString);
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     store = new ServiceStore(client, tree, WRITE_DEADLINE);
     muxWatch = new MuxWatch(client, tree);
@@ -135,8 +122,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     if (address.directory().isPresent()) {
       embedded =
           Optional.of(
-              EmbeddedZooKeeper.start(
-                  address.directory().get(), ZooKeeperAddress.listen(options.zookeeperListen())));
+              EmbeddedZooKeeper.start(address.directory().get(), options.zookeeperListen()));
     }
     String connectString = embedded.map(EmbeddedZooKeeper::connectString).orElse(address.hosts());
     FairleadController controller = new FairleadController(options, embedded, connectString);
@@ -275,8 +261,13 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private void connected(ConnectionState state) {
+    boolean wasConnected = connection.isConnected();
     connection = state;
-    LOG.info("ZooKeeper {}: {}", connectString, state.name().toLowerCase(Locale.ROOT));
+    if (state.isConnected() && !wasConnected) {
+      LOG.info("ZooKeeper {}: connected", connectString);
+    } else if (!state.isConnected() && wasConnected) {
+      LOG.warn("ZooKeeper {}: connection lost", connectString);
+    }
   }
 
   /** The catalogue to write to. */

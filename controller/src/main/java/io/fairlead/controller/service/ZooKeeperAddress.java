@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -21,21 +20,11 @@ record ZooKeeperAddress(Optional<Path> directory, String hosts) {
       Matcher matcher = HOST_PORT.matcher(host);
       if (!matcher.matches() || port(matcher) == 0 || port(matcher) > 65535) {
         throw new IllegalArgumentException(
-            "zookeeper '%s' is refused; allowed: embedded:DIR or host:port,host:port,..."
+            "--zookeeper '%s' is refused; allowed: embedded:DIR or HOST:PORT,HOST:PORT,..."
                 .formatted(text));
       }
     }
     return new ZooKeeperAddress(Optional.empty(), text);
-  }
-
-  static InetSocketAddress listen(String text) {
-    Matcher matcher = HOST_PORT.matcher(text);
-    if (!matcher.matches() || port(matcher) > 65535) {
-      throw new IllegalArgumentException(
-          "zookeeper-listen '%s' is refused; allowed: host:port, such as 127.0.0.1:2181"
-              .formatted(text));
-    }
-    return new InetSocketAddress(matcher.group(1), port(matcher));
   }
 
   private static int port(Matcher matcher) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -82,8 +83,9 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
               .exitHandler(ExitHandler.LOG_ONLY)
               .build();
       server.start(START_MILLIS);
-      String reachable = host.isAnyLocalAddress() ? "127.0.0.1" : host.getHostAddress();
-      return new EmbeddedZooKeeper(server, reachable + ":" + port, lock);
+      InetAddress reachable = host.isAnyLocalAddress() ? NetUtil.LOCALHOST4 : host;
+      return new EmbeddedZooKeeper(
+          server, NetUtil.toSocketAddressString(new InetSocketAddress(reachable, port)), lock);
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
@@ -146,7 +148,9 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
       return socket.getLocalPort();
     } catch (IOException e) {
       throw new IOException(
-          "the embedded ZooKeeper cannot listen on %s: %s".formatted(listen, e.getMessage()), e);
+          "the embedded ZooKeeper cannot listen on %s: %s"
+              .formatted(NetUtil.toSocketAddressString(listen), e.getMessage()),
+          e);
     }
   }
 

@@ -78,6 +78,7 @@ public final class Leadership implements AutoCloseable {
   }
 
   private void enter() {
+    String said = "";
     while (!isClosed) {
       try {
         createTree();
@@ -85,13 +86,14 @@ public final class Leadership implements AutoCloseable {
         latch.start();
         return;
       } catch (Exception e) {
-        LOG.warn("ZooKeeper is not ready for {}: {}", id, e.toString());
+        said = warnOnce(said, "%s waits for ZooKeeper: %s".formatted(id, e));
         pause();
       }
     }
   }
 
   private void lead() {
+    String said = "";
     while (!isClosed && latch.hasLeadership()) {
       try {
         current = raiseEpoch();
@@ -99,10 +101,18 @@ public final class Leadership implements AutoCloseable {
         listener.lead(current);
         return;
       } catch (Exception e) {
-        LOG.warn("{} was elected and cannot lead yet: {}", id, e.toString());
+        said = warnOnce(said, "%s was elected and cannot lead yet: %s".formatted(id, e));
         pause();
       }
     }
+  }
+
+  /** Logs a failure that is new, not one that a retry meets again; returns what was said last. */
+  private static String warnOnce(String said, String sentence) {
+    if (!sentence.equals(said)) {
+      LOG.warn("{}", sentence);
+    }
+    return sentence;
   }
 
   private void follow() {

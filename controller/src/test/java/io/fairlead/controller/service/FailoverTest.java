@@ -80,6 +80,6 @@ class FailoverTest {
   private static FairleadController open(String zookeeper, String id) throws Exception {
     return FairleadController.open(
         new FairleadController.Options(
-            zookeeper, "127.0.0.1:0", "/fairlead", id, Clock.systemUTC()));
+            zookeeper, Requests.ANY_PORT, "/fairlead", id, Clock.systemUTC()));
   }
 }

@@ -54,7 +54,7 @@ class FairleadControllerTest {
     controller =
         FairleadController.open(
             new FairleadController.Options(
-                "embedded:" + directory, "127.0.0.1:0", "/fairlead", "test", clock));
+                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
   }
 

@@ -7,7 +7,6 @@ import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -66,7 +65,7 @@ class KillTest {
     try (BufferedReader lines =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-      String loaded = line(lines);
+      String loaded = lines.readLine();
       assertThat(loaded).isNotNull().startsWith("loaded ");
       long generation = Long.parseLong(loaded.split(" ")[1]);
       // What was under way when it was killed may have been committed without being acknowledged,
@@ -78,7 +77,7 @@ class KillTest {
       AtomicLong last = new AtomicLong(generation);
       int commits = 5 + random.nextInt(60);
       for (int i = 0; i < commits; i++) {
-        last.set(committed(line(lines)));
+        last.set(committed(lines.readLine()));
       }
       // Somewhere in the next commits, not at the moment of an acknowledgement.
       Thread killer =
@@ -93,7 +92,7 @@ class KillTest {
                 process.toHandle().destroyForcibly();
               });
       killer.start();
-      for (String line = line(lines); line != null; line = line(lines)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         last.set(committed(line));
       }
       killer.join();
@@ -102,18 +101,6 @@ class KillTest {
     } finally {
       process.destroyForcibly();
     }
-  }
-
-  /**
-   * The next line of the controller's own; ZooKeeper says on the same stream which old files it
-   * removes.
-   */
-  private static String line(BufferedReader lines) throws IOException {
-    String line = lines.readLine();
-    while (line != null && line.startsWith("Removing file: ")) {
-      line = lines.readLine();
-    }
-    return line;
   }
 
   private static long committed(String line) {
@@ -136,7 +123,7 @@ class KillTest {
         FairleadController.open(
             new FairleadController.Options(
                 "embedded:" + directory,
-                "127.0.0.1:0",
+                Requests.ANY_PORT,
                 "/fairlead",
                 "killed",
                 Clock.systemUTC()))) {

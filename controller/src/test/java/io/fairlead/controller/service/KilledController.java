@@ -3,6 +3,7 @@ package io.fairlead.controller.service;
 
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Change;
+import java.io.PrintStream;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
@@ -17,14 +18,18 @@ final class KilledController {
   static final int BACKENDS = 8;
   static final int BUCKETS = 4096;
 
+  private static final PrintStream OUT = System.out;
+
   private KilledController() {}
 
   public static void main(String[] arguments) throws Exception {
+    // As in Main: ZooKeeper prints what it purges.
+    System.setOut(System.err);
     FairleadController controller =
         FairleadController.open(
             new FairleadController.Options(
                 "embedded:" + arguments[0],
-                "127.0.0.1:0",
+                Requests.ANY_PORT,
                 "/fairlead",
                 "killed",
                 Clock.systemUTC()));
@@ -68,7 +73,7 @@ final class KilledController {
   }
 
   private static void say(String line) {
-    System.out.println(line);
-    System.out.flush();
+    OUT.println(line);
+    OUT.flush();
   }
 }

@@ -95,6 +95,6 @@ class LostAnswersTest {
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
         new FairleadController.Options(
-            zookeeper, "127.0.0.1:0", "/fairlead", "test-" + zookeeper, Clock.systemUTC()));
+            zookeeper, Requests.ANY_PORT, "/fairlead", "test-" + zookeeper, Clock.systemUTC()));
   }
 }

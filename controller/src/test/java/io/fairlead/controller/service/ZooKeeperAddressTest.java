@@ -16,7 +16,6 @@ class ZooKeeperAddressTest {
         .contains(Path.of("/var/lib/fairlead"));
     assertThat(ZooKeeperAddress.parse("zk1:2181,[2001:db8::1]:2181").hosts())
         .isEqualTo("zk1:2181,[2001:db8::1]:2181");
-    assertThat(ZooKeeperAddress.listen("127.0.0.1:0").getPort()).isZero();
   }
 
   @ParameterizedTest
@@ -35,15 +34,7 @@ class ZooKeeperAddressTest {
   void othersAreRefused(String text) {
     assertThatThrownBy(() -> ZooKeeperAddress.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("zookeeper '" + text + "'")
-        .hasMessageContaining("embedded:DIR or host:port");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"", "2181", "127.0.0.1", "127.0.0.1:65536"})
-  void andOthersToListenOn(String text) {
-    assertThatThrownBy(() -> ZooKeeperAddress.listen(text))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("zookeeper-listen '" + text + "'");
+        .hasMessageContaining("--zookeeper '" + text + "'")
+        .hasMessageContaining("embedded:DIR or HOST:PORT");
   }
 }

@@ -55,7 +55,7 @@ class EmbeddedZooKeeperTest {
       InetSocketAddress listen = new InetSocketAddress("127.0.0.1", taken.getLocalPort());
       assertThatThrownBy(() -> EmbeddedZooKeeper.start(directory, listen))
           .isInstanceOf(IOException.class)
-          .hasMessageContaining(Integer.toString(taken.getLocalPort()));
+          .hasMessageContaining("cannot listen on 127.0.0.1:%d: ", taken.getLocalPort());
     }
     EmbeddedZooKeeper.start(directory, ANY_PORT).close();
   }
