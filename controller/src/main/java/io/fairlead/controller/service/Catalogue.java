@@ -109,7 +109,11 @@ final class Catalogue {
           name,
           "services whose data are whole; here: " + damage);
     }
-    throw new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
+    throw notFound(name);
+  }
+
+  static Refusal notFound(String name) {
+    return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
   }
 
   Result create(ServiceSpec spec, boolean dryRun) throws StoreException {
@@ -140,19 +144,26 @@ final class Catalogue {
     return await(writer.changeConfig(changed, dryRun));
   }
 
-  Result delete(String name, boolean dryRun) throws StoreException {
-    Result result = await(writer(name).delete(dryRun));
-    if (!dryRun) {
-      writers.remove(name);
-      try {
-        store.removeRest(epoch, name);
-      } catch (StoreException e) {
-        // The service is deleted; whoever creates one of that name, or leads next, removes the
-        // rest.
-        LOG.warn("{}", e.getMessage());
+  Result delete(String name, boolean dryRun) {
+    ServiceWriter writer = writer(name);
+    try {
+      return await(writer.delete(dryRun));
+    } finally {
+      // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
+      if (writer.isGone()) {
+        writers.remove(name);
+        removeRest(name);
       }
     }
-    return result;
+  }
+
+  private void removeRest(String name) {
+    try {
+      store.removeRest(epoch, name);
+    } catch (StoreException e) {
+      // The service is deleted; whoever creates one of that name, or leads next, removes the rest.
+      LOG.warn("{}", e.getMessage());
+    }
   }
 
   /** No two services may share a VIP, protocol and port: a packet belongs to one of them. */

@@ -15,6 +15,7 @@ import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import java.time.Clock;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -43,6 +44,9 @@ final class ServiceWriter {
   /** Whether ZooKeeper may hold something else than {@code stored}; only the event thread looks. */
   private boolean isUncertain;
 
+  /** Whether ZooKeeper has no such service any more. */
+  private volatile boolean isGone;
+
   /**
    * @param pool runs the events of many services
    */
@@ -67,6 +71,10 @@ final class ServiceWriter {
     return stored.image();
   }
 
+  boolean isGone() {
+    return isGone;
+  }
+
   String name() {
     return stored.image().config().name();
   }
@@ -89,6 +97,7 @@ final class ServiceWriter {
   CompletionStage<Result> changeConfig(ServiceConfig changed, boolean dryRun) {
     return submit(
         () -> {
+          SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
           ServiceImage after = image().withConfig(changed);
           if (!dryRun) {
             stored = metrics.time(() -> store.changeConfig(epoch, stored, after));
@@ -102,6 +111,7 @@ final class ServiceWriter {
         () -> {
           if (!dryRun) {
             store.delete(epoch, stored);
+            isGone = true;
           }
           return unmoved(image(), dryRun);
         });
@@ -125,6 +135,9 @@ final class ServiceWriter {
         () -> {
           try {
             readAgainIfUncertain();
+            if (isGone) {
+              throw Catalogue.notFound(name());
+            }
             done.complete(task.run());
           } catch (Refusal e) {
             done.completeExceptionally(e);
@@ -145,16 +158,17 @@ final class ServiceWriter {
     if (!isUncertain) {
       return;
     }
-    stored =
-        store
-            .read(name())
-            .orElseThrow(() -> new StoreException("service '%s' is gone".formatted(name())));
-    store.removeOld(epoch, stored);
+    Optional<StoredService> read = store.read(name());
+    if (read.isPresent()) {
+      stored = read.get();
+      store.removeOld(epoch, stored);
+    }
+    isGone = read.isEmpty();
     isUncertain = false;
   }
 
   private void snapshotIfDue() {
-    if (isUncertain || !stored.isSnapshotDue()) {
+    if (isUncertain || isGone || !stored.isSnapshotDue()) {
       return;
     }
     try {

@@ -5,6 +5,7 @@ import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.Backend;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
@@ -63,6 +64,32 @@ final class SpecRules {
         change.vips().map(SpecRules::vips).orElse(config.vips()),
         change.ports().map(SpecRules::ports).orElse(config.ports()),
         change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()));
+  }
+
+  /**
+   * A longer window must not open again for a bucket whose window has closed: the id and address of
+   * its previous owner may have gone to somebody else since.
+   *
+   * @param seconds Unix seconds by the clock
+   */
+  static void checkWindow(ServiceImage image, int wanted, long seconds) {
+    Ring ring = image.ring();
+    long now = Math.max(seconds, ring.committed());
+    int window = image.config().windowSeconds();
+    long latest = -WINDOW_MAX;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, window)) {
+        latest = Math.max(latest, ring.since(bucket));
+      }
+    }
+    if (wanted > window && latest + wanted > now) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "windowSeconds",
+          Integer.toString(wanted),
+          "at most %d now, or %d in %d s: longer reopens the windows of buckets that have moved"
+              .formatted(now - latest, wanted, latest + wanted - now));
+    }
   }
 
   /** A unicast address in its canonical form. */
