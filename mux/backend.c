@@ -35,15 +35,31 @@ static bool make_rows(struct backends *backends)
 	return backends->rows;
 }
 
-static void fill_rows(struct backends *backends, uint16_t service, const struct next_hops *hops)
+/*
+ * The row of a backend. A removed one keeps the row that it had: packets of a burst that is under way still take it,
+ * and MOVED its address, but nobody looks for a host that may be no more.
+ */
+static void make_row(struct backend *row, const struct fl_delta_backend *b, const struct backends *old,
+		     uint16_t service, const struct next_hops *hops)
 {
-	for (uint32_t i = 0; i < backends->count; i++) {
-		const struct fl_delta_backend *b = &backends->list[i];
-		struct next_hop hop;
+	const struct backend *before = old ? backends_get(old, b->id) : NULL;
+	bool removed = b->flags & FL_BACKEND_REMOVED;
+	struct next_hop hop = {0};
 
-		hops->lookup(hops->context, &b->address, &hop);
-		encap_template(&backends->rows[b->id], service, &b->address, &hop);
+	if (removed && before && !memcmp(encap_destination(before), b->address.bytes + 12, 4)) {
+		*row = *before;
+		return;
 	}
+	if (!removed)
+		hops->lookup(hops->context, &b->address, &hop);
+	encap_template(row, service, &b->address, &hop);
+}
+
+static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
+		      const struct next_hops *hops)
+{
+	for (uint32_t i = 0; i < backends->count; i++)
+		make_row(&backends->rows[backends->list[i].id], &backends->list[i], old, service, hops);
 }
 
 uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
@@ -88,7 +104,7 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 					 delta->backends_count, backends->list);
 	if (!make_rows(backends))
 		goto no_memory;
-	fill_rows(backends, (uint16_t)delta->service, hops);
+	fill_rows(backends, delta->snapshot ? NULL : old, (uint16_t)delta->service, hops);
 	return backends;
 
 no_memory:
@@ -108,10 +124,8 @@ struct backends *backends_refresh(const struct backends *old, uint16_t service, 
 	for (uint32_t i = 0; i < old->count && !differs; i++) {
 		const struct fl_delta_backend *b = &old->list[i];
 		struct backend now;
-		struct next_hop hop;
 
-		hops->lookup(hops->context, &b->address, &hop);
-		encap_template(&now, service, &b->address, &hop);
+		make_row(&now, b, old, service, hops);
 		differs = memcmp(&now, &old->rows[b->id], sizeof(now)) != 0;
 	}
 	if (!differs)
@@ -123,7 +137,7 @@ struct backends *backends_refresh(const struct backends *old, uint16_t service, 
 	backends->count = old->count;
 	if (!make_rows(backends))
 		goto no_memory;
-	fill_rows(backends, service, hops);
+	fill_rows(backends, old, service, hops);
 	return backends;
 
 no_memory:

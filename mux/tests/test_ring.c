@@ -187,6 +187,51 @@ static void backends_are_added_changed_and_kept_when_removed(void **state)
 	image_free(&snapshot);
 }
 
+static void note_hop(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	bool *asked = context;
+
+	asked[address->bytes[15]] = true;
+	image_hop(&hop, address, out);
+}
+
+static void nobody_looks_for_a_removed_backend(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 1, 256, 3);
+	struct fl_delta_backend change[] = {
+	    {.id = 2, .flags = FL_BACKEND_REMOVED, .address = image_ipv4("10.1.0.22")},
+	    {.id = 9, .flags = FL_BACKEND_REMOVED, .address = image_ipv4("10.1.0.29")},
+	};
+	struct delta delta = {.service = 1, .backends_count = 2, .backends = change};
+	bool asked[256] = {false};
+	const struct next_hops noted = {.context = asked, .lookup = note_hop};
+	struct backends *first, *second;
+	struct why why;
+	int error;
+
+	(void)state;
+	hop.resolved = true;
+	first = backends_new(NULL, &snapshot, &hops, &why);
+	second = backends_new(first, &delta, &noted, &why);
+	assert_non_null(second);
+	assert_true(asked[21] && asked[23]);
+	assert_false(asked[22] || asked[29]);
+	/* packets under way still leave by the row that it had */
+	assert_memory_equal(backends_get(first, 2), backends_get(second, 2), sizeof(struct backend));
+	assert_int_equal(backends_get(second, 9)->state, BACKEND_NO_NEIGHBOUR);
+	assert_memory_equal(encap_destination(backends_get(second, 9)), "\x0a\x01\x00\x1d", 4);
+	memset(asked, 0, sizeof(asked));
+	hop.mtu++;
+	backends_free(first);
+	first = backends_refresh(second, 1, &noted, &error);
+	assert_non_null(first);
+	assert_false(asked[22] || asked[29]);
+	assert_memory_equal(backends_get(first, 2), backends_get(second, 2), sizeof(struct backend));
+	backends_free(first);
+	backends_free(second);
+	image_free(&snapshot);
+}
+
 static void an_ipv6_backend_is_refused_by_its_address(void **state)
 {
 	struct fl_delta_backend change = {.id = 9, .address = {{0x20, 1, 0xd, 0xb8, [15] = 1}}};
@@ -230,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(the_checksum_is_crc32c_of_little_endian_rows),
 	    cmocka_unit_test(what_does_not_follow_is_refused_and_changes_nothing),
 	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
+	    cmocka_unit_test(nobody_looks_for_a_removed_backend),
 	    cmocka_unit_test(an_ipv6_backend_is_refused_by_its_address),
 	    cmocka_unit_test(templates_are_made_anew_only_when_a_next_hop_changes),
 	};
