@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify.h"
 #include "interface.h"
 #include "netlink.h"
 
@@ -194,7 +195,7 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 	out->resolved = true;
 	out->port = (uint8_t)port->id;
 	out->mtu = port->mtu;
-	memcpy(out->source_mac, port->mac, 6);
+	memcpy(out->source_mac, &port->mac, sizeof(out->source_mac));
 	memcpy(out->mac, station->mac, 6);
 	memcpy(out->source, n->has_source ? &n->source : &hop->route.source, 4);
 }
@@ -223,13 +224,21 @@ static void on_link(void *context, unsigned ifindex)
 {
 	struct neighbours *n = context;
 	struct port *port = ports_by_ifindex(n->ports, ifindex);
+	uint8_t bytes[6];
 	uint16_t mtu;
 
 	n->routes_changed = true;
-	if (!port || interface_mtu(port->interface, &mtu) || mtu == port->mtu)
+	if (!port)
 		return;
-	port->mtu = mtu;
-	n->changed = true;
+	if (!interface_mtu(port->interface, &mtu) && mtu != port->mtu) {
+		port->mtu = mtu;
+		n->changed = true;
+	}
+	/* the MAC of a TAP is not that of the device it stands for */
+	if (port->kind != PORT_RAW && !interface_mac(port->interface, bytes) && mac_word(bytes) != port->mac) {
+		__atomic_store_n(&port->mac, mac_word(bytes), __ATOMIC_RELAXED);
+		n->changed = true;
+	}
 }
 
 static void on_lost(void *context)

@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "classify.h"
 #include "interface.h"
 #include "xdp.h"
 
@@ -192,8 +193,10 @@ static int probe_af_packet(struct port *port, unsigned index, unsigned workers, 
 static int probe_exception(struct port *port, unsigned index, struct why *why)
 {
 	char devargs[OPTIONS_TEXT_MAX];
-	const uint8_t *mac = port->mac;
+	uint8_t mac[6];
 	int error;
+
+	memcpy(mac, &port->mac, sizeof(mac));
 
 	snprintf(port->interface, sizeof(port->interface), "flport%u", index);
 	snprintf(devargs, sizeof(devargs), "net_tap%u,iface=%s,mac=%02x:%02x:%02x:%02x:%02x:%02x", index,
@@ -213,7 +216,7 @@ static int probe_raw(struct port *port, unsigned index, bool exception, struct w
 	if (error)
 		return error;
 	rte_eth_macaddr_get(port->id, &mac);
-	memcpy(port->mac, mac.addr_bytes, 6);
+	port->mac = mac_word(mac.addr_bytes);
 	rte_eth_dev_get_mtu(port->id, &port->mtu);
 	return exception ? probe_exception(port, index, why) : 0;
 }
@@ -221,6 +224,7 @@ static int probe_raw(struct port *port, unsigned index, bool exception, struct w
 static int open_device(struct port *port, const struct options *options, unsigned index, struct why *why)
 {
 	const char *interface;
+	uint8_t mac[6];
 	int error;
 
 	*port =
@@ -239,10 +243,11 @@ static int open_device(struct port *port, const struct options *options, unsigne
 	error = look_up(port, interface, options->workers, why);
 	if (error)
 		return error;
-	error = interface_mac(interface, port->mac);
+	error = interface_mac(interface, mac);
 	if (error)
 		return why_refuse(why, error, "--port: %s: can't read its MAC address: %s", interface,
 				  strerror(-error));
+	port->mac = mac_word(mac);
 	/* two muxes on one interface would both send what comes there */
 	port->claim = xdp_claim(interface, port->ifindex, why);
 	if (port->claim < 0)

@@ -123,7 +123,7 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 	if (!burst->count)
 		return 0;
 	burst->lookup = tables_lookup(worker->tables);
-	burst->mac = mac_word(port->mac);
+	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
 	burst_steer(burst);
 	act(worker, port);

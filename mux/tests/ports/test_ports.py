@@ -226,6 +226,53 @@ def test_a_backend_s_new_mac_is_followed(rack, port):
         until("packets go to the new MAC address", followed, seconds=20)
 
 
+def test_the_port_s_own_mac_and_mtu_are_followed(rack, port):
+    with mux(rack, port) as one:
+        rack.mux_mac = "02:00:00:00:00:77"
+        rack.inside("ip", "link", "set", INSIDE, "address", rack.mux_mac)
+
+        def followed():
+            rack.drain()
+            rack.send([rack.to_vip(2000)])
+            return rack.receive(is_tunnel, 1, seconds=1)
+
+        until("packets to the new MAC are steered, from it", followed, seconds=20)
+        assert rack.inside("ip", "link", "set", INSIDE, "mtu", "1400") == ""
+        big = rack.to_vip(2000, b"x" * 1350)
+
+        def refused():
+            return send_and_count(rack, one, [big]).get("too_big")
+
+        until("the new MTU counts", refused, seconds=20)
+
+
+def test_routes_and_links_are_followed(rack, port):
+    """A backend behind a gateway that becomes another one, then an interface that goes down and up."""
+    far, gateways = "10.9.0.5", BACKENDS[:2]
+    macs = {gateways[0]: "02:00:00:00:01:01", gateways[1]: "02:00:00:00:01:02"}
+
+    def route(gateway):
+        mac = macs[gateway]
+        rack.inside("ip", "neigh", "replace", gateway, "lladdr", mac, "dev", INSIDE, "nud", "permanent")
+        rack.inside("ip", "route", "replace", "10.9.0.0/24", "via", gateway, "dev", INSIDE)
+
+    def goes_by(gateway):
+        rack.drain()
+        rack.send([rack.to_vip(2000)])
+        return [f for f in rack.receive(is_tunnel, 1, seconds=1) if (f.dst, f[IP].dst) == (macs[gateway], far)]
+
+    with mux(rack, port, [far], settled=False):
+        # only now: DPDK's packet socket sets the interface's MAC, upon which the kernel forgets its neighbours
+        route(gateways[0])
+        until("the first gateway", lambda: goes_by(gateways[0]))
+        route(gateways[1])
+        until("the second gateway", lambda: goes_by(gateways[1]))
+        rack.inside("ip", "link", "set", INSIDE, "down")
+        rack.inside("ip", "link", "set", INSIDE, "up")
+        route(gateways[0])
+        until("the way after the flap", lambda: goes_by(gateways[0]), 20)
+
+
 def test_a_killed_mux_leaves_the_port_to_the_next_one(rack, port):
     with mux(rack, port) as one:
         one.kill()
