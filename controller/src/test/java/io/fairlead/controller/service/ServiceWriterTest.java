@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.assign.BeamerAssignment;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.StoredService;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ForkJoinPool;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A service that is deleted while others still ask its writer. */
+class ServiceWriterTest {
+  private static final Tree TREE = new Tree("/fairlead");
+  private static final Epoch EPOCH = new Epoch(1, 0);
+
+  private TestingServer server;
+  private CuratorFramework client;
+  private ServiceStore store;
+  private StoredService stored;
+  private ServiceWriter writer;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+    for (String path : List.of(TREE.epoch(), TREE.lastServiceId(), TREE.services())) {
+      client
+          .create()
+          .creatingParentsIfNeeded()
+          .forPath(path, "0".getBytes(StandardCharsets.US_ASCII));
+    }
+    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+    stored =
+        store.create(
+            EPOCH,
+            ServiceImage.create(
+                SpecRules.config(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
+    writer =
+        new ServiceWriter(
+            store,
+            EPOCH,
+            new BeamerAssignment(),
+            Clock.systemUTC(),
+            new CommitMetrics(new SimpleMeterRegistry()),
+            ForkJoinPool.commonPool(),
+            stored);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void whatComesAfterADeletionFindsNoService() throws Exception {
+    done(writer.delete(true));
+    assertThat(writer.isGone()).isFalse();
+    done(writer.delete(false));
+    assertThat(writer.isGone()).isTrue();
+    Refusal late = refusal(writer.change(List.of(add(1)), false));
+    assertThat(late.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(refusal(writer.delete(false)).kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+  }
+
+  /** A deletion that took place although its answer was lost. */
+  @Test
+  void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
+    store.delete(EPOCH, stored);
+    store.removeRest(EPOCH, "web");
+    assertThat(refusal(writer.change(List.of(add(1)), false)).kind())
+        .isEqualTo(Refusal.Kind.UNAVAILABLE);
+    assertThat(writer.isGone()).isFalse();
+    assertThat(refusal(writer.change(List.of(add(1)), false)).kind())
+        .isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(writer.isGone()).isTrue();
+  }
+}
