@@ -81,14 +81,18 @@ def stories() -> list[dict]:
 
     servers = fleet()
     rows.append(
-        servers[B].receive("moved twice: the second owner learns of the first move", "syn", steer(12, 0, NOW - 20, A))
+        servers[B].receive(
+            "moved twice inside the window: the second owner learns of the first move", "syn", steer(12, 0, NOW - 20, A)
+        )
     )
-    rows += travel("moved twice: over both owners to the first", servers, C, steer(13, 0, NOW - 10, B), (A,))
+    rows += travel(
+        "moved twice inside the window: over both owners to the first", servers, C, steer(13, 0, NOW - 10, B), (A,)
+    )
 
     servers = fleet()
     rows.append(servers[B].receive("A to B to A: B learns that A was before it", "syn", steer(12, 0, NOW - 20, A)))
-    rows += travel("A to B to A, socket at B", servers, A, steer(13, 0, NOW - 10, B), (B,))
-    rows += travel("A to B to A, socket nowhere: the hop limit ends the loop", servers, A, steer(13, 0, NOW - 10, B))
+    rows += travel("A to B to A: no loop, socket at B", servers, A, steer(13, 0, NOW - 10, B), (B,))
+    rows += travel("A to B to A, socket nowhere: no loop, the hop limit ends it", servers, A, steer(13, 0, NOW - 10, B))
 
     servers = fleet()
     for at, (owner, before) in enumerate([(B, A), (C, B), (D, C)]):
@@ -100,16 +104,16 @@ def stories() -> list[dict]:
     rows += travel("moved three times: three chains reach the first owner", servers, D, steer(14), (A,))
 
     servers = fleet()
-    rows.append(servers[B].receive("two muxes disagree: the newer one teaches", "syn", steer(13, 0, NOW - 1, A)))
-    rows.append(servers[B].receive("two muxes disagree: the older one's SYN is served", "syn", steer(12)))
+    rows.append(servers[B].receive("two muxes that disagree: the newer one teaches", "syn", steer(13, 0, NOW - 1, A)))
+    rows.append(servers[B].receive("two muxes that disagree: the older one's SYN is served", "syn", steer(12)))
     rows.append(
         servers[B].receive(
-            "two muxes disagree: the older one's packet is chained while the window is open", "unknown", steer(12)
+            "two muxes that disagree: the older one's packet is chained while the window is open", "unknown", steer(12)
         )
     )
     rows.append(
         servers[B].receive(
-            "two muxes disagree: the older one's packet is stale once the window is closed",
+            "two muxes that disagree: the older one's packet is stale once the window is closed",
             "unknown",
             steer(12),
             NOW + WINDOW,
@@ -117,7 +121,10 @@ def stories() -> list[dict]:
     )
     rows.append(
         servers[B].receive(
-            "two muxes disagree: the same connection lives where its socket is", "local_socket", steer(12), NOW + WINDOW
+            "two muxes that disagree: the same connection lives where its socket is",
+            "local_socket",
+            steer(12),
+            NOW + WINDOW,
         )
     )
 
@@ -155,7 +162,7 @@ def window_rows() -> list[dict]:
     for packet in ("syn", "local_socket"):
         rows.append(
             row(
-                f"the window has ended and the connection lives: {packet}",
+                f"a window that ends while a connection lives: {packet}",
                 packet=packet,
                 memory=memory(NOW - 240, 12, A),
             )
@@ -165,12 +172,19 @@ def window_rows() -> list[dict]:
 
 def clock_rows() -> list[dict]:
     rows = [
-        row(f"a move {ahead} s ahead of our clock", steer=steer(since=NOW + ahead, previous=A))
+        row(f"a timestamp {ahead} s in the future", steer=steer(since=NOW + ahead, previous=A))
         for ahead in (1, 3, 5, 6, 60, 1_000_000)
     ]
     rows += [
-        row("our clock is 3 s late and we are asked by a SYN", packet="syn", steer=steer(since=NOW + 3, previous=A)),
-        row("our clock is 3 s early at the window's end", steer=steer(since=NOW - 237 - 3, previous=A)),
+        row(
+            "clocks 3 s apart: ours is late, and the move is learned by a SYN",
+            packet="syn",
+            steer=steer(since=NOW + 3, previous=A),
+        ),
+        row(
+            "clocks 3 s apart: ours is early, and the window ends 3 s sooner",
+            steer=steer(since=NOW - 237 - 3, previous=A),
+        ),
         row(
             "a move too far ahead does not displace the one remembered",
             steer=steer(13, 0, NOW + 6, C),
@@ -209,12 +223,12 @@ def learning_rows() -> list[dict]:
         ),
         row("previous none is not learned", steer=steer(13, 0, NOW - 10, None)),
         row(
-            "a previous of the past: the server was restarted and learns anew",
+            "a server restarted with a previous of the past: it learns anew and chains",
             generationSeen=0,
             steer=steer(12, 0, NOW - 100, A),
         ),
         row(
-            "a previous of the past beyond the window is learned and not used",
+            "a server restarted with a previous of the past, beyond the window: learned and not used",
             generationSeen=0,
             steer=steer(12, 0, NOW - 1000, A),
         ),
@@ -238,9 +252,9 @@ def generation_rows() -> list[dict]:
     return [
         row("a connection unknown everywhere gets its RST from the stack"),
         row("the first packet of a service is never stale", generationSeen=0, steer=steer(1)),
-        row("a stale packet of an unknown connection is dropped, not reset", steer=steer(11)),
+        row("a stale generation is dropped, not reset", steer=steer(11)),
         row("a stale SYN is served", packet="syn", steer=steer(11)),
-        row("a stale packet of a local socket is served", packet="local_socket", steer=steer(11)),
+        row("a stale generation: the connection lives on where its socket is", packet="local_socket", steer=steer(11)),
         row("a stale cookie ACK is served", packet="cookie_ack", steer=steer(11)),
         row("a stale packet of a bucket that moved is chained", steer=steer(11), memory=memory(NOW - 10, 12, A)),
         row("a stale packet with all hops used is dropped", steer=steer(11, 3), memory=memory(NOW - 10, 12, A)),
@@ -251,11 +265,23 @@ def generation_rows() -> list[dict]:
 def trust_rows() -> list[dict]:
     moved = steer(99, 0, NOW - 10, A)
     rows = [
-        row(f"untrusted: {packet}, and nothing is learned", packet=packet, trusted=False, steer=moved)
+        row(
+            f"a sender that is no mux or peer, or a wrong tag: {packet}, and nothing is learned",
+            packet=packet,
+            trusted=False,
+            steer=moved,
+        )
         for packet in PACKETS
     ]
+    rows.append(
+        row(
+            "a sender that is no mux or peer, and malformed: it is untrusted",
+            trusted=False,
+            malformed="truncated",
+            steer=None,
+        )
+    )
     rows += [row(f"malformed: {error}", malformed=error, steer=None) for error in STEER_ERRORS]
-    rows.append(row("untrusted and malformed is untrusted", trusted=False, malformed="truncated", steer=None))
     rows.append(
         row("malformed, though the host knows the socket", packet="local_socket", malformed="length", steer=None)
     )
@@ -284,6 +310,27 @@ def chaining_rows() -> list[dict]:
         row(f"{hops} hops used, bucket moved", steer=steer(12, hops), memory=memory(NOW - 10, 12, A))
         for hops in (0, 1, 2, 3, 4, 15)
     ]
+    return rows
+
+
+def packet_rows() -> list[dict]:
+    """What the kinds of packets come to; the runners with real sockets tell which kind a packet is."""
+    moved = memory(NOW - 10, 12, A)
+    cases = [
+        ("SYN flood with SYN cookies: a SYN in an open window opens a connection here", "syn"),
+        ("SYN flood with SYN cookies: the ACK of our cookie completes it here", "cookie_ack"),
+        ("SYN flood with SYN cookies: the ACK of another server's cookie goes to that server", "unknown"),
+        ("UDP to a socket connected to this very client stays", "local_socket"),
+        ("UDP to an unconnected socket goes to the owner before", "unknown"),
+        ("an ICMP error that quotes a connection of this host stays", "local_socket"),
+        ("an ICMP error that quotes a connection of another host follows it", "unknown"),
+        ("a first fragment of a connection of this host stays", "local_socket"),
+        ("a later fragment in an open window goes to the owner before", "unknown"),
+    ]
+    rows = [row(name, packet=packet, memory=moved) for name, packet in cases]
+    rows.append(row("UDP to an unconnected socket of a bucket that has not moved is delivered"))
+    rows.append(row("a later fragment of a bucket that has not moved is delivered"))
+    rows.append(row("a later fragment by a late mux is dropped", steer=steer(11)))
     return rows
 
 
@@ -322,7 +369,17 @@ def product_rows() -> list[dict]:
 
 
 def verdict_vectors() -> dict:
-    parts = (stories, window_rows, clock_rows, learning_rows, generation_rows, trust_rows, chaining_rows, product_rows)
+    parts = (
+        stories,
+        window_rows,
+        clock_rows,
+        learning_rows,
+        generation_rows,
+        trust_rows,
+        chaining_rows,
+        packet_rows,
+        product_rows,
+    )
     rows = [one for part in parts for one in part()]
     names = [one["name"] for one in rows]
     assert len(set(names)) == len(names), "a name is used twice"

@@ -218,11 +218,12 @@ def test_key_is_never_shown(rack: Rack, tmp_path: Path, mode: int, end: str) -> 
 
 def test_both_families_need_more(rack: Rack) -> None:
     """Each sysctl that is missing is named; with all of them the server has both addresses."""
-    server, both = rack["a"], f"{SERVERS['a']},2001:db8:1::21"
+    server, both = rack["a"], f"{SERVERS['a']},2001:db8:1::77"
     words = ("attach", "--interface", "eth0", "--address", both, "--peers", PEERS)
-    refused(rack, 1, words, "--address: '2001:db8:1::21' is not allowed; allowed: an address of this")
-    server.namespace.ip("addr add 2001:db8:1::21/64 dev eth0 nodad")
-    server.namespace.sysctl(ipv6__conf__eth0__forwarding=0, ipv6__conf__all__forwarding=0)
+    refused(rack, 1, words, "--address: '2001:db8:1::77' is not allowed; allowed: an address of this")
+    server.namespace.ip("addr add 2001:db8:1::77/64 dev eth0 nodad")
+    server.namespace.sysctl(ipv6__conf__all__forwarding=0, ipv4__conf__eth0__accept_local=0)
+    server.namespace.sysctl(ipv6__conf__eth0__forwarding=0)
     refused(rack, 1, words, "net.ipv6.conf.eth0.forwarding: '0' is not allowed; allowed: 1")
     server.namespace.sysctl(ipv6__conf__eth0__forwarding=1)
     refused(rack, 1, words, "net.ipv6.conf.all.forwarding: '0' is not allowed; allowed: 1")
@@ -232,8 +233,8 @@ def test_both_families_need_more(rack: Rack) -> None:
     server.namespace.sysctl(ipv4__conf__eth0__accept_local=1)
     assert server.invoke(*words).returncode == 0
     assert server.show()["config"]["address"] == both
-    assert server.invoke(*words[:4], "2001:db8:1::21", *words[5:]).returncode == 0
-    assert server.show()["config"]["address"] == "2001:db8:1::21"
+    assert server.invoke(*words[:4], "2001:db8:1::77", *words[5:]).returncode == 0
+    assert server.show()["config"]["address"] == "2001:db8:1::77"
 
 
 def compile_program(tmp_path: Path, source: str) -> Path:

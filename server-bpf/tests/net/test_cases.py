@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The named cases of the verdict on the wire: real sockets on three servers, and packets that real ones never are."""
+
+import collections
+import ipaddress
+import json
+import struct
+import time
+from pathlib import Path
+
+import pytest
+from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, Rack
+
+from lab.deadline import until
+
+VECTORS = Path(__file__).resolve().parents[3] / "protocol" / "vectors"
+KEY = bytes(range(16))
+TCP, UDP, ICMP = 6, 17, 1
+SYN, ACK = 0x02, 0x10
+
+
+def now() -> int:
+    return int(time.time())
+
+
+def checksum(data: bytes) -> bytes:
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return (total ^ 0xFFFF).to_bytes(2)
+
+
+def ipv4(source: str, destination: str, protocol: int, payload: bytes) -> bytes:
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 7, 0x4000, 64, protocol, 0)
+    head += ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(destination).packed
+    return head[:10] + checksum(head) + head[12:] + payload
+
+
+def tcp(source: str, port: int, flags: int) -> bytes:
+    """A segment to the VIP without options or data."""
+    segment = struct.pack("!HHIIBBHHH", port, 80, 1000, 1000 if flags & ACK else 0, 0x50, flags, 0xFFFF, 0, 0)
+    pseudo = ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(VIP).packed
+    pseudo += struct.pack("!HH", TCP, len(segment))
+    return ipv4(source, VIP, TCP, segment[:16] + checksum(pseudo + segment) + segment[18:])
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    path = tmp_path / "key"
+    path.write_text(KEY.hex() + "\n")
+    path.chmod(0o600)
+    return str(path)
+
+
+@pytest.mark.parametrize("inner_ipv6", [False, True], ids=["inner IPv4", "inner IPv6"])
+@pytest.mark.parametrize("previous", [SERVERS, SERVERS6], ids=["previous IPv4", "previous IPv6"])
+@pytest.mark.parametrize("outer", [SERVERS, SERVERS6], ids=["outer IPv4", "outer IPv6"])
+def test_families(rack: Rack, outer: dict, previous: dict, inner_ipv6: bool) -> None:
+    """Chained from each outer family to each, the first packet while nothing is resolved; none is lost."""
+    rack.mux.addresses |= {"a": previous["a"], "b": outer["b"]}
+    rack.attach_both()
+    client = rack.connect(ipv6=inner_ipv6)
+    assert client.ask() == "a"
+    rack["b"].namespace.ip("neigh flush all")
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    assert rack["b"].counter("chain_by_kernel") == 1
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert client.ask("x" * 100_000) == "a"
+    assert rack["b"].counter("chain_by_kernel") == 1
+    assert rack["b"].counter("chain") >= 20
+    assert rack.connect(ipv6=inner_ipv6).ask() == "b"
+    assert rack.counted("deliver_unknown") == 0
+
+
+def test_moved_twice_over_both_families(rack: Rack) -> None:
+    rack.mux.addresses |= {"b": SERVERS6["b"]}
+    rack.attach_both()
+    client = rack.connect()
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    rack.mux.move("c", now())
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert rack["c"].chained() >= 20
+    assert rack["b"].chained() >= 20
+
+
+def test_right_tag(rack: Rack, key: str) -> None:
+    """With tags everywhere, made anew on each of two hops, of which one changes the family."""
+    rack.mux.addresses |= {"b": SERVERS6["b"]}
+    rack.mux.key = KEY
+    for server in rack.servers.values():
+        server.attach_both("--tag-key", key)
+    client = rack.connect()
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    rack.mux.move("c", now())
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert rack.connect(ipv6=True).ask() == "c"
+    assert rack["c"].chained() >= 20
+    for name in ("sender", "tag_missing", "tag_wrong"):
+        assert rack.counted(f"drop_untrusted_{name}") == 0
+
+
+@pytest.mark.parametrize(("mux_key", "counter"), [(None, "tag_missing"), (bytes(16), "tag_wrong")])
+def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, counter: str) -> None:
+    rack.attach("--tag-key", key)
+    rack.mux.key = mux_key
+    with pytest.raises(TimeoutError):
+        rack.connect(seconds=1)
+    assert rack["a"].counter(f"drop_untrusted_{counter}") >= 1
+    rack.mux.key = KEY
+    assert rack.connect().ask() == "a"
+    rack["a"].attach()  # without a key a tag is nobody's business
+    assert rack.connect().ask() == "a"
+
+
+def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
+    """A to B to A: a connection of b is found by one hop, one of nobody is reset after three."""
+    rack.machine.ip("route add blackhole 10.3.0.0/16")  # which takes SYN-ACK and RST
+    rack.attach()
+    rack.mux.move("b", now() - 2)
+    client = rack.connect()
+    assert client.ask() == "b"
+    until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, 10)
+    rack.mux.move("a", now() - 1)
+    rack.mux.send(tcp("10.3.0.1", 50000, SYN))
+    rack.mux.send(tcp("10.3.0.1", 50001, ACK))
+    until("it is given up", lambda: rack.counted("deliver_unknown") == 1, 5)
+    assert rack["a"].chained() + rack["b"].chained() == 3
+    assert client.ask() == "b"
+
+
+def test_two_muxes_disagree(rack: Rack) -> None:
+    """One mux has applied the move, the other has not: a connection that changes between them lives on."""
+    rack.attach()
+    rack.mux.move("b", now())
+    newer = (rack.mux.owner, rack.mux.generation, rack.mux.since)
+    older = ("a", rack.mux.generation - 1, None)
+    assert rack.connect().ask() == "b"
+    rack.mux.owner, rack.mux.generation, rack.mux.since = older
+    client = rack.connect()
+    for turn in range(10):
+        rack.mux.owner, rack.mux.generation, rack.mux.since = newer if turn % 2 else older
+        assert client.ask(str(turn)) == "a"
+    assert rack["b"].chained() >= 5
+
+
+@pytest.mark.parametrize("ahead", [-3, 3])
+def test_clocks_apart(rack: Rack, ahead: int) -> None:
+    """The mux's clock is 3 s ahead or behind."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now() + ahead)
+    assert {client.ask(str(n)) for n in range(5)} == {"a"}
+
+
+def test_timestamp_from_the_future(rack: Rack) -> None:
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now() + 3600)
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+    assert rack["b"].counter("learned") == 0
+
+
+def test_window_ends_while_connections_live(rack: Rack) -> None:
+    """Those of the new owner live on; one of the old owner is reset, as there is nobody to ask any more."""
+    rack.attach("--window", "3")
+    old = rack.connect()
+    rack.mux.move("b", now())
+    new = rack.connect()
+    assert (old.ask(), new.ask()) == ("a", "b")
+    until("the window is over", lambda: rack["b"].show()["memory"]["open"] == 0, 6)
+    rack.mux.since = None
+    assert new.ask() == "b"
+    with pytest.raises(ConnectionResetError):
+        old.ask()
+    until("the move is forgotten", lambda: rack["b"].show()["memory"]["entries"] == 0, 5)
+
+
+def test_restarted_server_learns_of_the_past(rack: Rack) -> None:
+    """b forgets everything; the mux still tells of the move, which is 100 s ago."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now() - 100)
+    assert client.ask() == "a"
+    rack["b"].detach()
+    rack["b"].attach()
+    assert rack["b"].show()["memory"]["entries"] == 0
+    assert {client.ask(str(n)) for n in range(5)} == {"a"}
+    rack["b"].detach()
+    rack["b"].attach("--window", "50")
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+
+
+def test_syn_flood(rack: Rack) -> None:
+    """b's listener is flooded and answers with cookies; real handshakes complete, a's connection is still chained."""
+    for server in rack.servers.values():
+        server.namespace.sysctl(ipv4__tcp_syncookies=1, ipv4__tcp_max_syn_backlog=16, core__somaxconn=16)
+    rack.machine.ip("route add blackhole 10.3.0.0/16")  # where nobody answers
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now())
+    for number in range(1000):
+        rack.mux.send(tcp(f"10.3.{number // 250}.{number % 250 + 1}", 1024 + number, SYN))
+    until("the flood has arrived", lambda: rack["b"].counter("deliver_syn") == 1000, 10)
+    assert {rack.connect().ask() for _ in range(20)} == {"b"}
+    assert rack["b"].counter("deliver_cookie_ack") >= 20
+    assert client.ask() == "a"
+
+
+def test_datagrams(rack: Rack) -> None:
+    """In an open window a connected socket keeps what is its own; other datagrams go to the owner before."""
+    for server in rack.servers.values():
+        server.serve_datagrams(53)
+    rack["b"].serve_datagrams(53, (CLIENT, 40053))
+    rack.attach()
+    assert rack.ask_datagram(53, b"x") == "a 1"
+    rack.mux.move("b", now())
+    assert rack.ask_datagram(53, b"xy", 40053) == "b 2"
+    assert rack.ask_datagram(53, b"xyz", 40054) == "a 3"
+    rack.mux.since = now() - 1000
+    rack["b"].detach()
+    rack["b"].attach()
+    assert rack.ask_datagram(53, b"x", 40054) == "b 1"
+
+
+def test_fragments(rack: Rack) -> None:
+    """Both parts of a large datagram take the same way and are put together at its end."""
+    for server in rack.servers.values():
+        server.serve_datagrams(53)
+    rack.attach()
+    assert rack.ask_datagram(53, bytes(4000)) == "a 4000"
+    before = rack["b"].chained()
+    rack.mux.move("b", now())
+    assert rack.ask_datagram(53, bytes(4000)) == "a 4000"
+    assert rack["b"].chained() == before + 3
+
+
+@pytest.mark.parametrize("quoted", [8, 20])
+def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
+    """A router's "fragmentation needed" about a's packets is sent to b, and reaches a, which obeys."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    chained = rack["b"].chained()
+    route = ("ip", "route", "get", CLIENT, "from", VIP)
+
+    def shrunk() -> bool:
+        """Sends the error, again if the client's last packet was not the last that a has got, and asks a."""
+        acknowledged = rack.mux.last[client.port][28:32]
+        segment = struct.pack("!HH", 80, client.port) + acknowledged + bytes(12)
+        about = ipv4(VIP, CLIENT, TCP, segment[:quoted])
+        message = struct.pack("!BBHHH", 3, 4, 0, 0, 1400) + about[:2] + (1500).to_bytes(2) + about[4:]
+        rack.mux.send(ipv4("10.2.0.1", VIP, ICMP, message[:2] + checksum(message) + message[4:]))
+        return "mtu 1400" in rack["a"].namespace.run(*route)
+
+    until("a has a smaller path MTU", shrunk, 5)
+    assert rack["b"].chained() > chained
+    assert "mtu" not in rack["b"].namespace.run(*route)
+    assert client.ask("x" * 50_000) == "a"
+
+
+def test_every_malformed_header(rack: Rack) -> None:
+    """Each is dropped under its own name, and the server goes on."""
+    rows = json.loads((VECTORS / "steer.json").read_text())["malformed"]
+    rack.attach()
+    for row in rows:
+        rack.mux.send_raw(bytes.fromhex(row["bytes"]), "a")
+    expected = collections.Counter(f"drop_malformed_{row['error']}" for row in rows)
+    malformed = "drop_malformed_"
+
+    def found() -> dict:
+        counters = rack["a"].show()["counters"]
+        return {name: count for name, count in counters.items() if name.startswith(malformed) and count}
+
+    until("all are dropped", lambda: sum(found().values()) >= len(rows), 5)
+    assert found() == dict(expected)
+    assert rack.connect().ask() == "a"
+
+
+def test_sender_that_is_no_peer_teaches_nothing(rack: Rack) -> None:
+    rack.attach()
+    client = rack.connect()
+    rack["b"].attach("--peers", SERVERS["a"])
+    rack.mux.move("b", now())
+    client.stream.write(b"refused\n")
+    client.stream.flush()
+    until("it is refused", lambda: rack["b"].counter("drop_untrusted_sender") >= 1, 5)
+    assert rack["b"].show()["memory"]["entries"] == 0
+    assert rack["b"].show()["services"] == {}
+    rack["b"].attach("--peers", PEERS)
+    assert client.stream.readline() == b"a refused\n"
