@@ -26,6 +26,8 @@ import org.slf4j.LoggerFactory;
 final class Failures {
   private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
 
+  private static final long LINGER_MILLIS = 5000;
+
   private final Vertx vertx;
   private final Contract contract;
   private final OpenAPIContract api;
@@ -112,8 +114,7 @@ final class Failures {
         context.response().putHeader("Allow", methods);
         return Problem.of(Problem.Kind.METHOD_NOT_ALLOWED, "method", Optional.of(method), methods);
       case 413:
-        // The rest of the body is not read, so nothing can follow it on this connection.
-        context.addEndHandler(sent -> context.request().connection().close());
+        context.addEndHandler(sent -> closeAfterBody(context.request()));
         return Problem.of(
             Problem.Kind.TOO_LARGE,
             "body",
@@ -124,6 +125,26 @@ final class Failures {
       default:
         return internal(context, failure);
     }
+  }
+
+  /**
+   * Nothing can follow a body that is too large on its connection. To close at once would reset it
+   * while the client still sends, and take the answer away: what comes is thrown away for a while.
+   */
+  private void closeAfterBody(HttpServerRequest request) {
+    if (request.isEnded()) {
+      request.connection().close();
+      return;
+    }
+    long timer = vertx.setTimer(LINGER_MILLIS, late -> request.connection().close());
+    request.handler(rest -> {}).resume();
+    request
+        .end()
+        .onComplete(
+            whole -> {
+              vertx.cancelTimer(timer);
+              request.connection().close();
+            });
   }
 
   private static Problem internal(RoutingContext context, Throwable failure) {

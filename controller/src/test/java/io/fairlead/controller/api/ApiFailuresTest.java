@@ -62,6 +62,14 @@ class ApiFailuresTest {
                 + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                 + "Content-Type: application/json\r\nContent-Length: 16777217\r\n\r\n{");
     assertThat(announced).startsWith("HTTP/1.1 413 ").contains("16777217 bytes", limit);
+    String whole =
+        raw(
+            "PATCH "
+                + WEB
+                + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 33554432\r\n\r\n"
+                + "x".repeat(2 * ApiServer.BODY_LIMIT));
+    assertThat(whole).as("to a client that reads once it has sent").startsWith("HTTP/1.1 413 ");
     Reply sent = client.send("PATCH", WEB, '"' + "x".repeat(ApiServer.BODY_LIMIT) + '"');
     assertThat(sent.status()).isEqualTo(413);
     assertThat(sent.json().getString("field")).isEqualTo("body");
