@@ -157,6 +157,10 @@ static int set_port(struct options *options, const char *name, const char *value
 		if (len > OPTIONS_TEXT_MAX)
 			return why_refuse(why, -EINVAL, "%s: '%.32s...' is too long; at most %d characters are allowed",
 					  name, at, OPTIONS_TEXT_MAX);
+		for (unsigned i = 0; i < options->ports_count; i++)
+			if (strlen(options->ports[i]) == len && !memcmp(options->ports[i], at, len))
+				return why_refuse(why, -EINVAL, "%s: '%s' is given again; each port is allowed once",
+						  name, options->ports[i]);
 		memcpy(options->ports[options->ports_count], at, len);
 		options->ports[options->ports_count++][len] = 0;
 		at += len;

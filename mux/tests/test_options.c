@@ -112,6 +112,7 @@ static void every_refusal_names_itself(void **state)
 	    {"--zookeeper|a:1|--port|p", "", "--id is missing", "allowed"},
 	    {"--id|m|--port|p", "", "--zookeeper is missing", "allowed"},
 	    {"--id|m|--zookeeper|a:1", "", "--port is missing", "allowed"},
+	    {BASE "|--port|af_xdp:eth0", "", "--port: 'af_xdp:eth0' is given again", "once"},
 	    {BASE "|--frobnicate|7", "", "'--frobnicate'", "--help"},
 	    {BASE "|word", "", "'word'", "--help"},
 	    {BASE "|--id|again", "", "--id", "'again'"},
@@ -170,7 +171,7 @@ static void too_many_ports_are_refused(void **state)
 
 	(void)state;
 	for (int i = 1; i < OPTIONS_PORTS_MAX; i++)
-		strcat(arguments, "|--port=p");
+		sprintf(arguments + strlen(arguments), "|--port=p%d", i);
 	assert_int_equal(parse(&o, arguments, "", &why), 0);
 	strcat(arguments, "|--port=p17");
 	assert_int_equal(parse(&o, arguments, "", &why), -EINVAL);
