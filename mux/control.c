@@ -179,7 +179,8 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 	if (mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
 		if (!control->announcer)
-			error = why_refuse(why, -errno, "announce is 'tun': %s; allowed: tun, none", strerror(errno));
+			error = why_refuse(why, -errno, "--announce: 'tun' can't be done: %s; allowed: tun, none",
+					   strerror(errno));
 	}
 	if (!error)
 		error = open_follow(control, why);

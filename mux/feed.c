@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "chunks.h"
 
 enum { FEED_PATH_MAX = 1024 };
 
@@ -351,7 +352,7 @@ static void read_generation(struct feed *feed, uint32_t generation, const char *
 	feed->asked = generation;
 	feed->fetching = true;
 	feed->requests++;
-	store_read_chunks(feed->context->store, path_of(feed, tail, path), DELTA_BYTES_MAX, fn, feed);
+	chunks_read(feed->context->store, path_of(feed, tail, path), DELTA_BYTES_MAX, fn, feed);
 }
 
 static void on_snapshot_number(void *context, const struct store_reply *reply)
@@ -461,25 +462,10 @@ void feed_changed(struct feed *feed, const char *tail)
 		read_latest(feed);
 }
 
-static void on_config_exists(void *context, const struct store_reply *reply)
-{
-	struct feed *feed = context;
-
-	if (answered(feed))
-		return;
-	if (reply->rc == ZOK)
-		read_config(feed);
-	else if (reply->rc != ZNONODE) /* if there is none, the watch tells when there is */
-		try_again(feed);
-}
-
 /* Back to the beginning, but for what was counted. */
 static void end_service(struct feed *feed)
 {
-	char path[FEED_PATH_MAX];
-
-	if (!feed->deleted)
-		fprintf(stderr, "mux event=deleted service=%s\n", feed->name);
+	fprintf(stderr, "mux event=deleted service=%s\n", feed->name);
 	serving_remove(&feed->serving);
 	drop_image(feed);
 	feed->deleted = true;
@@ -493,6 +479,31 @@ static void end_service(struct feed *feed)
 	feed->held = false;
 	feed->retry_at = UINT64_MAX;
 	feed->context->changed(feed->context->owner);
+}
+
+/* If there is none, the watch tells when there is. */
+static void on_config_exists(void *context, const struct store_reply *reply)
+{
+	struct feed *feed = context;
+
+	if (answered(feed))
+		return;
+	if (reply->rc == ZOK) {
+		read_config(feed);
+		if (!feed->deleted)
+			read_latest(feed);
+	} else if (reply->rc != ZNONODE) {
+		try_again(feed);
+	} else if (!feed->deleted) {
+		end_service(feed);
+	}
+}
+
+/* It was missing when it was read; that may have been before the list was there again. */
+static void look_for_config(struct feed *feed)
+{
+	char path[FEED_PATH_MAX];
+
 	feed->requests++;
 	store_exists(feed->context->store, path_of(feed, "config", path), true, on_config_exists, feed);
 }
@@ -500,7 +511,7 @@ static void end_service(struct feed *feed)
 void feed_confirm(struct feed *feed)
 {
 	if (feed->config_missing)
-		end_service(feed);
+		look_for_config(feed);
 	else if (feed->latest_missing && !feed->deleted) {
 		refuse(feed, &feed->ring_refusal, REFUSAL_MISSING, 0, "latest_gen is not there");
 		retry_later(feed);

@@ -27,6 +27,7 @@ struct follow {
 	struct feed **feeds;
 	unsigned count;
 	bool has_list;
+	bool list_missing; /* as last logged */
 	bool is_listing;
 	bool list_again; /* asked for while it was being read */
 	uint64_t relist_at;
@@ -105,6 +106,16 @@ static void on_list_exists(void *context, const struct store_reply *reply)
 
 	if (reply->rc == ZOK) /* it has come meanwhile; otherwise the watch tells when */
 		list(follow);
+	else if (reply->rc != ZNONODE)
+		follow->relist_at = store_now(follow->store) + FOLLOW_RELIST_MS;
+}
+
+static void note_list(struct follow *follow, bool missing)
+{
+	if (missing != follow->list_missing)
+		fprintf(stderr, "mux event=list_%s path=%s services=%u\n", missing ? "missing" : "found",
+			follow->services, follow->count);
+	follow->list_missing = missing;
 }
 
 static void on_list(void *context, const struct store_reply *reply)
@@ -113,6 +124,7 @@ static void on_list(void *context, const struct store_reply *reply)
 
 	follow->is_listing = false;
 	if (reply->rc == ZNONODE) {
+		note_list(follow, true);
 		store_exists(follow->store, follow->services, true, on_list_exists, follow);
 		return;
 	}
@@ -121,6 +133,7 @@ static void on_list(void *context, const struct store_reply *reply)
 		return;
 	}
 	follow->has_list = true;
+	note_list(follow, false);
 	end_unlisted(follow, reply);
 	for (unsigned i = 0; i < follow->count; i++)
 		feed_confirm(follow->feeds[i]);
@@ -245,8 +258,9 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 		goto fail;
 	follow->store = store_open(options->zookeeper, &events, follow);
 	if (!follow->store) {
-		why_refuse(why, -errno, "zookeeper is '%s': %s; allowed: host:port,...", options->zookeeper,
-			   strerror(errno));
+		why_refuse(why, -errno,
+			   "--zookeeper: '%s' can't be used: %s; allowed: HOST:PORT, several separated by commas",
+			   options->zookeeper, errno == EINVAL ? "no such host" : strerror(errno));
 		goto fail;
 	}
 	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);

@@ -49,7 +49,11 @@ static void problem(struct answer *answer, unsigned status, const char *field, c
 {
 	const char *title = status == MHD_HTTP_NOT_FOUND ? "Not found" : "Invalid request";
 	const char *shown = value ? value : "";
+	json_t *text = json_string(shown);
 
+	if (!text)
+		shown = "(not UTF-8)";
+	json_decref(text);
 	answer_json(answer, status, "application/problem+json",
 		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title, "status",
 			      (int)status, "detail",
@@ -234,16 +238,16 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct ans
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
-	if (!answer->text) { /* no memory: closes the connection */
-		free(answer->text);
+	if (!answer->text) /* no memory: closes the connection */
 		return MHD_NO;
-	}
 	response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
 	if (!response) {
 		free(answer->text);
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
 	result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -256,6 +260,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 	(void)version;
 	(void)upload;
+	/* at once, so that no body is waited for; then the connection is closed */
+	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
+		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
+		return send_answer(connection, &answer);
+	}
 	if (!*state) { /* the head alone; a body may follow and is not wanted */
 		*state = context;
 		return MHD_YES;
@@ -263,10 +272,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (*upload_len) {
 		*upload_len = 0;
 		return MHD_YES;
-	}
-	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
-		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
-		return send_answer(connection, &answer);
 	}
 	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
 		if (!strcmp(url, endpoints[i].path)) {
@@ -302,8 +307,8 @@ struct http *http_open(const char *host, uint16_t port, const struct http_source
 	int error = resolve(host, port, &address);
 
 	if (error || !http) {
-		why_refuse(why, -EINVAL, "http is '%s:%u': %s; allowed: an address of this machine", host, port,
-			   error ? gai_strerror(error) : "no memory");
+		why_refuse(why, -EINVAL, "--http: '%s:%u' can't be listened on: %s; allowed: an address of this host",
+			   host, port, error ? gai_strerror(error) : "no memory");
 		free(http);
 		return NULL;
 	}
@@ -316,7 +321,8 @@ struct http *http_open(const char *host, uint16_t port, const struct http_source
 			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 			     (unsigned)HTTP_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
 	if (!http->daemon) {
-		why_refuse(why, -EADDRINUSE, "http is '%s:%u': %s; allowed: a free address of this machine", host, port,
+		why_refuse(why, -EADDRINUSE,
+			   "--http: '%s:%u' can't be listened on: %s; allowed: a free address of this host", host, port,
 			   strerror(errno));
 		free(http);
 		return NULL;

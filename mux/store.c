@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum message_kind { MESSAGE_REPLY, MESSAGE_WATCH, MESSAGE_SESSION };
  * always finds one. */
 struct message {
 	STAILQ_ENTRY(message) next;
+	LIST_ENTRY(message) open;
 	struct store *store;
 	enum message_kind kind;
 	unsigned handle; /* number of the ZooKeeper handle that it came from */
@@ -51,11 +53,12 @@ struct store {
 	uint64_t resume_at; /* when events.connected is due, UINT64_MAX for not */
 	uint64_t reopen_at;
 	int fd;
-	pthread_mutex_t lock; /* of queue */
+	pthread_mutex_t lock; /* of queue and open */
 	STAILQ_HEAD(, message) queue;
+	LIST_HEAD(, message) open; /* requests that are not answered */
 };
 
-static void *must_alloc(size_t size)
+void *store_alloc(size_t size)
 {
 	void *p = size <= PTRDIFF_MAX ? calloc(1, size + !size) : NULL;
 
@@ -66,9 +69,9 @@ static void *must_alloc(size_t size)
 	return p;
 }
 
-static char *must_copy(const char *text)
+char *store_copy(const char *text)
 {
-	char *copy = must_alloc(strlen(text) + 1);
+	char *copy = store_alloc(strlen(text) + 1);
 
 	strcpy(copy, text);
 	return copy;
@@ -100,6 +103,8 @@ static void push(struct message *m)
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&store->lock);
+	if (m->kind == MESSAGE_REPLY)
+		LIST_REMOVE(m, open);
 	STAILQ_INSERT_TAIL(&store->queue, m, next);
 	pthread_mutex_unlock(&store->lock);
 	if (write(store->fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
@@ -116,12 +121,12 @@ static void on_watch(zhandle_t *zk, int type, int state, const char *path, void 
 	(void)zk;
 	if (type == ZOO_NOTWATCHING_EVENT)
 		return;
-	m = must_alloc(sizeof(*m));
+	m = store_alloc(sizeof(*m));
 	m->store = handle->store;
 	m->handle = handle->number;
 	m->kind = type == ZOO_SESSION_EVENT ? MESSAGE_SESSION : MESSAGE_WATCH;
 	m->rc = state;
-	m->path = must_copy(path ? path : "");
+	m->path = store_copy(path ? path : "");
 	push(m);
 }
 
@@ -132,7 +137,7 @@ static void on_data(int rc, const char *value, int len, const struct Stat *stat,
 	m->rc = rc;
 	if (rc == ZOK) {
 		m->len = len > 0 ? (size_t)len : 0;
-		m->data = must_alloc(m->len + 1); /* a zero behind it: scalars and JSON are read as text */
+		m->data = store_alloc(m->len + 1); /* a zero behind it: scalars and JSON are read as text */
 		if (m->len)
 			memcpy(m->data, value, m->len);
 		m->owner = stat ? stat->ephemeralOwner : 0;
@@ -156,9 +161,9 @@ static void on_strings(int rc, const struct String_vector *strings, const void *
 
 	m->rc = rc;
 	if (rc == ZOK && strings) {
-		m->children = must_alloc(sizeof(*m->children) * (size_t)strings->count);
+		m->children = store_alloc(sizeof(*m->children) * (size_t)strings->count);
 		for (m->child_count = 0; m->child_count < strings->count; m->child_count++)
-			m->children[m->child_count] = must_copy(strings->data[m->child_count]);
+			m->children[m->child_count] = store_copy(strings->data[m->child_count]);
 	}
 	push(m);
 }
@@ -176,13 +181,32 @@ static void on_string(int rc, const char *value, const void *data)
 
 static struct message *request(struct store *store, store_fn fn, void *context)
 {
-	struct message *m = must_alloc(sizeof(*m));
+	struct message *m = store_alloc(sizeof(*m));
 
 	m->store = store;
 	m->kind = MESSAGE_REPLY;
 	m->fn = fn;
 	m->context = context;
+	pthread_mutex_lock(&store->lock);
+	LIST_INSERT_HEAD(&store->open, m, open);
+	pthread_mutex_unlock(&store->lock);
 	return m;
+}
+
+static bool has_open(struct store *store)
+{
+	bool open;
+
+	pthread_mutex_lock(&store->lock);
+	open = !LIST_EMPTY(&store->open);
+	pthread_mutex_unlock(&store->lock);
+	return open;
+}
+
+/* The handle to ask, NULL if there is none or will be none soon. */
+static zhandle_t *usable(const struct store *store)
+{
+	return store->closing ? NULL : store->zk;
 }
 
 /* rc of the function that sent a request: if it did not take it, nobody else will answer. */
@@ -212,165 +236,41 @@ void store_get(struct store *store, const char *path, bool watch, store_fn fn, v
 {
 	struct message *m = request(store, fn, context);
 
-	sent(m, store->zk ? zoo_awget(store->zk, path, watch ? on_watch : NULL, &store->handle, on_data, m)
-			  : ZINVALIDSTATE);
+	sent(m, usable(store) ? zoo_awget(store->zk, path, watch ? on_watch : NULL, &store->handle, on_data, m)
+			      : ZINVALIDSTATE);
 }
 
 void store_exists(struct store *store, const char *path, bool watch, store_fn fn, void *context)
 {
 	struct message *m = request(store, fn, context);
 
-	sent(m, store->zk ? zoo_awexists(store->zk, path, watch ? on_watch : NULL, &store->handle, on_stat, m)
-			  : ZINVALIDSTATE);
+	sent(m, usable(store) ? zoo_awexists(store->zk, path, watch ? on_watch : NULL, &store->handle, on_stat, m)
+			      : ZINVALIDSTATE);
 }
 
 void store_children(struct store *store, const char *path, bool watch, store_fn fn, void *context)
 {
 	struct message *m = request(store, fn, context);
 
-	sent(m, store->zk ? zoo_awget_children(store->zk, path, watch ? on_watch : NULL, &store->handle, on_strings, m)
-			  : ZINVALIDSTATE);
+	sent(m, usable(store)
+		    ? zoo_awget_children(store->zk, path, watch ? on_watch : NULL, &store->handle, on_strings, m)
+		    : ZINVALIDSTATE);
 }
 
 void store_set(struct store *store, const char *path, const char *text, store_fn fn, void *context)
 {
 	struct message *m = request(store, fn, context);
 
-	sent(m, store->zk ? zoo_aset(store->zk, path, text, (int)strlen(text), -1, on_stat, m) : ZINVALIDSTATE);
+	sent(m, usable(store) ? zoo_aset(store->zk, path, text, (int)strlen(text), -1, on_stat, m) : ZINVALIDSTATE);
 }
 
 void store_create_ephemeral(struct store *store, const char *path, const char *text, store_fn fn, void *context)
 {
 	struct message *m = request(store, fn, context);
 
-	sent(m, store->zk ? zoo_acreate(store->zk, path, text, (int)strlen(text), &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL,
-					on_string, m)
-			  : ZINVALIDSTATE);
-}
-
-/* A directory of chunks that is being read. */
-struct chunks {
-	struct store *store;
-	char *path;
-	store_fn fn;
-	void *context;
-	int rc; /* first failure */
-	int count;
-	int asked;
-	int answered;
-	size_t len;
-	size_t max_len;
-	struct chunk {
-		struct chunks *all;
-		uint8_t *data;
-		size_t len;
-	} * chunk;
-};
-
-static void chunks_finish(struct chunks *all)
-{
-	struct store_reply reply = {.rc = all->rc};
-	uint8_t *whole = NULL;
-	size_t at = 0;
-
-	if (all->rc == ZOK) {
-		whole = must_alloc(all->len);
-		for (int i = 0; i < all->count; i++) {
-			if (all->chunk[i].len)
-				memcpy(whole + at, all->chunk[i].data, all->chunk[i].len);
-			at += all->chunk[i].len;
-			free(all->chunk[i].data);
-			all->chunk[i].data = NULL;
-		}
-		reply.data = whole;
-		reply.len = at;
-	}
-	all->fn(all->context, &reply);
-	free(whole);
-	for (int i = 0; i < all->count; i++)
-		free(all->chunk[i].data);
-	free(all->chunk);
-	free(all->path);
-	free(all);
-}
-
-static void on_chunk(void *context, const struct store_reply *reply);
-
-/* Keeps STORE_CHUNKS_IN_FLIGHT requests going until all chunks are asked for or one failed. */
-static void chunks_ask(struct chunks *all)
-{
-	char path[512];
-
-	while (all->rc == ZOK && all->asked < all->count && all->asked - all->answered < STORE_CHUNKS_IN_FLIGHT) {
-		snprintf(path, sizeof(path), "%s/%04d", all->path, all->asked);
-		store_get(all->store, path, false, on_chunk, &all->chunk[all->asked]);
-		all->asked++;
-	}
-	if (all->asked == all->answered)
-		chunks_finish(all);
-}
-
-static void on_chunk(void *context, const struct store_reply *reply)
-{
-	struct chunk *chunk = context;
-	struct chunks *all = chunk->all;
-
-	all->answered++;
-	if (reply->rc != ZOK && all->rc == ZOK)
-		all->rc = reply->rc;
-	if (reply->rc == ZOK && reply->len > all->max_len - all->len)
-		all->rc = ZMARSHALLINGERROR;
-	if (all->rc == ZOK) {
-		chunk->data = must_alloc(reply->len);
-		chunk->len = reply->len;
-		memcpy(chunk->data, reply->data, reply->len);
-		all->len += reply->len;
-	}
-	chunks_ask(all);
-}
-
-/* Names of children are unique, so count names below count are exactly 0000 .. count - 1. */
-static int check_names(const struct store_reply *reply)
-{
-	if (reply->child_count == 0)
-		return ZNONODE;
-	if (reply->child_count > STORE_CHUNKS_MAX)
-		return ZBADARGUMENTS;
-	for (int i = 0; i < reply->child_count; i++) {
-		const char *name = reply->children[i];
-
-		if (strlen(name) != 4 || strspn(name, "0123456789") != 4)
-			return ZBADARGUMENTS;
-		if (strtol(name, NULL, 10) >= reply->child_count)
-			return ZNONODE;
-	}
-	return ZOK;
-}
-
-static void on_chunk_names(void *context, const struct store_reply *reply)
-{
-	struct chunks *all = context;
-
-	all->rc = reply->rc == ZOK ? check_names(reply) : reply->rc;
-	if (all->rc == ZOK) {
-		all->count = reply->child_count;
-		all->chunk = must_alloc(sizeof(*all->chunk) * (size_t)all->count);
-		for (int i = 0; i < all->count; i++)
-			all->chunk[i].all = all;
-	}
-	chunks_ask(all);
-}
-
-void store_read_chunks(struct store *store, const char *path, size_t max_len, store_fn fn, void *context)
-{
-	struct chunks *all = must_alloc(sizeof(*all));
-
-	all->store = store;
-	all->path = must_copy(path);
-	all->fn = fn;
-	all->context = context;
-	all->max_len = max_len;
-	store_children(store, path, false, on_chunk_names, all);
+	sent(m, usable(store) ? zoo_acreate(store->zk, path, text, (int)strlen(text), &ZOO_OPEN_ACL_UNSAFE,
+					    ZOO_EPHEMERAL, on_string, m)
+			      : ZINVALIDSTATE);
 }
 
 /* Starts a session. Returns 0 or -errno: the names of the servers could not be resolved. */
@@ -383,6 +283,21 @@ static int handle_open(struct store *store)
 	if (!store->zk)
 		return errno ? -errno : -EINVAL;
 	return 0;
+}
+
+/* The C client can lose an answer that comes in while it closes: what it has not answered by then is answered here. */
+static void handle_close(struct store *store)
+{
+	struct message *m;
+
+	if (store->zk)
+		zookeeper_close(store->zk);
+	store->zk = NULL;
+	store->handle.number++; /* what it has told of its session meanwhile is of no interest */
+	while ((m = LIST_FIRST(&store->open))) {
+		m->rc = ZCLOSING;
+		push(m);
+	}
 }
 
 static void disconnect(struct store *store)
@@ -473,7 +388,7 @@ static void synchronize(struct store *store)
 {
 	struct message *m = request(store, on_synced, store);
 
-	sent(m, store->zk ? zoo_async(store->zk, "/", on_string, m) : ZINVALIDSTATE);
+	sent(m, usable(store) ? zoo_async(store->zk, "/", on_string, m) : ZINVALIDSTATE);
 }
 
 void store_run(struct store *store, uint64_t now_ms)
@@ -482,9 +397,7 @@ void store_run(struct store *store, uint64_t now_ms)
 	drain(store, now_ms);
 	if (now_ms >= store->reopen_at) {
 		store->reopen_at = UINT64_MAX;
-		if (store->zk)
-			zookeeper_close(store->zk);
-		store->zk = NULL;
+		handle_close(store);
 		if (handle_open(store))
 			store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
 	}
@@ -521,13 +434,14 @@ int64_t store_session(const struct store *store)
 
 struct store *store_open(const char *hosts, const struct store_events *events, void *context)
 {
-	struct store *store = must_alloc(sizeof(*store));
+	struct store *store = store_alloc(sizeof(*store));
 	int error;
 
 	zoo_set_debug_level((ZooLogLevel)0); /* the client logs each attempt to connect; the caller logs changes */
 	STAILQ_INIT(&store->queue);
+	LIST_INIT(&store->open);
 	pthread_mutex_init(&store->lock, NULL);
-	store->hosts = must_copy(hosts);
+	store->hosts = store_copy(hosts);
 	store->events = *events;
 	store->context = context;
 	store->resume_at = UINT64_MAX;
@@ -545,12 +459,22 @@ struct store *store_open(const char *hosts, const struct store_events *events, v
 	return NULL;
 }
 
+/* Waits a moment for answers that are on their way: one that comes in while the C client closes, it leaks. */
+static void settle(struct store *store)
+{
+	struct pollfd answer = {.fd = store->fd, .events = POLLIN};
+
+	for (int waited = 0; waited < STORE_SETTLE_MS && has_open(store); waited += STORE_SETTLE_STEP_MS) {
+		poll(&answer, 1, STORE_SETTLE_STEP_MS);
+		drain(store, 0);
+	}
+}
+
 void store_close(struct store *store)
 {
 	store->closing = true;
-	if (store->zk)
-		zookeeper_close(store->zk);
-	store->zk = NULL;
+	settle(store);
+	handle_close(store);
 	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until nobody asks. */
 	while (!STAILQ_EMPTY(&store->queue))
 		drain(store, 0);

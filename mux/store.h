@@ -30,8 +30,8 @@ enum store_limits {
 					  that has lost its data refuses the old one for ever. */
 	STORE_RESUME_JITTER_MS = 100,  /* after a broken connection, before `connected` runs */
 	STORE_SYNC_RETRY_MS = 500,
-	STORE_CHUNKS_MAX = 10000, /* names of four digits */
-	STORE_CHUNKS_IN_FLIGHT = 16,
+	STORE_SETTLE_MS = 200, /* at the end, for answers that are on their way */
+	STORE_SETTLE_STEP_MS = 10,
 };
 
 struct store;
@@ -84,8 +84,9 @@ void store_exists(struct store *store, const char *path, bool watch, store_fn fn
 void store_children(struct store *store, const char *path, bool watch, store_fn fn, void *context);
 void store_set(struct store *store, const char *path, const char *text, store_fn fn, void *context);
 void store_create_ephemeral(struct store *store, const char *path, const char *text, store_fn fn, void *context);
-/* The children 0000, 0001, ... of path as one string of bytes; ZNONODE if one is missing, ZBADARGUMENTS if a name is
- * none of these, ZMARSHALLINGERROR if they come to more than max_len bytes. */
-void store_read_chunks(struct store *store, const char *path, size_t max_len, store_fn fn, void *context);
+
+/* Zeroed memory for requests and answers. Where there is none the mux ends: no request may stay without its answer. */
+void *store_alloc(size_t size);
+char *store_copy(const char *text);
 
 #endif

@@ -7,12 +7,9 @@ should write, and servers and sessions that come and go. What the mux has is com
 import json
 import random
 import signal
-import time
 
 from deadline import stays, until
 from mux_process import MuxProcess
-from oracle.flow import bucket as bucket_of
-from oracle.flow import flow_hash
 from tree import Service, Tree, backend, commit, run
 from zookeeper_process import SESSION_SECONDS, ZooKeeperProcess
 
@@ -360,6 +357,46 @@ def test_zookeeper_forgets_everything(tree: Tree, mux: MuxProcess, zookeeper: Zo
     until(lambda: mux.generation() is None, 20, "the empty list to count")
 
 
+def test_zookeeper_is_emptied_and_restored(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
+    """What the mux missed meanwhile is there again with the list: nothing ends, and the news go on."""
+    service = served(tree, mux)
+    loaded = mux.logged(event="loaded")
+    zookeeper.stop()
+    zookeeper.set_aside()
+    zookeeper.start()
+    until(lambda: mux.logged(event="list_missing", services=1) == 1, 40, "the list to be missed")
+    zookeeper.stop()
+    zookeeper.bring_back()
+    zookeeper.start()
+    until(lambda: mux.logged(event="list_found", services=1) == 1, 40, "the list to be back")
+    other = Tree(zookeeper.address)
+    service.client = other.client
+    mux.until_serving(service.commit([], [run(0, 9, 2, 1)]), seconds=40)
+    other.close()
+    assert not mux.logged(event="deleted") and not mux.logged(event="refused")
+    assert mux.logged(event="loaded") == loaded
+
+
+def test_list_vanishes_and_returns(tree: Tree, mux: MuxProcess):
+    """In one transaction each, without a new session; the service is then at lower generations than before."""
+    service = served(tree, mux)
+    mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
+    mine = tree.client.transaction()
+    service.delete(mine)
+    mine.delete("/fairlead/services")
+    commit(mine)
+    until(lambda: mux.logged(event="list_missing") == 1, 20, "the list to be missed")
+    stays(lambda: mux.serves(service.image) and mux.state() == "serving", 1, "the ring")
+    again = Service(tree)
+    mine = tree.client.transaction()
+    mine.create("/fairlead/services")
+    again.create(mine)
+    commit(mine)
+    mux.until_serving(again.image)
+    mux.until_serving(again.commit(BOTH, [run(0, 256, 2)]))
+    assert not mux.logged(event="deleted") and not mux.logged(event="refused"), mux.log()
+
+
 def test_session_expires(tree: Tree, mux: MuxProcess):
     """The mux stands still for longer than its session lasts; then it has a new one, its node, and the news."""
     service = served(tree, mux)
@@ -418,73 +455,22 @@ def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
     second.stop()
 
 
-# --- what it answers -----------------------------------------------------------------------------------------------
-
-
-def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
+def test_two_muxes_of_one_id(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
+    """Both serve; the second one says whom it waits for, once, and takes the node when the first has gone."""
     service = served(tree, mux)
-    service.commit([], [run(0, 64, 2, 1)])
-    mux.until_serving(service.image)
-    draw = random.Random(3)
-    for _ in range(200):
-        source, port = f"10.2.{draw.randrange(256)}.{draw.randrange(256)}", draw.randrange(65536)
-        flow = {"source": source, "destination": "10.99.0.1", "sourcePort": port, "destinationPort": 80, "protocol": 6}
-        value = flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
-        bucket = bucket_of(value, 256)
-        current, previous, since = service.image["rows"][bucket]
-        expected = {
-            "service": "web",
-            "hash": value,
-            "bucket": bucket,
-            "current": {"id": current, "address": f"10.1.0.{20 + current}"},
-            "since": since,
-            "moved": False,
-            "generation": 3,
-        }
-        if previous:
-            expected["previous"] = {"id": previous, "address": f"10.1.0.{20 + previous}"}
-        assert mux.explain(source=source, sourcePort=port) == (200, expected)
-
-
-def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
-    service = served(tree, mux)
-    mux.until_serving(service.commit([], [run(0, 256, 2, 1)], committed=int(time.time())))
-    assert mux.explain()[1]["moved"] is True
-
-
-def test_explain_refuses(tree: Tree, mux: MuxProcess):
-    served(tree, mux)
-    rows = [
-        (404, "service", {"service": "nobody"}),
-        (400, "protocol", {"protocol": "icmp"}),
-        (400, "source", {"source": "10.2.1"}),
-        (400, "source", {"source": "2001:db8::2"}),
-        (400, "sourcePort", {"sourcePort": "65536"}),
-        (400, "sourcePort", {"sourcePort": ""}),
-        (400, "destination", {"destination": "web"}),
-        (400, "destination", {"destination": "10.99.0.2"}),
-        (400, "destinationPort", {"destinationPort": "81"}),
-        (400, "destinationPort", {"destinationPort": "-1"}),
-    ]
-    for status, field, query in rows:
-        got, problem = mux.explain(**query)
-        assert (got, problem["field"], problem["status"]) == (status, field, status), query
-        assert problem["value"] == query[field] and problem["allowed"]
-
-
-def test_http_refuses(mux: MuxProcess):
-    assert mux.get("/")[0] == 404
-    assert mux.get("/ring")[0] == 400
-    assert mux.get("/ring", service="nobody")[0] == 404
-    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /explain"
-
-
-def test_metrics_are_named_and_typed(tree: Tree, mux: MuxProcess):
-    served(tree, mux)
-    text = mux.get("/metrics")[1]
-    names = {line.split("{")[0].split()[0] for line in text.splitlines() if not line.startswith("#")}
-    typed = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
-    helped = {line.split()[2] for line in text.splitlines() if line.startswith("# HELP")}
-    assert names <= typed == helped
-    promised = "packets_total drops_total bytes_total service_packets_total generation zookeeper_connected"
-    assert {f"fairlead_mux_{name}" for name in [*promised.split(), "moved_packets_total"]} <= names
+    until(lambda: mux.metric("registered") == 1, 10, "the first's node")
+    owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
+    second = MuxProcess(zookeeper.address, tmp_path)
+    second.start()
+    second.until_serving(service.image)
+    until(lambda: second.logged(event="node_taken", session=f"0x{owner:x}") == 1, 10, "the second to see the first")
+    image = service.commit([], [run(0, 9, 2, 1)])
+    mux.until_serving(image)
+    second.until_serving(image)
+    assert second.metric("registered") == 0 and mux.metric("registered") == 1
+    assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner == owner
+    mux.stop()
+    until(lambda: second.metric("registered") == 1, 10, "the second's node")
+    until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 10, "what it says")
+    assert second.logged(event="node_taken") == 1
+    second.stop()

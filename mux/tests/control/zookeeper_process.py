@@ -58,6 +58,16 @@ class ZooKeeperProcess:
             self.process.wait()
             self.process = None
 
+    def set_aside(self) -> None:
+        """Only while stopped: all data and all sessions, until bring_back()."""
+        assert not self.process
+        (self.folder / "data").rename(self.folder / "aside")
+
+    def bring_back(self) -> None:
+        """Only while stopped."""
+        self.forget()
+        (self.folder / "aside").rename(self.folder / "data")
+
     def forget(self) -> None:
         """Only while stopped: all data and all sessions."""
         assert not self.process

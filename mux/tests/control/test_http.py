@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a mux answers over HTTP, and to whom it does not: explain against the oracle, refusals, hostile clients."""
+
+import contextlib
+import json
+import random
+import socket
+import time
+
+from deadline import until
+from mux_process import MuxProcess
+from oracle.flow import bucket as bucket_of
+from oracle.flow import flow_hash
+from test_follow import served
+from tree import Tree, run
+
+
+def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    service.commit([], [run(0, 64, 2, 1)])
+    mux.until_serving(service.image)
+    draw = random.Random(3)
+    for _ in range(200):
+        source, port = f"10.2.{draw.randrange(256)}.{draw.randrange(256)}", draw.randrange(65536)
+        flow = {"source": source, "destination": "10.99.0.1", "sourcePort": port, "destinationPort": 80, "protocol": 6}
+        value = flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
+        bucket = bucket_of(value, 256)
+        current, previous, since = service.image["rows"][bucket]
+        expected = {
+            "service": "web",
+            "hash": value,
+            "bucket": bucket,
+            "current": {"id": current, "address": f"10.1.0.{20 + current}"},
+            "since": since,
+            "moved": False,
+            "generation": 3,
+        }
+        if previous:
+            expected["previous"] = {"id": previous, "address": f"10.1.0.{20 + previous}"}
+        assert mux.explain(source=source, sourcePort=port) == (200, expected)
+
+
+def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    mux.until_serving(service.commit([], [run(0, 256, 2, 1)], committed=int(time.time())))
+    assert mux.explain()[1]["moved"] is True
+
+
+def test_explain_refuses(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    rows = [
+        (404, "service", {"service": "nobody"}),
+        (400, "protocol", {"protocol": "icmp"}),
+        (400, "source", {"source": "10.2.1"}),
+        (400, "source", {"source": "2001:db8::2"}),
+        (400, "sourcePort", {"sourcePort": "65536"}),
+        (400, "sourcePort", {"sourcePort": ""}),
+        (400, "destination", {"destination": "web"}),
+        (400, "destination", {"destination": "10.99.0.2"}),
+        (400, "destinationPort", {"destinationPort": "81"}),
+        (400, "destinationPort", {"destinationPort": "-1"}),
+    ]
+    for status, field, query in rows:
+        got, problem = mux.explain(**query)
+        assert (got, problem["field"], problem["status"]) == (status, field, status), query
+        assert problem["value"] == query[field] and problem["allowed"]
+
+
+def test_http_refuses(mux: MuxProcess):
+    assert mux.get("/")[0] == 404
+    assert mux.get("/ring")[0] == 400
+    assert mux.get("/ring", service="nobody")[0] == 404
+    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /explain"
+
+
+def test_http_refuses_what_is_no_text(mux: MuxProcess):
+    status, body = mux.get("/ring?service=%ff%fe")
+    assert status == 404 and json.loads(body)["value"] == "(not UTF-8)"
+    assert mux.get("/%ff")[0] == 404
+
+
+def test_http_refuses_other_methods_before_their_body(mux: MuxProcess):
+    host, port = mux.http.split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(b"POST /metrics HTTP/1.1\r\nHost: mux\r\nContent-Length: 1000000000\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 405 ") and b"Allow: GET" in answer
+
+
+def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
+    """More connections than are allowed, all of which dawdle: rings are followed on, and answers come again after."""
+    service = served(tree, mux)
+    host, port = mux.http.split(":")
+    with contextlib.ExitStack() as undo:
+        for _ in range(80):
+            client = undo.enter_context(socket.create_connection((host, int(port)), timeout=10))
+            client.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
+        image = service.commit([], [run(0, 9, 2, 1)])
+        until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 10, "the mux's node")
+    mux.until_serving(image)
+
+
+def test_metrics_are_named_and_typed(tree: Tree, mux: MuxProcess):
+    served(tree, mux)
+    text = mux.get("/metrics")[1]
+    names = {line.split("{")[0].split()[0] for line in text.splitlines() if not line.startswith("#")}
+    typed = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    helped = {line.split()[2] for line in text.splitlines() if line.startswith("# HELP")}
+    assert names <= typed == helped
+    promised = "packets_total drops_total bytes_total service_packets_total generation zookeeper_connected"
+    assert {f"fairlead_mux_{name}" for name in [*promised.split(), "moved_packets_total"]} <= names
