@@ -62,6 +62,14 @@ struct fl_verdict_out {
 	struct fl_address next; /* if CHAIN: send there with hops + 1 and MOVED cleared */
 };
 
+/* 0.0.0.0 or ::, which the header carries and no server has. */
+FL_INLINE bool fl_verdict_is_nobody(const struct fl_address *previous)
+{
+	fl_u8 ipv4 = previous->bytes[12] | previous->bytes[13] | previous->bytes[14] | previous->bytes[15];
+
+	return fl_address_is_none(previous) || (fl_address_is_ipv4(previous) && !ipv4);
+}
+
 /*
  * A move is news if its time is later than the remembered one, or the same second in a later generation with another
  * owner (two moves within one second must both be learned).
@@ -70,7 +78,7 @@ FL_INLINE bool fl_verdict_is_news(const struct fl_verdict_in *in)
 {
 	const struct fl_steer *steer = &in->steer;
 
-	if (!(steer->flags & FL_STEER_MOVED) || fl_address_is_none(&steer->previous) ||
+	if (!(steer->flags & FL_STEER_MOVED) || fl_verdict_is_nobody(&steer->previous) ||
 	    fl_address_equal(&steer->previous, &in->self))
 		return false;
 	if (steer->since > in->now && steer->since - in->now > FL_FUTURE_MAX)

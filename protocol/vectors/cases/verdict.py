@@ -222,6 +222,7 @@ def learning_rows() -> list[dict]:
             "ourselves as previous does not displace what is remembered", steer=steer(13, 0, NOW - 10, B), memory=known
         ),
         row("previous none is not learned", steer=steer(13, 0, NOW - 10, None)),
+        row("previous 0.0.0.0 is not learned", steer=steer(13, 0, NOW - 10, "0.0.0.0")),
         row(
             "a server restarted with a previous of the past: it learns anew and chains",
             generationSeen=0,

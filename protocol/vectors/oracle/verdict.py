@@ -6,7 +6,7 @@ NO_MEMORY = {"since": 0, "generation": 0, "previous": None}
 
 def _is_news(given: dict) -> bool:
     steer, memory = given["steer"], given["memory"]
-    if steer["since"] is None or steer["previous"] in (None, given["self"]):
+    if steer["since"] is None or steer["previous"] in (None, "0.0.0.0", given["self"]):
         return False
     if steer["since"] > given["now"] + 5:
         return False

@@ -36,9 +36,12 @@ def ipv4(source: str, destination: str, protocol: int, payload: bytes) -> bytes:
     return head[:10] + checksum(head) + head[12:] + payload
 
 
-def tcp(source: str, port: int, flags: int) -> bytes:
-    """A segment to the VIP without options or data."""
-    segment = struct.pack("!HHIIBBHHH", port, 80, 1000, 1000 if flags & ACK else 0, 0x50, flags, 0xFFFF, 0, 0)
+def tcp(
+    source: str, port: int, flags: int, sequence: int = 1000, acknowledgement: int = 1000, data: bytes = b""
+) -> bytes:
+    """A segment to the VIP without options."""
+    acknowledgement = acknowledgement % 2**32 if flags & ACK else 0
+    segment = struct.pack("!HHIIBBHHH", port, 80, sequence, acknowledgement, 0x50, flags, 0xFFFF, 0, 0) + data
     pseudo = ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(VIP).packed
     pseudo += struct.pack("!HH", TCP, len(segment))
     return ipv4(source, VIP, TCP, segment[:16] + checksum(pseudo + segment) + segment[18:])

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The rows of verdict.json on the wire: packets go into a server that is attached, what comes out of it is captured.
+
+     raw packets -> mux's address -> bridge -> eth0 of "b" (10.1.0.22, as in the rows)
+                                        |
+                                     capture: SYN-ACK, ACK or RST to the client; or GUE to another server; or nothing
+
+A row has a service of its own. Its memory and its generation are taught by SYNs; its times are shifted so that its
+`now` is the second in which it runs, and it counts only if that second lasts until its end. What the row calls a socket
+is a handshake of this test, always by SYN cookie, so that the handshake's last packet is the row's cookie. "Nothing" is
+proved by a SYN behind the row's packet, which must be answered, as one queue is served in order.
+
+Not asked here, and listed by a test of its own: what no packet can teach, and what no loader would accept.
+What is remembered afterwards is the table's business in BPF_PROG_TEST_RUN.
+"""
+
+import itertools
+import json
+import socket
+import time
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+import pytest
+from rack import GUE_PORT, SERVERS, Rack
+from test_cases import ACK, SYN, VECTORS, tcp
+
+from lab.deadline import until
+from protocol.vectors.oracle import steer
+
+RST = 0x04
+CLIENT, STRANGER = "10.3.0.1", "10.9.0.11"
+PACKET_OUTGOING = 4
+FUTURE_MAX, WINDOW_MAX, TRIES = 5, 86400, 5
+ROWS = json.loads((VECTORS / "verdict.json").read_text())["rows"]
+MALFORMED = {
+    row["error"]: bytes.fromhex(row["bytes"]) for row in json.loads((VECTORS / "steer.json").read_text())["malformed"]
+}
+
+
+def why_not(given: dict) -> str | None:
+    """Why a row cannot be asked on the wire."""
+    memory = given["memory"]
+    taught = memory["previous"] is not None
+    if given["self"] != SERVERS["b"]:
+        return "the server has another address"
+    if not 1 <= given["window"] <= WINDOW_MAX:
+        return "no loader accepts the window"
+    if taught and not 1 <= memory["generation"] <= given["generationSeen"]:
+        return "no packet teaches a move without its generation"
+    if taught and memory["since"] > given["now"] + FUTURE_MAX:
+        return "no packet teaches a move of the future"
+    if not taught and memory["since"]:
+        return "no packet teaches a move from nobody"
+    return None
+
+
+ASKED = [row for row in ROWS if why_not(row["in"]) is None]
+
+
+class Wire:
+    """A server under test, and the wire in front of it."""
+
+    def __init__(self, rack: Rack) -> None:
+        self.rack, self.config = rack, None
+        self.ports, self.services = itertools.cycle(range(1024, 65000)), itertools.count(1)
+        server = rack["b"]
+        server.namespace.sysctl(ipv4__tcp_syncookies=2)
+        server.namespace.ip(
+            *(
+                f"neigh replace 10.1.0.{host} lladdr 02:00:00:00:00:{host} nud permanent dev eth0"
+                for host in (21, 23, 24)
+            ),
+            "neigh replace 2001:db8:1::11 lladdr 02:00:00:00:00:11 nud permanent dev eth0",
+        )
+        rack.machine.ip("route add blackhole 10.3.0.0/16", f"addr add {STRANGER}/32 dev lo")
+        with rack.machine.inside():
+            self.stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.stranger.bind((STRANGER, 0))
+        with rack.switch.inside():
+            self.tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            self.tap.bind(("to-b", 0))
+        self.tap.settimeout(3)
+
+    def close(self) -> None:
+        self.stranger.close()
+        self.tap.close()
+
+    def configure(self, window: int, chaining: bool) -> None:
+        if self.config != (window, chaining):
+            self.rack["b"].attach_both("--window", str(window), *(() if chaining else ("--no-chaining",)))
+            self.config = (window, chaining)
+
+    def send(self, header: bytes, packet: bytes, trusted: bool = True) -> None:
+        out = self.rack.mux.out if trusted else self.stranger
+        out.sendto(header + packet, (SERVERS["b"], GUE_PORT))
+
+    def out(self) -> tuple[int, dict]:
+        """The next packet that leaves the server: the client's port, and what it is."""
+        while True:
+            frame, address = self.tap.recvfrom(65536)
+            if address[2] == PACKET_OUTGOING:
+                continue
+            found = parse(frame)
+            if found:
+                return found
+
+    def await_port(self, port: int) -> dict:
+        while True:
+            found, what = self.out()
+            if found == port:
+                return what
+
+    def until_answered(self, barrier: int) -> list[tuple[int, dict]]:
+        """What leaves before the answer to the SYN from this port."""
+        packets = []
+        while True:
+            packets.append(self.out())
+            if packets[-1][0] == barrier:
+                return packets[:-1]
+
+
+def parse(frame: bytes) -> tuple[int, dict] | None:
+    """Of a server's answer, or of what it chains; nothing of the rest."""
+    is_ipv6 = frame[12:14] == b"\x86\xdd"
+    ip, length = frame[14:], 40 if is_ipv6 else 20
+    if frame[12:14] not in (b"\x08\x00", b"\x86\xdd") or len(ip) < length + 8:
+        return None
+    protocol, transport = ip[6 if is_ipv6 else 9], ip[length:]
+    if protocol == socket.IPPROTO_UDP and int.from_bytes(transport[2:4]) == GUE_PORT:
+        header = steer.read(transport[8:])
+        inner = transport[8 + header["headerLength"] :]
+        next_hop = str(ip_address(ip[24:40] if is_ipv6 else ip[16:20]))
+        return int.from_bytes(inner[20:22]), {"next": next_hop, "hops": header["hops"], "flags": header["flags"]}
+    if protocol == socket.IPPROTO_TCP and not is_ipv6 and ip[16:20] == ip_address(CLIENT).packed:
+        return int.from_bytes(transport[2:4]), {"answer": transport[13], "sequence": int.from_bytes(transport[4:8])}
+    return None
+
+
+def header(
+    service: int, generation: int, hops: int = 0, since: int | None = None, previous: str | None = None
+) -> bytes:
+    fields = {"innerProtocol": 4, "hops": hops, "service": service, "bucket": 7, "generation": generation}
+    fields |= {"since": since, "previous": None if since is None else previous or "0.0.0.0", "tag": None}
+    return steer.write(fields)
+
+
+def shifted(since: int | None, given: dict, now: int) -> int | None:
+    return None if since is None else since - given["now"] + now
+
+
+def run(wire: Wire, row: dict) -> bool:
+    """Whether the second lasted."""
+    given, out, service, other = row["in"], row["out"], next(wire.services), 65535
+    port, barrier = next(wire.ports), next(wire.ports)
+    until("the second has just begun", lambda: time.time() % 1 < 0.7, 2)
+    now = int(time.time())
+    memory = given["memory"]
+    segment = tcp(CLIENT, port, SYN if given["packet"] == "syn" else ACK)
+    if given["packet"] in ("cookie_ack", "local_socket"):
+        wire.send(header(other, 1), tcp(CLIENT, port, SYN))
+        acknowledged = wire.await_port(port)["sequence"] + 1
+        segment = tcp(CLIENT, port, ACK, 1001, acknowledged, b"row\n")
+        if given["packet"] == "local_socket":
+            wire.send(header(other, 1), tcp(CLIENT, port, ACK, 1001, acknowledged))
+    if memory["previous"] is not None:
+        since = shifted(memory["since"], given, now)
+        wire.send(
+            header(service, memory["generation"], 0, since, memory["previous"]), tcp(CLIENT, next(wire.ports), SYN)
+        )
+    if given["generationSeen"]:
+        wire.send(header(service, given["generationSeen"]), tcp(CLIENT, next(wire.ports), SYN))
+    if given["malformed"]:
+        wire.send(
+            MALFORMED[given["malformed"]], b"" if given["malformed"] == "truncated" else segment, given["trusted"]
+        )
+    else:
+        told = given["steer"]
+        since = shifted(told["since"], given, now)
+        wire.send(header(service, told["generation"], told["hops"], since, told["previous"]), segment, given["trusted"])
+    wire.send(header(other, 1), tcp(CLIENT, barrier, SYN))
+    seen = [what for found, what in wire.until_answered(barrier) if found == port]
+    if int(time.time()) != now:
+        return False
+    check(given, out, seen)
+    if given["packet"] in ("cookie_ack", "local_socket"):
+        wire.send(header(other, 1), tcp(CLIENT, port, RST, 1001 + 4 * (out["verdict"] == "deliver")))
+    return True
+
+
+def check(given: dict, out: dict, seen: list[dict]) -> None:
+    if out["verdict"] == "chain":
+        assert seen == [{"next": out["next"], "hops": given["steer"]["hops"] + 1, "flags": 0}]
+    elif out["verdict"] == "deliver":
+        flags = {"syn": SYN | ACK, "unknown": RST}.get(given["packet"], ACK)
+        assert seen and all("answer" in one for one in seen)
+        assert seen[0]["answer"] & (SYN | RST | ACK) == flags
+    else:
+        assert seen == []
+
+
+@pytest.fixture(scope="module")
+def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
+    rack = Rack(request.config.getoption("--server").resolve())
+    try:
+        rack.create()
+        wire = Wire(rack)
+        yield wire
+        wire.close()
+    finally:
+        rack.delete()
+
+
+def order(row: dict) -> tuple:
+    return row["in"]["window"], row["in"]["chaining"]
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in sorted(ASKED, key=order)])
+def test_row(wire: Wire, row: dict) -> None:
+    wire.configure(row["in"]["window"], row["in"]["chaining"])
+    assert any(run(wire, row) for _ in range(TRIES)), "the row's second never lasted long enough"
+
+
+def test_few_rows_are_not_asked() -> None:
+    reasons = {row["name"]: why for row in ROWS if (why := why_not(row["in"]))}
+    print("\n".join(f"# not asked: {name}: {why}" for name, why in reasons.items()))
+    assert len(reasons) <= len(ROWS) // 20
