@@ -35,8 +35,8 @@ enum {
 struct bench {
 	unsigned int runs, packets;
 	const char *json;
-	struct fl_server *program;
-	int empty; /* a program that does nothing */
+	struct fl_server *plain, *tagged; /* without and with the cluster's key */
+	int empty;                        /* a program that does nothing */
 };
 
 struct result {
@@ -48,10 +48,12 @@ struct result {
 struct subject {
 	const char *name;
 	void (*make)(struct packet *packet);
-	bool is_remembered; /* the bucket has moved, and memory knows */
-	bool is_looped;
+	const char *remembered; /* the bucket has moved, and memory knows this owner before; NULL if not */
+	bool is_looped, is_tagged;
 	int action;
 };
+
+static const struct fl_siphash_key tag_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
 static void die(const char *what)
 {
@@ -114,6 +116,37 @@ static void stale_make(struct packet *packet)
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
 }
 
+/* Writes the tag of a packet whose header has room for one and no move. */
+static void tag_put(struct packet *packet)
+{
+	fl_u8 *gue = packet->data + PACKET_GUE_AT, *end = packet->data + packet->len;
+	struct fl_tag_message message;
+	struct fl_steer steer;
+
+	if (fl_steer_parse(gue, end, &steer) != FL_STEER_OK ||
+	    !fl_tag_message(gue, &steer, gue + steer.header_len, end, &message))
+		die("a packet that cannot be tagged");
+	fl_tag_store(gue + FL_STEER_AT_SINCE, fl_tag(&tag_key, &message));
+}
+
+static void established_tagged_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	steer.flags = FL_STEER_TAG;
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+	tag_put(packet);
+}
+
+static void unknown_tagged_make(struct packet *packet)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	steer.flags = FL_STEER_TAG;
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+	tag_put(packet);
+}
+
 static void stranger_make(struct packet *packet)
 {
 	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
@@ -131,14 +164,17 @@ static void not_ours_make(struct packet *packet)
 }
 
 static const struct subject subjects[] = {
-    {"pass: not ours", not_ours_make, false, true, XDP_PASS},
-    {"drop: untrusted", stranger_make, false, true, XDP_DROP},
-    {"drop: stale", stale_make, false, true, XDP_DROP},
-    {"deliver: SYN", syn_make, false, false, XDP_PASS},
-    {"deliver: local socket", established_make, false, false, XDP_PASS},
-    {"deliver: local socket, bucket moved", established_make, true, false, XDP_PASS},
-    {"chain: from memory", unknown_make, true, false, XDP_TX},
-    {"chain: told by the packet", moved_make, true, false, XDP_TX},
+    {"pass: not ours", not_ours_make, NULL, true, false, XDP_PASS},
+    {"drop: untrusted", stranger_make, NULL, true, false, XDP_DROP},
+    {"drop: stale", stale_make, NULL, true, false, XDP_DROP},
+    {"deliver: SYN", syn_make, NULL, false, false, XDP_PASS},
+    {"deliver: local socket", established_make, NULL, false, false, XDP_PASS},
+    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, XDP_PASS},
+    {"deliver: local socket, tagged", established_tagged_make, NULL, false, true, XDP_PASS},
+    {"chain: from memory", unknown_make, "10.1.0.21", false, false, XDP_TX},
+    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, XDP_TX},
+    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, XDP_TX},
+    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, true, XDP_TX},
 };
 
 static int compare(const void *a, const void *b)
@@ -175,18 +211,20 @@ static double singles(int program, const struct packet *packet, unsigned int pac
 	return sum / packets;
 }
 
-static void memory_prepare(const struct bench *bench, bool is_remembered)
+static void memory_prepare(struct fl_server *program, const char *remembered)
 {
-	struct fl_bucket_memory moved = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION, .previous = packet_address("10.1.0.21")};
+	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL), .generation = RIG_GENERATION};
 
-	rig_memory_set(bench->program, is_remembered ? &moved : NULL);
-	rig_generation_set(bench->program, RIG_GENERATION);
+	if (remembered)
+		moved.previous = packet_address(remembered);
+	rig_memory_set(program, remembered ? &moved : NULL);
+	rig_generation_set(program, RIG_GENERATION);
 }
 
 static struct result measure(const struct bench *bench, const struct subject *subject)
 {
-	int program = bpf_program__fd(bench->program->progs.fairlead_server);
+	struct fl_server *server = subject->is_tagged ? bench->tagged : bench->plain;
+	int program = bpf_program__fd(server->progs.fairlead_server);
 	struct result result = {.name = subject->name};
 	double single[RUNS_MAX], loop[RUNS_MAX];
 	struct packet packet;
@@ -195,7 +233,7 @@ static struct result measure(const struct bench *bench, const struct subject *su
 	for (run = 0; run < bench->runs; run++) {
 		double empty;
 
-		memory_prepare(bench, subject->is_remembered);
+		memory_prepare(server, subject->remembered);
 		subject->make(&packet);
 		singles(program, &packet, WARM_UP, subject->action);
 		empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
@@ -248,7 +286,7 @@ static double memory_megabytes(const struct bench *bench)
 {
 	static struct fl_memory_key keys[BATCH];
 	static struct fl_bucket_memory values[BATCH];
-	int map = bpf_map__fd(bench->program->maps.memory);
+	int map = bpf_map__fd(bench->plain->maps.memory);
 	fl_u32 done, i, n;
 
 	for (done = 0; done < 1000000; done += n) {
@@ -310,7 +348,7 @@ int main(int argc, char **argv)
 	struct bench bench = {.runs = 5, .packets = 1000000};
 	struct result results[sizeof(subjects) / sizeof(subjects[0])];
 	size_t count = sizeof(subjects) / sizeof(subjects[0]), n;
-	struct config config = rig_config();
+	struct config config = rig_config_both();
 	double megabytes;
 	int i;
 
@@ -325,7 +363,10 @@ int main(int argc, char **argv)
 			die("allowed: --runs 1..101, --packets 1..100000000, --json FILE");
 	}
 	rig_open();
-	bench.program = rig_load(&config);
+	bench.plain = rig_load(&config);
+	config.program.tagged = 1;
+	config.program.tag_key = tag_key;
+	bench.tagged = rig_load(&config);
 	bench.empty = empty_load();
 	for (n = 0; n < count; n++)
 		results[n] = measure(&bench, &subjects[n]);
@@ -333,7 +374,8 @@ int main(int argc, char **argv)
 	print_table(results, count, megabytes);
 	if (bench.json)
 		print_json(&bench, results, count, megabytes);
-	program_close(bench.program);
+	program_close(bench.plain);
+	program_close(bench.tagged);
 	close(bench.empty);
 	return 0;
 }
