@@ -360,6 +360,17 @@ static bool is_action_of(int action, enum fl_counter counter)
 	return action == XDP_DROP;
 }
 
+static void random_begin(struct packet *packet, const struct fl_steer *steer)
+{
+	bool ipv4 = random() % 2;
+	struct fl_address mux = packet_address(ipv4 ? RIG_MUX : RIG_MUX6);
+	struct fl_address self = packet_address(ipv4 ? RIG_SELF : RIG_SELF6);
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(packet, gue, fl_steer_write(steer, gue));
+}
+
 /* Whatever comes in leaves by one counter that fits the action. */
 static void random_packets(void **state)
 {
@@ -379,14 +390,16 @@ static void random_packets(void **state)
 		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
 		steer.since = (fl_u32)time(NULL);
 		steer.inner_protocol = random() % 2 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6;
-		rig_begin(&packet, &steer);
+		random_begin(&packet, &steer);
 		packet_add_tcp(&packet,
 			       random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
 		if (random() % 4 == 0)
 			packet.len = (size_t)(PACKET_GUE_AT + random() % (long)(packet.len - PACKET_GUE_AT));
+		packet.len =
+		    packet.len < PACKET_GUE_AT + PACKET_IPV6_MORE ? PACKET_GUE_AT + PACKET_IPV6_MORE : packet.len;
 		packet_finish_outer(&packet);
 		while (mutations--) /* behind the outer header, so that most packets stay ours */
-			packet.data[PACKET_UDP_AT + 4 + random() % 80] = (fl_u8)random();
+			packet.data[PACKET_UDP_AT + 4 + random() % 100] = (fl_u8)random();
 		action = rig_run(program, &packet);
 		counter = rig_counter_bumped(program);
 		if (counter == FL_COUNTERS || !is_action_of(action, counter))
@@ -399,7 +412,7 @@ int main(int argc, char **argv)
 {
 	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
 	struct vectors_tests tests = {NULL, 0};
-	struct config config = rig_config();
+	struct config config = rig_config_both();
 	size_t i;
 	int failed;
 

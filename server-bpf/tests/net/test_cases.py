@@ -76,9 +76,10 @@ def test_families(rack: Rack, outer: dict, previous: dict, inner_ipv6: bool) -> 
     assert rack.counted("deliver_unknown") == 0
 
 
-def test_moved_twice_over_both_families(rack: Rack) -> None:
+@pytest.mark.parametrize("mode", ["native", "generic"])
+def test_moved_twice_over_both_families(rack: Rack, mode: str) -> None:
     rack.mux.addresses |= {"b": SERVERS6["b"]}
-    rack.attach_both()
+    rack.attach_both("--mode", mode)
     client = rack.connect()
     rack.mux.move("b", now())
     assert client.ask() == "a"
