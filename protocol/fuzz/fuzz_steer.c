@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fairlead/steer.h>
+#include <fairlead/tag.h>
 
 static void require(bool property)
 {
@@ -40,6 +40,19 @@ static void check_chained(const fl_u8 *data, size_t size, const struct fl_steer 
 	free(copy);
 }
 
+/* What follows the header is an inner packet of any kind; its tag must survive a way over the wire. */
+static void check_tagged(const fl_u8 *data, size_t size, const struct fl_steer *parsed)
+{
+	static const struct fl_siphash_key key = {1, 2};
+	struct fl_tag_message message;
+	fl_u8 stored[FL_STEER_TAG_LEN];
+
+	if (!fl_tag_message(data, parsed, data + parsed->header_len, data + size, &message))
+		return;
+	fl_tag_store(stored, fl_tag(&key, &message));
+	require(fl_tag_load(stored) == fl_tag(&key, &message));
+}
+
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 {
@@ -54,6 +67,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 		return 0;
 	}
 	require(parsed.header_len <= size && parsed.header_len >= FL_GUE_BASE_LEN + fl_steer_len(parsed.flags));
+	check_tagged(data, size, &parsed);
 	len = fl_steer_write(&parsed, written);
 	require(len <= parsed.header_len);
 	require(fl_steer_parse(written, written + len, &again) == FL_STEER_OK);
