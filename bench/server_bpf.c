@@ -318,6 +318,7 @@ static void print_table(const struct result *results, size_t count, double megab
 static void print_json(const struct bench *bench, const struct result *results, size_t count, double megabytes)
 {
 	json_t *rows = json_array(), *document;
+	FILE *file;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -326,7 +327,8 @@ static void print_json(const struct bench *bench, const struct result *results, 
 						      results[i].slowest, "loop", results[i].loop));
 	document = json_pack("{s:s, s:i, s:i, s:o, s:f}", "unit", "ns per packet", "runs", (int)bench->runs, "packets",
 			     (int)bench->packets, "rows", rows, "megabytesPerMillionBuckets", megabytes);
-	if (json_dump_file(document, bench->json, JSON_INDENT(2)))
+	file = fopen(bench->json, "w");
+	if (!file || json_dumpf(document, file, JSON_INDENT(2)) || fputs("\n", file) < 0 || fclose(file))
 		die("cannot write the JSON file");
 	json_decref(document);
 }
