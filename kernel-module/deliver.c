@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Delivery goes through netif_rx(), not straight into the receive path: the stack stays shallow however packets are
+ * nested. The inner packet comes in where the outer one did, with the Ethernet header moved up in front of it: so it
+ * looks to packet sockets, netfilter and reverse path filters as it does behind the XDP form.
+ */
+#include "act.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/udp.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ip_tunnels.h>
+
+/* Carries congestion that the outer packet met into the inner one (RFC 6040); false if it must be dropped. */
+static bool ecn_carry(struct sk_buff *skb, u8 outer, bool inner_is_ipv4)
+{
+	u8 inner = inner_is_ipv4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
+
+	return INET_ECN_decapsulate(skb, outer, inner) <= 1;
+}
+
+static void mac_header_move(struct sk_buff *skb)
+{
+	if (skb->dev->type != ARPHRD_ETHER || !skb_mac_header_was_set(skb)) {
+		skb_reset_mac_header(skb);
+		return;
+	}
+	memmove(skb->data - ETH_HLEN, skb_mac_header(skb), ETH_HLEN);
+	skb_set_mac_header(skb, -ETH_HLEN);
+	eth_hdr(skb)->h_proto = skb->protocol;
+}
+
+enum fl_counter fl_deliver(struct sk_buff *skb, const struct fl_steer *steer, enum fl_counter as)
+{
+	bool is_ipv4 = steer->inner_protocol == FL_GUE_PROTO_IPV4;
+	unsigned int before = sizeof(struct udphdr) + steer->header_len;
+	u8 outer;
+
+	if (skb_ensure_writable(skb, before + (is_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)))) {
+		kfree_skb(skb);
+		return FL_COUNTER_DROP_NO_ROOM;
+	}
+	outer = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
+	/* Lets go of the outer packet's route, connection tracking, extensions and offloads. */
+	if (iptunnel_pull_header(skb, (int)before, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false)) {
+		kfree_skb(skb);
+		return FL_COUNTER_DROP_NO_ROOM;
+	}
+	skb_reset_network_header(skb);
+	if (!ecn_carry(skb, outer, is_ipv4)) {
+		kfree_skb(skb);
+		return FL_COUNTER_DROP_CONGESTED;
+	}
+	mac_header_move(skb);
+	return netif_rx(skb) == NET_RX_SUCCESS ? as : FL_COUNTER_DROP_NO_ROOM;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "instance.h"
+#include "receive.h"
+
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <net/netns/generic.h>
+#include <net/udp_tunnel.h>
+
+/* What a network namespace has of us. */
+struct fl_namespace {
+	struct mutex lock; /* serialises commands */
+	struct fl_instance *instance;
+};
+
+static unsigned int namespace_id __read_mostly;
+
+static struct fl_namespace *namespace_of(struct net *net)
+{
+	return net_generic(net, namespace_id);
+}
+
+void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS])
+{
+	int cpu, counter;
+
+	memset(sums, 0, FL_COUNTERS * sizeof(*sums));
+	for_each_possible_cpu(cpu) for (counter = 0; counter < FL_COUNTERS; counter++) sums[counter] +=
+	    READ_ONCE(per_cpu_ptr(instance->counters, cpu)->values[counter]);
+}
+
+void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation)
+{
+	u32 *seen = &instance->generations[service];
+	u32 is = READ_ONCE(*seen);
+
+	while (is < generation && !try_cmpxchg(seen, &is, generation))
+		;
+}
+
+/* Returns a server without socket and setup, with one reference; or NULL. */
+static struct fl_instance *create(void)
+{
+	struct fl_instance *instance = kzalloc(sizeof(*instance), GFP_KERNEL);
+
+	if (!instance)
+		return NULL;
+	refcount_set(&instance->references, 1);
+	instance->generations = kvcalloc(FL_SERVER_SERVICES, sizeof(*instance->generations), GFP_KERNEL);
+	if (!instance->generations)
+		goto err_free;
+	instance->counters = alloc_percpu(struct fl_counters);
+	if (!instance->counters)
+		goto err_generations;
+	if (fl_memory_init(&instance->memory))
+		goto err_counters;
+	return instance;
+
+err_counters:
+	free_percpu(instance->counters);
+err_generations:
+	kvfree(instance->generations);
+err_free:
+	kfree(instance);
+	return NULL;
+}
+
+void fl_instance_put(struct fl_instance *instance)
+{
+	if (!refcount_dec_and_test(&instance->references))
+		return;
+	fl_memory_destroy(&instance->memory);
+	free_percpu(instance->counters);
+	kvfree(instance->generations);
+	kfree(instance);
+}
+
+/* Opens the socket that the setup asks for in a family; from then on packets come in. */
+static struct socket *listen(struct net *net, const struct fl_setup *setup, enum fl_outer_family family,
+			     struct fl_instance *instance)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+	    .sk_user_data = instance,
+	    .encap_type = 1,
+	    .encap_rcv = fl_receive,
+	};
+	/* Checksum 0 is what muxes send: RFC 6935 and 6936 for IPv6. */
+	struct udp_port_cfg port = {.local_udp_port = htons(setup->port), .ipv6_v6only = true};
+	const u8 *address = setup->self[family].bytes;
+	struct socket *socket;
+	int err;
+
+	if (family == FL_OUTER_IPV4) {
+		port.family = AF_INET;
+		memcpy(&port.local_ip, address + 12, sizeof(port.local_ip));
+	} else {
+		port.family = AF_INET6;
+		memcpy(&port.local_ip6, address, sizeof(port.local_ip6));
+	}
+	err = udp_sock_create(net, &port, &socket);
+	if (err)
+		return ERR_PTR(err);
+	setup_udp_tunnel_sock(net, socket, &tunnel);
+	return socket;
+}
+
+/* Closes what there is; when it returns, no packet of these sockets is under way any more. */
+static void unlisten(struct socket *sockets[FL_OUTER_FAMILIES])
+{
+	int family;
+
+	for (family = 0; family < FL_OUTER_FAMILIES; family++)
+		if (sockets[family])
+			udp_tunnel_sock_release(sockets[family]);
+	synchronize_net();
+}
+
+/*
+ * Opens those sockets of setup that old, if there is one, does not have already. Where it succeeds sockets[] are all
+ * that setup needs, opened or old's, and unneeded[] what is left over of old's; where it fails nothing is open but
+ * old's.
+ */
+static int listen_all(struct net *net, const struct fl_setup *setup, const struct fl_setup *old,
+		      struct fl_instance *instance, struct socket *sockets[FL_OUTER_FAMILIES],
+		      struct socket *unneeded[FL_OUTER_FAMILIES])
+{
+	struct socket *opened[FL_OUTER_FAMILIES] = {NULL};
+	int family;
+
+	for (family = 0; family < FL_OUTER_FAMILIES; family++) {
+		bool same =
+		    old && old->port == setup->port && fl_address_equal(&old->self[family], &setup->self[family]);
+
+		sockets[family] = same ? instance->sockets[family] : NULL;
+		unneeded[family] = same ? NULL : instance->sockets[family];
+		if (same || fl_address_is_none(&setup->self[family]))
+			continue;
+		sockets[family] = listen(net, setup, family, instance);
+		if (IS_ERR(sockets[family])) {
+			int err = PTR_ERR(sockets[family]);
+
+			unlisten(opened);
+			return err;
+		}
+		opened[family] = sockets[family];
+	}
+	return 0;
+}
+
+static int start(struct net *net, struct fl_namespace *here, struct fl_setup *setup)
+{
+	struct fl_instance *instance = create();
+	struct socket *none[FL_OUTER_FAMILIES];
+	int err;
+
+	if (!instance)
+		return -ENOMEM;
+	rcu_assign_pointer(instance->setup, setup);
+	err = listen_all(net, setup, NULL, instance, instance->sockets, none);
+	if (err) {
+		fl_instance_put(instance);
+		return err;
+	}
+	here->instance = instance;
+	return 0;
+}
+
+static int change(struct net *net, struct fl_namespace *here, struct fl_setup *setup)
+{
+	struct fl_instance *instance = here->instance;
+	struct fl_setup *old = rcu_dereference_protected(instance->setup, lockdep_is_held(&here->lock));
+	struct socket *sockets[FL_OUTER_FAMILIES], *unneeded[FL_OUTER_FAMILIES];
+	int err = listen_all(net, setup, old, instance, sockets, unneeded);
+
+	if (err)
+		return err;
+	memcpy(instance->sockets, sockets, sizeof(sockets));
+	rcu_assign_pointer(instance->setup, setup);
+	unlisten(unneeded);
+	fl_setup_free(old);
+	return 0;
+}
+
+int fl_instance_set(struct net *net, struct fl_setup *setup)
+{
+	struct fl_namespace *here = namespace_of(net);
+	int err;
+
+	mutex_lock(&here->lock);
+	err = here->instance ? change(net, here, setup) : start(net, here, setup);
+	mutex_unlock(&here->lock);
+	if (err)
+		fl_setup_free(setup);
+	return err;
+}
+
+int fl_instance_detach(struct net *net)
+{
+	struct fl_namespace *here = namespace_of(net);
+	struct fl_instance *instance;
+	struct fl_setup *setup;
+
+	mutex_lock(&here->lock);
+	instance = here->instance;
+	here->instance = NULL;
+	if (instance) {
+		setup = rcu_replace_pointer(instance->setup, NULL, lockdep_is_held(&here->lock));
+		unlisten(instance->sockets);
+		fl_setup_free(setup);
+		fl_instance_put(instance);
+	}
+	mutex_unlock(&here->lock);
+	return instance ? 0 : -ENOENT;
+}
+
+struct fl_instance *fl_instance_get(struct net *net)
+{
+	struct fl_namespace *here = namespace_of(net);
+	struct fl_instance *instance;
+
+	mutex_lock(&here->lock);
+	instance = here->instance;
+	if (instance)
+		refcount_inc(&instance->references);
+	mutex_unlock(&here->lock);
+	return instance;
+}
+
+static int __net_init namespace_init(struct net *net)
+{
+	mutex_init(&namespace_of(net)->lock);
+	return 0;
+}
+
+static void __net_exit namespace_exit(struct net *net)
+{
+	fl_instance_detach(net);
+}
+
+static struct pernet_operations namespaces = {
+    .init = namespace_init,
+    .exit = namespace_exit,
+    .id = &namespace_id,
+    .size = sizeof(struct fl_namespace),
+};
+
+int fl_instances_register(void)
+{
+	return register_pernet_device(&namespaces);
+}
+
+void fl_instances_unregister(void)
+{
+	unregister_pernet_device(&namespaces);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The server side as a kernel module: wires its parts. What it does with a packet begins in receive.c. */
+#include "instance.h"
+#include "netlink.h"
+
+#include <linux/module.h>
+#include <net/genetlink.h>
+
+#if !IS_ENABLED(CONFIG_IPV6)
+#error "fairlead needs a kernel with CONFIG_IPV6"
+#endif
+
+static int __init fairlead_init(void)
+{
+	int err = fl_memory_register();
+
+	if (err)
+		return err;
+	err = fl_instances_register();
+	if (err)
+		goto err_memory;
+	err = fl_netlink_register();
+	if (err)
+		goto err_instances;
+	return 0;
+
+err_instances:
+	fl_instances_unregister();
+err_memory:
+	fl_memory_unregister();
+	return err;
+}
+
+static void __exit fairlead_exit(void)
+{
+	fl_netlink_unregister();
+	fl_instances_unregister();
+	fl_memory_unregister();
+}
+
+module_init(fairlead_init);
+module_exit(fairlead_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Server side of the Fairlead load balancer: decapsulates, delivers, daisy-chains");
+MODULE_AUTHOR("The Fairlead authors");
+MODULE_VERSION("0.1.0");
+MODULE_ALIAS_GENL_FAMILY("fairlead");

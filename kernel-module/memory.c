@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "memory.h"
+
+#include <linux/slab.h>
+
+static const struct rhashtable_params parameters = {
+    .key_len = sizeof(struct fl_memory_key),
+    .key_offset = offsetof(struct fl_memory_entry, key),
+    .head_offset = offsetof(struct fl_memory_entry, node),
+    .automatic_shrinking = true,
+};
+
+static struct kmem_cache *entries;
+
+int fl_memory_register(void)
+{
+	entries = KMEM_CACHE(fl_memory_entry, 0);
+	return entries ? 0 : -ENOMEM;
+}
+
+void fl_memory_unregister(void)
+{
+	rcu_barrier(); /* for entry_free_rcu() */
+	kmem_cache_destroy(entries);
+}
+
+static void entry_free(void *entry, void *unused)
+{
+	kmem_cache_free(entries, entry);
+}
+
+static void entry_free_rcu(struct rcu_head *rcu)
+{
+	kmem_cache_free(entries, container_of(rcu, struct fl_memory_entry, rcu));
+}
+
+int fl_memory_init(struct fl_memory *memory)
+{
+	spin_lock_init(&memory->lock);
+	return rhashtable_init(&memory->table, &parameters);
+}
+
+void fl_memory_destroy(struct fl_memory *memory)
+{
+	rhashtable_free_and_destroy(&memory->table, entry_free, NULL);
+}
+
+bool fl_memory_read(struct fl_memory *memory, const struct fl_memory_key *key, struct fl_bucket_memory *value)
+{
+	const struct fl_memory_entry *entry = rhashtable_lookup(&memory->table, key, parameters);
+
+	if (entry)
+		*value = entry->value;
+	return entry;
+}
+
+static bool is_later(const struct fl_bucket_memory *a, const struct fl_bucket_memory *b)
+{
+	return a->since != b->since ? a->since > b->since : a->generation > b->generation;
+}
+
+static int insert(struct fl_memory *memory, struct fl_memory_entry *entry)
+{
+	if (fl_memory_entries(memory) >= FL_SERVER_MEMORY_CAPACITY)
+		return -ENOSPC;
+	return rhashtable_insert_fast(&memory->table, &entry->node, parameters);
+}
+
+/* Puts entry in old's place, or in none if there is no old one. Takes entry over only when it returns 0. */
+static int replace(struct fl_memory *memory, struct fl_memory_entry *old, struct fl_memory_entry *entry)
+{
+	int err;
+
+	if (!old)
+		return insert(memory, entry);
+	err = rhashtable_replace_fast(&memory->table, &old->node, &entry->node, parameters);
+	if (!err)
+		call_rcu(&old->rcu, entry_free_rcu);
+	return err;
+}
+
+int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
+{
+	struct fl_memory_entry *entry = kmem_cache_alloc(entries, GFP_ATOMIC | __GFP_NOWARN), *old;
+	int err = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->key = *key;
+	entry->value = *value;
+	spin_lock_bh(&memory->lock);
+	old = rhashtable_lookup_fast(&memory->table, key, parameters);
+	if (!old || is_later(value, &old->value)) {
+		err = replace(memory, old, entry);
+		if (!err)
+			entry = NULL;
+	}
+	spin_unlock_bh(&memory->lock);
+	if (entry)
+		kmem_cache_free(entries, entry);
+	return err;
+}
+
+void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
+{
+	struct fl_memory_entry *entry;
+
+	spin_lock_bh(&memory->lock);
+	entry = rhashtable_lookup_fast(&memory->table, key, parameters);
+	if (entry && !memcmp(&entry->value, value, sizeof(*value)) &&
+	    !rhashtable_remove_fast(&memory->table, &entry->node, parameters))
+		call_rcu(&entry->rcu, entry_free_rcu);
+	spin_unlock_bh(&memory->lock);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "netlink.h"
+#include "instance.h"
+
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include <fairlead/module.h>
+
+static struct genl_family family;
+
+/*
+ * Reads one of our own addresses; none where there is no attribute. Neither :: nor 0.0.0.0 is one: packets to every
+ * address of the host would be ours.
+ */
+static bool read_self(struct genl_info *info, enum fairlead_attribute attribute, enum fl_outer_family family,
+		      struct fl_address self[FL_OUTER_FAMILIES])
+{
+	const struct nlattr *data = info->attrs[attribute];
+	struct fl_address *address = &self[family];
+
+	memset(address, 0, sizeof(*address));
+	if (!data)
+		return true;
+	memcpy(address, nla_data(data), sizeof(*address));
+	if (fl_outer_family(address) == family && !fl_address_is_none(address) &&
+	    (family != FL_OUTER_IPV4 || fl_load_be32(address->bytes + 12)))
+		return true;
+	NL_SET_ERR_MSG_ATTR(info->extack, data, "address must be one of this host's, of the attribute's family");
+	return false;
+}
+
+static int set_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct nlattr **attributes = info->attrs, *list = attributes[FAIRLEAD_A_PEERS];
+	const struct fl_peer_key *peers;
+	struct fl_address self[FL_OUTER_FAMILIES];
+	struct fl_setup *setup;
+	unsigned int count, i;
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PORT) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_WINDOW) ||
+	    GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_CHAINING) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PEERS))
+		return -EINVAL;
+	if (!read_self(info, FAIRLEAD_A_ADDRESS, FL_OUTER_IPV4, self) ||
+	    !read_self(info, FAIRLEAD_A_ADDRESS6, FL_OUTER_IPV6, self))
+		return -EINVAL;
+	if (!attributes[FAIRLEAD_A_ADDRESS] && !attributes[FAIRLEAD_A_ADDRESS6]) {
+		NL_SET_ERR_MSG(info->extack, "address is missing: one of IPv4, of IPv6, or both");
+		return -EINVAL;
+	}
+	peers = nla_data(list);
+	count = nla_len(list) / sizeof(*peers);
+	if (!count || nla_len(list) % sizeof(*peers)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, list, "peers must be 1..1024 whole prefixes");
+		return -EINVAL;
+	}
+	for (i = 0; i < count; i++) {
+		if (fl_setup_peer_is_valid(&peers[i]))
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, list, "a peer's prefix has over 128 bits, or host bits");
+		return -EINVAL;
+	}
+	setup = fl_setup_create(peers, count);
+	if (!setup)
+		return -ENOMEM;
+	memcpy(setup->self, self, sizeof(self));
+	setup->port = nla_get_u16(attributes[FAIRLEAD_A_PORT]);
+	setup->window = nla_get_u32(attributes[FAIRLEAD_A_WINDOW]);
+	setup->chaining = nla_get_u8(attributes[FAIRLEAD_A_CHAINING]);
+	setup->tagged = attributes[FAIRLEAD_A_TAG_KEY];
+	if (setup->tagged)
+		memcpy(&setup->tag_key, nla_data(attributes[FAIRLEAD_A_TAG_KEY]), sizeof(setup->tag_key));
+	return fl_instance_set(genl_info_net(info), setup);
+}
+
+static int detach_doit(struct sk_buff *request, struct genl_info *info)
+{
+	return fl_instance_detach(genl_info_net(info));
+}
+
+static bool put_self(struct sk_buff *answer, enum fairlead_attribute attribute, const struct fl_address *self)
+{
+	return fl_address_is_none(self) || !nla_put(answer, attribute, sizeof(*self), self);
+}
+
+static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
+{
+	return put_self(answer, FAIRLEAD_A_ADDRESS, &setup->self[FL_OUTER_IPV4]) &&
+	       put_self(answer, FAIRLEAD_A_ADDRESS6, &setup->self[FL_OUTER_IPV6]) &&
+	       !nla_put_u8(answer, FAIRLEAD_A_TAGGED, setup->tagged) &&
+	       !nla_put_u16(answer, FAIRLEAD_A_PORT, setup->port) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_WINDOW, setup->window) &&
+	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
+	       !nla_put(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(setup->peers[0])), setup->peers);
+}
+
+static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
+{
+	u64 sums[FL_COUNTERS];
+	const struct fl_setup *setup;
+	bool put = false;
+
+	rcu_read_lock();
+	setup = rcu_dereference(instance->setup);
+	if (setup)
+		put = put_setup(answer, setup);
+	rcu_read_unlock();
+	fl_instance_counters_sum(instance, sums);
+	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory));
+}
+
+static int get_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct fl_instance *instance = fl_instance_get(genl_info_net(info));
+	struct sk_buff *answer = NULL;
+	int err = -ENOENT;
+	void *head;
+
+	if (!instance)
+		return err;
+	err = -ENOMEM;
+	answer =
+	    genlmsg_new(nla_total_size(FL_SERVER_PEERS_MAX * sizeof(struct fl_peer_key)) + NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!answer)
+		goto err_put;
+	head = genlmsg_put_reply(answer, info, &family, 0, FAIRLEAD_CMD_GET);
+	if (!head || !put_state(answer, instance))
+		goto err_free;
+	genlmsg_end(answer, head);
+	fl_instance_put(instance);
+	return genlmsg_reply(answer, info);
+
+err_free:
+	nlmsg_free(answer);
+err_put:
+	fl_instance_put(instance);
+	return err;
+}
+
+/* A dump's place: which server, and how far. Lives from its first message to its last. */
+struct cursor {
+	struct fl_instance *instance;
+	struct rhashtable_iter iter; /* of GET_MEMORY */
+	u32 service;                 /* of GET_SERVICES: the next */
+};
+
+static int dump_start(struct netlink_callback *callback)
+{
+	struct fl_instance *instance = fl_instance_get(sock_net(callback->skb->sk));
+	struct cursor *cursor;
+
+	if (!instance)
+		return -ENOENT;
+	cursor = kzalloc(sizeof(*cursor), GFP_KERNEL);
+	if (!cursor) {
+		fl_instance_put(instance);
+		return -ENOMEM;
+	}
+	cursor->instance = instance;
+	rhashtable_walk_enter(&instance->memory.table, &cursor->iter);
+	callback->args[0] = (long)cursor;
+	return 0;
+}
+
+static int dump_done(struct netlink_callback *callback)
+{
+	struct cursor *cursor = (struct cursor *)callback->args[0];
+
+	rhashtable_walk_exit(&cursor->iter);
+	fl_instance_put(cursor->instance);
+	kfree(cursor);
+	return 0;
+}
+
+static void *message_begin(struct sk_buff *answer, struct netlink_callback *callback, u8 command)
+{
+	return genlmsg_put(answer, NETLINK_CB(callback->skb).portid, callback->nlh->nlmsg_seq, &family, NLM_F_MULTI,
+			   command);
+}
+
+static bool put_service(struct sk_buff *answer, struct netlink_callback *callback, u32 service, u32 generation)
+{
+	void *head = message_begin(answer, callback, FAIRLEAD_CMD_GET_SERVICES);
+
+	if (!head)
+		return false;
+	if (nla_put_u16(answer, FAIRLEAD_A_SERVICE, (u16)service) ||
+	    nla_put_u32(answer, FAIRLEAD_A_GENERATION, generation)) {
+		genlmsg_cancel(answer, head);
+		return false;
+	}
+	genlmsg_end(answer, head);
+	return true;
+}
+
+static int services_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
+{
+	struct cursor *cursor = (struct cursor *)callback->args[0];
+
+	for (; cursor->service < FL_SERVER_SERVICES; cursor->service++) {
+		u32 generation = fl_instance_generation(cursor->instance, (u16)cursor->service);
+
+		if (generation && !put_service(answer, callback, cursor->service, generation))
+			break;
+	}
+	return (int)answer->len;
+}
+
+static bool put_bucket(struct sk_buff *answer, struct netlink_callback *callback, const struct fl_memory_entry *entry)
+{
+	void *head = message_begin(answer, callback, FAIRLEAD_CMD_GET_MEMORY);
+
+	if (!head)
+		return false;
+	if (nla_put_u16(answer, FAIRLEAD_A_SERVICE, (u16)entry->key.service) ||
+	    nla_put_u32(answer, FAIRLEAD_A_BUCKET, entry->key.bucket) ||
+	    nla_put_u32(answer, FAIRLEAD_A_SINCE, entry->value.since) ||
+	    nla_put_u32(answer, FAIRLEAD_A_GENERATION, entry->value.generation) ||
+	    nla_put(answer, FAIRLEAD_A_PREVIOUS, sizeof(entry->value.previous), &entry->value.previous)) {
+		genlmsg_cancel(answer, head);
+		return false;
+	}
+	genlmsg_end(answer, head);
+	return true;
+}
+
+/* While the table grows entries may come twice; an entry that stays is never left out. */
+static int memory_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
+{
+	struct cursor *cursor = (struct cursor *)callback->args[0];
+	struct fl_memory_entry *entry;
+
+	rhashtable_walk_start(&cursor->iter);
+	entry = rhashtable_walk_peek(&cursor->iter);
+	while (entry && (PTR_ERR(entry) == -EAGAIN || put_bucket(answer, callback, entry)))
+		entry = rhashtable_walk_next(&cursor->iter);
+	rhashtable_walk_stop(&cursor->iter);
+	return (int)answer->len;
+}
+
+static int restore_bucket(struct fl_instance *instance, struct genl_info *info)
+{
+	struct fl_memory_key key = {.service = nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE])};
+	struct fl_bucket_memory value = {.generation = nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION])};
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SINCE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_PREVIOUS))
+		return -EINVAL;
+	key.bucket = nla_get_u32(info->attrs[FAIRLEAD_A_BUCKET]);
+	value.since = nla_get_u32(info->attrs[FAIRLEAD_A_SINCE]);
+	memcpy(&value.previous, nla_data(info->attrs[FAIRLEAD_A_PREVIOUS]), sizeof(value.previous));
+	return fl_memory_store(&instance->memory, &key, &value);
+}
+
+static int restore_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct fl_instance *instance;
+	int err = 0;
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_GENERATION))
+		return -EINVAL;
+	instance = fl_instance_get(genl_info_net(info));
+	if (!instance)
+		return -ENOENT;
+	if (info->attrs[FAIRLEAD_A_BUCKET])
+		err = restore_bucket(instance, info);
+	else
+		fl_instance_generation_raise(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]),
+					     nla_get_u32(info->attrs[FAIRLEAD_A_GENERATION]));
+	fl_instance_put(instance);
+	return err;
+}
+
+static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
+    [FAIRLEAD_A_ADDRESS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
+    [FAIRLEAD_A_ADDRESS6] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
+    [FAIRLEAD_A_TAG_KEY] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_siphash_key)),
+    [FAIRLEAD_A_TAGGED] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+    [FAIRLEAD_A_WINDOW] = {.type = NLA_U32},
+    [FAIRLEAD_A_CHAINING] = NLA_POLICY_MAX(NLA_U8, 1),
+    [FAIRLEAD_A_PEERS] = {.type = NLA_BINARY, .len = FL_SERVER_PEERS_MAX * sizeof(struct fl_peer_key)},
+    [FAIRLEAD_A_COUNTERS] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_MEMORY_ENTRIES] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_SERVICE] = {.type = NLA_U16},
+    [FAIRLEAD_A_GENERATION] = {.type = NLA_U32},
+    [FAIRLEAD_A_BUCKET] = {.type = NLA_U32},
+    [FAIRLEAD_A_SINCE] = {.type = NLA_U32},
+    [FAIRLEAD_A_PREVIOUS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
+};
+
+static const struct genl_ops operations[] = {
+    {.cmd = FAIRLEAD_CMD_SET, .flags = GENL_UNS_ADMIN_PERM, .doit = set_doit},
+    {.cmd = FAIRLEAD_CMD_GET, .flags = GENL_UNS_ADMIN_PERM, .doit = get_doit},
+    {.cmd = FAIRLEAD_CMD_DETACH, .flags = GENL_UNS_ADMIN_PERM, .doit = detach_doit},
+    {.cmd = FAIRLEAD_CMD_GET_SERVICES,
+     .flags = GENL_UNS_ADMIN_PERM,
+     .start = dump_start,
+     .dumpit = services_dumpit,
+     .done = dump_done},
+    {.cmd = FAIRLEAD_CMD_GET_MEMORY,
+     .flags = GENL_UNS_ADMIN_PERM,
+     .start = dump_start,
+     .dumpit = memory_dumpit,
+     .done = dump_done},
+    {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_UNS_ADMIN_PERM, .doit = restore_doit},
+};
+
+static struct genl_family family __ro_after_init = {
+    .name = FAIRLEAD_GENL_NAME,
+    .version = FAIRLEAD_GENL_VERSION,
+    .module = THIS_MODULE,
+    .netnsok = true,
+    .maxattr = FAIRLEAD_A_LAST,
+    .policy = policy,
+    .ops = operations,
+    .n_ops = ARRAY_SIZE(operations),
+};
+
+int fl_netlink_register(void)
+{
+	return genl_register_family(&family);
+}
+
+void fl_netlink_unregister(void)
+{
+	genl_unregister_family(&family);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sockets.h"
+
+#include <linux/inetdevice.h>
+#include <linux/version.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
+#include <net/ip6_route.h>
+#include <net/route.h>
+#include <net/tcp.h>
+#include <net/udp.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define cookie_v4_is_valid(ip, tcp) (__cookie_v4_check(ip, tcp, ntohl((tcp)->ack_seq) - 1) > 0)
+#define cookie_v6_is_valid(ip, tcp) (__cookie_v6_check(ip, tcp, ntohl((tcp)->ack_seq) - 1) > 0)
+#else
+#define cookie_v4_is_valid(ip, tcp) (__cookie_v4_check(ip, tcp) > 0)
+#define cookie_v6_is_valid(ip, tcp) (__cookie_v6_check(ip, tcp) > 0)
+#endif
+
+/* Whether the packet completes a connection that this host answered with a SYN cookie. */
+static bool cookie_is_valid(struct net *net, const struct fl_flow *flow, const struct sock *listener)
+{
+	const struct tcphdr *tcp = flow->tcp;
+
+	if (!tcp || !tcp->ack || tcp->rst || tcp->syn)
+		return false;
+	if (!READ_ONCE(net->ipv4.sysctl_tcp_syncookies) || tcp_synq_no_recent_overflow(listener))
+		return false;
+	return flow->family == AF_INET ? cookie_v4_is_valid(flow->ip, tcp) : cookie_v6_is_valid(flow->ip, tcp);
+}
+
+/* The flow's socket, or else its listener. The caller releases it if *refcounted; listeners are not, RCU keeps them. */
+static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int ifindex, bool *refcounted)
+{
+	struct inet_hashinfo *hashinfo = net->ipv4.tcp_death_row.hashinfo;
+
+	/* Without the packet: an SO_REUSEPORT program must not see it before the stack does. */
+	if (flow->family == AF_INET)
+		return __inet_lookup(net, hashinfo, NULL, 0, fl_flow_ipv4(&flow->remote), flow->remote_port,
+				     fl_flow_ipv4(&flow->local), flow->local_port, ifindex, 0, refcounted);
+	return __inet6_lookup(net, hashinfo, NULL, 0, &flow->remote, flow->remote_port, &flow->local,
+			      ntohs(flow->local_port), ifindex, 0, refcounted);
+}
+
+static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow, int ifindex)
+{
+	enum fl_packet_class found = FL_PACKET_UNKNOWN;
+	bool refcounted;
+	struct sock *sk;
+
+	if (flow->tcp && flow->tcp->syn && !flow->tcp->ack && !flow->tcp->rst)
+		return FL_PACKET_SYN;
+	sk = tcp_lookup(net, flow, ifindex, &refcounted);
+	if (!sk)
+		return FL_PACKET_UNKNOWN;
+	if (sk->sk_state != TCP_LISTEN)
+		found = FL_PACKET_LOCAL_SOCKET;
+	else if (cookie_is_valid(net, flow, sk))
+		found = FL_PACKET_COOKIE_ACK;
+	if (refcounted)
+		sock_gen_put(sk);
+	return found;
+}
+
+/* The look-up also returns sockets that take datagrams of anybody: those have no remote port. */
+static enum fl_packet_class classify_udp(struct net *net, const struct fl_flow *flow, int ifindex)
+{
+	enum fl_packet_class found = FL_PACKET_UNKNOWN;
+	struct sock *sk;
+
+	if (flow->family == AF_INET)
+		sk = udp4_lib_lookup(net, fl_flow_ipv4(&flow->remote), flow->remote_port, fl_flow_ipv4(&flow->local),
+				     flow->local_port, ifindex);
+	else
+		sk = udp6_lib_lookup(net, &flow->remote, flow->remote_port, &flow->local, flow->local_port, ifindex);
+	if (!sk)
+		return FL_PACKET_UNKNOWN;
+	if (sk->sk_state == TCP_ESTABLISHED && inet_sk(sk)->inet_dport)
+		found = FL_PACKET_LOCAL_SOCKET;
+	sock_put(sk);
+	return found;
+}
+
+enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex)
+{
+	switch (flow->protocol) {
+	case IPPROTO_TCP:
+		return classify_tcp(net, flow, ifindex);
+	case IPPROTO_UDP:
+		return classify_udp(net, flow, ifindex);
+	default:
+		return FL_PACKET_UNKNOWN;
+	}
+}
+
+static bool ipv6_is_foreign(struct net *net, const struct in6_addr *address)
+{
+	struct rt6_info *route = rt6_lookup(net, address, NULL, 0, NULL, 0);
+	bool foreign;
+
+	if (!route)
+		return false; /* unreachable: the kernel will say so */
+	foreign = !(route->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST | RTF_REJECT));
+	ip6_rt_put(route);
+	return foreign && !ipv6_addr_is_multicast(address);
+}
+
+bool fl_sockets_is_foreign(struct net *net, const struct fl_flow *flow)
+{
+	/* An ICMP error's own destination is that of the packet that it quotes, which came from here. */
+	if (flow->family == AF_INET)
+		return inet_addr_type(net, fl_flow_ipv4(&flow->local)) == RTN_UNICAST;
+	return ipv6_is_foreign(net, &flow->local);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What this host knows of a connection. Local state is any TCP socket but a listener (half-open ones are request
+ * sockets, TIME-WAIT counts too), and a UDP socket that is connected to this very remote end.
+ */
+#ifndef FAIRLEAD_SOCKETS_H
+#define FAIRLEAD_SOCKETS_H
+
+#include <net/net_namespace.h>
+
+#include <fairlead/verdict.h>
+
+#include "wire.h"
+
+/* Called under rcu_read_lock(). Keeps no reference to a socket. */
+enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex);
+
+/* Whether the kernel would forward the packet instead of delivering it: the VIP is no address of this host. */
+bool fl_sockets_is_foreign(struct net *net, const struct fl_flow *flow);
+
+#endif
