@@ -19,6 +19,23 @@ static int set_mode(struct arguments *arguments, const char *text)
 	return 0;
 }
 
+static int set_form(struct arguments *arguments, const char *text)
+{
+	arguments->is_module = !strcmp(text, "module");
+	return arguments->is_module || !strcmp(text, "bpf") ? 0 : refusal_print("--form", text, "bpf, module");
+}
+
+/* What only the form tells: the module serves all interfaces of the network namespace, a program one. */
+static int check_form(const struct arguments *arguments)
+{
+	if (!arguments->is_module)
+		return arguments->interface ? 0 : refusal_print("--interface", "", "the name of an interface");
+	if (arguments->interface)
+		return refusal_print("--interface", arguments->interface,
+				     "none with --form module, which serves the whole network namespace");
+	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
+}
+
 static int set_format(struct arguments *arguments, const char *text)
 {
 	if (!strcmp(text, "json"))
@@ -31,22 +48,17 @@ static int set_format(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
 {
 	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'},
-	    {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},
-	    {"window", required_argument, NULL, 'w'},
-	    {"peers", required_argument, NULL, 'P'},
-	    {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},
-	    {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},
-	    {"tag-key", required_argument, NULL, 't'},
-	    {0},
+	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},    {"tag-key", required_argument, NULL, 't'},
+	    {"form", required_argument, NULL, 'f'},      {0},
 	};
 	int option, err = 0;
 
 	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
-		if (option == '?' || (option == 'o' && !show) || (option != 'i' && option != 'o' && !attach))
+		if (option == '?' || (option == 'o' && !show) || (!strchr("iof", option) && !attach))
 			return option == '?' ? -EINVAL
 					     : refusal_print(argv[0], argv[optind - 1], "the flags of --help");
 		switch (option) {
@@ -77,6 +89,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 		case 'm':
 			err = set_mode(arguments, optarg);
 			break;
+		case 'f':
+			err = set_form(arguments, optarg);
+			break;
 		case 'o':
 			err = set_format(arguments, optarg);
 			break;
@@ -84,9 +99,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	}
 	if (!err && optind < argc)
 		err = refusal_print(argv[0], argv[optind], "flags only");
-	if (!err && !arguments->interface)
-		err = refusal_print("--interface", "", "the name of an interface");
-	return err;
+	return err ? err : check_form(arguments);
 }
 
 int arguments_config(const struct arguments *arguments, struct config *config)

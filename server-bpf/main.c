@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "host.h"
+#include "module_form.h"
 #include "running.h"
 
 enum exit_code {
@@ -22,6 +23,7 @@ static const char usage[] =
     "                              [--mode native|generic|auto] [--config FILE.json]\n"
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json]\n"
+    "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
     "Takes packets that Fairlead's muxes send to ADDRESS by GUE: decapsulates those of this\n"
     "host's connections and new ones, and passes others on to the server that had them before.\n"
@@ -46,6 +48,8 @@ static int attach(const struct arguments *arguments)
 
 	if (arguments_config(arguments, &config))
 		return EXIT_USAGE;
+	if (arguments->is_module)
+		return module_form_attach(&config) ? EXIT_REFUSED : EXIT_DONE;
 	config.program.redirect = host_needs_redirect(arguments->interface);
 	err = running_open(&running, arguments->interface);
 	if (!err)
@@ -59,8 +63,11 @@ static int attach(const struct arguments *arguments)
 static int detach(const struct arguments *arguments)
 {
 	struct running running;
-	int err = running_open(&running, arguments->interface);
+	int err;
 
+	if (arguments->is_module)
+		return module_form_detach() ? EXIT_REFUSED : EXIT_DONE;
+	err = running_open(&running, arguments->interface);
 	if (!err)
 		err = program_detach(&running);
 	running_close(&running);
@@ -70,8 +77,11 @@ static int detach(const struct arguments *arguments)
 static int show(const struct arguments *arguments)
 {
 	struct running running;
-	int err = running_open(&running, arguments->interface);
+	int err;
 
+	if (arguments->is_module)
+		return module_form_show(arguments->format) ? EXIT_REFUSED : EXIT_DONE;
+	err = running_open(&running, arguments->interface);
 	if (!err)
 		err = running_check(&running);
 	if (!err)

@@ -34,14 +34,13 @@ static json_t *peers_read(const struct running *running)
 	return peers;
 }
 
-static json_t *config_read(const struct running *running)
+json_t *show_config(const struct fl_server_config *config, json_t *peers, const char *mode)
 {
-	const struct fl_server_config *config = &running->config;
 	char text[CONFIG_TEXT_LEN];
 
 	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:s}", "address", config_self_text(config, text), "port",
-			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers_read(running),
-			 "tagRequired", (int)config->tagged, "chaining", (int)config->chaining, "mode", running->mode);
+			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers, "tagRequired",
+			 (int)config->tagged, "chaining", (int)config->chaining, "mode", mode);
 }
 
 static json_t *counters_read(const struct running *running)
@@ -149,7 +148,9 @@ static void table_print(const json_t *document)
 	const char *id;
 	json_t *service;
 
-	table_print_object(json_string_value(json_object_get(document, "interface")),
+	const json_t *interface = json_object_get(document, "interface");
+
+	table_print_object(json_is_null(interface) ? "all interfaces" : json_string_value(interface),
 			   json_object_get(document, "config"));
 	table_print_object("packets", json_object_get(document, "counters"));
 	table_print_object("buckets remembered", json_object_get(document, "memory"));
@@ -159,24 +160,30 @@ static void table_print(const json_t *document)
 		   json_integer_value(json_object_get(service, "generation")));
 }
 
-int show_print(const struct running *running, enum show_format format)
+void show_document(const json_t *document, enum show_format format)
 {
-	json_int_t seconds = clock_error(running);
-	json_t *document;
-
-	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I}", "interface", running->interface, "config",
-			     config_read(running), "counters", counters_read(running), "services",
-			     services_read(running), "memory", memory_read(running), "clockErrorSeconds", seconds);
-	if (!document) {
-		fprintf(stderr, "fairlead-server: %s: cannot read the program's maps\n", running->interface);
-		return -EIO;
-	}
 	if (format == SHOW_JSON) {
 		json_dumpf(document, stdout, JSON_INDENT(2));
 		printf("\n");
 	} else {
 		table_print(document);
 	}
+}
+
+int show_print(const struct running *running, enum show_format format)
+{
+	json_int_t seconds = clock_error(running);
+	json_t *document;
+
+	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I}", "interface", running->interface, "config",
+			     show_config(&running->config, peers_read(running), running->mode), "counters",
+			     counters_read(running), "services", services_read(running), "memory", memory_read(running),
+			     "clockErrorSeconds", seconds);
+	if (!document) {
+		fprintf(stderr, "fairlead-server: %s: cannot read the program's maps\n", running->interface);
+		return -EIO;
+	}
+	show_document(document, format);
 	if (seconds)
 		fprintf(stderr,
 			"fairlead-server: %s: the kernel's TAI offset changed by %" JSON_INTEGER_FORMAT

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fairlead/module.h>
+
+#include "client.h"
+
+enum {
+	MESSAGE_MAX = 65536, /* both ways: 1024 peers are 20 KB */
+};
+
+/* One command: its message, and what takes the messages of its answer. */
+struct exchange {
+	struct module_client *client;
+	int (*take)(const struct nlmsghdr *message, void *state);
+	void *state;
+	union {
+		struct nlmsghdr header;
+		char bytes[MESSAGE_MAX];
+	} message;
+};
+
+static int fail(struct module_client *client, int err, const char *what)
+{
+	snprintf(client->error, sizeof(client->error), "%s: %s", what, strerror(-err));
+	return err;
+}
+
+static struct exchange *begin(struct module_client *client, fl_u16 family, fl_u8 command, fl_u16 flags)
+{
+	struct exchange *exchange = malloc(sizeof(*exchange));
+	struct genlmsghdr *generic;
+	struct nlmsghdr *header;
+
+	if (!exchange)
+		return NULL;
+	exchange->client = client;
+	exchange->take = NULL;
+	header = mnl_nlmsg_put_header(exchange->message.bytes);
+	header->nlmsg_type = family;
+	header->nlmsg_flags = NLM_F_REQUEST | flags;
+	header->nlmsg_seq = ++client->sequence;
+	generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));
+	generic->cmd = command;
+	generic->version = FAIRLEAD_GENL_VERSION;
+	return exchange;
+}
+
+static int take_error_text(const struct nlattr *attribute, void *state)
+{
+	struct module_client *client = state;
+
+	if (mnl_attr_get_type(attribute) == NLMSGERR_ATTR_MSG)
+		snprintf(client->error, sizeof(client->error), "%.*s", (int)mnl_attr_get_payload_len(attribute),
+			 mnl_attr_get_str(attribute));
+	return MNL_CB_OK;
+}
+
+/* An ACK, or an error with the kernel's sentence. */
+static int take_error(const struct nlmsghdr *message, void *state)
+{
+	struct exchange *exchange = state;
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+
+	if (!error->error)
+		return MNL_CB_STOP;
+	fail(exchange->client, error->error, "the module refuses");
+	if (message->nlmsg_flags & NLM_F_ACK_TLVS)
+		mnl_attr_parse(message,
+			       (unsigned int)sizeof(*error) +
+				   (message->nlmsg_flags & NLM_F_CAPPED
+					? 0
+					: (unsigned int)(error->msg.nlmsg_len - sizeof(struct nlmsghdr))),
+			       take_error_text, exchange->client);
+	errno = -error->error;
+	return MNL_CB_ERROR;
+}
+
+static int take_message(const struct nlmsghdr *message, void *state)
+{
+	struct exchange *exchange = state;
+
+	return exchange->take ? exchange->take(message, exchange->state) : MNL_CB_OK;
+}
+
+static int take_done(const struct nlmsghdr *message, void *state)
+{
+	struct exchange *exchange = state;
+	const int *result = mnl_nlmsg_get_payload(message);
+
+	if (mnl_nlmsg_get_payload_len(message) < sizeof(*result) || *result >= 0)
+		return MNL_CB_STOP;
+	errno = -*result;
+	fail(exchange->client, *result, "the module refuses");
+	return MNL_CB_ERROR;
+}
+
+/* Sends the command and takes its answer up to the ACK, the error, or the end of the dump. Frees the exchange. */
+static int finish(struct exchange *exchange)
+{
+	mnl_cb_t control[] = {[NLMSG_ERROR] = take_error, [NLMSG_DONE] = take_done};
+	struct module_client *client = exchange->client;
+	struct nlmsghdr *header = &exchange->message.header;
+	fl_u32 port = mnl_socket_get_portid(client->socket);
+	int result = MNL_CB_OK, err = 0;
+
+	if (mnl_socket_sendto(client->socket, header, header->nlmsg_len) < 0)
+		err = fail(client, -errno, "netlink");
+	while (!err && result > MNL_CB_STOP) {
+		ssize_t len = mnl_socket_recvfrom(client->socket, exchange->message.bytes, MESSAGE_MAX);
+
+		if (len < 0) {
+			err = fail(client, -errno, "netlink");
+			break;
+		}
+		client->error[0] = '\0';
+		result = mnl_cb_run2(exchange->message.bytes, (size_t)len, client->sequence, port, take_message,
+				     exchange, control, sizeof(control) / sizeof(control[0]));
+		if (result < 0) {
+			err = -errno;
+			if (!client->error[0])
+				fail(client, err, "netlink");
+		}
+	}
+	free(exchange);
+	return err;
+}
+
+static int take_family_id(const struct nlattr *attribute, void *state)
+{
+	if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID)
+		*(fl_u16 *)state = mnl_attr_get_u16(attribute);
+	return MNL_CB_OK;
+}
+
+static int take_family(const struct nlmsghdr *message, void *state)
+{
+	return mnl_attr_parse(message, sizeof(struct genlmsghdr), take_family_id, state);
+}
+
+int module_open(struct module_client *client)
+{
+	struct exchange *exchange;
+	int one = 1, err;
+
+	memset(client, 0, sizeof(*client));
+	client->socket = mnl_socket_open(NETLINK_GENERIC);
+	if (!client->socket || mnl_socket_bind(client->socket, 0, MNL_SOCKET_AUTOPID) < 0)
+		return fail(client, -errno, "netlink");
+	mnl_socket_setsockopt(client->socket, NETLINK_EXT_ACK, &one, sizeof(one));
+	exchange = begin(client, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	if (!exchange)
+		return fail(client, -ENOMEM, "netlink");
+	mnl_attr_put_strz(&exchange->message.header, CTRL_ATTR_FAMILY_NAME, FAIRLEAD_GENL_NAME);
+	exchange->take = take_family;
+	exchange->state = &client->family;
+	err = finish(exchange);
+	return err == -ENOENT ? fail(client, err, "the module is not loaded (modprobe fairlead)") : err;
+}
+
+void module_close(struct module_client *client)
+{
+	if (client->socket)
+		mnl_socket_close(client->socket);
+	client->socket = NULL;
+}
+
+static struct exchange *command_begin(struct module_client *client, fl_u8 command)
+{
+	struct exchange *exchange = begin(client, client->family, command, NLM_F_ACK);
+
+	if (!exchange)
+		fail(client, -ENOMEM, "netlink");
+	return exchange;
+}
+
+int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
+	       unsigned int peer_count)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_SET);
+	struct nlmsghdr *header;
+
+	if (!exchange)
+		return -ENOMEM;
+	header = &exchange->message.header;
+	if (!fl_address_is_none(&config->self))
+		mnl_attr_put(header, FAIRLEAD_A_ADDRESS, sizeof(config->self), &config->self);
+	if (!fl_address_is_none(&config->self6))
+		mnl_attr_put(header, FAIRLEAD_A_ADDRESS6, sizeof(config->self6), &config->self6);
+	if (config->tagged)
+		mnl_attr_put(header, FAIRLEAD_A_TAG_KEY, sizeof(config->tag_key), &config->tag_key);
+	mnl_attr_put_u16(header, FAIRLEAD_A_PORT, config->port);
+	mnl_attr_put_u32(header, FAIRLEAD_A_WINDOW, config->window);
+	mnl_attr_put_u8(header, FAIRLEAD_A_CHAINING, config->chaining);
+	mnl_attr_put(header, FAIRLEAD_A_PEERS, peer_count * sizeof(*peers), peers);
+	return finish(exchange);
+}
+
+int module_detach(struct module_client *client)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_DETACH);
+
+	return exchange ? finish(exchange) : -ENOMEM;
+}
+
+/* Copies an attribute of exactly or, for lists, at most that size; returns its length. */
+static size_t copy(const struct nlattr *attribute, void *to, size_t size)
+{
+	size_t len = mnl_attr_get_payload_len(attribute);
+
+	memcpy(to, mnl_attr_get_payload(attribute), len < size ? len : size);
+	return len < size ? len : size;
+}
+
+static int take_state_attribute(const struct nlattr *attribute, void *out)
+{
+	struct module_state *state = out;
+
+	switch (mnl_attr_get_type(attribute)) {
+	case FAIRLEAD_A_ADDRESS:
+		copy(attribute, &state->config.self, sizeof(state->config.self));
+		break;
+	case FAIRLEAD_A_ADDRESS6:
+		copy(attribute, &state->config.self6, sizeof(state->config.self6));
+		break;
+	case FAIRLEAD_A_TAGGED:
+		state->config.tagged = mnl_attr_get_u8(attribute);
+		break;
+	case FAIRLEAD_A_PORT:
+		state->config.port = mnl_attr_get_u16(attribute);
+		break;
+	case FAIRLEAD_A_WINDOW:
+		state->config.window = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_CHAINING:
+		state->config.chaining = mnl_attr_get_u8(attribute);
+		break;
+	case FAIRLEAD_A_PEERS:
+		state->peer_count =
+		    (unsigned int)(copy(attribute, state->peers, sizeof(state->peers)) / sizeof(state->peers[0]));
+		break;
+	case FAIRLEAD_A_COUNTERS:
+		copy(attribute, state->counters, sizeof(state->counters));
+		break;
+	case FAIRLEAD_A_MEMORY_ENTRIES:
+		state->memory_entries = mnl_attr_get_u32(attribute);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int take_state(const struct nlmsghdr *message, void *state)
+{
+	return mnl_attr_parse(message, sizeof(struct genlmsghdr), take_state_attribute, state);
+}
+
+int module_get(struct module_client *client, struct module_state *state)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_GET);
+
+	if (!exchange)
+		return -ENOMEM;
+	memset(state, 0, sizeof(*state));
+	exchange->take = take_state;
+	exchange->state = state;
+	return finish(exchange);
+}
+
+/* A message of either dump. */
+struct item {
+	struct fl_memory_key key;
+	struct fl_bucket_memory value;
+};
+
+static int take_item_attribute(const struct nlattr *attribute, void *out)
+{
+	struct item *item = out;
+
+	switch (mnl_attr_get_type(attribute)) {
+	case FAIRLEAD_A_SERVICE:
+		item->key.service = mnl_attr_get_u16(attribute);
+		break;
+	case FAIRLEAD_A_BUCKET:
+		item->key.bucket = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_SINCE:
+		item->value.since = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_GENERATION:
+		item->value.generation = mnl_attr_get_u32(attribute);
+		break;
+	case FAIRLEAD_A_PREVIOUS:
+		copy(attribute, &item->value.previous, sizeof(item->value.previous));
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+struct dump {
+	void (*each_service)(void *state, fl_u16 service, fl_u32 generation);
+	void (*each_bucket)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
+	void *state;
+};
+
+static int take_item(const struct nlmsghdr *message, void *state)
+{
+	struct dump *dump = state;
+	struct item item = {.key = {0}};
+
+	mnl_attr_parse(message, sizeof(struct genlmsghdr), take_item_attribute, &item);
+	if (dump->each_service)
+		dump->each_service(dump->state, (fl_u16)item.key.service, item.value.generation);
+	else
+		dump->each_bucket(dump->state, &item.key, &item.value);
+	return MNL_CB_OK;
+}
+
+static int dump_run(struct module_client *client, fl_u8 command, struct dump *dump)
+{
+	struct exchange *exchange = begin(client, client->family, command, NLM_F_DUMP);
+
+	if (!exchange)
+		return fail(client, -ENOMEM, "netlink");
+	exchange->take = take_item;
+	exchange->state = dump;
+	return finish(exchange);
+}
+
+int module_services(struct module_client *client, void (*each)(void *state, fl_u16 service, fl_u32 generation),
+		    void *state)
+{
+	struct dump dump = {.each_service = each, .state = state};
+
+	return dump_run(client, FAIRLEAD_CMD_GET_SERVICES, &dump);
+}
+
+int module_memory(struct module_client *client,
+		  void (*each)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value),
+		  void *state)
+{
+	struct dump dump = {.each_bucket = each, .state = state};
+
+	return dump_run(client, FAIRLEAD_CMD_GET_MEMORY, &dump);
+}
+
+int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_RESTORE);
+
+	if (!exchange)
+		return -ENOMEM;
+	mnl_attr_put_u16(&exchange->message.header, FAIRLEAD_A_SERVICE, service);
+	mnl_attr_put_u32(&exchange->message.header, FAIRLEAD_A_GENERATION, generation);
+	return finish(exchange);
+}
+
+int module_restore_memory(struct module_client *client, const struct fl_memory_key *key,
+			  const struct fl_bucket_memory *value)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_RESTORE);
+	struct nlmsghdr *header;
+
+	if (!exchange)
+		return -ENOMEM;
+	header = &exchange->message.header;
+	mnl_attr_put_u16(header, FAIRLEAD_A_SERVICE, (fl_u16)key->service);
+	mnl_attr_put_u32(header, FAIRLEAD_A_BUCKET, key->bucket);
+	mnl_attr_put_u32(header, FAIRLEAD_A_SINCE, value->since);
+	mnl_attr_put_u32(header, FAIRLEAD_A_GENERATION, value->generation);
+	mnl_attr_put(header, FAIRLEAD_A_PREVIOUS, sizeof(value->previous), &value->previous);
+	return finish(exchange);
+}
