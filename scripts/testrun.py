@@ -203,6 +203,13 @@ def run_lab(part: Part) -> None:
     part.settle(junit([results]), code, "pytest")
 
 
+def run_module(part: Part) -> None:
+    results = LOGS / "module.xml"
+    results.unlink(missing_ok=True)
+    code = part.run("kernel-module/tests/run", f"--junit={results}")
+    part.settle(junit([results]), code, "kernel-module/tests/run")
+
+
 def run_fuzz(part: Part) -> None:
     """Every fuzzer for FUZZ_SECONDS from its committed corpus, two at a time; what they find new stays in build."""
     text = os.environ.get("FUZZ_SECONDS", "60")
@@ -249,6 +256,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "protocol": (run_meson, 10),
     "mux": (run_meson, 10),
     "server": (run_meson, 10),
+    "module": (run_module, 10),
     "controller": (run_controller, 15),
     "fuzz": (run_fuzz, 12),
     "lab": (run_lab, 25),

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rig of the XDP form's tests (server-bpf/tests/rig.h) with the module in the kernel below: packets are put on the
+ * wire at rig1, and seen there and at rig0. Runs in a virtual machine of its own, as it sets the clock.
+ *
+ * Inner packets that come in at rig0 end in a blackhole route, after packet sockets have seen them: the rig's half-open
+ * connections must not be completed by the test's packets.
+ */
+#ifndef FAIRLEAD_MODULE_TESTS_STAND_H
+#define FAIRLEAD_MODULE_TESTS_STAND_H
+
+#include "client.h"
+#include "rig.h"
+
+/* Makes all of it; ends the program with a sentence if the machine can't. The server is not set up yet. */
+void stand_open(void);
+
+/* Inner packets reach the stack from now on. */
+void stand_let_in(void);
+
+struct module_client *stand_client(void);
+
+/* Sets the server up, and gives the host the configuration's addresses in place of those of the last one. */
+void stand_set(const struct config *config);
+void stand_detach(void);
+
+/* Where GUE begins. */
+size_t stand_gue_at(const struct packet *packet);
+
+/* Puts a packet on the wire; returns the exit's counter, FL_COUNTERS unless it was exactly one, by one. */
+enum fl_counter stand_send(const struct packet *packet);
+
+/* What the packet taught: bumps of LEARNED by the last stand_send(). */
+fl_u64 stand_learned(void);
+
+/* Fails the test unless these bytes behind an Ethernet header came in at rig0 since the last stand_send(). */
+void stand_expect_delivered(const fl_u8 *inner, size_t len);
+
+/* Takes the GUE packet that went out at rig1 since the last stand_send(); fails the test if there is none. */
+void stand_expect_chained(struct packet *packet);
+
+fl_u64 stand_counter(enum fl_counter counter);
+fl_u32 stand_generation(fl_u16 service);
+/* False if the bucket is not remembered. */
+bool stand_memory(const struct fl_memory_key *key, struct fl_bucket_memory *value);
+
+/* Sets the machine's clock to the begin of that second. */
+void stand_clock_set(fl_u64 now);
+fl_u64 stand_clock(void);
+
+#endif

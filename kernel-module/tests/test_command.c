@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fairlead-server --form module: what it sets is what the module has, what it shows is what the module counts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "counters.h"
+#include "vectors.h"
+#include "stand.h"
+
+#define COMMAND "/tools/fairlead-server"
+
+static char output[65536];
+
+/* Runs the command; returns its exit code, with what it printed in output. */
+static int command(const char *line)
+{
+	char whole[512];
+	FILE *pipe;
+	size_t len;
+	int status;
+
+	snprintf(whole, sizeof(whole), COMMAND " %s 2>&1", line);
+	pipe = popen(whole, "r");
+	assert_non_null(pipe);
+	len = fread(output, 1, sizeof(output) - 1, pipe);
+	output[len] = '\0';
+	status = pclose(pipe);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void refused(const char *line, int code, const char *sentence)
+{
+	assert_int_equal(command(line), code);
+	if (!strstr(output, sentence))
+		fail_msg("'%s' does not say '%s'", output, sentence);
+}
+
+static void refusals(void **state)
+{
+	(void)state;
+	refused("show --form module", 1, "no server is attached");
+	refused("detach --form module", 1, "no server is attached");
+	refused("attach --form module --address 10.1.0.250 --peers 10.1.0.0/24", 1, "10.1.0.250");
+	refused("attach --form module --address 10.1.0.22", 2, "--peers");
+	refused("attach --form module --interface rig0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
+	refused("attach --form module --mode native --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--mode");
+	refused("attach --form other --address 10.1.0.22 --peers 10.1.0.0/24", 2, "bpf, module");
+	refused("attach --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
+}
+
+static json_t *shown(void)
+{
+	json_error_t error;
+	json_t *document;
+
+	assert_int_equal(command("show --form module -o json"), 0);
+	document = json_loads(output, 0, &error);
+	if (!document)
+		fail_msg("%s: %s", error.text, output);
+	return document;
+}
+
+static void what_is_set_is_shown(void **state)
+{
+	struct fl_steer steer = {
+	    .inner_protocol = FL_GUE_PROTO_IPV4,
+	    .flags = FL_STEER_MOVED,
+	    .service = 9,
+	    .bucket = 7,
+	    .generation = 12,
+	    .previous = packet_address("10.1.0.23"),
+	};
+	json_t *document, *config, *counters;
+	struct packet packet;
+	fl_u64 sum = 0;
+	int i;
+
+	(void)state;
+	rig_command("ip addr add " RIG_SELF " dev rig0");
+	assert_int_equal(command("attach --form module --address " RIG_SELF
+				 " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --window 100"),
+			 0);
+	assert_string_equal(output, "");
+	steer.since = (fl_u32)stand_clock();
+	rig_begin(&packet, &steer);
+	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+	document = shown();
+	config = json_object_get(document, "config");
+	assert_true(json_is_null(json_object_get(document, "interface")));
+	assert_string_equal(vectors_text(config, "address"), RIG_SELF);
+	assert_string_equal(vectors_text(config, "mode"), "module");
+	assert_int_equal(vectors_number(config, "windowSeconds"), 100);
+	assert_int_equal(vectors_number(config, "port"), 6080);
+	assert_int_equal(json_array_size(json_object_get(config, "peers")), 2); /* one covers another */
+	counters = json_object_get(document, "counters");
+	for (i = 0; i < FL_COUNTERS; i++)
+		sum += vectors_number(counters, fl_counter_names[i]);
+	assert_int_equal(vectors_number(counters, "chain"), 1);
+	assert_int_equal(vectors_number(counters, "learned"), 1);
+	assert_int_equal(sum, 2);
+	assert_int_equal(vectors_number(json_object_get(json_object_get(document, "services"), "9"), "generation"), 12);
+	assert_int_equal(vectors_number(json_object_get(document, "memory"), "entries"), 1);
+	assert_int_equal(vectors_number(json_object_get(document, "memory"), "open"), 1);
+	json_decref(document);
+	assert_int_equal(command("show --form module"), 0);
+	assert_non_null(strstr(output, "all interfaces"));
+	assert_int_equal(command("detach --form module"), 0);
+	refused("show --form module", 1, "no server is attached");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(what_is_set_is_shown),
+	};
+
+	stand_open();
+	return cmocka_run_group_tests_name("fairlead-server --form module", tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Real TCP connections through two servers in one kernel.
+ *
+ *	this namespace: client, router and mux in one		namespace "a"			namespace "b"
+ *	client 10.2.1.2 (lo)					VIP 10.99.0.1 (lo), echo on port 80, the module
+ *	VIP's route -> tun0 -> mux thread			eth0 10.1.0.21			eth0 10.1.0.22
+ *	mux 10.1.0.11 (lo)                 to-a, to-b ------------'                                '
+ *
+ * The mux puts GUE and a steer header of the test's choice in front of what the client sends. Each server answers every
+ * line with its name in front.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vectors.h"
+#include "stand.h"
+
+enum {
+	SERVERS = 2,
+	CONNECTIONS = 32, /* of a server */
+	LINE_MAX_LEN = 64,
+	ANSWER_SECONDS = 5,
+	CLIENT_PORT = 40000,
+	SERVICE = 1,
+	BUCKET = 4711,
+};
+
+struct server {
+	const char *name, *address;
+	int namespace;
+	struct module_client module;
+	struct pollfd sockets[1 + CONNECTIONS]; /* the listener first */
+	nfds_t socket_count;
+	pthread_t thread;
+};
+
+static struct server servers[SERVERS] = {{.name = "a", .address = "10.1.0.21"}, {.name = "b", .address = "10.1.0.22"}};
+
+/* What the mux does; changed between packets by the tests. */
+static struct {
+	pthread_mutex_t lock;
+	size_t owner;
+	struct fl_steer steer;
+	bool move_after_syn; /* to the other server, once the next SYN is sent */
+	int tun, out;
+	pthread_t thread;
+} mux = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int here; /* this namespace */
+static fl_u16 next_port = CLIENT_PORT;
+
+static void give_up(const char *what)
+{
+	fprintf(stderr, "connection: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void sysctl(const char *key, const char *value)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s", key);
+	file = fopen(path, "we");
+	if (!file || fputs(value, file) < 0 || fclose(file))
+		give_up(path);
+}
+
+static struct sockaddr_in sockaddr_of(const char *address, fl_u16 port)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	inet_pton(AF_INET, address, &in.sin_addr);
+	return in;
+}
+
+static int socket_bound(int type, const char *address, fl_u16 port)
+{
+	struct sockaddr_in in = sockaddr_of(address, port);
+	int one = 1, fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(fd, (struct sockaddr *)&in, sizeof(in)))
+		give_up(address);
+	return fd;
+}
+
+/* Sets the bucket's move to the other server in motion; the caller holds the lock. */
+static void move_locked(void)
+{
+	mux.steer.previous = packet_address(servers[mux.owner].address);
+	mux.steer.since = (fl_u32)time(NULL);
+	mux.steer.flags = FL_STEER_MOVED;
+	mux.steer.generation++;
+	mux.owner = 1 - mux.owner;
+}
+
+static void *mux_run(void *unused)
+{
+	fl_u8 packet[PACKET_MAX];
+	ssize_t len;
+
+	(void)unused;
+	while ((len = read(mux.tun, packet, sizeof(packet) / 2)) > 0) {
+		fl_u8 datagram[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + PACKET_MAX];
+		struct sockaddr_in to;
+		fl_u32 head;
+
+		if (packet[0] != 0x45 || packet[9] != IPPROTO_TCP)
+			continue;
+		pthread_mutex_lock(&mux.lock);
+		head = fl_steer_write(&mux.steer, datagram);
+		memcpy(datagram + head, packet, (size_t)len);
+		to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
+		if (mux.move_after_syn && packet[33] == TCP_SYN) {
+			mux.move_after_syn = false;
+			move_locked();
+		}
+		pthread_mutex_unlock(&mux.lock);
+		sendto(mux.out, datagram, head + (size_t)len, 0, (struct sockaddr *)&to, sizeof(to));
+	}
+	return NULL;
+}
+
+static void mux_open(void)
+{
+	struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "tun0"};
+	int one = 1;
+
+	mux.tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	if (mux.tun < 0 || ioctl(mux.tun, TUNSETIFF, &request))
+		give_up("tun0");
+	rig_command("ip link set tun0 up mtu 1400 && ip route add 10.99.0.1 dev tun0 src 10.2.1.2");
+	mux.out = socket_bound(SOCK_DGRAM, "10.1.0.11", 0);
+	setsockopt(mux.out, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one));
+	pthread_create(&mux.thread, NULL, mux_run, NULL);
+}
+
+/* Answers a line; a connection that has ended is closed. */
+static void server_answer(const struct server *server, struct pollfd *socket)
+{
+	char line[LINE_MAX_LEN], answer[LINE_MAX_LEN + 8];
+	ssize_t len = recv(socket->fd, line, sizeof(line) - 1, 0);
+
+	if (len <= 0) {
+		close(socket->fd);
+		socket->fd = -1;
+		return;
+	}
+	line[len] = '\0';
+	len = snprintf(answer, sizeof(answer), "%s %s", server->name, line);
+	send(socket->fd, answer, (size_t)len, MSG_NOSIGNAL);
+}
+
+static void *server_run(void *state)
+{
+	struct server *server = state;
+
+	while (poll(server->sockets, server->socket_count, -1) >= 0) {
+		nfds_t i;
+
+		for (i = 1; i < server->socket_count; i++)
+			if (server->sockets[i].revents)
+				server_answer(server, &server->sockets[i]);
+		if (server->sockets[0].revents && server->socket_count <= CONNECTIONS) {
+			server->sockets[server->socket_count].fd = accept(server->sockets[0].fd, NULL, NULL);
+			server->sockets[server->socket_count++].events = POLLIN;
+		}
+	}
+	return NULL;
+}
+
+static void server_open(struct server *server)
+{
+	struct config config = config_default;
+
+	if (unshare(CLONE_NEWNET))
+		give_up("a network namespace");
+	server->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	rig_command("ip link set lo up && ip addr add 10.99.0.1/32 dev lo");
+	rig_command("ip link add eth0 type veth peer name to-%s", server->name);
+	rig_command("ip link set to-%s netns /proc/%d/fd/%d", server->name, getpid(), here);
+	rig_command("ip addr add %s/32 dev eth0 && ip link set eth0 up", server->address);
+	rig_command("ip route add default dev eth0");
+	sysctl("ipv4/conf/all/rp_filter", "0");
+	sysctl("ipv4/conf/eth0/rp_filter", "0");
+	server->sockets[0] = (struct pollfd){.fd = socket_bound(SOCK_STREAM, "10.99.0.1", 80), .events = POLLIN};
+	server->socket_count = 1;
+	if (listen(server->sockets[0].fd, CONNECTIONS))
+		give_up("listen");
+	config_set_address(&config, "address", server->address);
+	config_set_peers(&config, "peers", "10.1.0.0/24");
+	if (module_open(&server->module) ||
+	    module_set(&server->module, &config.program, config.peers, config.peer_count)) {
+		fprintf(stderr, "connection: %s\n", server->module.error);
+		exit(1);
+	}
+	if (setns(here, CLONE_NEWNET))
+		give_up("setns");
+	rig_command("ip link set to-%s up && ip route add %s dev to-%s src 10.1.0.11", server->name, server->address,
+		    server->name);
+	sysctl(!strcmp(server->name, "a") ? "ipv4/conf/to-a/rp_filter" : "ipv4/conf/to-b/rp_filter", "0");
+	sysctl(!strcmp(server->name, "a") ? "ipv4/conf/to-a/proxy_arp" : "ipv4/conf/to-b/proxy_arp", "1");
+	pthread_create(&server->thread, NULL, server_run, server);
+}
+
+static void network_open(void)
+{
+	size_t i;
+
+	if (unshare(CLONE_NEWNET))
+		give_up("a network namespace");
+	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	rig_command("ip link set lo up");
+	sysctl("ipv4/ip_forward", "1");
+	sysctl("ipv4/conf/all/rp_filter", "0");
+	rig_command("ip addr add 10.2.1.2/32 dev lo && ip addr add 10.1.0.11/32 dev lo");
+	for (i = 0; i < SERVERS; i++)
+		server_open(&servers[i]);
+	mux_open();
+}
+
+static fl_u64 counter(size_t server, enum fl_counter counter)
+{
+	static struct module_state state;
+
+	if (module_get(&servers[server].module, &state))
+		fail_msg("%s", servers[server].module.error);
+	return state.counters[counter];
+}
+
+/* The mux begins anew with an owner and no move, in a later generation. */
+static void mux_own(size_t owner)
+{
+	pthread_mutex_lock(&mux.lock);
+	mux.owner = owner;
+	mux.steer.inner_protocol = FL_GUE_PROTO_IPV4;
+	mux.steer.service = SERVICE;
+	mux.steer.bucket++;
+	mux.steer.flags = 0;
+	mux.steer.generation++;
+	pthread_mutex_unlock(&mux.lock);
+}
+
+static void mux_move(void)
+{
+	pthread_mutex_lock(&mux.lock);
+	move_locked();
+	pthread_mutex_unlock(&mux.lock);
+}
+
+static int client_connect(void)
+{
+	struct sockaddr_in vip = sockaddr_of("10.99.0.1", 80);
+	struct timeval deadline = {.tv_sec = ANSWER_SECONDS};
+	int fd = socket_bound(SOCK_STREAM, "10.2.1.2", next_port++);
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &deadline, sizeof(deadline));
+	if (connect(fd, (struct sockaddr *)&vip, sizeof(vip)))
+		fail_msg("connect: %s", strerror(errno));
+	return fd;
+}
+
+/* Sends a line and expects that server's answer to it. */
+static void expect_answer(int fd, const char *text, size_t server)
+{
+	char expected[LINE_MAX_LEN], answer[LINE_MAX_LEN] = "";
+	int len = snprintf(expected, sizeof(expected), "%s %s", servers[server].name, text);
+
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	if (recv(fd, answer, (size_t)len, MSG_WAITALL) != len)
+		fail_msg("no answer to '%s': %s", text, strerror(errno));
+	assert_string_equal(answer, expected);
+}
+
+static void await_counter(size_t server, enum fl_counter what, fl_u64 above)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int tries;
+
+	for (tries = 0; tries < ANSWER_SECONDS * 1000; tries++) {
+		if (counter(server, what) > above)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	fail_msg("the counter never grew");
+}
+
+static void moved_connection_lives(void **state)
+{
+	fl_u64 chained = counter(1, FL_COUNTER_CHAIN);
+	int old, new;
+
+	(void)state;
+	mux_own(0);
+	old = client_connect();
+	expect_answer(old, "before", 0);
+	mux_move();
+	expect_answer(old, "after", 0);
+	new = client_connect();
+	expect_answer(new, "new", 1);
+	expect_answer(old, "still", 0);
+	assert_true(counter(1, FL_COUNTER_CHAIN) >= chained + 2);
+	close(old);
+	close(new);
+}
+
+static void moved_back_and_forth(void **state)
+{
+	int first, second;
+
+	(void)state;
+	mux_own(0);
+	first = client_connect();
+	mux_move();
+	second = client_connect();
+	mux_move();
+	expect_answer(first, "home", 0);
+	expect_answer(second, "away", 1);
+	mux_move();
+	expect_answer(first, "again", 0);
+	expect_answer(second, "again", 1);
+	close(first);
+	close(second);
+}
+
+static void handshake_is_chained(void **state)
+{
+	fl_u64 chained = counter(1, FL_COUNTER_CHAIN);
+	int fd;
+
+	(void)state;
+	mux_own(0);
+	mux.move_after_syn = true;
+	fd = client_connect();
+	assert_int_equal(mux.owner, 1);
+	expect_answer(fd, "half-open", 0);
+	assert_true(counter(1, FL_COUNTER_CHAIN) > chained);
+	close(fd);
+}
+
+static void cookie_syncookies(const char *value)
+{
+	if (setns(servers[0].namespace, CLONE_NEWNET))
+		give_up("setns");
+	sysctl("ipv4/tcp_syncookies", value);
+	if (setns(here, CLONE_NEWNET))
+		give_up("setns");
+}
+
+static void cookie_survives_a_move(void **state)
+{
+	fl_u64 cookies = counter(0, FL_COUNTER_DELIVER_COOKIE_ACK);
+	int fd;
+
+	(void)state;
+	cookie_syncookies("2");
+	mux_own(0);
+	mux.move_after_syn = true;
+	fd = client_connect();
+	expect_answer(fd, "cookie", 0);
+	assert_true(counter(0, FL_COUNTER_DELIVER_COOKIE_ACK) > cookies);
+	cookie_syncookies("1");
+	close(fd);
+}
+
+/* A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up. */
+static void stale_is_dropped_not_reset(void **state)
+{
+	fl_u64 stale = counter(1, FL_COUNTER_DROP_STALE);
+	fl_u64 unknown = counter(1, FL_COUNTER_DELIVER_UNKNOWN);
+	fl_u64 local = counter(0, FL_COUNTER_DELIVER_LOCAL_SOCKET);
+	char answer[LINE_MAX_LEN] = "";
+	int fd, other;
+
+	(void)state;
+	mux_own(0);
+	fd = client_connect();
+	expect_answer(fd, "early", 0);
+	/* Handshake, line, and the answer's ACK are through: none is left that would meet the mux's next state. */
+	await_counter(0, FL_COUNTER_DELIVER_LOCAL_SOCKET, local + 2);
+	pthread_mutex_lock(&mux.lock);
+	mux.owner = 1;
+	mux.steer.generation += 2;
+	pthread_mutex_unlock(&mux.lock);
+	other = client_connect();
+	expect_answer(other, "teach", 1);
+	pthread_mutex_lock(&mux.lock);
+	mux.steer.generation--;
+	pthread_mutex_unlock(&mux.lock);
+	assert_int_equal(send(fd, "late", 4, MSG_NOSIGNAL), 4);
+	await_counter(1, FL_COUNTER_DROP_STALE, stale);
+	pthread_mutex_lock(&mux.lock);
+	mux.owner = 0;
+	mux.steer.generation++;
+	pthread_mutex_unlock(&mux.lock);
+	assert_int_equal(recv(fd, answer, 6, MSG_WAITALL), 6);
+	assert_string_equal(answer, "a late");
+	assert_int_equal(counter(1, FL_COUNTER_DELIVER_UNKNOWN), unknown);
+	close(fd);
+	close(other);
+}
+
+static void unknown_everywhere_is_reset(void **state)
+{
+	char answer[LINE_MAX_LEN];
+	int fd;
+
+	(void)state;
+	mux_own(0);
+	fd = client_connect();
+	expect_answer(fd, "known", 0);
+	mux_own(1);
+	assert_int_equal(send(fd, "lost", 4, MSG_NOSIGNAL), 4);
+	assert_int_equal(recv(fd, answer, sizeof(answer), 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(moved_connection_lives),     cmocka_unit_test(moved_back_and_forth),
+	    cmocka_unit_test(handshake_is_chained),       cmocka_unit_test(cookie_survives_a_move),
+	    cmocka_unit_test(stale_is_dropped_not_reset), cmocka_unit_test(unknown_everywhere_is_reset),
+	};
+
+	mux.steer.bucket = BUCKET;
+	network_open();
+	return cmocka_run_group_tests_name("connections through the module", tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The module's life, with packets at every moment: set up, changed, ended, unloaded, and its namespace deleted. What
+ * cannot be seen from here (slab objects left over or written to after their end, warnings) the kernel's log shows,
+ * which kernel-module/tests/run reads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <arpa/inet.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vectors.h"
+#include "stand.h"
+
+enum {
+	BUCKETS = 5000,
+	CHANGES = 30,
+	RESTARTS = 10,
+	RELOADS = 5,
+	NAMESPACES = 8,
+	NOBODY = 65534,
+};
+
+static const char *const module_path = "/modules/fairlead.ko";
+
+static void set_anew(const struct config *config)
+{
+	module_detach(stand_client());
+	stand_set(config);
+}
+
+static void nothing_set_up(void **state)
+{
+	static struct module_state module;
+
+	(void)state;
+	module_detach(stand_client());
+	assert_int_equal(module_get(stand_client(), &module), -ENOENT);
+	assert_int_equal(module_detach(stand_client()), -ENOENT);
+	assert_int_equal(module_restore_service(stand_client(), 1, 1), -ENOENT);
+}
+
+/* Each is refused, and leaves what was there. */
+static void refused(int expected, const struct config *config, unsigned int peer_count)
+{
+	static struct module_state before, after;
+	int err;
+
+	assert_int_equal(module_get(stand_client(), &before), 0);
+	err = module_set(stand_client(), &config->program, config->peers, peer_count);
+	assert_int_equal(err, expected);
+	assert_true(strlen(stand_client()->error) > 0);
+	assert_int_equal(module_get(stand_client(), &after), 0);
+	assert_memory_equal(&before, &after, sizeof(before));
+}
+
+static void bad_configurations(void **state)
+{
+	struct config good = rig_config(), bad;
+	int taken;
+
+	(void)state;
+	set_anew(&good);
+	bad = good;
+	bad.program.self = packet_address("10.1.0.250"); /* not ours */
+	refused(-EADDRNOTAVAIL, &bad, bad.peer_count);
+	bad.program.self = packet_address("0.0.0.0");
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad.program.self = packet_address("2001:db8:1::22"); /* where IPv4 stands */
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad.program.self = packet_address("::");
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad = good;
+	bad.program.port = 0;
+	refused(-ERANGE, &bad, bad.peer_count);
+	bad = good;
+	bad.program.chaining = 2;
+	refused(-ERANGE, &bad, bad.peer_count);
+	refused(-EINVAL, &good, 0);
+	bad = good;
+	bad.peers[0].prefix_len = 129;
+	refused(-EINVAL, &bad, bad.peer_count);
+	bad = good;
+	bad.peers[0].address.bytes[15] = 1; /* a host bit */
+	refused(-EINVAL, &bad, bad.peer_count);
+
+	/* The first address could be had, the second one's port is taken: neither is. */
+	bad = rig_config_both();
+	bad.program.port = 7000;
+	taken = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(taken >= 0);
+	{
+		struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons(7000)};
+
+		rig_command("ip addr add " RIG_SELF6 " dev rig0 nodad");
+		memcpy(&address.sin6_addr, bad.program.self6.bytes, 16);
+		assert_int_equal(bind(taken, (struct sockaddr *)&address, sizeof(address)), 0);
+	}
+	refused(-EADDRINUSE, &bad, bad.peer_count);
+	close(taken);
+	rig_command("ip addr del " RIG_SELF6 " dev rig0");
+}
+
+static void without_privilege(void **state)
+{
+	struct config config = rig_config();
+	pid_t child;
+	int status;
+
+	(void)state;
+	set_anew(&config);
+	child = fork();
+	if (!child) {
+		struct module_client client;
+
+		if (setresuid(NOBODY, NOBODY, NOBODY) || module_open(&client))
+			_exit(2);
+		_exit(module_detach(&client) == -EPERM ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void configuration_is_shown(void **state)
+{
+	struct config config = rig_config_both();
+	static struct module_state module;
+
+	(void)state;
+	config.program.window = 77;
+	config.program.port = 7000;
+	config.program.chaining = 0;
+	config.program.tagged = 1;
+	set_anew(&config);
+	assert_int_equal(module_get(stand_client(), &module), 0);
+	assert_int_equal(module.config.window, 77);
+	assert_int_equal(module.config.port, 7000);
+	assert_int_equal(module.config.chaining, 0);
+	assert_int_equal(module.config.tagged, 1);
+	assert_memory_equal(&module.config.self, &config.program.self, 16);
+	assert_memory_equal(&module.config.self6, &config.program.self6, 16);
+	assert_int_equal(module.peer_count, config.peer_count);
+}
+
+static fl_u8 found[BUCKETS];
+
+static void find(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
+{
+	(void)state;
+	if (key->service == 3 && key->bucket < BUCKETS && value->since == 1000 + key->bucket)
+		found[key->bucket]++;
+}
+
+static void memory_survives(void **state)
+{
+	struct config config = rig_config();
+	struct fl_bucket_memory value = {0, 5, packet_address("10.1.0.23")}, older = value, is;
+	struct fl_memory_key key = {.service = 3};
+
+	(void)state;
+	set_anew(&config);
+	for (key.bucket = 0; key.bucket < BUCKETS; key.bucket++) {
+		value.since = 1000 + key.bucket;
+		assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
+	}
+	assert_int_equal(module_restore_service(stand_client(), 3, 9), 0);
+	assert_int_equal(module_restore_service(stand_client(), 3, 8), 0);
+	config.program.port = 7000;
+	stand_set(&config);
+	key.bucket = 4;
+	older.since = 1003;
+	assert_int_equal(module_restore_memory(stand_client(), &key, &older), 0);
+	assert_true(stand_memory(&key, &is));
+	assert_int_equal(is.since, 1004); /* what is later stays */
+	assert_int_equal(stand_generation(3), 9);
+	memset(found, 0, sizeof(found));
+	assert_int_equal(module_memory(stand_client(), find, NULL), 0);
+	for (key.bucket = 0; key.bucket < BUCKETS; key.bucket++)
+		assert_true(found[key.bucket] >= 1);
+	stand_detach();
+	stand_set(&config);
+	assert_false(stand_memory(&key, &is));
+	assert_int_equal(stand_generation(3), 0);
+}
+
+/* A process that sends all kinds of packets as fast as it can, until it is killed. */
+static pid_t traffic_start(void)
+{
+	struct packet_tcp inner[3] = {rig_packets(RIG_IPV4)->syn, rig_packets(RIG_IPV4)->unknown,
+				      rig_packets(RIG_IPV4)->established};
+	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP)};
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	static const fl_u8 mac[6] = {0x02, 0, 0, 0, 0, 0x02};
+	pid_t child = fork();
+	fl_u32 n;
+	int wire;
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	wire = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	address.sll_ifindex = (int)if_nametoindex("rig1");
+	if (wire < 0 || bind(wire, (struct sockaddr *)&address, sizeof(address)))
+		_exit(1);
+	for (n = 1;; n++) {
+		struct fl_steer steer = {
+		    .inner_protocol = FL_GUE_PROTO_IPV4,
+		    .flags = n % 2 ? FL_STEER_MOVED : 0,
+		    .service = (fl_u16)(n % 7),
+		    .bucket = n % 5000,
+		    .generation = n,
+		    .since = (fl_u32)stand_clock() - n % 300,
+		    .previous = packet_address(n % 3 ? "10.1.0.23" : "10.1.0.21"),
+		};
+		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+		struct packet packet;
+
+		packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+		memcpy(packet.data, mac, sizeof(mac));
+		packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+		if (n % 11)
+			packet_add_tcp(&packet, &inner[n % 3]);
+		packet_finish_outer(&packet);
+		if (send(wire, packet.data, packet.len, 0) < 0 && errno != ENOBUFS && errno != ENETDOWN)
+			_exit(1);
+	}
+}
+
+/* The process must have lived until now. */
+static void traffic_stop(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+/* Waits until packets have been counted since the server was set up. */
+static void await_packets(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int tries;
+
+	for (tries = 0; tries < 5000; tries++) {
+		if (stand_counter(FL_COUNTER_DELIVER_SYN) > 10)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	fail_msg("no packets came in");
+}
+
+static void changed_under_traffic(void **state)
+{
+	struct config config = rig_config();
+	fl_u64 before;
+	pid_t traffic;
+	int i;
+
+	(void)state;
+	set_anew(&config);
+	traffic = traffic_start();
+	await_packets();
+	for (i = 0; i < CHANGES; i++) {
+		before = stand_counter(FL_COUNTER_DELIVER_SYN);
+		config.program.window = (fl_u32)(i + 1);
+		config.program.port = i % 3 == 1 ? 7000 : FL_GUE_PORT;
+		config.program.chaining = i % 2;
+		stand_set(&config);
+		assert_true(stand_counter(FL_COUNTER_DELIVER_SYN) >= before);
+	}
+	traffic_stop(traffic);
+	assert_true(stand_counter(FL_COUNTER_LEARNED) > 0);
+	assert_true(stand_counter(FL_COUNTER_CHAIN) > 0);
+}
+
+static void restarted_under_traffic(void **state)
+{
+	struct config config = rig_config();
+	pid_t traffic = traffic_start();
+	int i;
+
+	(void)state;
+	for (i = 0; i < RESTARTS; i++) {
+		set_anew(&config);
+		await_packets();
+	}
+	traffic_stop(traffic);
+}
+
+static void reloaded_under_traffic(void **state)
+{
+	struct config config = rig_config();
+	pid_t traffic = traffic_start();
+	int i, file;
+
+	(void)state;
+	for (i = 0; i < RELOADS; i++) {
+		set_anew(&config);
+		await_packets();
+		assert_int_equal(syscall(SYS_delete_module, "fairlead", O_NONBLOCK), 0);
+		file = open(module_path, O_RDONLY | O_CLOEXEC);
+		assert_true(file >= 0);
+		assert_int_equal(syscall(SYS_finit_module, file, "", 0), 0);
+		close(file);
+		module_close(stand_client());
+		assert_int_equal(module_open(stand_client()), 0);
+	}
+	traffic_stop(traffic);
+}
+
+/* In a process of its own: a namespace with a server and traffic, which ends with the process. */
+static void namespace_run(void)
+{
+	struct config config = rig_config();
+	pid_t traffic;
+
+	stand_open();
+	stand_set(&config);
+	traffic = traffic_start();
+	await_packets();
+	(void)traffic; /* ends with us, as the kernel sees to */
+	_exit(0);
+}
+
+static void namespaces_deleted_under_traffic(void **state)
+{
+	int i, status;
+
+	(void)state;
+	for (i = 0; i < NAMESPACES; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			namespace_run();
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(nothing_set_up),
+	    cmocka_unit_test(bad_configurations),
+	    cmocka_unit_test(without_privilege),
+	    cmocka_unit_test(configuration_is_shown),
+	    cmocka_unit_test(memory_survives),
+	    cmocka_unit_test(changed_under_traffic),
+	    cmocka_unit_test(restarted_under_traffic),
+	    cmocka_unit_test(reloaded_under_traffic),
+	    cmocka_unit_test(namespaces_deleted_under_traffic),
+	};
+
+	stand_open();
+	return cmocka_run_group_tests_name("life of the module", tests, NULL, NULL);
+}

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the module reads and writes: every row of steer.json and tag.json, what hosts know of connections, and each exit
+ * that verdict.json has not.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "vectors.h"
+#include "stand.h"
+
+enum {
+	CHAIN_TTL = 64,
+	CLOCK = 1700000000,
+	DSCP_AF11 = 10 << 2,
+	ECN_CE = 3,
+	ECN_ECT0 = 2,
+};
+
+static const char *const errors[FL_STEER_ERRORS] = {
+    [FL_STEER_TRUNCATED] = "truncated",
+    [FL_STEER_GUE_VERSION] = "gue_version",
+    [FL_STEER_GUE_CONTROL] = "gue_control",
+    [FL_STEER_GUE_FLAGS] = "gue_flags",
+    [FL_STEER_INNER_PROTOCOL] = "inner_protocol",
+    [FL_STEER_LENGTH] = "length",
+    [FL_STEER_VERSION_UNKNOWN] = "version_unknown",
+    [FL_STEER_FLAGS_UNKNOWN] = "flags_unknown",
+    [FL_STEER_PREVIOUS6_ALONE] = "previous6_alone",
+    [FL_STEER_GENERATION_ZERO] = "generation_zero",
+};
+
+static const json_t *tag_key; /* tag.json's */
+
+/* A server that remembers nothing. */
+static void set_anew(const struct config *config)
+{
+	module_detach(stand_client());
+	stand_set(config);
+}
+
+static struct packet outer_of(const char *source, const char *destination)
+{
+	struct fl_address from = packet_address(source), to = packet_address(destination);
+	struct packet packet;
+
+	packet_begin_outer(&packet, &from, &to, FL_GUE_PORT);
+	return packet;
+}
+
+static void add_vector(struct packet *packet, const json_t *row, const char *key)
+{
+	struct vectors_bytes bytes = vectors_bytes(row, key);
+
+	packet_add_bytes(packet, bytes.data, bytes.len);
+	vectors_free(&bytes);
+}
+
+/* GUE and steer header without a move, for an inner packet of that protocol. */
+static struct packet begin(fl_u8 inner_protocol)
+{
+	struct fl_steer steer = {.inner_protocol = inner_protocol, .service = 1, .bucket = 7, .generation = 12};
+	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+	return packet;
+}
+
+/* The same with a move away from previous, a second ago. */
+static struct packet begin_moved(const char *source, const char *self, const char *previous)
+{
+	struct fl_steer steer = {
+	    .inner_protocol = FL_GUE_PROTO_IPV4,
+	    .flags = FL_STEER_MOVED,
+	    .service = 1,
+	    .bucket = 7,
+	    .generation = 12,
+	    .since = CLOCK - 1,
+	    .previous = packet_address(previous),
+	};
+	struct packet packet = outer_of(source, self);
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+	packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+	return packet;
+}
+
+static const struct packet_tcp *unknown(void)
+{
+	return &rig_packets(RIG_IPV4)->unknown;
+}
+
+static void valid(void **state)
+{
+	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
+	const json_t *fields = vectors_get(*state, "fields");
+	bool is_ipv4 = vectors_number(fields, "innerProtocol") == FL_GUE_PROTO_IPV4;
+	fl_u16 service = (fl_u16)vectors_number(fields, "service");
+	size_t inner_at = packet.len + vectors_number(fields, "headerLength");
+	struct config config = rig_config_both();
+
+	set_anew(&config);
+	add_vector(&packet, *state, "bytes");
+	packet.len = inner_at; /* a row may have bytes of an inner packet */
+	packet_add_tcp(&packet, &rig_packets(is_ipv4 ? RIG_IPV4 : RIG_IPV6)->syn);
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DELIVER_SYN);
+	stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
+	assert_int_equal(stand_generation(service), vectors_number(fields, "generation"));
+}
+
+static void malformed(void **state)
+{
+	int error = vectors_word(*state, "error", errors, FL_STEER_ERRORS);
+	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
+	struct config config = rig_config();
+
+	set_anew(&config);
+	add_vector(&packet, *state, "bytes");
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), fl_counter_of_steer_error((enum fl_steer_error)error));
+	assert_int_equal(stand_learned(), 0);
+}
+
+static struct config config_tagged(void)
+{
+	struct vectors_bytes key = vectors_bytes(tag_key, "key");
+	struct config config = rig_config_both();
+
+	assert_int_equal(key.len, 16);
+	config.program.tag_key = fl_siphash_key_load(key.data);
+	config.program.tagged = 1;
+	vectors_free(&key);
+	return config;
+}
+
+static void tag(void **state)
+{
+	const char *result = vectors_text(*state, "result");
+	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
+	struct config config = config_tagged();
+	enum fl_counter counter;
+
+	set_anew(&config);
+	add_vector(&packet, *state, "bytes");
+	packet_finish_outer(&packet);
+	counter = stand_send(&packet);
+	if (!strcmp(result, "right")) {
+		assert_true(counter == FL_COUNTER_DELIVER_SYN || counter == FL_COUNTER_DELIVER_UNKNOWN ||
+			    counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
+		return;
+	}
+	assert_int_equal(counter, !strcmp(result, "missing") ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
+							     : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+	assert_int_equal(stand_learned(), 0);
+	assert_int_equal(stand_generation(1), 0);
+}
+
+static void check_ipv4(const struct packet *chained, fl_u8 tos, const char *source, const char *destination)
+{
+	struct fl_address from = packet_address(source), to = packet_address(destination);
+	const fl_u8 *ip = chained->data + PACKET_OUTER_AT;
+
+	assert_int_equal(ip[0], 0x45);
+	assert_int_equal(ip[1], tos);
+	assert_int_equal(fl_load_be16(ip + 2), chained->len - PACKET_OUTER_AT);
+	assert_int_equal(fl_load_be16(ip + 6), 0x4000);
+	assert_int_equal(ip[8], CHAIN_TTL);
+	assert_int_equal(packet_checksum(ip, 20, 0), 0);
+	assert_memory_equal(ip + 12, from.bytes + 12, 4);
+	assert_memory_equal(ip + 16, to.bytes + 12, 4);
+}
+
+static void check_ipv6(const struct packet *chained, fl_u8 class, const char *source, const char *destination)
+{
+	struct fl_address from = packet_address(source), to = packet_address(destination);
+	const fl_u8 *ip = chained->data + PACKET_OUTER_AT;
+
+	assert_int_equal(fl_load_be16(ip), 0x6000 | class << 4);
+	assert_int_equal(fl_load_be16(ip + 4), chained->len - PACKET_OUTER_AT - 40);
+	assert_int_equal(ip[7], CHAIN_TTL);
+	assert_memory_equal(ip + 8, from.bytes, 16);
+	assert_memory_equal(ip + 24, to.bytes, 16);
+}
+
+static const struct {
+	const char *name, *source, *self, *previous;
+} chains[] = {
+    {"a packet is chained from IPv4 to IPv4", RIG_MUX, RIG_SELF, "10.1.0.23"},
+    {"a packet is chained from IPv4 to IPv6", RIG_MUX, RIG_SELF, "2001:db8:1::23"},
+    {"a packet is chained from IPv6 to IPv4", RIG_MUX6, RIG_SELF6, "10.1.0.23"},
+    {"a packet is chained from IPv6 to IPv6", RIG_MUX6, RIG_SELF6, "2001:db8:1::23"},
+};
+
+/* Everything in a chained packet, from each outer family to each. */
+static void chain(void **state)
+{
+	size_t i = (size_t)*state, len, at;
+	struct packet packet = begin_moved(chains[i].source, chains[i].self, chains[i].previous), chained;
+	bool from_ipv4 = stand_gue_at(&packet) == PACKET_GUE_AT;
+	fl_u8 *gue = packet.data + stand_gue_at(&packet);
+	struct fl_address previous = packet_address(chains[i].previous);
+	struct config config = rig_config_both();
+
+	stand_clock_set(CLOCK);
+	set_anew(&config);
+	packet_add_tcp(&packet, unknown());
+	if (from_ipv4)
+		packet.data[PACKET_OUTER_AT + 1] = DSCP_AF11;
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+	stand_expect_chained(&chained);
+	if (fl_address_is_ipv4(&previous))
+		check_ipv4(&chained, from_ipv4 ? DSCP_AF11 : 0, RIG_SELF, chains[i].previous);
+	else
+		check_ipv6(&chained, from_ipv4 ? DSCP_AF11 : 0, RIG_SELF6, chains[i].previous);
+	at = stand_gue_at(&chained);
+	len = packet.len - stand_gue_at(&packet);
+	assert_int_equal(chained.len - at, len);
+	assert_int_equal(fl_load_be16(chained.data + at - 8), 0xc001); /* the source port stays */
+	assert_int_equal(fl_load_be16(chained.data + at - 4), len + 8);
+	assert_int_equal(fl_load_be16(chained.data + at - 2), 0);
+	assert_true(fl_steer_chain(gue, packet.data + packet.len));
+	assert_memory_equal(chained.data + at, gue, len);
+}
+
+/*
+ * A row of `chained`: before as it comes in, after as it goes on to the owner before. add_inner: the row is of headers,
+ * and gets an inner packet.
+ */
+static void chain_row(const json_t *row, const struct config *config, bool add_inner)
+{
+	size_t after_len;
+
+	struct fl_bucket_memory value = {CLOCK, 1, packet_address("10.1.0.23")};
+	struct packet packet = outer_of(RIG_MUX, RIG_SELF), chained;
+	struct vectors_bytes after = vectors_bytes(row, "after");
+	struct fl_steer steer = {.service = 0};
+	struct fl_memory_key key;
+
+	stand_clock_set(CLOCK);
+	add_vector(&packet, row, "before");
+	assert_int_equal(fl_steer_parse(packet.data + PACKET_GUE_AT, packet.data + packet.len, &steer), FL_STEER_OK);
+	after_len = after.len;
+	if (add_inner) {
+		after_len = steer.header_len;
+		packet.len = PACKET_GUE_AT + steer.header_len;
+		packet_add_tcp(&packet,
+			       &rig_packets(steer.inner_protocol == FL_GUE_PROTO_IPV4 ? RIG_IPV4 : RIG_IPV6)->unknown);
+	}
+	packet_finish_outer(&packet);
+	set_anew(config);
+	key = (struct fl_memory_key){steer.service, steer.bucket};
+	assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+	stand_expect_chained(&chained);
+	assert_int_equal(chained.len - stand_gue_at(&chained), packet.len - PACKET_GUE_AT);
+	assert_memory_equal(chained.data + stand_gue_at(&chained), after.data, after_len);
+	assert_memory_equal(chained.data + stand_gue_at(&chained) + after_len, packet.data + PACKET_GUE_AT + after_len,
+			    packet.len - PACKET_GUE_AT - after_len);
+	vectors_free(&after);
+}
+
+static void steer_chained(void **state)
+{
+	struct config config = rig_config_both();
+
+	chain_row(*state, &config, true);
+}
+
+static void tag_chained(void **state)
+{
+	struct config config = config_tagged();
+
+	chain_row(*state, &config, false);
+}
+
+/* What the host knows of a connection; and that asking leaves no reference behind. */
+static const struct {
+	const char *name;
+	size_t at; /* in struct rig_packets */
+	enum fl_counter counter;
+	bool is_udp;
+} classes[] = {
+    {"a SYN", offsetof(struct rig_packets, syn), FL_COUNTER_DELIVER_SYN, false},
+    {"an established connection", offsetof(struct rig_packets, established), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"a half-open connection", offsetof(struct rig_packets, half_open), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"a connection in TIME-WAIT", offsetof(struct rig_packets, time_wait), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"the ACK of a SYN cookie", offsetof(struct rig_packets, cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK, false},
+    {"the ACK of a wrong SYN cookie", offsetof(struct rig_packets, bad_cookie), FL_COUNTER_DELIVER_UNKNOWN, false},
+    {"an unknown connection", offsetof(struct rig_packets, unknown), FL_COUNTER_DELIVER_UNKNOWN, false},
+    {"a port where nobody listens", offsetof(struct rig_packets, no_listener), FL_COUNTER_DELIVER_UNKNOWN, false},
+    {"a connected UDP socket", offsetof(struct rig_packets, udp_connected), FL_COUNTER_DELIVER_LOCAL_SOCKET, true},
+    {"UDP from elsewhere to it", offsetof(struct rig_packets, udp_other), FL_COUNTER_DELIVER_UNKNOWN, true},
+    {"an unconnected UDP socket", offsetof(struct rig_packets, udp_unconnected), FL_COUNTER_DELIVER_UNKNOWN, true},
+};
+
+/* The sum of all sockets' reference counts, as /proc shows them. */
+static unsigned int references(void)
+{
+	static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
+	unsigned int sum = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char path[32], line[512];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/net/%s", tables[i]);
+		file = fopen(path, "re");
+		assert_non_null(file);
+		while (fgets(line, sizeof(line), file)) {
+			unsigned int count;
+
+			/* slot, both ends, state, queues, timer, retransmissions, user, timeout, inode,
+			 * references */
+			if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u", &count) == 1)
+				sum += count;
+		}
+		fclose(file);
+	}
+	return sum;
+}
+
+static void class_of(enum rig_family family, size_t i)
+{
+	const void *inner = (const char *)rig_packets(family) + classes[i].at;
+	struct packet packet = begin(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6);
+	struct config config = rig_config_both();
+	size_t inner_at = packet.len;
+	unsigned int before;
+	int repeat;
+
+	set_anew(&config);
+	if (classes[i].is_udp)
+		packet_add_udp(&packet, inner, 8);
+	else
+		packet_add_tcp(&packet, inner);
+	packet_finish_outer(&packet);
+	before = references();
+	assert_true(before > 4);
+	for (repeat = 0; repeat < 5; repeat++) {
+		assert_int_equal(stand_send(&packet), classes[i].counter);
+		stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
+	}
+	assert_int_equal(references(), before);
+}
+
+static void class_ipv4(void **state)
+{
+	class_of(RIG_IPV4, (size_t)*state);
+}
+
+static void class_ipv6(void **state)
+{
+	class_of(RIG_IPV6, (size_t)*state);
+}
+
+/* An ICMP error goes by the packet that it quotes: 8 bytes of its transport header are enough. */
+static void icmp(enum rig_family family, const struct packet_tcp *tcp, enum fl_counter expected)
+{
+	struct packet packet = begin(family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6), quoted = {.len = 0};
+	struct fl_address router = packet_address(family == RIG_IPV4 ? "10.1.0.1" : "2001:db8:1::1");
+	struct packet_tcp reply = *tcp;
+	struct config config = rig_config_both();
+
+	set_anew(&config);
+	reply.flow = packet_reverse(&tcp->flow);
+	packet_add_tcp(&quoted, &reply);
+	packet_add_icmp_error(&packet, &router, &quoted);
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), expected);
+}
+
+static void icmp_errors(void **state)
+{
+	int family;
+
+	(void)state;
+	for (family = 0; family < RIG_FAMILIES; family++) {
+		icmp(family, &rig_packets(family)->established, FL_COUNTER_DELIVER_LOCAL_SOCKET);
+		icmp(family, &rig_packets(family)->unknown, FL_COUNTER_DELIVER_UNKNOWN);
+	}
+}
+
+static void inner_malformed(void **state)
+{
+	struct packet whole = begin(FL_GUE_PROTO_IPV4), packet;
+	struct config config = rig_config();
+	size_t inner_at = whole.len, len;
+
+	(void)state;
+	set_anew(&config);
+	packet_add_tcp(&whole, unknown());
+	for (len = inner_at; len < whole.len; len++) { /* cut short at every byte */
+		packet = whole;
+		packet.len = len;
+		packet_finish_outer(&packet);
+		assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_MALFORMED_INNER);
+	}
+	packet = whole;
+	packet.data[inner_at] = 0x44; /* a header of 16 bytes */
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_MALFORMED_INNER);
+	packet.data[inner_at] = 0x65; /* IPv6 where GUE says IPv4 */
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_MALFORMED_INNER);
+}
+
+static void outer_with_options(void **state)
+{
+	struct packet packet = begin(FL_GUE_PROTO_IPV4), with_options;
+	static const fl_u8 nops[4] = {1, 1, 1, 0};
+	struct config config = rig_config();
+	fl_u8 *ip;
+
+	(void)state;
+	set_anew(&config);
+	packet_add_tcp(&packet, unknown());
+	packet_finish_outer(&packet);
+	with_options.len = 0;
+	packet_add_bytes(&with_options, packet.data, PACKET_UDP_AT);
+	packet_add_bytes(&with_options, nops, sizeof(nops));
+	packet_add_bytes(&with_options, packet.data + PACKET_UDP_AT, packet.len - PACKET_UDP_AT);
+	ip = with_options.data + PACKET_OUTER_AT;
+	ip[0] = 0x46;
+	fl_store_be16(ip + 2, (fl_u16)(with_options.len - PACKET_OUTER_AT));
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 24, 0));
+	assert_int_equal(stand_send(&with_options), FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
+}
+
+static void vip_not_local(void **state)
+{
+	struct packet_tcp elsewhere = rig_packets(RIG_IPV4)->syn, elsewhere6 = rig_packets(RIG_IPV6)->syn;
+	struct packet packet = begin(FL_GUE_PROTO_IPV4), packet6 = begin(FL_GUE_PROTO_IPV6);
+	struct config config = rig_config();
+
+	(void)state;
+	set_anew(&config);
+	elsewhere.flow.destination = packet_address("10.99.0.77");
+	elsewhere6.flow.destination = packet_address("2001:db8:99::77");
+	packet_add_tcp(&packet, &elsewhere);
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	packet_add_tcp(&packet6, &elsewhere6);
+	packet_finish_outer(&packet6);
+	assert_int_equal(stand_send(&packet6), FL_COUNTER_DROP_VIP_NOT_LOCAL);
+}
+
+/* RFC 6040: congestion met outside is carried inside, or drops what would not understand. */
+static void congestion(void **state)
+{
+	struct packet packet = begin(FL_GUE_PROTO_IPV4);
+	struct config config = rig_config();
+	size_t inner_at = packet.len;
+	fl_u8 *inner = packet.data + inner_at;
+
+	(void)state;
+	set_anew(&config);
+	packet_add_tcp(&packet, unknown());
+	packet.data[PACKET_OUTER_AT + 1] = ECN_CE;
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CONGESTED);
+	inner[1] = ECN_ECT0;
+	fl_store_be16(inner + 10, 0);
+	fl_store_be16(inner + 10, packet_checksum(inner, 20, 0));
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DELIVER_UNKNOWN);
+	inner[1] = ECN_CE;
+	fl_store_be16(inner + 10, 0);
+	fl_store_be16(inner + 10, packet_checksum(inner, 20, 0));
+	stand_expect_delivered(inner, packet.len - inner_at);
+}
+
+static void chain_refusals(void **state)
+{
+	struct packet packet = begin_moved(RIG_MUX, RIG_SELF, "2001:db8:1::23");
+	struct packet_flow flow = rig_packets(RIG_IPV4)->udp_other;
+	struct config config = rig_config();
+
+	(void)state;
+	stand_clock_set(CLOCK);
+	set_anew(&config);
+	packet_add_tcp(&packet, unknown());
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_FAMILY);
+
+	set_anew(&config);
+	packet = begin_moved(RIG_MUX, RIG_SELF, "198.51.100.1");
+	packet_add_tcp(&packet, unknown());
+	packet_finish_outer(&packet);
+	rig_command("ip route add unreachable 198.51.100.0/24");
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+	rig_command("ip route del unreachable 198.51.100.0/24");
+
+	set_anew(&config);
+	packet = begin_moved(RIG_MUX, RIG_SELF, "198.51.100.1");
+	packet_add_udp(&packet, &flow, 1200);
+	packet_finish_outer(&packet);
+	rig_command("ip route add 198.51.100.0/24 via 10.1.0.1 mtu 1000");
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_CHAIN_TOO_BIG);
+	rig_command("ip route del 198.51.100.0/24");
+}
+
+static void strangers(void **state)
+{
+	static const struct {
+		const char *peers, *source;
+		bool trusted;
+	} rows[] = {
+	    {"10.1.0.11", "10.1.0.11", true},
+	    {"10.1.0.11", "10.1.0.12", false},
+	    {"10.1.0.0/28,10.1.0.10/31", "10.1.0.11", true},
+	    {"10.1.0.0/28,10.1.0.8/29,10.1.0.12", "10.1.0.1", true},
+	    {"10.1.0.12,10.1.0.14/31", "10.1.0.13", false},
+	    {"10.0.0.0/8,10.1.0.11", "10.1.0.200", true},
+	    {"0.0.0.0/0", "192.0.2.1", true},
+	    {"::/0", "10.1.0.11", true},
+	    {"2001:db8::/32", "10.1.0.11", false},
+	    {"2001:db8:2::/48,10.1.0.128/25", "10.1.0.127", false},
+	    {"10.1.0.128/25,2001:db8:2::/48,10.1.0.126/31", "10.1.0.127", true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct packet packet = begin(FL_GUE_PROTO_IPV4);
+		struct fl_address source = packet_address(rows[i].source);
+		struct config config = rig_config();
+
+		assert_int_equal(config_set_peers(&config, "peers", rows[i].peers), 0);
+		set_anew(&config);
+		packet_add_tcp(&packet, unknown());
+		memcpy(packet.data + PACKET_OUTER_AT + 12, source.bytes + 12, 4);
+		packet_finish_outer(&packet);
+		assert_int_equal(stand_send(&packet),
+				 rows[i].trusted ? FL_COUNTER_DELIVER_UNKNOWN : FL_COUNTER_DROP_UNTRUSTED_SENDER);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *folder = argc > 1 ? argv[1] : ".";
+	json_t *steer = vectors_load(folder, "steer.json"), *tags = vectors_load(folder, "tag.json");
+	struct vectors_tests tests = {NULL, 0};
+	static char names[2 * sizeof(classes) / sizeof(classes[0])][80];
+	size_t i, n = 0;
+
+	tag_key = tags;
+	stand_open();
+	vectors_add(&tests, steer, "valid", valid);
+	vectors_add(&tests, steer, "malformed", malformed);
+	vectors_add(&tests, steer, "chained", steer_chained);
+	vectors_add(&tests, tags, "rows", tag);
+	vectors_add(&tests, tags, "chained", tag_chained);
+	for (i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
+		vectors_add_plain(&tests, chains[i].name, chain, (void *)i);
+	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		snprintf(names[n], sizeof(names[n]), "%s, IPv4", classes[i].name);
+		vectors_add_plain(&tests, names[n++], class_ipv4, (void *)i);
+		snprintf(names[n], sizeof(names[n]), "%s, IPv6", classes[i].name);
+		vectors_add_plain(&tests, names[n++], class_ipv6, (void *)i);
+	}
+	vectors_add_plain(&tests, "ICMP errors go by what they quote", icmp_errors, NULL);
+	vectors_add_plain(&tests, "inner packets that are none", inner_malformed, NULL);
+	vectors_add_plain(&tests, "an outer header with options", outer_with_options, NULL);
+	vectors_add_plain(&tests, "a VIP that is not the host's", vip_not_local, NULL);
+	vectors_add_plain(&tests, "congestion is carried inside", congestion, NULL);
+	vectors_add_plain(&tests, "chains that cannot be", chain_refusals, NULL);
+	vectors_add_plain(&tests, "senders that are peers, and that are not", strangers, NULL);
+	return vectors_run("wire of the module", &tests);
+}
