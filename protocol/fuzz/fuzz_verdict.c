@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The verdict over the raw bytes of its input, and the promises that hold whatever goes in: nothing is learned from
- * strangers, generations only rise, no chain beyond the hop limit or the window, no move of the future.
+ * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit or the window, no
+ * move of the future.
  */
 #include <string.h>
 
@@ -51,7 +52,7 @@ static fl_u32 take_time(struct cursor *c, fl_u32 now)
 
 static void fill(struct cursor *c, struct fl_verdict_in *in)
 {
-	fl_u32 bits = take(c, 1);
+	fl_u32 bits = take(c, 1), byte;
 
 	memset(in, 0, sizeof(*in));
 	in->packet = (enum fl_packet_class)(FL_PACKET_SYN + (bits & 3));
@@ -62,7 +63,9 @@ static void fill(struct cursor *c, struct fl_verdict_in *in)
 	in->window = bits & 32 ? take(c, 4) : take(c, 1);
 	in->generation_seen = bits & 64 ? take(c, 4) : take(c, 1);
 	in->steer.flags = bits & 128 ? FL_STEER_MOVED : 0;
-	in->steer.hops = (fl_u8)take(c, 1) & 15;
+	byte = take(c, 1);
+	in->steer.hops = byte & 15;
+	in->steer.bucket = byte & 0x80 ? FL_STEER_BUCKET_NONE : 0;
 	in->steer.generation = take(c, 1) + 1;
 	in->steer.since = take_time(c, in->now);
 	in->steer.previous = pick((fl_u8)take(c, 1));
@@ -103,6 +106,8 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	} else {
 		require(fl_address_is_none(&out.next));
 	}
+	if (in.steer.bucket == FL_STEER_BUCKET_NONE)
+		require(!out.learned && out.verdict != FL_VERDICT_CHAIN);
 	if (believed && in.packet != FL_PACKET_UNKNOWN)
 		require(out.verdict == FL_VERDICT_DELIVER);
 	if (out.verdict == FL_VERDICT_DROP_STALE)

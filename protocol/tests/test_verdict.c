@@ -41,6 +41,8 @@ static struct fl_steer steer_of(const json_t *steer)
 	    .hops = (fl_u8)vectors_number(steer, "hops"),
 	};
 
+	if (json_is_null(json_object_get(steer, "bucket")))
+		s.bucket = FL_STEER_BUCKET_NONE;
 	if (!vectors_is_null(steer, "since")) {
 		s.flags = FL_STEER_MOVED;
 		s.since = (fl_u32)vectors_number(steer, "since");

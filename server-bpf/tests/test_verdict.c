@@ -135,6 +135,8 @@ static void steer_add(struct packet *packet, const json_t *in)
 	}
 	steer.generation = (fl_u32)vectors_number(json, "generation");
 	steer.hops = (fl_u8)vectors_number(json, "hops");
+	if (json_is_null(json_object_get(json, "bucket")))
+		steer.bucket = FL_STEER_BUCKET_NONE;
 	if (!vectors_is_null(json, "since")) {
 		steer.flags = FL_STEER_MOVED;
 		steer.since = (fl_u32)vectors_number(json, "since");

@@ -11,7 +11,7 @@
  *	steer      0  version:4 | hops:4		version 1
  *	           1  flags				FL_STEER_*
  *	           2  service 16
- *	           4  bucket 32
+ *	           4  bucket 32				or FL_STEER_BUCKET_NONE
  *	           8  generation 32			0 is never sent
  *	  MOVED   12  since 32				Unix seconds of the bucket's last move
  *	          16  previous 32 or 128		who owned the bucket before
@@ -38,6 +38,9 @@ enum fl_steer_numbers {
 	FL_STEER_MAX_LEN = FL_STEER_BASE_LEN + FL_STEER_MOVED6_LEN + FL_STEER_TAG_LEN,
 	FL_STEER_HOPS_MAX = 3, /* a packet that was chained this often is chained no more */
 };
+
+/* In place of a bucket: the packet's port named its backend (protocol/README.md, 6). No ring has as many buckets. */
+#define FL_STEER_BUCKET_NONE 0xffffffffU
 
 enum fl_steer_flags {
 	FL_STEER_MOVED = 0x01,

@@ -70,6 +70,12 @@ FL_INLINE bool fl_verdict_is_nobody(const struct fl_address *previous)
 	return fl_address_is_none(previous) || (fl_address_is_ipv4(previous) && !ipv4);
 }
 
+/* Whether the packet came by its bucket; one that came by its backend's id teaches no move and is never chained. */
+FL_INLINE bool fl_verdict_has_bucket(const struct fl_verdict_in *in)
+{
+	return in->steer.bucket != FL_STEER_BUCKET_NONE;
+}
+
 /*
  * A move is news if its time is later than the remembered one, or the same second in a later generation with another
  * owner (two moves within one second must both be learned).
@@ -78,7 +84,7 @@ FL_INLINE bool fl_verdict_is_news(const struct fl_verdict_in *in)
 {
 	const struct fl_steer *steer = &in->steer;
 
-	if (!(steer->flags & FL_STEER_MOVED) || fl_verdict_is_nobody(&steer->previous) ||
+	if (!fl_verdict_has_bucket(in) || !(steer->flags & FL_STEER_MOVED) || fl_verdict_is_nobody(&steer->previous) ||
 	    fl_address_equal(&steer->previous, &in->self))
 		return false;
 	if (steer->since > in->now && steer->since - in->now > FL_FUTURE_MAX)
@@ -115,8 +121,8 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 		out->verdict = FL_VERDICT_DELIVER;
 		return;
 	}
-	if (in->chaining && in->steer.hops < FL_STEER_HOPS_MAX && !fl_address_is_none(&out->memory.previous) &&
-	    (fl_u64)in->now < (fl_u64)out->memory.since + in->window) {
+	if (in->chaining && fl_verdict_has_bucket(in) && in->steer.hops < FL_STEER_HOPS_MAX &&
+	    !fl_address_is_none(&out->memory.previous) && (fl_u64)in->now < (fl_u64)out->memory.since + in->window) {
 		out->verdict = FL_VERDICT_CHAIN;
 		out->next = out->memory.previous;
 		return;

@@ -12,7 +12,7 @@ from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
 from .tag import drawn_tag
-from .verdict import PACKETS, A, B, C, D, row, steer
+from .verdict import PACKETS, A, B, C, D, by_id, row, steer
 
 
 def _address(draw: random.Random, ipv6: bool) -> str:
@@ -97,7 +97,7 @@ def drawn_verdict(draw: random.Random) -> dict:
             "malformed": "length" if fault else None,
             "steer": None
             if fault
-            else steer(
+            else draw.choice([steer, steer, steer, by_id])(
                 draw.randrange(1, 5), draw.randrange(5), since, None if since is None else draw.choice(addresses)
             ),
             "generationSeen": draw.randrange(5),

@@ -37,6 +37,7 @@ def valid_rows() -> list[dict]:
     rows += [
         _valid("every number at its greatest", write(PLAIN | BIG)),
         _valid("numbers at their least", write(PLAIN | {"service": 0, "bucket": 0, "generation": 1})),
+        _valid("no bucket: the port named the backend", write(PLAIN | {"bucket": 0xFFFFFFFF})),
         _valid("a move at second 0", write(MOVED | {"since": 0})),
         _valid("a previous of all zero is carried", write(MOVED | {"previous": "0.0.0.0"})),
         _valid("the longest header that hlen can say", write(MOVED6 | {"tag": TAG}, 21)),

@@ -27,6 +27,11 @@ def steer(generation: int = 12, hops: int = 0, since: int | None = None, previou
     return {"generation": generation, "hops": hops, "since": since, "previous": previous}
 
 
+def by_id(*steer_arguments) -> dict:
+    """The header of a packet whose port named its backend."""
+    return steer(*steer_arguments) | {"bucket": None}
+
+
 def memory(since: int, generation: int, previous: str) -> dict:
     return {"since": since, "generation": generation, "previous": previous}
 
@@ -335,6 +340,27 @@ def packet_rows() -> list[dict]:
     return rows
 
 
+def by_id_rows() -> list[dict]:
+    """Packets without a bucket: delivered, or stale, whatever is remembered or told of a bucket."""
+    rows = [row(f"by id: {packet}", packet=packet, steer=by_id()) for packet in PACKETS]
+    rows += [
+        row(f"by id: {packet}, and a move that it tells is not learned", packet=packet, steer=by_id(13, 0, NOW - 1, A))
+        for packet in PACKETS
+    ]
+    rows += [
+        row("by id: an open window chains nothing", steer=by_id(12), memory=memory(NOW - 10, 12, A)),
+        row(
+            "by id: a later move does not displace one", steer=by_id(13, 0, NOW - 1, C), memory=memory(NOW - 10, 12, A)
+        ),
+        row("by id: a newer generation is learned", steer=by_id(13)),
+        row("by id: an unknown connection by an older generation is stale", steer=by_id(11)),
+        row("by id: a SYN by an older generation is served", packet="syn", steer=by_id(11)),
+        row("by id: chaining off changes nothing", chaining=False, steer=by_id(12), memory=memory(NOW - 10, 12, A)),
+        row("by id: untrusted", trusted=False, steer=by_id(12)),
+    ]
+    return rows
+
+
 def product_rows() -> list[dict]:
     """Everything with everything: packet, generation, move told, move remembered, hops; chaining off for unknown."""
     generations = {"an older": 11, "the same": 12, "a newer": 13}
@@ -379,6 +405,7 @@ def verdict_vectors() -> dict:
         trust_rows,
         chaining_rows,
         packet_rows,
+        by_id_rows,
         product_rows,
     )
     rows = [one for part in parts for one in part()]

@@ -4,8 +4,15 @@
 NO_MEMORY = {"since": 0, "generation": 0, "previous": None}
 
 
+def _has_bucket(steer: dict) -> bool:
+    """A packet whose port named its backend has none: there `bucket` is null."""
+    return steer.get("bucket", "some") is not None
+
+
 def _is_news(given: dict) -> bool:
     steer, memory = given["steer"], given["memory"]
+    if not _has_bucket(steer):
+        return False
     if steer["since"] is None or steer["previous"] in (None, "0.0.0.0", given["self"]):
         return False
     if steer["since"] > given["now"] + 5:
@@ -37,7 +44,7 @@ def decide(given: dict) -> dict:
         return out | {"verdict": "deliver"}
     memory = out["memory"]
     moved_lately = memory["previous"] is not None and given["now"] < memory["since"] + given["window"]
-    if given["chaining"] and moved_lately and steer["hops"] < 3:
+    if given["chaining"] and _has_bucket(steer) and moved_lately and steer["hops"] < 3:
         return out | {"verdict": "chain", "next": memory["previous"]}
     if steer["generation"] < out["generationSeen"]:
         return out | {"verdict": "drop_stale"}

@@ -139,9 +139,16 @@ def parse(frame: bytes) -> tuple[int, dict] | None:
 
 
 def header(
-    service: int, generation: int, hops: int = 0, since: int | None = None, previous: str | None = None
+    service: int,
+    generation: int,
+    hops: int = 0,
+    since: int | None = None,
+    previous: str | None = None,
+    bucket: int | None = 7,
 ) -> bytes:
-    fields = {"innerProtocol": 4, "hops": hops, "service": service, "bucket": 7, "generation": generation}
+    """`bucket` None: the header says that the packet has none."""
+    number = 0xFFFFFFFF if bucket is None else bucket
+    fields = {"innerProtocol": 4, "hops": hops, "service": service, "bucket": number, "generation": generation}
     fields |= {"since": since, "previous": None if since is None else previous or "0.0.0.0", "tag": None}
     return steer.write(fields)
 
@@ -178,7 +185,8 @@ def run(wire: Wire, row: dict) -> bool:
     else:
         told = given["steer"]
         since = shifted(told["since"], given, now)
-        wire.send(header(service, told["generation"], told["hops"], since, told["previous"]), segment, given["trusted"])
+        steered = header(service, told["generation"], told["hops"], since, told["previous"], told.get("bucket", 7))
+        wire.send(steered, segment, given["trusted"])
     wire.send(header(other, 1), tcp(CLIENT, barrier, SYN))
     seen = [what for found, what in wire.until_answered(barrier) if found == port]
     if int(time.time()) != now:
