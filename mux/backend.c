@@ -48,11 +48,13 @@ static void make_row(struct backend *row, const struct fl_delta_backend *b, cons
 
 	if (removed && before && !memcmp(encap_destination(before), b->address.bytes + 12, 4)) {
 		*row = *before;
+		row->removed = 1;
 		return;
 	}
 	if (!removed)
 		hops->lookup(hops->context, &b->address, &hop);
 	encap_template(row, service, &b->address, &hop);
+	row->removed = removed;
 }
 
 static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
@@ -154,6 +156,13 @@ void backends_free(struct backends *backends)
 		munmap(backends->rows, backends->rows_bytes);
 	free(backends->list);
 	free(backends);
+}
+
+bool backends_is_live(const struct backends *backends, uint16_t id)
+{
+	const struct backend *backend = backends_get(backends, id);
+
+	return backend && !backend->removed;
 }
 
 bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)

@@ -26,7 +26,8 @@ enum backend_state {
 
 struct backend {
 	uint8_t head[BACKEND_HEAD_LEN]; /* lengths, DSCP, checksum, source port, bucket, generation are zero here */
-	uint8_t state;                  /* enum backend_state */
+	uint8_t state : 7;              /* enum backend_state */
+	uint8_t removed : 1;            /* a bucket may still name it, a port may not */
 	uint8_t port;                   /* DPDK port id to leave by */
 	uint16_t mtu;                   /* of that port */
 	uint16_t sum;                   /* of the outer IPv4 header as it stands in head: folded, not inverted */
@@ -65,6 +66,9 @@ static inline const struct backend *backends_get(const struct backends *backends
 {
 	return id < backends->size && backends->rows[id].state != BACKEND_ABSENT ? &backends->rows[id] : NULL;
 }
+
+/* Whether a port may name it: it is there and was not removed. For explain, not for packets. */
+bool backends_is_live(const struct backends *backends, uint16_t id);
 
 /* The address of an id, also of a removed one; false if there is none. For explain, not for packets. */
 bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out);

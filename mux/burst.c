@@ -26,6 +26,16 @@ void burst_classify(struct burst *burst)
 	}
 }
 
+static inline bool is_by_id(const struct packet *packet)
+{
+	return packet->bucket == FL_STEER_BUCKET_NONE;
+}
+
+static inline enum verdict absent(const struct packet *packet)
+{
+	return is_by_id(packet) ? VERDICT_NO_BACKEND_ID : VERDICT_NO_BACKEND;
+}
+
 void burst_hash(struct burst *burst)
 {
 	for (uint32_t i = 0; i < burst->count; i++) {
@@ -39,6 +49,8 @@ void burst_hash(struct burst *burst)
 			continue;
 		}
 		packet->hash = hash_connection(packet->service, packet->key);
+		if (is_by_id(packet))
+			continue;
 		packet->bucket = packet->hash & packet->ring->mask;
 		rte_prefetch0(&packet->ring->rows[packet->bucket]);
 	}
@@ -54,10 +66,11 @@ void burst_rows(struct burst *burst)
 			continue;
 		/* generation, row, backends: in this order (ring.h) */
 		packet->generation = ring_generation(packet->ring);
-		packet->row = ring_row(packet->ring, packet->bucket);
+		if (!is_by_id(packet))
+			packet->row = ring_row(packet->ring, packet->bucket);
 		backends = ring_backends(packet->ring);
 		if (fl_row_current(packet->row) == FL_BACKEND_NONE || fl_row_current(packet->row) >= backends->size) {
-			packet->verdict = VERDICT_NO_BACKEND;
+			packet->verdict = absent(packet);
 			continue;
 		}
 		packet->backends = backends;
@@ -95,8 +108,10 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	};
 	uint32_t frame_len = mbuf->pkt_len, prepend;
 
+	if (backend->state == BACKEND_ABSENT || (backend->removed && is_by_id(packet)))
+		return absent(packet);
 	if (backend->state != BACKEND_READY)
-		return backend->state == BACKEND_ABSENT ? VERDICT_NO_BACKEND : VERDICT_NO_NEIGHBOUR;
+		return VERDICT_NO_NEIGHBOUR;
 	fill_moved(packet, burst->now, &fields);
 	if (encap_too_big(backend, packet->ip_len, fields.moved))
 		return VERDICT_TOO_BIG;

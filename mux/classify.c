@@ -5,6 +5,7 @@
 
 #include "encap.h"
 #include "lookup.h"
+#include "ring.h"
 
 enum {
 	ETHERNET_LEN = 14,
@@ -86,6 +87,7 @@ static inline enum verdict classify_vip(const struct lookup *lookup, const struc
 					uint32_t len, uint32_t frame_len, struct packet *out)
 {
 	uint32_t header = (ip[0] & 15) * 4U, total = fl_load_be16(ip + 2);
+	const struct lookup_port *port;
 	enum verdict verdict;
 	const uint8_t *l4;
 
@@ -117,9 +119,15 @@ static inline enum verdict classify_vip(const struct lookup *lookup, const struc
 		return VERDICT_PROTOCOL;
 	if (verdict != VERDICT_SERVICE)
 		return verdict;
-	out->service = lookup_service(lookup, vip, ip[9], fl_load_be16(l4 + 2));
-	if (!out->service)
+	port = lookup_port(lookup, vip, ip[9], fl_load_be16(l4 + 2));
+	if (!port)
 		return VERDICT_NO_SERVICE_PORT;
+	out->service = port->service;
+	out->bucket = 0;
+	if (lookup_is_by_id(port)) {
+		out->bucket = FL_STEER_BUCKET_NONE;
+		out->row = fl_row_make((uint16_t)(fl_load_be16(l4 + 2) - (uint16_t)port->first), 0, 0);
+	}
 	out->ip_len = (uint16_t)total;
 	out->tos = ip[1];
 	out->key[0] = load64(ip + 12);
@@ -167,6 +175,7 @@ const char *verdict_name(enum verdict verdict)
 	    [VERDICT_NO_SERVICE_PORT] = "no_service_port",
 	    [VERDICT_NO_RING] = "no_ring",
 	    [VERDICT_NO_BACKEND] = "no_backend",
+	    [VERDICT_NO_BACKEND_ID] = "no_backend_id",
 	    [VERDICT_NO_NEIGHBOUR] = "no_neighbour",
 	    [VERDICT_TOO_BIG] = "too_big",
 	    [VERDICT_NO_HEADROOM] = "no_headroom",

@@ -43,6 +43,7 @@ enum verdict {
 	VERDICT_NO_SERVICE_PORT, /* a VIP, but no service at this protocol and port */
 	VERDICT_NO_RING,         /* the service's ring is not loaded */
 	VERDICT_NO_BACKEND,      /* the bucket has none */
+	VERDICT_NO_BACKEND_ID,   /* no backend has the id that the port names, or it was removed */
 	VERDICT_NO_NEIGHBOUR,    /* the backend's next hop is not resolved */
 	VERDICT_TOO_BIG,         /* would not fit the port's MTU after encapsulation */
 	VERDICT_NO_HEADROOM,     /* the buffer has no room in front */
@@ -53,7 +54,8 @@ enum verdict {
 
 /*
  * One packet on its way through a burst (burst.h). Classification fills verdict, and for VERDICT_SERVICE everything up
- * to service; the later stages fill the rest.
+ * to service, and bucket: FL_STEER_BUCKET_NONE where the port names the backend, which then stands in row. The later
+ * stages fill the rest.
  */
 struct packet {
 	uint8_t verdict; /* enum verdict */

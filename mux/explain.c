@@ -162,6 +162,7 @@ static void print_owner(const json_t *answer, const char *key)
 
 static void print_text(const json_t *answer)
 {
+	const json_t *bucket = json_object_get(answer, "bucket");
 	time_t since = (time_t)json_integer_value(json_object_get(answer, "since"));
 	char when[32] = "never";
 
@@ -170,7 +171,12 @@ static void print_text(const json_t *answer)
 	printf("%-11s %s\n", "service", json_string_value(json_object_get(answer, "service")));
 	printf("%-11s %lld\n", "generation", (long long)json_integer_value(json_object_get(answer, "generation")));
 	printf("%-11s 0x%08llx\n", "hash", (long long)json_integer_value(json_object_get(answer, "hash")));
-	printf("%-11s %lld\n", "bucket", (long long)json_integer_value(json_object_get(answer, "bucket")));
+	if (!bucket) {
+		printf("%-11s none: the port names the backend\n", "bucket");
+		print_owner(answer, "current");
+		return;
+	}
+	printf("%-11s %lld\n", "bucket", (long long)json_integer_value(bucket));
 	print_owner(answer, "current");
 	print_owner(answer, "previous");
 	printf("%-11s %s%s\n", "since", when,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <fairlead/steer.h>
+
 #include <jansson.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -184,7 +186,8 @@ static bool is_served(const struct service_config *config, const struct flow *fl
 	if (vip == config->vips_count)
 		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", argument(connection, "destination"),
 			"a VIP of the service");
-	else if (port == config->ports_count)
+	else if (port == config->ports_count &&
+		 !mptcp_ports_has(&config->mptcp, flow->protocol, flow->destination_port))
 		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", argument(connection, "destinationPort"),
 			"a port of the service for this protocol");
 	else
@@ -213,8 +216,9 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 		return;
 	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
 		return;
-	object = json_pack("{s:s, s:I, s:I}", "service", service->config.name, "hash", (json_int_t)e.hash, "bucket",
-			   (json_int_t)e.bucket);
+	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)e.hash);
+	if (e.bucket != FL_STEER_BUCKET_NONE)
+		json_object_set_new(object, "bucket", json_integer(e.bucket));
 	set_owner(object, "current", e.current, &e.current_address);
 	set_owner(object, "previous", e.previous, &e.previous_address);
 	json_object_set_new(object, "since", json_integer(e.since));

@@ -20,16 +20,27 @@ static int compare(const void *left, const void *right)
 		return a->high < b->high ? -1 : 1;
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	return a->port.key < b->port.key ? -1 : a->port.key > b->port.key;
+	return a->port.first < b->port.first ? -1 : a->port.first > b->port.first;
 }
 
 static uint32_t count_entries(struct service *const *services, uint32_t count)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		n += services[i]->config.vips_count * services[i]->config.ports_count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct service_config *config = &services[i]->config;
+
+		n += config->vips_count * (config->ports_count + !!config->mptcp.last);
+	}
 	return n;
+}
+
+static struct entry *put(struct entry *out, const struct fl_address *vip, uint32_t first, uint32_t last,
+			 struct service *service)
+{
+	lookup_words(vip, &out->high, &out->low);
+	out->port = (struct lookup_port){.first = first, .last = last, .service = service};
+	return out + 1;
 }
 
 static void fill_entries(struct service *const *services, uint32_t count, struct entry *out)
@@ -37,12 +48,16 @@ static void fill_entries(struct service *const *services, uint32_t count, struct
 	for (uint32_t i = 0; i < count; i++) {
 		const struct service_config *config = &services[i]->config;
 
-		for (uint32_t v = 0; v < config->vips_count; v++)
-			for (uint32_t p = 0; p < config->ports_count; p++, out++) {
-				lookup_words(&config->vips[v], &out->high, &out->low);
-				out->port.key = lookup_key(config->ports[p].protocol, config->ports[p].port);
-				out->port.service = services[i];
+		for (uint32_t v = 0; v < config->vips_count; v++) {
+			for (uint32_t p = 0; p < config->ports_count; p++) {
+				uint32_t key = lookup_key(config->ports[p].protocol, config->ports[p].port);
+
+				out = put(out, &config->vips[v], key, key, services[i]);
 			}
+			if (config->mptcp.last)
+				out = put(out, &config->vips[v], lookup_key(IPPROTO_TCP, config->mptcp.first),
+					  lookup_key(IPPROTO_TCP, config->mptcp.last), services[i]);
+		}
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a destination to its service: an immutable open-addressed hash table of VIPs, each with its sorted ports.
+ * From a destination to its service: an immutable open-addressed hash table of VIPs, each with its sorted ranges of
+ * ports. A range of one port is a service's own; a longer one names backends (protocol/README.md, 6).
  *
- *	slot 32	address 16 | first u32 | count u32		ports[first .. first + count): protocol, port, service
+ *	slot 32	address 16 | first u32 | count u32		ports[first .. first + count): protocol, ports, service
  *
  * An empty slot has count 0; at most half of the slots are used, so that a miss ends quickly.
  */
@@ -14,9 +15,12 @@
 struct service;
 
 struct lookup_port {
-	uint32_t key; /* protocol << 16 | port, host order */
+	uint32_t first; /* protocol << 16 | port, host order */
+	uint32_t last;  /* beyond first only where port - first is a backend's id */
 	struct service *service;
 };
+
+_Static_assert(sizeof(struct lookup_port) == 16, "four ranges a cache line");
 
 struct lookup_vip {
 	uint64_t high; /* the address as two words of its bytes */
@@ -37,7 +41,7 @@ struct lookup {
 	struct service **services; /* all, also those without VIPs */
 };
 
-/* The services' VIPs and ports; no VIP, protocol and port may belong to two of them. NULL: no memory. */
+/* The services' VIPs, ports and ports of ids; no VIP, protocol and port may be there twice. NULL: no memory. */
 struct lookup *lookup_new(struct service *const *services, uint32_t count);
 void lookup_free(struct lookup *lookup);
 
@@ -82,8 +86,8 @@ static inline uint32_t lookup_key(uint8_t protocol, uint16_t port)
 }
 
 /* NULL: the VIP has no service there. port in host order. */
-static inline struct service *lookup_service(const struct lookup *lookup, const struct lookup_vip *vip,
-					     uint8_t protocol, uint16_t port)
+static inline const struct lookup_port *lookup_port(const struct lookup *lookup, const struct lookup_vip *vip,
+						    uint8_t protocol, uint16_t port)
 {
 	const struct lookup_port *at = lookup->ports + vip->first;
 	uint32_t key = lookup_key(protocol, port);
@@ -92,11 +96,16 @@ static inline struct service *lookup_service(const struct lookup *lookup, const 
 	while (count > 1) {
 		uint32_t half = count / 2;
 
-		if (at[half].key <= key)
+		if (at[half].first <= key)
 			at += half;
 		count -= half;
 	}
-	return at->key == key ? at->service : NULL;
+	return at->first <= key && key <= at->last ? at : NULL;
+}
+
+static inline bool lookup_is_by_id(const struct lookup_port *at)
+{
+	return at->first != at->last;
 }
 
 #endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <fairlead/steer.h>
+
 #include "backend.h"
 
 /* The key of fairlead/hash.h from an unpacked flow; returns its length. */
@@ -30,6 +32,19 @@ uint32_t service_flow_hash(const struct service *service, const struct flow *flo
 	return fl_flow_hash(service->hash, &service->key, key, len);
 }
 
+/* The backend that the flow's port names, if that backend is there; the rest of out says that no bucket is asked. */
+static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow, const struct backends *backends,
+		       struct explanation *out)
+{
+	uint16_t id = (uint16_t)(flow->destination_port - mptcp->first);
+
+	out->bucket = FL_STEER_BUCKET_NONE;
+	if (backends_is_live(backends, id)) {
+		out->current = id;
+		backends_address(backends, id, &out->current_address);
+	}
+}
+
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out)
 {
 	const struct ring *ring = service_ring(service);
@@ -40,8 +55,12 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 	if (!ring)
 		return -ENOENT;
 	out->hash = service_flow_hash(service, flow);
-	out->bucket = fl_bucket(out->hash, ring_buckets(ring));
 	out->generation = ring_generation(ring);
+	if (mptcp_ports_has(&service->config.mptcp, flow->protocol, flow->destination_port)) {
+		explain_id(&service->config.mptcp, flow, ring_backends(ring), out);
+		return 0;
+	}
+	out->bucket = fl_bucket(out->hash, ring_buckets(ring));
 	row = ring_row(ring, out->bucket);
 	backends = ring_backends(ring);
 	out->current = fl_row_current(row);

@@ -33,7 +33,7 @@ struct flow {
 /* Where a packet of a flow goes, and why; the words of the controller's Explanation. */
 struct explanation {
 	uint32_t hash;
-	uint32_t bucket;
+	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the port names the backend */
 	uint32_t generation;
 	uint16_t current; /* 0: no backend */
 	struct fl_address current_address;

@@ -147,6 +147,32 @@ static int get_ports(const json_t *object, struct service_config *out, struct wh
 	return 0;
 }
 
+/* The one key that may be absent. */
+static int get_mptcp_ports(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *ports = json_object_get(object, "mptcpPorts");
+	int64_t first = 0, last = 0;
+	int error;
+
+	if (!ports || json_is_null(ports))
+		return 0;
+	if (!json_is_object(ports))
+		return why_refuse(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
+	error = get_integer(ports, "first", 1, 65534, &first, why);
+	if (!error)
+		error = get_integer(ports, "last", first + 1, 65535, &last, why);
+	if (error)
+		return error;
+	out->mptcp = (struct mptcp_ports){(uint16_t)first, (uint16_t)last};
+	for (uint32_t i = 0; i < out->ports_count; i++)
+		if (mptcp_ports_has(&out->mptcp, out->ports[i].protocol, out->ports[i].port))
+			return why_refuse(why, -EINVAL,
+					  "mptcpPorts is %" PRId64 "-%" PRId64
+					  "; allowed: a range without the service's own port tcp:%u",
+					  first, last, out->ports[i].port);
+	return 0;
+}
+
 static int get_key(const json_t *object, struct fl_siphash_key *out, struct why *why)
 {
 	const char *text = NULL;
@@ -240,6 +266,8 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_vips(object, out, why);
 	if (!error)
 		error = get_ports(object, out, why);
+	if (!error)
+		error = get_mptcp_ports(object, out, why);
 	return error;
 }
 

@@ -6,6 +6,8 @@
 #ifndef FAIRLEAD_MUX_SERVICE_CONFIG_H
 #define FAIRLEAD_MUX_SERVICE_CONFIG_H
 
+#include <netinet/in.h>
+
 #include <fairlead/hash.h>
 
 #include "why.h"
@@ -26,6 +28,12 @@ struct service_port {
 	uint16_t port;    /* host order, not 0 */
 };
 
+/* TCP ports that name a backend: first + its id. Both 0: the service has none. */
+struct mptcp_ports {
+	uint16_t first;
+	uint16_t last;
+};
+
 struct service_config {
 	uint16_t id; /* the short id of the steer header, not 0 */
 	char name[SERVICE_NAME_MAX + 1];
@@ -33,6 +41,7 @@ struct service_config {
 	struct fl_address vips[SERVICE_VIPS_MAX];
 	uint32_t ports_count;
 	struct service_port ports[SERVICE_PORTS_MAX];
+	struct mptcp_ports mptcp;
 	uint32_t buckets;
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;
@@ -48,6 +57,12 @@ int service_config_parse(const char *json, size_t len, const char *name, struct 
 
 /* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
+
+/* Whether a port names a backend; port in host order. */
+static inline bool mptcp_ports_has(const struct mptcp_ports *mptcp, uint8_t protocol, uint16_t port)
+{
+	return mptcp->last && protocol == IPPROTO_TCP && port >= mptcp->first && port <= mptcp->last;
+}
 
 /* Writes the address as people read it: IPv4 in dots. */
 enum { ADDRESS_TEXT_MAX = 46 };

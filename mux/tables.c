@@ -115,27 +115,40 @@ static bool has_vip(const struct service_config *config, const struct fl_address
 	return false;
 }
 
-static bool has_port(const struct service_config *config, const struct service_port *port)
+/* The first VIP of both, NULL if none. */
+static const struct fl_address *shared_vip(const struct service_config *a, const struct service_config *b)
+{
+	for (uint32_t v = 0; v < a->vips_count; v++)
+		if (has_vip(b, &a->vips[v]))
+			return &a->vips[v];
+	return NULL;
+}
+
+/* Whether the configuration takes this port, for itself or to name a backend. */
+static bool takes_port(const struct service_config *config, const struct service_port *port)
 {
 	for (uint32_t i = 0; i < config->ports_count; i++)
 		if (config->ports[i].protocol == port->protocol && config->ports[i].port == port->port)
 			return true;
-	return false;
+	return mptcp_ports_has(&config->mptcp, port->protocol, port->port);
 }
 
-/* The first VIP that two configurations share on a shared port, NULL if none. */
-static const struct fl_address *clash(const struct service_config *a, const struct service_config *b,
-				      const struct service_port **port)
+/* The first port that both take, 0 if none: what they share begins with a port or a range of one of them. */
+static uint16_t shared_port(const struct service_config *a, const struct service_config *b)
 {
-	for (uint32_t p = 0; p < a->ports_count; p++) {
-		*port = &a->ports[p];
-		if (!has_port(b, *port))
-			continue;
-		for (uint32_t v = 0; v < a->vips_count; v++)
-			if (has_vip(b, &a->vips[v]))
-				return &a->vips[v];
+	const struct service_config *both[] = {a, b};
+
+	for (int i = 0; i < 2; i++) {
+		const struct service_config *one = both[i], *other = both[!i];
+		struct service_port first = {IPPROTO_TCP, one->mptcp.first};
+
+		for (uint32_t p = 0; p < one->ports_count; p++)
+			if (takes_port(other, &one->ports[p]))
+				return one->ports[p].port;
+		if (one->mptcp.last && takes_port(other, &first))
+			return first.port;
 	}
-	return NULL;
+	return 0;
 }
 
 /* Whether a configuration may stand beside all services but one. */
@@ -153,8 +166,8 @@ static int check(const struct tables *tables, const struct service_config *confi
 	}
 	for (uint32_t i = 0; i < tables->count; i++) {
 		const struct service_config *other = &tables->services[i]->config;
-		const struct service_port *port;
 		const struct fl_address *vip;
+		uint16_t port;
 
 		if (tables->services[i] == except)
 			continue;
@@ -164,13 +177,14 @@ static int check(const struct tables *tables, const struct service_config *confi
 		if (!strcmp(other->name, config->name))
 			return why_refuse(why, -EEXIST, "name: %s is taken by service %u; names are unique",
 					  config->name, other->id);
-		vip = clash(config, other, &port);
-		if (!vip)
+		vip = shared_vip(config, other);
+		port = vip ? shared_port(config, other) : 0;
+		if (!port)
 			continue;
 		inet_ntop(AF_INET, vip->bytes + 12, text, sizeof(text));
 		return why_refuse(why, -EEXIST,
 				  "vips: %s port %u of service %s belongs to service %s; a VIP's port has one service",
-				  text, port->port, config->name, other->name);
+				  text, port, config->name, other->name);
 	}
 	return 0;
 }
@@ -237,6 +251,7 @@ static void set_config(struct service *service, const struct service_config *con
 	memcpy(service->config.ports, config->ports, sizeof(config->ports));
 	service->config.vips_count = config->vips_count;
 	service->config.ports_count = config->ports_count;
+	service->config.mptcp = config->mptcp;
 	service->config.window = config->window;
 	__atomic_store_n(&service->window, config->window, __ATOMIC_RELAXED);
 }
@@ -285,10 +300,11 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 	if (config->id != before.id || strcmp(config->name, before.name) || config->buckets != before.buckets ||
 	    config->hash != before.hash || memcmp(&config->key, &before.key, sizeof(before.key)) ||
 	    config->affinity != before.affinity)
-		return why_refuse(why, -EINVAL,
-				  "service %s: id, name, buckets, hash, hashKey and affinity can't change; vips, ports "
-				  "and windowSeconds can",
-				  before.name);
+		return why_refuse(
+		    why, -EINVAL,
+		    "service %s: id, name, buckets, hash, hashKey and affinity can't change; vips, ports, "
+		    "mptcpPorts and windowSeconds can",
+		    before.name);
 	error = check(tables, config, service, why);
 	if (error)
 		return error;

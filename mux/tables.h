@@ -46,7 +46,8 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 
-/* Changes VIPs, ports and window. -EINVAL: id, name, buckets, hash, key or affinity differ; errors of tables_add. */
+/* Changes VIPs, ports, ports of ids and window. -EINVAL: id, name, buckets, hash, key or affinity differ; errors of
+ * tables_add. */
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why);
 
 /* Takes the service out of the lookup and frees it with its ring. */

@@ -29,6 +29,7 @@ enum {
 	FLOWS = 1000,
 	NOW = 1700000100,
 	CHANGES = 1000,
+	FIRST_ID_PORT = 20000,
 	ROTATION = 13, /* backends of the test under change */
 	AHEAD = 3,     /* generations that can pass while a reader holds on: two more, then the writer waits for it */
 };
@@ -164,6 +165,78 @@ static void hashes_equal_the_protocol_s(void **state)
 			assert_int_equal(hash_connection(&service, words), fl_flow_hash(kind, &service.key, key, 8));
 		}
 	}
+}
+
+static enum verdict steer_to_port(const struct tables *tables, uint16_t port)
+{
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	struct frame frame;
+	struct rte_mbuf *mbuf;
+	struct burst burst;
+	enum verdict verdict;
+
+	flow.destination_port = port;
+	frame = frame_new(&flow, 0);
+	verdict = steer(tables, &frame, &mbuf, &burst);
+	frame_unwrap(mbuf);
+	return verdict;
+}
+
+/* Backend 7 is removed: buckets may still name it, ports no longer. */
+static void remove_backend(struct tables *tables, struct service *service, const struct delta *snapshot)
+{
+	struct fl_delta_backend removed = {7, FL_BACKEND_REMOVED, snapshot->backends[6].address};
+	struct delta delta = image_move(snapshot, 10, 0, BUCKETS, 1, 7, NOW);
+	struct why why = {{0}};
+
+	delta.backends_count = 1;
+	delta.backends = &removed;
+	if (tables_apply(tables, service, &delta, &why))
+		fail_msg("%s", why.text);
+	delta.backends = NULL;
+	image_free(&delta);
+}
+
+static void a_port_names_its_backend(void **state)
+{
+	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
+	struct tables *tables = tables_new(1, &hops);
+	struct delta snapshot = image_snapshot(3, 9, BUCKETS, BACKENDS);
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	struct chance chance = {20261120};
+	struct service *service;
+	struct explanation why;
+
+	(void)state;
+	config.mptcp = (struct mptcp_ports){FIRST_ID_PORT, FIRST_ID_PORT + 999};
+	service = serve(tables, config);
+	for (uint16_t id = 1; id <= BACKENDS; id++) {
+		struct flow random = random_flow(&chance);
+
+		random.destination_port = (uint16_t)(FIRST_ID_PORT + id);
+		assert_int_equal(service_explain(service, &random, NOW, &why), 0);
+		assert_int_equal(why.current, id);
+		assert_int_equal(why.bucket, FL_STEER_BUCKET_NONE);
+		assert_false(why.moved);
+		check_flow(tables, service, &random);
+	}
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT), VERDICT_NO_BACKEND_ID);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + BACKENDS + 1), VERDICT_NO_BACKEND_ID);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 999), VERDICT_NO_BACKEND_ID);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 1000), VERDICT_NO_SERVICE_PORT);
+
+	remove_backend(tables, service, &snapshot);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 7), VERDICT_NO_BACKEND_ID);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 8), VERDICT_SERVICE);
+	flow.destination_port = FIRST_ID_PORT + 7;
+	assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
+	assert_int_equal(why.current, 0);
+	hop.resolved = false;
+	tables_refresh(tables);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 7), VERDICT_NO_BACKEND_ID);
+	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 8), VERDICT_NO_NEIGHBOUR);
+	image_free(&snapshot);
+	tables_free(tables);
 }
 
 static void padding_is_cut_off(void **state)
@@ -388,6 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(explain_says_where_1000_flows_go, set_up),
 	    cmocka_unit_test(hashes_equal_the_protocol_s),
+	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),
 	    cmocka_unit_test_setup(padding_is_cut_off, set_up),
 	    cmocka_unit_test_setup(every_later_drop_has_its_verdict, set_up),
 	    cmocka_unit_test_setup(a_reader_under_change_sees_only_what_was, set_up),

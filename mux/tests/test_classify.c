@@ -12,12 +12,17 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <fairlead/steer.h>
+
 #include "../classify.h"
 #include "../lookup.h"
 #include "frame.h"
 #include "image.h"
 
 enum { IP = FRAME_AT_IP, L4 = FRAME_AT_L4, PAYLOAD = 16, PATCHES = 8, BENDS = 1000000 };
+
+/* The service's ports that name backends; chance, which bends one byte of port 80 at a time, finds some of them. */
+enum { FIRST = 0x4e20, LAST = 0x5207 };
 
 struct patch {
 	uint16_t at;
@@ -95,6 +100,12 @@ static const struct row rows[] = {
     {"ICMP", VERDICT_PROTOCOL, .patches = 1, .patch = {{IP + 9, 1}}},
     {"SCTP", VERDICT_PROTOCOL, .patches = 1, .patch = {{IP + 9, 132}}},
     {"another port", VERDICT_NO_SERVICE_PORT, .patches = 1, .patch = {{L4 + 3, 81}}},
+    {"the first port of ids", VERDICT_SERVICE, .patches = 2, .patch = {{L4 + 2, 0x4e}, {L4 + 3, 0x20}}},
+    {"the last port of ids", VERDICT_SERVICE, .patches = 2, .patch = {{L4 + 2, 0x52}, {L4 + 3, 0x07}}},
+    {"the port before those of ids", VERDICT_NO_SERVICE_PORT, .patches = 2, .patch = {{L4 + 2, 0x4e}, {L4 + 3, 0x1f}}},
+    {"the port behind those of ids", VERDICT_NO_SERVICE_PORT, .patches = 2, .patch = {{L4 + 2, 0x52}, {L4 + 3, 0x08}}},
+    {"a port of ids by UDP", VERDICT_NO_SERVICE_PORT, .protocol = IPPROTO_UDP, .patches = 2,
+     .patch = {{L4 + 2, 0x4e}, {L4 + 3, 0x21}}},
     {"the other protocol's port", VERDICT_NO_SERVICE_PORT, .protocol = IPPROTO_UDP, .patches = 2,
      .patch = {{L4 + 2, 1}, {L4 + 3, 187}}},
 };
@@ -111,6 +122,7 @@ static int set_up(void **state)
 	service.config.ports_count = 3;
 	service.config.ports[1] = (struct service_port){IPPROTO_TCP, 443};
 	service.config.ports[2] = (struct service_port){IPPROTO_UDP, 80};
+	service.config.mptcp = (struct mptcp_ports){FIRST, LAST};
 	lookup = lookup_new(services, 1);
 	return lookup ? 0 : -1;
 }
@@ -200,6 +212,27 @@ static void a_service_packet_brings_its_key(void **state)
 	assert_int_equal(packet.ip_len, 56);
 	assert_int_equal(packet.tos, 0xb9);
 	assert_memory_equal(packet.key, expected, sizeof(expected));
+	assert_int_not_equal(packet.bucket, FL_STEER_BUCKET_NONE);
+}
+
+static void a_port_of_ids_brings_the_id(void **state)
+{
+	static const uint16_t ids[] = {0, 1, 7, LAST - FIRST};
+	struct flow flow = frame_flow(IPPROTO_TCP);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		struct frame frame;
+		struct packet packet;
+
+		flow.destination_port = (uint16_t)(FIRST + ids[i]);
+		frame = frame_new(&flow, PAYLOAD);
+		packet = classify_exactly(&frame, frame.len);
+		assert_int_equal(packet.verdict, VERDICT_SERVICE);
+		assert_ptr_equal(packet.service, &service);
+		assert_int_equal(packet.bucket, FL_STEER_BUCKET_NONE);
+		assert_int_equal(packet.row, ids[i]);
+	}
 }
 
 /* The second opinion: one question after the other over a byte array that yields 0 beyond its end. */
@@ -256,7 +289,8 @@ static enum verdict plain(const struct frame *f)
 			return VERDICT_TCP_OFFSET;
 		if (half(f, at) == 0)
 			return VERDICT_TCP_PORT_ZERO;
-		return port == 80 || port == 443 ? VERDICT_SERVICE : VERDICT_NO_SERVICE_PORT;
+		return port == 80 || port == 443 || (port >= FIRST && port <= LAST) ? VERDICT_SERVICE
+										    : VERDICT_NO_SERVICE_PORT;
 	}
 	if (byte(f, IP + 9) == 17) {
 		if (rest < 8)
@@ -313,6 +347,7 @@ int main(void)
 	    cmocka_unit_test(every_drop_of_classify_has_a_row),
 	    cmocka_unit_test(names_are_distinct),
 	    cmocka_unit_test(a_service_packet_brings_its_key),
+	    cmocka_unit_test(a_port_of_ids_brings_the_id),
 	    cmocka_unit_test(random_bends_agree_with_the_plain_classifier),
 	};
 

@@ -206,6 +206,7 @@ static void nobody_looks_for_a_removed_backend(void **state)
 	bool asked[256] = {false};
 	const struct next_hops noted = {.context = asked, .lookup = note_hop};
 	struct backends *first, *second;
+	struct backend kept;
 	struct why why;
 	int error;
 
@@ -217,7 +218,9 @@ static void nobody_looks_for_a_removed_backend(void **state)
 	assert_true(asked[21] && asked[23]);
 	assert_false(asked[22] || asked[29]);
 	/* packets under way still leave by the row that it had */
-	assert_memory_equal(backends_get(first, 2), backends_get(second, 2), sizeof(struct backend));
+	kept = *backends_get(first, 2);
+	kept.removed = true;
+	assert_memory_equal(&kept, backends_get(second, 2), sizeof(kept));
 	assert_int_equal(backends_get(second, 9)->state, BACKEND_NO_NEIGHBOUR);
 	assert_memory_equal(encap_destination(backends_get(second, 9)), "\x0a\x01\x00\x1d", 4);
 	memset(asked, 0, sizeof(asked));

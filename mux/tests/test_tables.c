@@ -50,12 +50,16 @@ static struct service *add(struct tables *tables, struct service_config config)
 static struct service *find(const struct tables *tables, const struct fl_address *vip, uint8_t protocol, uint16_t port)
 {
 	const struct lookup *lookup = tables_lookup(tables);
+	const struct lookup_port *at;
 	const struct lookup_vip *slot;
 	uint64_t high, low;
 
 	lookup_words(vip, &high, &low);
 	slot = lookup_vip(lookup, high, low);
-	return slot ? lookup_service(lookup, slot, protocol, port) : NULL;
+	at = slot ? lookup_port(lookup, slot, protocol, port) : NULL;
+	if (at && lookup_is_by_id(at) != mptcp_ports_has(&at->service->config.mptcp, protocol, port))
+		fail_msg("port %u of service %s is taken for one of the other kind", port, at->service->config.name);
+	return at ? at->service : NULL;
 }
 
 static struct fl_address random_vip(struct chance *chance)
@@ -71,6 +75,18 @@ static struct service_port random_port(struct chance *chance)
 				    (uint16_t)(1 + chance_below(chance, 12))};
 
 	return port;
+}
+
+/* For one service in four; none where it would cover one of the service's own ports. */
+static struct mptcp_ports random_mptcp(struct chance *chance, const struct service_config *config)
+{
+	struct mptcp_ports mptcp = {.first = (uint16_t)(1 + chance_below(chance, 10))};
+
+	mptcp.last = (uint16_t)(mptcp.first + 1 + chance_below(chance, 4));
+	for (uint32_t i = 0; i < config->ports_count; i++)
+		if (mptcp_ports_has(&mptcp, config->ports[i].protocol, config->ports[i].port))
+			return (struct mptcp_ports){0};
+	return chance_below(chance, 4) ? (struct mptcp_ports){0} : mptcp;
 }
 
 /* Services with random VIPs and ports; those that clash are refused, which the registry says by itself. */
@@ -90,6 +106,7 @@ static void add_randomly(struct tables *tables, struct chance *chance)
 			config.vips[i] = random_vip(chance);
 		for (uint32_t i = 0; i < config.ports_count; i++)
 			config.ports[i] = random_port(chance);
+		config.mptcp = random_mptcp(chance, &config);
 		if (tables_add(tables, &config, &service, &why))
 			refused++;
 		else
@@ -104,11 +121,17 @@ static void add_randomly(struct tables *tables, struct chance *chance)
 static struct service *find_plainly(const struct tables *tables, const struct fl_address *vip, struct service_port port)
 {
 	for (struct service *s = NULL; (s = tables_next(tables, s));)
-		for (uint32_t v = 0; v < s->config.vips_count; v++)
+		for (uint32_t v = 0; v < s->config.vips_count; v++) {
+			if (!fl_address_equal(&s->config.vips[v], vip))
+				continue;
 			for (uint32_t p = 0; p < s->config.ports_count; p++)
-				if (fl_address_equal(&s->config.vips[v], vip) && s->config.ports[p].port == port.port &&
+				if (s->config.ports[p].port == port.port &&
 				    s->config.ports[p].protocol == port.protocol)
 					return s;
+			if (port.protocol == IPPROTO_TCP && port.port >= s->config.mptcp.first &&
+			    port.port <= s->config.mptcp.last)
+				return s;
+		}
 	return NULL;
 }
 
@@ -137,6 +160,52 @@ static void lookup_finds_what_a_plain_search_finds(void **state)
 	}
 	assert_true(hits > 100);
 	tables_free(tables);
+}
+
+static struct service_config ranged(struct service_config config, uint16_t first, uint16_t last)
+{
+	config.mptcp = (struct mptcp_ports){first, last};
+	return config;
+}
+
+/* Ports that name backends are taken as any other, by either side and by their first, last and middle one. */
+static void ranges_clash_with_ports_and_ranges(void **state)
+{
+	const struct service_config web = ranged(named(1, "web", "10.99.0.1", 80), 20000, 20999);
+	const struct {
+		struct service_config other;
+		const char *word; /* NULL: may stand beside web */
+	} rows[] = {
+	    {named(2, "other", "10.99.0.1", 19999), NULL},
+	    {named(2, "other", "10.99.0.1", 20000), "port 20000"},
+	    {named(2, "other", "10.99.0.1", 20500), "port 20500"},
+	    {named(2, "other", "10.99.0.1", 20999), "port 20999"},
+	    {named(2, "other", "10.99.0.1", 21000), NULL},
+	    {named(2, "other", "10.99.0.2", 20500), NULL},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 79, 81), "port 80"},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 19000, 19999), NULL},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 19000, 20000), "port 20000"},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 20999, 30000), "port 20999"},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 20100, 20200), "port 20100"},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 10000, 30000), "port 20000"},
+	    {ranged(named(2, "other", "10.99.0.1", 81), 21000, 30000), NULL},
+	    {ranged(named(2, "other", "10.99.0.2", 81), 20000, 20999), NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int swapped = 0; swapped < 2; swapped++) {
+			struct tables *tables = fresh();
+			const struct service_config *second = swapped ? &web : &rows[i].other;
+			struct service *out;
+			struct why why = {{0}};
+
+			add(tables, swapped ? rows[i].other : web);
+			assert_int_equal(tables_add(tables, second, &out, &why), rows[i].word ? -EEXIST : 0);
+			if (rows[i].word && !strstr(why.text, rows[i].word))
+				fail_msg("row %zu: \"%s\"", i, why.text);
+			tables_free(tables);
+		}
 }
 
 static void clashes_are_refused_by_name(void **state)
@@ -321,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lookup_finds_what_a_plain_search_finds),
 	    cmocka_unit_test(clashes_are_refused_by_name),
+	    cmocka_unit_test(ranges_clash_with_ports_and_ranges),
 	    cmocka_unit_test(changes_keep_what_may_not_change),
 	    cmocka_unit_test(only_what_fits_is_loaded_or_applied),
 	    cmocka_unit_test(vips_are_told_as_they_come_and_go),

@@ -46,6 +46,19 @@ def test_explain_knows_an_open_window(tree: Tree, mux: MuxProcess):
     assert mux.explain()[1]["moved"] is True
 
 
+def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    assert mux.explain(destinationPort=20002)[0] == 400
+    service.configure(mptcpPorts={"first": 20000, "last": 20999})
+    until(lambda: mux.explain(destinationPort=20002)[0] == 200, 10, "the ports of ids")
+    answer = mux.explain(destinationPort=20002)[1]
+    assert answer["current"] == {"id": 2, "address": "10.1.0.22"}
+    assert not {"bucket", "previous"} & set(answer)
+    assert "current" not in mux.explain(destinationPort=20999)[1]
+    assert mux.explain(destinationPort=21000)[0] == 400
+    assert mux.explain(destinationPort=20002, protocol="udp")[0] == 400
+
+
 def test_explain_refuses(tree: Tree, mux: MuxProcess):
     served(tree, mux)
     rows = [

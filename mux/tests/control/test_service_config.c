@@ -48,9 +48,26 @@ static void reads_every_field(void **state)
 	assert_true(config.key.k0 == 0x0706050403020100ULL && config.key.k1 == 0x0f0e0d0c0b0a0908ULL);
 	assert_int_equal(config.affinity, AFFINITY_CONNECTION);
 	assert_int_equal(config.window, 240);
+	assert_int_equal(config.mptcp.first, 0);
+	assert_int_equal(config.mptcp.last, 0);
 }
 
-/* The example with one key set to a JSON value, or without it (value NULL). */
+static char *changed(const char *key, const char *value);
+
+static void reads_ports_of_ids(void **state)
+{
+	char *text = changed("mptcpPorts", "{\"first\": 20000, \"last\": 20999}");
+	struct service_config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.mptcp.first, 20000);
+	assert_int_equal(config.mptcp.last, 20999);
+	free(text);
+}
+
+/* The example with one key (first, last: of mptcpPorts) set to a JSON value, or without it (value NULL). */
 static char *changed(const char *key, const char *value)
 {
 	json_t *root = json_loads(example, 0, NULL);
@@ -61,7 +78,12 @@ static char *changed(const char *key, const char *value)
 		json_t *to = json_loads(value, JSON_DECODE_ANY, NULL);
 
 		assert_non_null(to);
-		assert_int_equal(json_object_set_new(root, key, to), 0);
+		if (!strcmp(key, "first") || !strcmp(key, "last")) {
+			json_object_set_new(root, "mptcpPorts", json_pack("{s:i, s:i}", "first", 20000, "last", 20999));
+			assert_int_equal(json_object_set_new(json_object_get(root, "mptcpPorts"), key, to), 0);
+		} else {
+			assert_int_equal(json_object_set_new(root, key, to), 0);
+		}
 	} else {
 		assert_int_equal(json_object_del(root, key), 0);
 	}
@@ -110,6 +132,13 @@ static void refuses(void **state)
 	    {"encap", "\"ipip\"", "gue"},
 	    {"windowSeconds", "-1", "-1"},
 	    {"windowSeconds", "99999999999", "99999999999"},
+	    {"mptcpPorts", "[20000, 20999]", "first and last"},
+	    {"mptcpPorts", "{\"first\": 70, \"last\": 90}", "tcp:80"},
+	    {"mptcpPorts", "{\"first\": 80, \"last\": 81}", "tcp:80"},
+	    {"first", "0", "1..65534"},
+	    {"first", "\"a\"", "no integer"},
+	    {"last", "20000", "20001..65535"},
+	    {"last", "65536", "65536"},
 	};
 	struct service_config config, untouched;
 	struct why why;
@@ -211,9 +240,13 @@ static void tells_rings_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reads_every_field),        cmocka_unit_test(refuses),
-	    cmocka_unit_test(refuses_each_missing_key), cmocka_unit_test(refuses_what_is_no_object),
-	    cmocka_unit_test(ignores_unknown_keys),     cmocka_unit_test(tells_rings_apart),
+	    cmocka_unit_test(reads_every_field),
+	    cmocka_unit_test(reads_ports_of_ids),
+	    cmocka_unit_test(refuses),
+	    cmocka_unit_test(refuses_each_missing_key),
+	    cmocka_unit_test(refuses_what_is_no_object),
+	    cmocka_unit_test(ignores_unknown_keys),
+	    cmocka_unit_test(tells_rings_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
