@@ -3,6 +3,7 @@ package io.fairlead.controller.api;
 
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
@@ -48,7 +49,8 @@ record Request(ValidatedRequest valid) {
         body.getString("hash", "siphash"),
         Optional.ofNullable(body.getString("hashKey")),
         body.getString("affinity", "connection"),
-        body.getInteger("windowSeconds", DEFAULT_WINDOW_SECONDS));
+        body.getInteger("windowSeconds", DEFAULT_WINDOW_SECONDS),
+        mptcpPorts(body));
   }
 
   ServiceChange serviceChange() {
@@ -56,7 +58,13 @@ record Request(ValidatedRequest valid) {
     return new ServiceChange(
         Optional.ofNullable(body.getJsonArray("vips")).map(Request::strings),
         Optional.ofNullable(body.getJsonArray("ports")).map(Request::ports),
-        Optional.ofNullable(body.getInteger("windowSeconds")));
+        Optional.ofNullable(body.getInteger("windowSeconds")),
+        mptcpPorts(body));
+  }
+
+  private static Optional<MptcpPorts> mptcpPorts(JsonObject body) {
+    return Optional.ofNullable(body.getJsonObject("mptcpPorts"))
+        .map(range -> new MptcpPorts(range.getInteger("first"), range.getInteger("last")));
   }
 
   List<Change> changes() {

@@ -54,7 +54,11 @@ final class ExplainCommand extends Verb {
     Fields fields = new Fields();
     fields.add("service", service);
     fields.add("hash", "0x%08x".formatted(explanation.path("hash").asLong()));
-    fields.add("bucket", explanation.path("bucket").asText());
+    fields.add(
+        "bucket",
+        explanation.has("bucket")
+            ? explanation.path("bucket").asText()
+            : "none: the port names the backend");
     fields.add("generation", explanation.path("generation").asText());
     fields.add(
         "backend",
@@ -64,6 +68,10 @@ final class ExplainCommand extends Verb {
     long since = explanation.path("since").asLong();
     if (explanation.has("previous")) {
       fields.add("previous", owner(explanation.path("previous")));
+    }
+    if (!explanation.has("bucket")) {
+      fields.print(out());
+      return;
     }
     if (since > 0) {
       fields.add(

@@ -43,6 +43,26 @@ final class ServiceCommands {
     }
   }
 
+  /**
+   * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
+   */
+  record MptcpPorts(int first, int last) {}
+
+  static final class MptcpPortsConverter implements ITypeConverter<MptcpPorts> {
+    @Override
+    public MptcpPorts convert(String text) {
+      if (text.equals("none")) {
+        return new MptcpPorts(0, 0);
+      }
+      if (!text.matches("[0-9]{1,5}-[0-9]{1,5}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: FIRST-LAST, or none to change it".formatted(text));
+      }
+      String[] ends = text.split("-");
+      return new MptcpPorts(Integer.parseInt(ends[0]), Integer.parseInt(ends[1]));
+    }
+  }
+
   @Command(
       name = "create",
       description = "Creates a service with an empty pool.",
@@ -103,6 +123,13 @@ final class ServiceCommands {
         description = "How long moved connections are chained. Default: 240")
     private Integer window;
 
+    @Option(
+        names = "--mptcp-ports",
+        paramLabel = "FIRST-LAST",
+        converter = MptcpPortsConverter.class,
+        description = "TCP ports that name a backend: FIRST plus its id.")
+    private MptcpPorts mptcpPorts;
+
     static final class Size {
       @Option(
           names = "--max-backends",
@@ -132,6 +159,7 @@ final class ServiceCommands {
       put(spec, "hashKey", hashKey);
       put(spec, "affinity", affinity);
       addWindow(spec, window);
+      addMptcpPorts(spec, mptcpPorts);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -203,6 +231,11 @@ final class ServiceCommands {
               fields.add(field, service.path(field).asText());
             }
             fields.add("window", service.path("windowSeconds").asText() + " s");
+            if (service.has("mptcpPorts")) {
+              JsonNode range = service.path("mptcpPorts");
+              fields.add(
+                  "mptcp ports", range.path("first").asText() + "-" + range.path("last").asText());
+            }
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());
             fields.print(out());
@@ -213,7 +246,7 @@ final class ServiceCommands {
 
   @Command(
       name = "change",
-      description = "Changes VIPs, ports or the window of a service.",
+      description = "Changes VIPs, ports, window or MPTCP ports of a service.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl service change web --vip 10.99.0.1 10.99.0.2",
@@ -249,15 +282,23 @@ final class ServiceCommands {
         description = "How long moved connections are chained.")
     private Integer window;
 
+    @Option(
+        names = "--mptcp-ports",
+        paramLabel = "FIRST-LAST",
+        converter = MptcpPortsConverter.class,
+        description = "TCP ports that name a backend: FIRST plus its id; or none.")
+    private MptcpPorts mptcpPorts;
+
     @Override
     public Integer call() {
-      if (vips == null && ports == null && window == null) {
-        throw usage("nothing to change; allowed: --vip, --port, --window");
+      if (vips == null && ports == null && window == null && mptcpPorts == null) {
+        throw usage("nothing to change; allowed: --vip, --port, --window, --mptcp-ports");
       }
       ObjectNode change = Api.object();
       addAddresses(change, vips);
       addPorts(change, ports);
       addWindow(change, window);
+      addMptcpPorts(change, mptcpPorts);
       return write(
           "PATCH",
           servicePath(name),
@@ -305,6 +346,12 @@ final class ServiceCommands {
   private static void addWindow(ObjectNode spec, Integer window) {
     if (window != null) {
       spec.put("windowSeconds", window);
+    }
+  }
+
+  private static void addMptcpPorts(ObjectNode spec, MptcpPorts range) {
+    if (range != null) {
+      spec.putObject("mptcpPorts").put("first", range.first()).put("last", range.last());
     }
   }
 

@@ -2,6 +2,7 @@
 package io.fairlead.controller.image;
 
 import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.annotation.JsonValue;
@@ -23,7 +24,8 @@ import java.util.Optional;
   "hashKey",
   "affinity",
   "encap",
-  "windowSeconds"
+  "windowSeconds",
+  "mptcpPorts"
 })
 public record ServiceConfig(
     int format,
@@ -37,7 +39,8 @@ public record ServiceConfig(
     String hashKey,
     Affinity affinity,
     String encap,
-    int windowSeconds) {
+    int windowSeconds,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts) {
   public static final int FORMAT = 1;
 
   public ServiceConfig {
@@ -92,11 +95,41 @@ public record ServiceConfig(
     }
   }
 
+  /** TCP ports of which each names a backend: {@code first} plus its id. */
+  public record MptcpPorts(@JsonProperty("first") int first, @JsonProperty("last") int last) {
+    public boolean has(Port port) {
+      return port.protocol().equals("tcp") && first <= port.port() && port.port() <= last;
+    }
+
+    public boolean overlaps(MptcpPorts other) {
+      return first <= other.last && other.first <= last;
+    }
+
+    /** The backend that one of these ports names; 0, that of {@code first}, is nobody's id. */
+    public int id(int port) {
+      return port - first;
+    }
+
+    /** The highest id that a port names. */
+    public int idMax() {
+      return last - first;
+    }
+
+    @Override
+    public String toString() {
+      return first + "-" + last;
+    }
+  }
+
   /**
    * The same service on other addresses or with another window; what decides on buckets cannot
    * change.
    */
-  public ServiceConfig with(List<String> newVips, List<Port> newPorts, int newWindowSeconds) {
+  public ServiceConfig with(
+      List<String> newVips,
+      List<Port> newPorts,
+      int newWindowSeconds,
+      Optional<MptcpPorts> newMptcpPorts) {
     return new ServiceConfig(
         format,
         id,
@@ -109,6 +142,7 @@ public record ServiceConfig(
         hashKey,
         affinity,
         encap,
-        newWindowSeconds);
+        newWindowSeconds,
+        newMptcpPorts);
   }
 }

@@ -174,18 +174,33 @@ final class Catalogue {
         continue;
       }
       for (String vip : config.vips()) {
-        for (ServiceConfig.Port port : config.ports()) {
-          if (theirs.vips().contains(vip) && theirs.ports().contains(port)) {
-            throw new Refusal(
-                Refusal.Kind.CONFLICT,
-                "vips",
-                vip + " " + port,
-                "an address and port that no other service has; '%s' has it"
-                    .formatted(theirs.name()));
-          }
+        if (theirs.vips().contains(vip)) {
+          shared(config, theirs)
+              .or(() -> shared(theirs, config))
+              .ifPresent(
+                  what -> {
+                    throw new Refusal(
+                        Refusal.Kind.CONFLICT,
+                        "vips",
+                        vip + " " + what,
+                        "an address and port that no other service has; '%s' has it"
+                            .formatted(theirs.name()));
+                  });
         }
       }
     }
+  }
+
+  /** What {@code one} takes of the ports of {@code other}: a port, or ports that name backends. */
+  private static Optional<String> shared(ServiceConfig one, ServiceConfig other) {
+    for (ServiceConfig.Port port : one.ports()) {
+      if (other.ports().contains(port) || other.mptcpPorts().stream().anyMatch(r -> r.has(port))) {
+        return Optional.of(port.toString());
+      }
+    }
+    return one.mptcpPorts()
+        .filter(range -> other.mptcpPorts().stream().anyMatch(range::overlaps))
+        .map(range -> "mptcpPorts " + range);
   }
 
   private static Result await(CompletionStage<Result> stage) {

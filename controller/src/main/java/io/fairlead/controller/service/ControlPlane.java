@@ -47,6 +47,12 @@ public interface ControlPlane {
   record Port(String protocol, int port) {}
 
   /**
+   * TCP ports that name a backend: {@code first} plus its id, for further subflows of MPTCP
+   * connections (Beamer, NSDI '18, §4.4). In a change 0 and 0 stand for none.
+   */
+  record MptcpPorts(int first, int last) {}
+
+  /**
    * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the
    * next power of two of 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32
    * hex digits, drawn at random when absent.
@@ -60,10 +66,46 @@ public interface ControlPlane {
       String hash,
       Optional<String> hashKey,
       String affinity,
-      int windowSeconds) {}
+      int windowSeconds,
+      Optional<MptcpPorts> mptcpPorts) {
+
+    /** Without ports that name backends. */
+    public ServiceSpec(
+        String name,
+        List<String> vips,
+        List<Port> ports,
+        Optional<Integer> maxBackends,
+        Optional<Integer> buckets,
+        String hash,
+        Optional<String> hashKey,
+        String affinity,
+        int windowSeconds) {
+      this(
+          name,
+          vips,
+          ports,
+          maxBackends,
+          buckets,
+          hash,
+          hashKey,
+          affinity,
+          windowSeconds,
+          Optional.empty());
+    }
+  }
 
   record ServiceChange(
-      Optional<List<String>> vips, Optional<List<Port>> ports, Optional<Integer> windowSeconds) {}
+      Optional<List<String>> vips,
+      Optional<List<Port>> ports,
+      Optional<Integer> windowSeconds,
+      Optional<MptcpPorts> mptcpPorts) {
+
+    /** The ports that name backends stay as they are. */
+    public ServiceChange(
+        Optional<List<String>> vips, Optional<List<Port>> ports, Optional<Integer> windowSeconds) {
+      this(vips, ports, windowSeconds, Optional.empty());
+    }
+  }
 
   record ServiceView(
       int id,
@@ -76,6 +118,7 @@ public interface ControlPlane {
       String affinity,
       String encap,
       int windowSeconds,
+      Optional<MptcpPorts> mptcpPorts,
       long generation,
       int backends) {}
 
@@ -125,14 +168,15 @@ public interface ControlPlane {
   record Owner(int id, String address) {}
 
   /**
-   * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code previous} the owner
-   * before the last move, {@code moved} whether the window since {@code since} (Unix seconds, 0 for
-   * never) is still open.
+   * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code bucket} absent
+   * where the port names the backend ({@link MptcpPorts}), {@code previous} the owner before the
+   * last move, {@code moved} whether the window since {@code since} (Unix seconds, 0 for never) is
+   * still open.
    */
   record Explanation(
       String service,
       long hash,
-      int bucket,
+      Optional<Integer> bucket,
       Optional<Owner> current,
       Optional<Owner> previous,
       long since,

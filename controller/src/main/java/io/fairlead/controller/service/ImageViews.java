@@ -10,6 +10,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Owner;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.RingView;
@@ -40,6 +41,7 @@ final class ImageViews {
         config.affinity().toString(),
         config.encap(),
         config.windowSeconds(),
+        config.mptcpPorts().map(range -> new MptcpPorts(range.first(), range.last())),
         image.ring().generation(),
         image.pool().size());
   }
@@ -89,7 +91,8 @@ final class ImageViews {
       throw SpecRules.invalid("source", flow.source(), "an address of the destination's family");
     }
     ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
-    if (!config.ports().contains(port)) {
+    Optional<ServiceConfig.MptcpPorts> named = config.mptcpPorts().filter(r -> r.has(port));
+    if (!config.ports().contains(port) && named.isEmpty()) {
       throw SpecRules.invalid("destinationPort", port, "a port of the service: " + config.ports());
     }
     if (flow.sourcePort() < 0 || flow.sourcePort() > 65535) {
@@ -105,11 +108,25 @@ final class ImageViews {
             flow.protocol().equals("tcp") ? TCP : UDP);
     long hash = FlowHash.hash(config.hash(), config.hashKey(), key);
     Ring ring = image.ring();
+    if (named.isPresent()) {
+      Optional<Owner> owner =
+          Optional.ofNullable(image.pool().get(named.get().id(port.port())))
+              .map(member -> new Owner(member.id(), member.address().toString()));
+      return new Explanation(
+          config.name(),
+          hash,
+          Optional.empty(),
+          owner,
+          Optional.empty(),
+          0,
+          false,
+          ring.generation());
+    }
     int bucket = (int) (hash & (ring.buckets() - 1));
     return new Explanation(
         config.name(),
         hash,
-        bucket,
+        Optional.of(bucket),
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
         ring.since(bucket),

@@ -78,6 +78,7 @@ final class PoolRules {
   private void add(Change.Add add, Map<Integer, Long> chainedUntil) {
     Address address = SpecRules.address("address", add.address());
     int weight = weight(add.weight());
+    SpecRules.checkNamed(image.config(), add.id());
     if (pool.containsKey(add.id())) {
       throw conflict("id", add.id(), "an id that no backend of the service has");
     }

@@ -98,6 +98,7 @@ final class ServiceWriter {
     return submit(
         () -> {
           SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
+          SpecRules.checkNamesAll(changed, image().pool());
           ServiceImage after = image().withConfig(changed);
           if (!dryRun) {
             stored = metrics.time(() -> store.changeConfig(epoch, stored, after));

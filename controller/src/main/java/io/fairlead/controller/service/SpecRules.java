@@ -6,6 +6,7 @@ import io.fairlead.controller.image.Backend;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
@@ -14,7 +15,9 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 
@@ -42,12 +45,13 @@ final class SpecRules {
       throw invalid(
           "name", spec.name(), "1 to 63 of a-z, 0-9 and '-', not at the beginning or end");
     }
+    List<ServiceConfig.Port> ports = ports(spec.ports());
     return new ServiceConfig(
         ServiceConfig.FORMAT,
         id,
         spec.name(),
         vips(spec.vips()),
-        ports(spec.ports()),
+        ports,
         "ring",
         buckets(spec),
         ServiceConfig.Hash.parse(spec.hash())
@@ -56,14 +60,69 @@ final class SpecRules {
         ServiceConfig.Affinity.parse(spec.affinity())
             .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
         "gue",
-        window(spec.windowSeconds()));
+        window(spec.windowSeconds()),
+        mptcpPorts(spec.mptcpPorts(), ports));
   }
 
   static ServiceConfig changed(ServiceConfig config, ServiceChange change) {
+    List<ServiceConfig.Port> ports = change.ports().map(SpecRules::ports).orElse(config.ports());
+    Optional<MptcpPorts> asked =
+        change
+            .mptcpPorts()
+            .or(() -> config.mptcpPorts().map(old -> new MptcpPorts(old.first(), old.last())));
     return config.with(
         change.vips().map(SpecRules::vips).orElse(config.vips()),
-        change.ports().map(SpecRules::ports).orElse(config.ports()),
-        change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()));
+        ports,
+        change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
+        mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
+  }
+
+  private static Optional<ServiceConfig.MptcpPorts> mptcpPorts(
+      Optional<MptcpPorts> asked, List<ServiceConfig.Port> own) {
+    if (asked.isEmpty()) {
+      return Optional.empty();
+    }
+    ServiceConfig.MptcpPorts range =
+        new ServiceConfig.MptcpPorts(asked.get().first(), asked.get().last());
+    if (range.first() < 1 || range.last() > 65535 || range.first() >= range.last()) {
+      throw invalid("mptcpPorts", range, "1..65534 - a higher port, at most 65535");
+    }
+    for (ServiceConfig.Port port : own) {
+      if (range.has(port)) {
+        throw invalid("mptcpPorts", range, "a range without the service's own port " + port);
+      }
+    }
+    return Optional.of(range);
+  }
+
+  /** Whether a port of {@code config} can name the backend; without such ports any id will do. */
+  static void checkNamed(ServiceConfig config, int id) {
+    config
+        .mptcpPorts()
+        .filter(range -> id > range.idMax())
+        .ifPresent(
+            range -> {
+              throw invalid(
+                  "id",
+                  id,
+                  "1..%d, as the service's mptcpPorts are %s and a backend's port is %d + its id"
+                      .formatted(range.idMax(), range, range.first()));
+            });
+  }
+
+  /** Whether the ports of {@code config} can name every backend of a pool. */
+  static void checkNamesAll(ServiceConfig config, SortedMap<Integer, ?> pool) {
+    config
+        .mptcpPorts()
+        .filter(range -> !pool.isEmpty() && pool.lastKey() > range.idMax())
+        .ifPresent(
+            range -> {
+              throw invalid(
+                  "mptcpPorts",
+                  range,
+                  "%d-%d or more, as the service has a backend with the id %d"
+                      .formatted(range.first(), range.first() + pool.lastKey(), pool.lastKey()));
+            });
   }
 
   /**

@@ -4,8 +4,11 @@ package io.fairlead.controller.store;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage.Member;
@@ -15,6 +18,7 @@ import java.io.IOException;
 final class NodeJson {
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
+          .addModule(new Jdk8Module())
           .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
           .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
           .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
@@ -36,7 +40,11 @@ final class NodeJson {
 
   static ServiceConfig readConfig(byte[] json) throws StoreException {
     try {
-      ServiceConfig config = MAPPER.readValue(json, ServiceConfig.class);
+      JsonNode node = MAPPER.readTree(json);
+      if (node instanceof ObjectNode keys) {
+        keys.putIfAbsent("mptcpPorts", keys.nullNode()); // the one key that may be absent
+      }
+      ServiceConfig config = MAPPER.treeToValue(node, ServiceConfig.class);
       if (config.format() != ServiceConfig.FORMAT) {
         throw new StoreException("config has the unknown format " + config.format());
       }

@@ -98,6 +98,13 @@ class ApiShapesTest {
     assertThat(view.containsKey("hashKey")).isFalse();
     expect(200, "PATCH", web, "{\"windowSeconds\":30}", service);
     assertThat(client.get(web).json().getInteger("windowSeconds")).isEqualTo(30);
+    assertThat(client.get(web).json().containsKey("mptcpPorts")).isFalse();
+    JsonObject range = new JsonObject().put("first", 20000).put("last", 20999);
+    expect(200, "PATCH", web, new JsonObject().put("mptcpPorts", range).encode(), service);
+    assertThat(expect(200, "GET", web, "", service).json().getJsonObject("mptcpPorts"))
+        .isEqualTo(range);
+    expect(200, "PATCH", web, "{\"mptcpPorts\":{\"first\":0,\"last\":0}}", service);
+    assertThat(client.get(web).json().containsKey("mptcpPorts")).isFalse();
 
     Reply first = expect(201, "PUT", web + "/backends/7", "{\"address\":\"10.1.0.27\"}", backend);
     assertThat(first.header("Location")).isEqualTo(web + "/backends/7");

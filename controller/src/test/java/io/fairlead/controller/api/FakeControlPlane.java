@@ -111,6 +111,7 @@ public final class FakeControlPlane implements ControlPlane {
                   spec.affinity(),
                   "gue",
                   spec.windowSeconds(),
+                  spec.mptcpPorts(),
                   1,
                   0);
           if (!dryRun) {
@@ -140,6 +141,7 @@ public final class FakeControlPlane implements ControlPlane {
                   old.affinity(),
                   old.encap(),
                   change.windowSeconds().orElse(old.windowSeconds()),
+                  change.mptcpPorts().or(old::mptcpPorts).filter(range -> range.last() != 0),
                   old.generation(),
                   old.backends());
           if (!dryRun) {
@@ -208,6 +210,7 @@ public final class FakeControlPlane implements ControlPlane {
                     old.affinity(),
                     old.encap(),
                     old.windowSeconds(),
+                    old.mptcpPorts(),
                     generation,
                     backends.size());
             pools.put(service, new Pool(view, backends, ring));
@@ -247,7 +250,14 @@ public final class FakeControlPlane implements ControlPlane {
         Optional.ofNullable(pool.backends().get(pool.ring()[bucket]))
             .map(backend -> new Owner(backend.id(), backend.address()));
     return new Explanation(
-        service, hash, bucket, owner, Optional.empty(), 0, false, pool.view().generation());
+        service,
+        hash,
+        Optional.of(bucket),
+        owner,
+        Optional.empty(),
+        0,
+        false,
+        pool.view().generation());
   }
 
   @Override

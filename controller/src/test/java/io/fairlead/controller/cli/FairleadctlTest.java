@@ -97,6 +97,23 @@ class FairleadctlTest {
   }
 
   @Test
+  void mptcpPorts() {
+    createWeb();
+    assertThat(done("service show web")).doesNotContain("mptcp");
+    done("service change web --mptcp-ports 20000-20999");
+    assertThat(done("service show web")).contains("mptcp ports  20000-20999\n");
+    done("service change web --mptcp-ports none");
+    assertThat(done("service show web")).doesNotContain("mptcp");
+    done("service create sip --vip 10.99.0.2 --port tcp:5060 --mptcp-ports 1-9");
+    assertThat(done("service show sip")).contains("mptcp ports  1-9\n");
+    for (String range : List.of("20000", "20000:20999", "-1-5", "100000-100001", "all")) {
+      Run run = run("service", "change", "web", "--mptcp-ports", range);
+      assertThat(run.exit()).as(range).isEqualTo(2);
+      assertThat(run.err()).contains("'" + range + "' is refused; allowed: FIRST-LAST");
+    }
+  }
+
+  @Test
   void everyVerbForPeople() {
     assertThat(done("service list")).isEqualTo("there are no services\n");
     assertThat(done("service create web --vip 10.99.0.1,fd00::1 --port tcp:80 --buckets 1024"))

@@ -16,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -192,7 +193,8 @@ class ServiceStoreTest {
             "000102030405060708090a0b0c0d0e0f",
             ServiceConfig.Affinity.CONNECTION,
             "gue",
-            240);
+            240,
+            Optional.empty());
     return ServiceImage.create(config, NOW);
   }
 

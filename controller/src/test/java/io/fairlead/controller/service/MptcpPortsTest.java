@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static io.fairlead.controller.service.Requests.remove;
+import static io.fairlead.controller.service.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.fairlead.controller.service.ControlPlane.Explanation;
+import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.MptcpPorts;
+import io.fairlead.controller.service.ControlPlane.Owner;
+import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
+import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Ports that name a backend: what they may be, and where a flow to one of them goes. */
+class MptcpPortsTest {
+  private static final MptcpPorts RANGE = new MptcpPorts(20000, 20999);
+
+  @TempDir private Path directory;
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    controller =
+        FairleadController.open(
+            new FairleadController.Options(
+                "embedded:" + directory,
+                Requests.ANY_PORT,
+                "/fairlead",
+                "test",
+                new SettableClock(1_700_000_000)));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+  }
+
+  @AfterEach
+  void close() {
+    controller.close();
+  }
+
+  private static ServiceSpec spec(
+      String name, String vip, List<Port> ports, Optional<MptcpPorts> range) {
+    ServiceSpec plain = Requests.spec(name, vip);
+    return new ServiceSpec(
+        name,
+        plain.vips(),
+        ports,
+        plain.maxBackends(),
+        plain.buckets(),
+        plain.hash(),
+        plain.hashKey(),
+        plain.affinity(),
+        plain.windowSeconds(),
+        range);
+  }
+
+  private static ServiceSpec web(MptcpPorts range) {
+    return spec("web", "10.99.0.1", List.of(new Port("tcp", 80)), Optional.of(range));
+  }
+
+  private static ServiceChange to(MptcpPorts range) {
+    return new ServiceChange(
+        Optional.empty(), Optional.empty(), Optional.empty(), Optional.of(range));
+  }
+
+  private Optional<MptcpPorts> ports() {
+    return controller.service("web").orElseThrow().mptcpPorts();
+  }
+
+  private Explanation explain(String protocol, int port) {
+    return controller.explain("web", new Flow(protocol, "198.51.100.7", 1, "10.99.0.1", port));
+  }
+
+  @Test
+  void theyStandInTheServiceAndOutliveARestart() throws Exception {
+    done(controller.createService(web(RANGE), false));
+    assertThat(ports()).contains(RANGE);
+    controller.close();
+    open();
+    assertThat(ports()).contains(RANGE);
+    done(
+        controller.changeService(
+            "web", new ServiceChange(Optional.empty(), Optional.empty(), Optional.of(60)), false));
+    assertThat(ports()).contains(RANGE);
+    done(controller.changeService("web", to(new MptcpPorts(30000, 30009)), false));
+    assertThat(ports()).contains(new MptcpPorts(30000, 30009));
+    done(controller.changeService("web", to(new MptcpPorts(0, 0)), false));
+    assertThat(ports()).isEmpty();
+    controller.close();
+    open();
+    assertThat(ports()).isEmpty();
+  }
+
+  @Test
+  void rangesThatAreNoneAreRefused() throws Exception {
+    for (MptcpPorts range :
+        List.of(
+            new MptcpPorts(0, 0),
+            new MptcpPorts(0, 100),
+            new MptcpPorts(-1, 100),
+            new MptcpPorts(20000, 20000),
+            new MptcpPorts(20001, 20000),
+            new MptcpPorts(20000, 65536),
+            new MptcpPorts(70, 90),
+            new MptcpPorts(80, 81),
+            new MptcpPorts(79, 80))) {
+      Refusal refusal = refusal(controller.createService(web(range), false));
+      assertThat(refusal.field()).as("%s", range).isEqualTo("mptcpPorts");
+      assertThat(refusal.kind()).isEqualTo(Refusal.Kind.INVALID);
+    }
+    assertThat(controller.services()).isEmpty();
+    done(controller.createService(web(RANGE), false));
+    Refusal own =
+        refusal(
+            controller.changeService(
+                "web",
+                new ServiceChange(
+                    Optional.empty(),
+                    Optional.of(List.of(new Port("tcp", 20500))),
+                    Optional.empty()),
+                false));
+    assertThat(own.field()).isEqualTo("mptcpPorts");
+    assertThat(own.allowed()).contains("tcp:20500");
+  }
+
+  @Test
+  void portsAndRangesOfOthersOnTheSameVipAreTaken() throws Exception {
+    record Row(int port, Optional<MptcpPorts> range, boolean isTaken) {}
+    Optional<MptcpPorts> none = Optional.empty();
+    List<Row> rows =
+        List.of(
+            new Row(19999, none, false),
+            new Row(20000, none, true),
+            new Row(20999, none, true),
+            new Row(21000, none, false),
+            new Row(81, Optional.of(new MptcpPorts(79, 80)), true),
+            new Row(81, Optional.of(new MptcpPorts(19000, 20000)), true),
+            new Row(81, Optional.of(new MptcpPorts(20100, 20200)), true),
+            new Row(81, Optional.of(new MptcpPorts(10000, 30000)), true),
+            new Row(81, Optional.of(new MptcpPorts(20999, 30000)), true),
+            new Row(81, Optional.of(new MptcpPorts(21000, 30000)), false));
+    for (Row row : rows) {
+      ServiceSpec other =
+          spec("other", "10.99.0.1", List.of(new Port("tcp", row.port())), row.range());
+      for (List<ServiceSpec> order :
+          List.of(List.of(web(RANGE), other), List.of(other, web(RANGE)))) {
+        done(controller.createService(order.get(0), false));
+        if (row.isTaken()) {
+          Refusal refusal = refusal(controller.createService(order.get(1), false));
+          assertThat(refusal.kind()).as("%s", row).isEqualTo(Refusal.Kind.CONFLICT);
+          assertThat(refusal.allowed()).contains("'" + order.get(0).name() + "'");
+        } else {
+          done(controller.createService(order.get(1), false));
+          done(controller.deleteService(order.get(1).name(), false));
+        }
+        done(controller.deleteService(order.get(0).name(), false));
+      }
+    }
+    done(controller.createService(web(RANGE), false));
+    List<Port> udp = List.of(new Port("udp", 20500));
+    done(controller.createService(spec("dns", "10.99.0.1", udp, none), false));
+    List<Port> tcp = List.of(new Port("tcp", 20500));
+    done(
+        controller.createService(
+            spec("far", "10.99.0.2", tcp, Optional.of(new MptcpPorts(1, 9))), false));
+    Refusal move =
+        refusal(
+            controller.changeService(
+                "far",
+                new ServiceChange(
+                    Optional.of(List.of("10.99.0.1")), Optional.empty(), Optional.empty()),
+                false));
+    assertThat(move.kind()).isEqualTo(Refusal.Kind.CONFLICT);
+  }
+
+  @Test
+  void theyMustNameEveryBackend() throws Exception {
+    done(controller.createService(web(new MptcpPorts(20000, 20004)), false));
+    done(controller.change("web", List.of(add(4)), false));
+    Refusal outside = refusal(controller.change("web", List.of(add(1), add(5)), false));
+    assertThat(outside.field()).isEqualTo("id");
+    assertThat(outside.value()).isEqualTo("5");
+    assertThat(outside.allowed()).startsWith("1..4, as the service's mptcpPorts are 20000-20004");
+    assertThat(controller.backends("web")).hasSize(1);
+    Refusal narrow =
+        refusal(controller.changeService("web", to(new MptcpPorts(20000, 20003)), false));
+    assertThat(narrow.field()).isEqualTo("mptcpPorts");
+    assertThat(narrow.allowed()).contains("20000-20004", "4");
+    done(controller.changeService("web", to(new MptcpPorts(0, 0)), false));
+    done(controller.change("web", List.of(add(5)), false));
+    assertThat(refusal(controller.changeService("web", to(new MptcpPorts(1, 5)), false)).field())
+        .isEqualTo("mptcpPorts");
+  }
+
+  @Test
+  void explainFollowsTheNamedBackend() throws Exception {
+    done(controller.createService(web(RANGE), false));
+    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    Explanation two = explain("tcp", 20002);
+    assertThat(two.current()).contains(new Owner(2, "10.1.0.2"));
+    assertThat(two.bucket()).isEmpty();
+    assertThat(two.previous()).isEmpty();
+    assertThat(two.moved()).isFalse();
+    assertThat(two.generation()).isEqualTo(2);
+    done(controller.change("web", List.of(weight(2, 0), remove(3)), false));
+    assertThat(explain("tcp", 20002).current()).contains(new Owner(2, "10.1.0.2"));
+    assertThat(explain("tcp", 20003).current()).isEmpty();
+    assertThat(explain("tcp", 20000).current()).isEmpty();
+    for (Flow flow :
+        List.of(
+            new Flow("udp", "198.51.100.7", 1, "10.99.0.1", 20002),
+            new Flow("tcp", "198.51.100.7", 1, "10.99.0.1", 21000))) {
+      assertThat(catchThrowableOfType(Refusal.class, () -> controller.explain("web", flow)).field())
+          .isEqualTo("destinationPort");
+    }
+  }
+}
