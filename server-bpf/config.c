@@ -19,8 +19,7 @@ const struct config config_default = {
     .program = {.layout = FL_SERVER_LAYOUT, .window = FL_WINDOW_DEFAULT, .port = FL_GUE_PORT, .chaining = 1},
 };
 
-/* Whole decimal numbers without sign or blanks. */
-static bool number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
+bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value)
 {
 	char *end;
 
@@ -79,7 +78,7 @@ int config_set_port(struct config *config, const char *field, const char *text)
 {
 	unsigned long port;
 
-	if (!number_parse(text, 1, 65535, &port))
+	if (!config_number_parse(text, 1, 65535, &port))
 		return refusal_print(field, text, "a UDP port from 1 to 65535");
 	config->program.port = (fl_u16)port;
 	return 0;
@@ -89,7 +88,7 @@ int config_set_window(struct config *config, const char *field, const char *text
 {
 	unsigned long window;
 
-	if (!number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
+	if (!config_number_parse(text, 1, FL_SERVER_WINDOW_MAX, &window))
 		return refusal_print(field, text, "whole seconds from 1 to 86400");
 	config->program.window = (fl_u32)window;
 	return 0;
@@ -166,7 +165,7 @@ static int peer_parse(const char *field, const char *text, struct fl_peer_key *p
 		return refusal_print(field, text, allowed);
 	ipv4 = !strchr(address, ':');
 	bits = ipv4 ? 32 : ADDRESS_BITS;
-	if (slash && !number_parse(slash + 1, 0, bits, &bits))
+	if (slash && !config_number_parse(slash + 1, 0, bits, &bits))
 		return refusal_print(field, text, allowed);
 	peer->prefix_len = (fl_u32)bits + (ipv4 ? IPV4_PREFIX : 0);
 	return host_bits_are_zero(peer) ? 0 : refusal_print(field, text, allowed);

@@ -44,6 +44,9 @@ int config_check(const struct config *config);
 /* Writes our own addresses as --address takes them; text has CONFIG_TEXT_LEN bytes and is returned. */
 const char *config_self_text(const struct fl_server_config *program, char *text);
 
+/* Whole decimal numbers without sign or blanks; false if text is none, or not in min..max. */
+bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value);
+
 /* Writes an address as people do (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {
 	CONFIG_TEXT_LEN = 96,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fairlead-server: attaches, detaches and shows the server side of an interface.
+ * fairlead-server: attaches, detaches and shows the server side of an interface, and prepares the host for MPTCP.
  * Exit codes: 0 done, 1 refused or failed (a sentence says why), 2 bad usage.
  */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "host.h"
 #include "module_form.h"
+#include "mptcp.h"
 #include "running.h"
 
 enum exit_code {
@@ -101,8 +102,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(usage, stdout);
+		fputs(mptcp_help, stdout);
 		return EXIT_DONE;
 	}
+	if (argc > 1 && !strcmp(argv[1], "mptcp"))
+		return mptcp_main(argc - 1, argv + 1);
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
@@ -111,5 +115,6 @@ int main(int argc, char **argv)
 		return commands[i].run(&arguments);
 	}
 	fputs(usage, stderr);
+	fputs(mptcp_help, stderr);
 	return EXIT_USAGE;
 }

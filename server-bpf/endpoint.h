@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's MPTCP path manager of this network namespace: endpoints and limits, by generic netlink. */
+#ifndef FAIRLEAD_ENDPOINT_H
+#define FAIRLEAD_ENDPOINT_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+
+enum endpoint_numbers {
+	ENDPOINTS_MAX = 256, /* the kernel's ids are 8 bits wide */
+};
+
+/* An address and port that clients are told of; the kernel listens there. */
+struct endpoint {
+	unsigned char id; /* the kernel's */
+	struct in_addr address;
+	in_port_t port; /* host order */
+};
+
+struct endpoints {
+	unsigned int count;
+	struct endpoint list[ENDPOINTS_MAX];
+	unsigned int subflows; /* limit of further subflows of a connection */
+	unsigned int accepted; /* limit of addresses that this host takes from others */
+};
+
+struct endpoint_manager;
+
+/* NULL and errno: ENOENT if the kernel has no MPTCP. Close it in any case. */
+struct endpoint_manager *endpoint_open(void);
+void endpoint_close(struct endpoint_manager *manager);
+
+/* Each returns 0 or a negative errno, the kernel's own included. */
+
+/* IPv4 endpoints that are signalled with a port, and the limits. */
+int endpoint_read(struct endpoint_manager *manager, struct endpoints *out);
+int endpoint_add(struct endpoint_manager *manager, struct in_addr address, in_port_t port);
+int endpoint_remove(struct endpoint_manager *manager, const struct endpoint *endpoint);
+int endpoint_limit(struct endpoint_manager *manager, unsigned int subflows, unsigned int accepted);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "endpoint.h"
+#include "mptcp.h"
+#include "refusal.h"
+
+enum numbers {
+	SUBFLOWS_MAX = 8, /* the kernel's own */
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1,
+	EXIT_USAGE = 2,
+};
+
+#define SYSCTLS "/proc/sys/net/mptcp/"
+static const char enabled[] = SYSCTLS "enabled", join_initial[] = SYSCTLS "allow_join_initial_addr_port";
+
+const char mptcp_help[] =
+    "\n"
+    "       fairlead-server mptcp add    --vip IPv4 --ports FIRST-LAST --id ID [--subflows N]\n"
+    "       fairlead-server mptcp remove --vip IPv4\n"
+    "       fairlead-server mptcp show   [-o table|json]\n"
+    "\n"
+    "Has the kernel tell MPTCP clients of VIP:FIRST+ID, where further subflows of their connections\n"
+    "come to this server by any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
+    "--subflows how many a connection may have (8). Clients are told not to use the service's own\n"
+    "port for them. remove ends such subflows; sysctls and limit stay as they are.\n";
+
+struct wanted {
+	struct in_addr vip;
+	unsigned long first, last, id, subflows;
+	bool json;
+};
+
+static bool ports_parse(const char *text, struct wanted *wanted)
+{
+	const char *dash = strchr(text, '-');
+	char first[8];
+
+	if (!dash || (size_t)(dash - text) >= sizeof(first))
+		return false;
+	snprintf(first, sizeof(first), "%.*s", (int)(dash - text), text);
+	return config_number_parse(first, 1, 65534, &wanted->first) &&
+	       config_number_parse(dash + 1, wanted->first + 1, 65535, &wanted->last);
+}
+
+static int parse_option(int option, const char *text, struct wanted *wanted)
+{
+	switch (option) {
+	case 'v':
+		if (inet_pton(AF_INET, text, &wanted->vip) != 1 || !wanted->vip.s_addr)
+			return refusal_print("--vip", text, "an IPv4 address of this host, such as 10.99.0.1");
+		return 0;
+	case 'p':
+		if (!ports_parse(text, wanted))
+			return refusal_print("--ports", text,
+					     "FIRST-LAST, the mptcpPorts of the service, such as 20000-20999");
+		return 0;
+	case 'i':
+		if (!config_number_parse(text, 1, 65535, &wanted->id))
+			return refusal_print("--id", text, "this backend's id in its service, 1 to 65535");
+		return 0;
+	case 's':
+		if (!config_number_parse(text, 1, SUBFLOWS_MAX, &wanted->subflows))
+			return refusal_print("--subflows", text, "further subflows of a connection, 1 to 8");
+		return 0;
+	case 'o':
+		wanted->json = !strcmp(text, "json");
+		return wanted->json || !strcmp(text, "table") ? 0 : refusal_print("-o", text, "table, json");
+	default:
+		return -EINVAL;
+	}
+}
+
+/* letters: the flags of this verb. */
+static int parse(struct wanted *wanted, int argc, char **argv, const char *letters)
+{
+	static const struct option options[] = {
+	    {"vip", required_argument, NULL, 'v'},    {"ports", required_argument, NULL, 'p'},
+	    {"id", required_argument, NULL, 'i'},     {"subflows", required_argument, NULL, 's'},
+	    {"output", required_argument, NULL, 'o'}, {0},
+	};
+	int option, err = 0;
+
+	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
+		if (option != '?' && !strchr(letters, option))
+			return refusal_print(argv[0], argv[optind - 1], "the flags of --help");
+		err = parse_option(option, optarg, wanted);
+	}
+	if (!err && optind < argc)
+		err = refusal_print(argv[0], argv[optind], "flags only");
+	if (!err && strchr(letters, 'v') && !wanted->vip.s_addr)
+		err = refusal_print("--vip", "", "the VIP of the service, an IPv4 address of this host");
+	if (!err && strchr(letters, 'p') && !wanted->last)
+		err = refusal_print("--ports", "", "FIRST-LAST, the mptcpPorts of the service");
+	if (!err && strchr(letters, 'i') && !wanted->id)
+		err = refusal_print("--id", "", "this backend's id in its service");
+	return err;
+}
+
+/* The number that stands in a sysctl, -1 if it can't be read. */
+static int sysctl_read(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int value = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+static int sysctl_write(const char *path, int value)
+{
+	FILE *file = fopen(path, "we");
+	int err = file ? 0 : -errno;
+
+	if (file && fprintf(file, "%d\n", value) < 0)
+		err = -EIO;
+	if (file && fclose(file) && !err)
+		err = -errno;
+	if (err)
+		fprintf(stderr, "fairlead-server: cannot set %s to %d: %s\n", path, value, strerror(-err));
+	return err;
+}
+
+static int failed(const char *what, int err)
+{
+	fprintf(stderr, "fairlead-server: mptcp: cannot %s: %s\n", what, strerror(-err));
+	return err;
+}
+
+/* Says why the kernel does not take the endpoint. */
+static int endpoint_refused(const struct wanted *wanted, in_port_t port, int err)
+{
+	char vip[INET_ADDRSTRLEN], number[8];
+
+	inet_ntop(AF_INET, &wanted->vip, vip, sizeof(vip));
+	snprintf(number, sizeof(number), "%u", port);
+	if (err == -EADDRNOTAVAIL)
+		return refusal_print("--vip", vip, "an address of this network namespace, for instance on lo");
+	if (err == -EADDRINUSE)
+		return refusal_print("--ports", number, "a port of the VIP that nobody listens on here");
+	return failed("add the endpoint", err);
+}
+
+static bool is_at(const struct endpoint *endpoint, const struct wanted *wanted)
+{
+	return endpoint->address.s_addr == wanted->vip.s_addr;
+}
+
+/* The endpoint is there afterwards, and none of another id of the same range. */
+static int endpoint_settle(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+{
+	in_port_t port = (in_port_t)(wanted->first + wanted->id);
+	bool is_there = false;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < now->count; i++)
+		is_there |= is_at(&now->list[i], wanted) && now->list[i].port == port;
+	if (!is_there)
+		err = endpoint_add(manager, wanted->vip, port);
+	if (err)
+		return endpoint_refused(wanted, port, err);
+	for (i = 0; !err && i < now->count; i++) {
+		const struct endpoint *other = &now->list[i];
+
+		if (is_at(other, wanted) && other->port != port && other->port >= wanted->first &&
+		    other->port <= wanted->last)
+			err = endpoint_remove(manager, other);
+	}
+	return err ? failed("remove the endpoint of another id", err) : 0;
+}
+
+static int add(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+{
+	char text[24], allowed[96];
+	bool was_enabled;
+	int err;
+
+	if (wanted->id > wanted->last - wanted->first) {
+		snprintf(text, sizeof(text), "%lu", wanted->id);
+		snprintf(allowed, sizeof(allowed), "1 to %lu, as the ports are %lu-%lu", wanted->last - wanted->first,
+			 wanted->first, wanted->last);
+		return refusal_print("--id", text, allowed);
+	}
+	/* the kernel listens at an endpoint's port only while MPTCP is enabled */
+	was_enabled = sysctl_read(enabled) == 1;
+	err = was_enabled ? 0 : sysctl_write(enabled, 1);
+	if (err)
+		return err;
+	err = endpoint_settle(manager, now, wanted);
+	if (err && !was_enabled)
+		sysctl_write(enabled, 0);
+	if (err)
+		return err;
+	err = endpoint_limit(manager, (unsigned int)wanted->subflows, now->accepted);
+	if (err)
+		return failed("set the limit of subflows", err);
+	return sysctl_write(join_initial, 0);
+}
+
+static int remove_all(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < now->count; i++)
+		if (is_at(&now->list[i], wanted))
+			err = endpoint_remove(manager, &now->list[i]);
+	return err ? failed("remove an endpoint", err) : 0;
+}
+
+static int show(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
+{
+	json_t *document, *list = json_array();
+	unsigned int i;
+
+	(void)manager;
+	for (i = 0; i < now->count; i++) {
+		char address[INET_ADDRSTRLEN];
+
+		inet_ntop(AF_INET, &now->list[i].address, address, sizeof(address));
+		json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "id", now->list[i].id, "address", address,
+						      "port", now->list[i].port));
+	}
+	document = json_pack("{s:b, s:b, s:i, s:o}", "enabled", sysctl_read(enabled) == 1, "joinInitialPort",
+			     sysctl_read(join_initial) == 1, "subflows", (int)now->subflows, "endpoints", list);
+	if (!document)
+		return failed("show anything", -ENOMEM);
+	if (wanted->json) {
+		json_dumpf(document, stdout, JSON_INDENT(2));
+		printf("\n");
+	} else {
+		printf("%-34s %s\n", "enabled", json_is_true(json_object_get(document, "enabled")) ? "yes" : "no");
+		printf("%-34s %s\n", "joins at the service's own port",
+		       json_is_true(json_object_get(document, "joinInitialPort")) ? "allowed" : "forbidden");
+		printf("%-34s %u\n", "further subflows of a connection", now->subflows);
+		for (i = 0; i < now->count; i++)
+			printf("%-34s %s:%u\n", "endpoint",
+			       json_string_value(json_object_get(json_array_get(list, i), "address")),
+			       now->list[i].port);
+	}
+	json_decref(document);
+	return 0;
+}
+
+static const struct verb {
+	const char *name;
+	const char *letters;
+	int (*run)(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted);
+} verbs[] = {{"add", "vpis", add}, {"remove", "v", remove_all}, {"show", "o", show}};
+
+static int run(const struct verb *verb, const struct wanted *wanted)
+{
+	struct endpoint_manager *manager;
+	struct endpoints now;
+	int err;
+
+	if (access(enabled, F_OK)) {
+		fprintf(stderr, "fairlead-server: mptcp: this kernel has no MPTCP: %s is missing\n", enabled);
+		return -ENOENT;
+	}
+	manager = endpoint_open();
+	if (!manager)
+		return failed("reach the kernel's path manager", -errno);
+	err = endpoint_read(manager, &now);
+	if (err)
+		failed("read the endpoints", err);
+	else
+		err = verb->run(manager, &now, wanted);
+	endpoint_close(manager);
+	return err;
+}
+
+int mptcp_main(int argc, char **argv)
+{
+	struct wanted wanted = {.subflows = SUBFLOWS_MAX};
+	size_t i;
+
+	for (i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(argv[1], verbs[i].name))
+			continue;
+		if (parse(&wanted, argc - 1, argv + 1, verbs[i].letters))
+			return EXIT_USAGE;
+		return run(&verbs[i], &wanted) ? EXIT_REFUSED : EXIT_DONE;
+	}
+	refusal_print("mptcp", argc > 1 ? argv[1] : "", "add, remove, show");
+	return EXIT_USAGE;
+}
