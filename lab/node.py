@@ -44,20 +44,22 @@ class Node:
         return sorted(hop for hop in hops if hop)
 
 
-def wire(near: Node, far: Node, far_interface: str, mtu: int, near_address: str | None = None) -> None:
-    """A cable from `near` (its eth0) to `far`, with `near_address` (a.b.c.d/len) on the near end.
+def wire(
+    near: Node, far: Node, far_interface: str, mtu: int, near_address: str | None = None, near_interface: str = "eth0"
+) -> None:
+    """A cable from `near` to `far`, with `near_address` (a.b.c.d/len) on the near end.
 
     Checksum and segmentation offload are off at both ends: a packet leaves as it would leave on copper, since muxes
     and XDP programs see bytes, not promises. GRO is on at the far end, because a frame that an XDP program sends back
     goes to the peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
     """
     near.namespace.ip(
-        f"link add eth0 numtxqueues 1 numrxqueues 1 mtu {mtu} type veth "
+        f"link add {near_interface} numtxqueues 1 numrxqueues 1 mtu {mtu} type veth "
         f"peer name {far_interface} numtxqueues 1 numrxqueues 1 mtu {mtu} netns {far.namespace.name}"
     )
-    near.run("ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off", "gro", "off")
+    near.run("ethtool", "-K", near_interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
     far.run("ethtool", "-K", far_interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
     if near_address:
-        near.namespace.ip(f"addr add {near_address} dev eth0")
-    near.namespace.ip("link set eth0 up")
+        near.namespace.ip(f"addr add {near_address} dev {near_interface}")
+    near.namespace.ip(f"link set {near_interface} up")
     far.namespace.ip(f"link set {far_interface} up")

@@ -87,12 +87,15 @@ def merge(documents: Iterable[dict[str, Any]]) -> dict[str, Any]:
 class Traffic:
     """Load from every client at once. Use as `with Traffic(...) as traffic`; then `traffic.total` holds the counts."""
 
-    def __init__(self, nodes: list[ClientNode], long: int, interval: float, short_rate: float) -> None:
+    def __init__(
+        self, nodes: list[ClientNode], long: int, interval: float, short_rate: float, mptcp_port: int | None = None
+    ) -> None:
         each = long // len(nodes)
         self.long = each * len(nodes)
         self.total: dict[str, Any] | None = None
         rate = short_rate / len(nodes)
         options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
+        options += ["--mptcp-port", str(mptcp_port)] if mptcp_port else []
         self.clients = [TestClient(node, "load", *options) for node in nodes]
 
     def __enter__(self) -> "Traffic":

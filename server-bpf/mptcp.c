@@ -149,7 +149,9 @@ static int endpoint_refused(const struct wanted *wanted, in_port_t port, int err
 	if (err == -EADDRNOTAVAIL)
 		return refusal_print("--vip", vip, "an address of this network namespace, for instance on lo");
 	if (err == -EADDRINUSE)
-		return refusal_print("--ports", number, "a port of the VIP that nobody listens on here");
+		return refusal_print("--ports", number,
+				     "a port of the VIP on which nobody listens here, and whose last subflow "
+				     "ended more than a minute ago");
 	return failed("add the endpoint", err);
 }
 

@@ -3,6 +3,7 @@
 
 import argparse
 import asyncio
+import socket
 
 from lab import topology
 from lab.client import flood, flows
@@ -19,6 +20,7 @@ def main() -> None:
     load.add_argument("--long", type=int, default=100, help="long-lived connections")
     load.add_argument("--interval", type=float, default=0.25, help="seconds between requests of a long-lived one")
     load.add_argument("--short-rate", type=float, default=10.0, help="short connections per second")
+    load.add_argument("--mptcp-port", type=int, help="connect by MPTCP, to this port")
     probe = kinds.add_parser("flows", help="who answers each 'address port' of standard input")
     probe.add_argument("--concurrency", type=int, default=64)
     syn = kinds.add_parser("flood", help="a bounded SYN flood")
@@ -31,7 +33,13 @@ def main() -> None:
     match options.kind:
         case "load":
             wanted = Options(
-                options.host, options.port, options.long, options.interval, options.short_rate, options.timeout
+                options.host,
+                options.mptcp_port or options.port,
+                options.long,
+                options.interval,
+                options.short_rate,
+                options.timeout,
+                socket.IPPROTO_MPTCP if options.mptcp_port else socket.IPPROTO_TCP,
             )
             asyncio.run(Load(wanted).run())
         case "flows":

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import random
+import socket
 import sys
 import time
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Options:
     interval: float
     short_rate: float
     timeout: float
+    protocol: int = socket.IPPROTO_TCP
 
 
 @dataclass(eq=False)
@@ -91,7 +93,7 @@ class Load:
         self.second.connections += 1
         try:
             async with asyncio.timeout(self.options.timeout):
-                await loop.create_connection(lambda: connection, self.options.host, self.options.port)
+                await self._connect_socket(loop, connection)
         except TimeoutError:
             self._unopened("timeout", connection, long)
             return
@@ -109,6 +111,21 @@ class Load:
             connection.close()
         else:
             loop.call_later(random.uniform(0, self.options.interval), self._next, connection)
+
+    async def _connect_socket(self, loop: asyncio.AbstractEventLoop, connection: Connection) -> None:
+        address = (self.options.host, self.options.port)
+        if self.options.protocol == socket.IPPROTO_TCP:
+            await loop.create_connection(lambda: connection, *address)
+            return
+        mine = socket.socket(socket.AF_INET, socket.SOCK_STREAM, self.options.protocol)
+        try:
+            mine.settimeout(self.options.timeout)
+            await asyncio.to_thread(mine.connect, address)  # asyncio itself resolves no address for MPTCP
+            mine.setblocking(False)
+            await loop.create_connection(lambda: connection, sock=mine)
+        except BaseException:
+            mine.close()
+            raise
 
     def _unopened(self, kind: str, connection: Connection, long: bool) -> None:
         self._broken(kind, connection)

@@ -123,7 +123,9 @@ def test_what_the_host_refuses(rack: Rack) -> None:
     with rack["a"].namespace.inside():
         taken = socket.create_server((VIP, 20008))
     with taken:
-        refused(rack, 1, (*ADD, "--id", "8"), "--ports: '20008' is not allowed; allowed: a port of the VIP that nobody")
+        refused(
+            rack, 1, (*ADD, "--id", "8"), "--ports: '20008' is not allowed; allowed: a port of the VIP on which nobody"
+        )
     assert ports(rack) == [f"{VIP}:20007"]
 
 

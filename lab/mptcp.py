@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPTCP in the lab: a service whose servers speak it, beside "web" on the same VIP, and clients with two addresses.
+
+    client<n>  eth0 10.2.<n>.2 ── router     first subflows, to 10.99.0.1:8080: by bucket
+               eth1 10.4.<n>.2 ── router     further ones, to 10.99.0.1:20000 + id of the server: by that id
+
+With `by_id=False` servers tell clients of no port and let them join at 8080, where muxes hash each subflow by itself:
+what a load balancer does that knows nothing of MPTCP.
+
+    with MptcpService(lab) as service, service.traffic(100) as traffic:
+        service.wait_joined(100)
+"""
+
+import itertools
+import re
+import sys
+from collections import Counter
+from types import TracebackType
+from typing import Any
+
+from lab import build, topology
+from lab.client_node import ClientNode
+from lab.deadline import until
+from lab.lab import Lab
+from lab.node import wire
+from lab.process import Process
+from lab.server import Server
+from lab.traffic import Traffic
+
+SERVICE = "mptcp"
+PORT = 8080
+IDS = 999
+TABLE = 4  # of the routes of a client's second address
+
+# A range of its own for each service: for a minute after its last subflow a port cannot be listened on again.
+_first_ports = itertools.count(20_000, IDS + 1)
+
+
+class MptcpService:
+    def __init__(self, lab: Lab, by_id: bool = True) -> None:
+        self.lab = lab
+        self.by_id = by_id
+        self.first = next(_first_ports)
+        self.servers: dict[int, Server] = {}
+        self._programs: dict[int, Process] = {}
+
+    def __enter__(self) -> "MptcpService":
+        try:
+            self._up()
+        except BaseException:
+            self._down()
+            raise
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self._down()
+
+    def _up(self) -> None:
+        for number, client in enumerate(self.lab.clients, 1):
+            self._second_way(client, number)
+        spec: dict[str, Any] = {
+            "name": SERVICE,
+            "vips": [topology.VIP],
+            "ports": [{"protocol": "tcp", "port": PORT}],
+            "windowSeconds": self.lab.window,
+        }
+        if self.by_id:
+            spec["mptcpPorts"] = {"first": self.first, "last": self.first + IDS}
+        self.lab.api("POST", "/v1/services", spec)
+        for server in self.lab.servers.values():
+            self._prepare(server)
+        self.change(*(self._addition(server) for server in self.servers.values()))
+
+    def _down(self) -> None:
+        for name in [service["name"] for service in self.lab.api("GET", "/v1/services")]:
+            if name == SERVICE:
+                self.lab.api("DELETE", f"/v1/services/{SERVICE}")
+        for server in self.servers.values():
+            server.run(str(build.SERVER), "mptcp", "remove", "--vip", topology.VIP)
+        for program in self._programs.values():
+            program.stop()
+        for client in self.lab.clients:
+            client.run("ip", "mptcp", "endpoint", "flush")
+            if "eth1" in client.run("ip", "-brief", "link"):
+                client.namespace.ip("link del eth1", f"rule del table {TABLE}")
+
+    def _second_way(self, client: ClientNode, number: int) -> None:
+        address, gateway = f"10.4.{number}.2", f"10.4.{number}.1"
+        wire(client, self.lab.router, f"{client.name}b", topology.CLIENT_MTU, f"{address}/24", "eth1")
+        self.lab.router.namespace.ip(f"addr add {gateway}/24 dev {client.name}b")
+        client.namespace.ip(
+            f"rule add from {address} table {TABLE}",
+            f"route add default via {gateway} dev eth1 table {TABLE}",
+            "mptcp limits set add_addr_accepted 4 subflows 4",
+            f"mptcp endpoint add {address} dev eth1 subflow fullmesh",
+        )
+
+    def _prepare(self, server: Server) -> None:
+        """Has the server listen, and tell its clients of its port."""
+        argv = [sys.executable, "-m", "lab.mptcp_server", topology.VIP, str(PORT), server.name]
+        program = server.program(f"mptcp-{len(server.instance.processes())}", argv, {"PYTHONPATH": str(build.ROOT)})
+        self._programs[server.number] = program
+        self.servers[server.number] = server
+        server.instance.start(program)
+        server.namespace.sysctl(mptcp__allow_join_initial_addr_port=1)
+        if self.by_id:
+            ports = f"{self.first}-{self.first + IDS}"
+            words = ("--vip", topology.VIP, "--ports", ports, "--id", str(server.number))
+            server.run(str(build.SERVER), "mptcp", "add", *words)
+        until(
+            f"{server.name} listens on {topology.VIP}:{PORT}",
+            lambda: server.run("ss", "-Hltn", "sport", "=", f":{PORT}") or program.expect_alive(),
+            10,
+        )
+
+    # The service.
+
+    @staticmethod
+    def _addition(server: Server) -> dict[str, Any]:
+        return {"op": "add", "id": server.number, "address": server.address, "weight": 100}
+
+    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
+        """Committed as one generation and applied by every running mux; the answer says what moved."""
+        plan = self.lab.api("POST", f"/v1/services/{SERVICE}/changes", {"changes": list(changes)})
+        names = {mux.name for mux in self.lab.running_muxes()}
+
+        def applied() -> bool:
+            known = {mux["id"]: mux["services"].get(SERVICE, {}) for mux in self.lab.api("GET", "/v1/muxes")}
+            return all(known.get(name, {}).get("generation", 0) >= plan["generation"] for name in names)
+
+        until(f"{', '.join(sorted(names))} have applied generation {plan['generation']}", applied, 30)
+        return plan
+
+    def add(self, server: Server) -> dict[str, Any]:
+        self._prepare(server)
+        return self.change(self._addition(server))
+
+    def drain(self, number: int) -> dict[str, Any]:
+        return self.change({"op": "weight", "id": number, "weight": 0})
+
+    def traffic(self, long: int) -> Traffic:
+        return Traffic(self.lab.clients, long, 0.25, 0, PORT)
+
+    # What has come of it.
+
+    def held(self) -> dict[str, int]:
+        """Connections by server, as the servers' first subflows say."""
+        return self._established(lambda _: PORT)
+
+    def joined(self) -> dict[str, int]:
+        """Further subflows by server, at the port that names it."""
+        return self._established(lambda server: self.first + server.number)
+
+    def _established(self, port) -> dict[str, int]:
+        counts = {}
+        for server in self.servers.values():
+            filter_ = ("src", topology.VIP, "sport", "=", f":{port(server)}")
+            listed = server.run("ss", "-Htn", "state", "established", *filter_).splitlines()
+            counts[server.name] = len(listed)
+        return {name: count for name, count in counts.items() if count}
+
+    def subflows(self) -> Counter[int]:
+        """How many of the clients' connections have how many further subflows."""
+        counts: Counter[int] = Counter()
+        for client in self.lab.clients:
+            for line in client.run("ss", "-HMnOi", "state", "established").splitlines():
+                found = re.search(r"\bsubflows:(\d+)", line)
+                counts[int(found[1]) if found else 0] += 1
+        return counts
+
+    def wait_joined(self, count: int, seconds: float = 15) -> None:
+        """Until `count` connections have one further subflow each, at the server of the first."""
+        until(
+            f"{count} connections with a second subflow",
+            lambda: self.subflows() == {1: count} and self.joined() == self.held(),
+            seconds,
+        )
+
+    def counters(self) -> Counter[str]:
+        """The kernel's MPTCP counters, all servers together."""
+        sums: Counter[str] = Counter()
+        for server in self.servers.values():
+            lines = server.run("cat", "/proc/net/netstat").splitlines()
+            names, values = (line.split()[1:] for line in lines if line.startswith("MPTcpExt:"))
+            sums.update({name: int(value) for name, value in zip(names, values, strict=True)})
+        return sums
