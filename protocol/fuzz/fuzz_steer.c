@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as GUE base and steer header: what parses can be written and chained, what does not leaves no trace. */
+/*
+ * Any bytes as GUE base and steer header, and as the paper's option: what parses can be written and chained, what does
+ * not leaves no trace.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include <fairlead/ipip.h>
 #include <fairlead/tag.h>
 
 static void require(bool property)
@@ -53,6 +57,28 @@ static void check_tagged(const fl_u8 *data, size_t size, const struct fl_steer *
 	require(fl_tag_load(stored) == fl_tag(&key, &message));
 }
 
+static void check_ipip(const fl_u8 *data, size_t size)
+{
+	static const fl_u8 self[4] = {10, 1, 0, 22}, next[4] = {10, 1, 0, 21};
+	struct fl_steer parsed, again;
+	fl_u8 *copy;
+
+	memset(&parsed, 0xa5, sizeof(parsed));
+	again = parsed;
+	if (fl_ipip_parse(data, data + size, 1, &parsed) != FL_STEER_OK) {
+		require(!memcmp(&parsed, &again, sizeof(parsed)));
+		return;
+	}
+	copy = malloc(size);
+	require(copy != NULL);
+	memcpy(copy, data, size);
+	require(fl_ipip_chain(copy, copy + size, self, next));
+	require(fl_ipip_parse(copy, copy + size, 1, &again) == FL_STEER_OK);
+	require(again.generation == parsed.generation && !again.flags && !again.since);
+	require(!memcmp(copy + FL_IPIP_LEN, data + FL_IPIP_LEN, size - FL_IPIP_LEN));
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 {
@@ -60,6 +86,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	fl_u8 written[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
 	fl_u32 len;
 
+	check_ipip(data, size);
 	memset(&parsed, 0xa5, sizeof(parsed));
 	untouched = parsed;
 	if (fl_steer_parse(data, data + size, &parsed) != FL_STEER_OK) {

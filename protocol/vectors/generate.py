@@ -15,6 +15,7 @@ from pathlib import Path
 from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
+from cases.ipip import ipip_vectors
 from cases.steer import steer_vectors
 from cases.tag import tag_vectors
 from cases.verdict import verdict_vectors
@@ -23,6 +24,7 @@ FILES = {
     "siphash.json": siphash_vectors,
     "hash.json": hash_vectors,
     "steer.json": steer_vectors,
+    "ipip.json": ipip_vectors,
     "tag.json": tag_vectors,
     "delta.json": delta_vectors,
     "verdict.json": verdict_vectors,

@@ -68,6 +68,14 @@ FL_INLINE fl_u64 fl_load_le64(const fl_u8 *p)
 	return (fl_u64)fl_load_le32(p + 4) << 32 | fl_load_le32(p);
 }
 
+FL_INLINE void fl_store_le32(fl_u8 *p, fl_u32 v)
+{
+	p[0] = (fl_u8)v;
+	p[1] = (fl_u8)(v >> 8);
+	p[2] = (fl_u8)(v >> 16);
+	p[3] = (fl_u8)(v >> 24);
+}
+
 /* An address of either family, 16 bytes as on the wire; IPv4 stands as ::ffff:a.b.c.d. All zero is "none". */
 struct fl_address {
 	fl_u8 bytes[16];

@@ -11,6 +11,7 @@ from oracle.steer import chain, read, write
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
+from .ipip import drawn_ipip
 from .tag import drawn_tag
 from .verdict import PACKETS, A, B, C, D, by_id, row, steer
 
@@ -150,6 +151,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
     makers = {
         "hash.json": drawn_hash,
         "steer.json": drawn_steer,
+        "ipip.json": drawn_ipip,
         "tag.json": drawn_tag,
         "delta.json": drawn_delta,
         "verdict.json": drawn_verdict,

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The paper's own encapsulation (Beamer, NSDI '18, section 5): IPv4 in IPv4, with what a mux tells a server in an IP
+ * option. 36 bytes in front of the inner IPv4 packet.
+ *
+ *	outer IPv4   0  0x49 (36 bytes) · traffic class · total length 16
+ *	             4  identification 16 = 0 · DF
+ *	             8  TTL 64 · protocol 4 · checksum 16
+ *	            12  source 32				the mux, or the server that chained it
+ *	            16  destination 32				the server
+ *	option      20  0x61 · 16 · 0 16			type: class 3, number 1, not copied; its length
+ *	            24  previous 32				who owned the bucket before; 0.0.0.0: no move
+ *	            28  since 32, LITTLE-ENDIAN			Unix seconds of the bucket's last move; 0: no move
+ *	            32  generation 32				0 is never sent
+ *
+ * since is the one field on any wire here that is not in network byte order: the paper's implementation copies it as
+ * x86 has it, both when it sends and when it compares, and who wants to be understood must do the same.
+ *
+ * The option names neither service nor bucket. A server is told the service by its configuration; it obeys the move
+ * that a packet itself tells and remembers none (protocol/README.md, 2).
+ */
+#ifndef FAIRLEAD_IPIP_H
+#define FAIRLEAD_IPIP_H
+
+#include "steer.h"
+
+enum fl_ipip_numbers {
+	FL_IPIP_LEN = 36,
+	FL_IPIP_VERSION_IHL = 0x49,
+	FL_IPIP_TTL = 64,
+	FL_IPIP_OPTION_TYPE = 0x61,
+	FL_IPIP_OPTION_LEN = 16,
+	FL_IPIP_INNER_LEN_MAX = 65535 - FL_IPIP_LEN,
+	/* Stands in a verdict's input for the bucket that the option does not name. Its memory is always empty. */
+	FL_IPIP_BUCKET = 0,
+};
+
+/* Offsets from the first byte of the outer header. */
+enum fl_ipip_offsets {
+	FL_IPIP_AT_CLASS = 1,
+	FL_IPIP_AT_TOTAL_LEN = 2,
+	FL_IPIP_AT_DF = 6,
+	FL_IPIP_AT_TTL = 8,
+	FL_IPIP_AT_PROTOCOL = 9,
+	FL_IPIP_AT_CHECKSUM = 10,
+	FL_IPIP_AT_SOURCE = 12,
+	FL_IPIP_AT_DESTINATION = 16,
+	FL_IPIP_AT_OPTION = 20,
+	FL_IPIP_AT_OPTION_LEN = 21,
+	FL_IPIP_AT_PADDING = 22,
+	FL_IPIP_AT_PREVIOUS = 24,
+	FL_IPIP_AT_SINCE = 28,
+	FL_IPIP_AT_GENERATION = 32,
+};
+
+_Static_assert((FL_IPIP_VERSION_IHL & 15) * 4 == FL_IPIP_LEN, "the header's own word for its length");
+_Static_assert(20 + FL_IPIP_OPTION_LEN == FL_IPIP_LEN, "one option and nothing else");
+_Static_assert(FL_IPIP_AT_GENERATION + 4 == FL_IPIP_LEN, "offsets and lengths agree");
+
+/* since and previous: both, or both zero for no move. */
+struct fl_ipip {
+	fl_u8 traffic_class; /* of the inner packet: DSCP and ECN */
+	fl_u16 inner_len;    /* bytes of the inner packet, at most FL_IPIP_INNER_LEN_MAX */
+	fl_u8 source[4];
+	fl_u8 destination[4];
+	fl_u8 previous[4];
+	fl_u32 since;
+	fl_u32 generation;
+};
+
+/* RFC 1071 over the header, with 0 where the checksum stands; in host order. */
+FL_INLINE fl_u16 fl_ipip_checksum(const fl_u8 *ip)
+{
+	fl_u32 sum = 0;
+	int at;
+
+	for (at = 0; at < FL_IPIP_LEN; at += 2)
+		if (at != FL_IPIP_AT_CHECKSUM)
+			sum += fl_load_be16(ip + at);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum += sum >> 16; /* the fold may carry once more */
+	return (fl_u16)~sum;
+}
+
+FL_INLINE void fl_ipip_checksum_set(fl_u8 *ip)
+{
+	fl_store_be16(ip + FL_IPIP_AT_CHECKSUM, fl_ipip_checksum(ip));
+}
+
+/* Writes outer header and option, checksum included, FL_IPIP_LEN bytes. */
+FL_INLINE void fl_ipip_write(const struct fl_ipip *in, fl_u8 *out)
+{
+	__builtin_memset(out, 0, FL_IPIP_LEN);
+	out[0] = FL_IPIP_VERSION_IHL;
+	out[FL_IPIP_AT_CLASS] = in->traffic_class;
+	fl_store_be16(out + FL_IPIP_AT_TOTAL_LEN, (fl_u16)(in->inner_len + FL_IPIP_LEN));
+	fl_store_be16(out + FL_IPIP_AT_DF, 0x4000);
+	out[FL_IPIP_AT_TTL] = FL_IPIP_TTL;
+	out[FL_IPIP_AT_PROTOCOL] = FL_GUE_PROTO_IPV4;
+	__builtin_memcpy(out + FL_IPIP_AT_SOURCE, in->source, 4);
+	__builtin_memcpy(out + FL_IPIP_AT_DESTINATION, in->destination, 4);
+	out[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
+	out[FL_IPIP_AT_OPTION_LEN] = FL_IPIP_OPTION_LEN;
+	__builtin_memcpy(out + FL_IPIP_AT_PREVIOUS, in->previous, 4);
+	fl_store_le32(out + FL_IPIP_AT_SINCE, in->since);
+	fl_store_be32(out + FL_IPIP_AT_GENERATION, in->generation);
+	fl_ipip_checksum_set(out);
+}
+
+/*
+ * Reads outer header and option from data to end (exclusive); the words for what is wrong are those of the steer
+ * header, in the order of protocol/README.md, 2. Fills *out, all of it, only when FL_STEER_OK: with the service that
+ * the server was told and FL_IPIP_BUCKET as bucket, hops 0, and header_len FL_IPIP_LEN. Looks neither at the checksum
+ * nor at what IP itself checks.
+ */
+FL_INLINE enum fl_steer_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service, struct fl_steer *out)
+{
+	struct fl_steer s = {.inner_protocol = FL_GUE_PROTO_IPV4, .header_len = FL_IPIP_LEN, .service = service};
+
+	if (data + FL_IPIP_LEN > end)
+		return FL_STEER_TRUNCATED;
+	if (data[FL_IPIP_AT_PROTOCOL] != FL_GUE_PROTO_IPV4)
+		return FL_STEER_INNER_PROTOCOL;
+	if (data[0] != FL_IPIP_VERSION_IHL)
+		return FL_STEER_LENGTH;
+	if (data[FL_IPIP_AT_OPTION] != FL_IPIP_OPTION_TYPE)
+		return FL_STEER_VERSION_UNKNOWN;
+	if (data[FL_IPIP_AT_OPTION_LEN] != FL_IPIP_OPTION_LEN)
+		return FL_STEER_LENGTH;
+	if (fl_load_be16(data + FL_IPIP_AT_PADDING))
+		return FL_STEER_FLAGS_UNKNOWN;
+	s.bucket = FL_IPIP_BUCKET;
+	s.generation = fl_load_be32(data + FL_IPIP_AT_GENERATION);
+	if (!s.generation)
+		return FL_STEER_GENERATION_ZERO;
+	if (fl_load_be32(data + FL_IPIP_AT_PREVIOUS) && fl_load_le32(data + FL_IPIP_AT_SINCE)) {
+		s.flags = FL_STEER_MOVED;
+		s.since = fl_load_le32(data + FL_IPIP_AT_SINCE);
+		s.previous = fl_address_from_ipv4(data + FL_IPIP_AT_PREVIOUS);
+	}
+	*out = s;
+	return FL_STEER_OK;
+}
+
+/*
+ * Makes of a header that parsed the one that is chained on: from self to next, without a move, so that it is not
+ * chained again. Traffic class, lengths and generation stay. Returns false, with nothing changed, only where end is
+ * nearer than the parser saw it.
+ */
+FL_INLINE bool fl_ipip_chain(fl_u8 *data, const fl_u8 *end, const fl_u8 self[4], const fl_u8 next[4])
+{
+	if (data + FL_IPIP_LEN > end)
+		return false;
+	fl_store_be32(data + 4, 0x4000);
+	data[FL_IPIP_AT_TTL] = FL_IPIP_TTL;
+	__builtin_memcpy(data + FL_IPIP_AT_SOURCE, self, 4);
+	__builtin_memcpy(data + FL_IPIP_AT_DESTINATION, next, 4);
+	__builtin_memset(data + FL_IPIP_AT_PREVIOUS, 0, 8);
+	fl_ipip_checksum_set(data);
+	return true;
+}
+
+#endif
