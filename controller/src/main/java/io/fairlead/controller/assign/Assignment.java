@@ -3,6 +3,7 @@ package io.fairlead.controller.assign;
 
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.image.ServiceConfig.Method;
 
 /** A rule that shares a ring's buckets out. Pure: the same arguments give the same runs. */
 public interface Assignment {
@@ -14,4 +15,15 @@ public interface Assignment {
    * @param windowSeconds how long a moved bucket's packets are chained to its previous owner
    */
   Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
+
+  /** The rule that a service's configuration names. */
+  static Assignment of(Method method) {
+    return switch (method) {
+      case BEAMER -> new BeamerAssignment();
+      case MAGLEV -> new MaglevPlacement();
+      case CONSISTENT -> new ConsistentPlacement();
+      case RENDEZVOUS -> new RendezvousPlacement();
+      case MODULO -> new ModuloPlacement();
+    };
+  }
 }

@@ -25,7 +25,8 @@ import java.util.Optional;
   "affinity",
   "encap",
   "windowSeconds",
-  "mptcpPorts"
+  "mptcpPorts",
+  "assignment"
 })
 public record ServiceConfig(
     int format,
@@ -40,7 +41,8 @@ public record ServiceConfig(
     Affinity affinity,
     String encap,
     int windowSeconds,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts) {
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts,
+    Method assignment) {
   public static final int FORMAT = 1;
 
   public ServiceConfig {
@@ -84,6 +86,31 @@ public record ServiceConfig(
     }
 
     public static Optional<Affinity> parse(String text) {
+      return Arrays.stream(values()).filter(value -> value.toString().equals(text)).findFirst();
+    }
+  }
+
+  /** How buckets are shared out; the classes of package {@code assign}. */
+  public enum Method {
+    BEAMER,
+    MAGLEV,
+    CONSISTENT,
+    RENDEZVOUS,
+    MODULO;
+
+    @JsonValue
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    @JsonCreator
+    static Method read(String text) {
+      return parse(text)
+          .orElseThrow(() -> new IllegalArgumentException("assignment '" + text + "'"));
+    }
+
+    public static Optional<Method> parse(String text) {
       return Arrays.stream(values()).filter(value -> value.toString().equals(text)).findFirst();
     }
   }
@@ -143,6 +170,26 @@ public record ServiceConfig(
         affinity,
         encap,
         newWindowSeconds,
-        newMptcpPorts);
+        newMptcpPorts,
+        assignment);
+  }
+
+  /** The same service with its buckets shared out in another way. */
+  public ServiceConfig with(Method newAssignment) {
+    return new ServiceConfig(
+        format,
+        id,
+        name,
+        vips,
+        ports,
+        steering,
+        buckets,
+        hash,
+        hashKey,
+        affinity,
+        encap,
+        windowSeconds,
+        mptcpPorts,
+        newAssignment);
   }
 }

@@ -4,7 +4,6 @@ package io.fairlead.controller.service;
 import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.StateMetrics;
-import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Leadership;
@@ -63,7 +62,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final String connectString;
   private final CuratorFramework client;
   private final ServiceStore store;
-  private final Notes notes;
   private final Leadership leadership;
   private final MuxWatch muxWatch;
   private final SecureRandom random = new SecureRandom();
@@ -71,9 +69,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final CommitMetrics commitMetrics = new CommitMetrics(registry);
   private final ExecutorService catalogueThread =
-      Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
+      Executors.newSingleThreadExecutor(task -> daemon(task, "catalogue"));
   private final ExecutorService writerThreads =
-      Executors.newFixedThreadPool(WRITER_THREADS, DaemonThreads.named("writer"));
+      Executors.newFixedThreadPool(WRITER_THREADS, task -> daemon(task, "writer"));
   private final Object leading = new Object();
 
   /** Of the last epoch that this controller led in; null before the first. */
@@ -91,7 +89,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     client = ZooKeeperClient.create(connectString);
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     store = new ServiceStore(client, tree, WRITE_DEADLINE);
-    notes = new Notes(options.id(), clock);
     muxWatch = new MuxWatch(client, tree);
     leadership =
         new Leadership(
@@ -174,19 +171,18 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
-  public CompletionStage<Result> createService(ServiceSpec spec, WriteOptions options) {
-    return onCatalogue(() -> lead().create(spec, options));
+  public CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun) {
+    return onCatalogue(() -> lead().create(spec, dryRun));
   }
 
   @Override
-  public CompletionStage<Result> changeService(
-      String name, ServiceChange change, WriteOptions options) {
-    return onCatalogue(() -> lead().change(name, change, options));
+  public CompletionStage<Result> changeService(String name, ServiceChange change, boolean dryRun) {
+    return onCatalogue(() -> lead().change(name, change, dryRun));
   }
 
   @Override
-  public CompletionStage<Result> deleteService(String name, WriteOptions options) {
-    return onCatalogue(() -> lead().delete(name, options));
+  public CompletionStage<Result> deleteService(String name, boolean dryRun) {
+    return onCatalogue(() -> lead().delete(name, dryRun));
   }
 
   @Override
@@ -195,10 +191,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
-  public CompletionStage<Result> change(
-      String service, List<Change> changes, WriteOptions options) {
+  public CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun) {
     try {
-      return counted(lead().writer(service).change(List.copyOf(changes), options));
+      return counted(lead().writer(service).change(List.copyOf(changes), dryRun));
     } catch (Refusal e) {
       return counted(CompletableFuture.failedStage(e));
     }
@@ -251,7 +246,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private void lead(Epoch epoch) throws StoreException {
-    Catalogue loaded = Catalogue.load(store, epoch, clock, notes, random, this::writer);
+    Catalogue loaded = Catalogue.load(store, epoch, clock, random, this::writer);
     catalogue = loaded;
     synchronized (leading) {
       isLeader = true;
@@ -262,7 +257,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
     return new ServiceWriter(
-        store, epoch, new BeamerAssignment(), clock, notes, commitMetrics, writerThreads, stored);
+        store, epoch, new BeamerAssignment(), clock, commitMetrics, writerThreads, stored);
   }
 
   private void connected(ConnectionState state) {
@@ -374,5 +369,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       executor.shutdownNow();
       Thread.currentThread().interrupt();
     }
+  }
+
+  private static Thread daemon(Runnable task, String name) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
   }
 }

@@ -37,7 +37,6 @@ final class ServiceWriter {
   private final Epoch epoch;
   private final Assignment assignment;
   private final Clock clock;
-  private final Notes notes;
   private final CommitMetrics metrics;
   private final Executor events;
   private volatile StoredService stored;
@@ -56,7 +55,6 @@ final class ServiceWriter {
       Epoch epoch,
       Assignment assignment,
       Clock clock,
-      Notes notes,
       CommitMetrics metrics,
       Executor pool,
       StoredService stored) {
@@ -64,7 +62,6 @@ final class ServiceWriter {
     this.epoch = epoch;
     this.assignment = assignment;
     this.clock = clock;
-    this.notes = notes;
     this.metrics = metrics;
     this.events = MoreExecutors.newSequentialExecutor(pool);
     this.stored = stored;
@@ -82,14 +79,13 @@ final class ServiceWriter {
     return stored.image().config().name();
   }
 
-  CompletionStage<Result> change(List<Change> changes, WriteOptions options) {
+  CompletionStage<Result> change(List<Change> changes, boolean dryRun) {
     return submit(
         () -> {
           long now = clock.instant().getEpochSecond();
-          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, options.dryRun());
-          if (!options.dryRun()) {
-            ServiceStore noting = noting(options, plan.result());
-            stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
+          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, dryRun);
+          if (!dryRun) {
+            stored = metrics.time(() -> store.commit(epoch, stored, plan.after(), plan.delta()));
             metrics.committed(name(), plan.result().movedBuckets());
             events.execute(this::snapshotIfDue);
           }
@@ -98,35 +94,28 @@ final class ServiceWriter {
   }
 
   /** {@code changed} was checked against the other services by the caller. */
-  CompletionStage<Result> changeConfig(ServiceConfig changed, WriteOptions options) {
+  CompletionStage<Result> changeConfig(ServiceConfig changed, boolean dryRun) {
     return submit(
         () -> {
           SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
           SpecRules.checkNamesAll(changed, image().pool());
           ServiceImage after = image().withConfig(changed);
-          Result result = unmoved(after, options.dryRun());
-          if (!options.dryRun()) {
-            ServiceStore noting = noting(options, result);
-            stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
+          if (!dryRun) {
+            stored = metrics.time(() -> store.changeConfig(epoch, stored, after));
           }
-          return result;
+          return unmoved(after, dryRun);
         });
   }
 
-  CompletionStage<Result> delete(WriteOptions options) {
+  CompletionStage<Result> delete(boolean dryRun) {
     return submit(
         () -> {
-          Result result = unmoved(image(), options.dryRun());
-          if (!options.dryRun()) {
-            noting(options, result).delete(epoch, stored);
+          if (!dryRun) {
+            store.delete(epoch, stored);
             isGone = true;
           }
-          return result;
+          return unmoved(image(), dryRun);
         });
-  }
-
-  private ServiceStore noting(WriteOptions options, Result result) {
-    return store.with(notes.of(epoch, options.origin(), result));
   }
 
   /** The result of a write that moves no bucket. */

@@ -61,7 +61,8 @@ final class SpecRules {
             .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
         "gue",
         window(spec.windowSeconds()),
-        mptcpPorts(spec.mptcpPorts(), ports));
+        mptcpPorts(spec.mptcpPorts(), ports),
+        ServiceConfig.Method.BEAMER);
   }
 
   static ServiceConfig changed(ServiceConfig config, ServiceChange change) {

@@ -194,7 +194,8 @@ class ServiceStoreTest {
             ServiceConfig.Affinity.CONNECTION,
             "gue",
             240,
-            Optional.empty());
+            Optional.empty(),
+            ServiceConfig.Method.BEAMER);
     return ServiceImage.create(config, NOW);
   }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+
+/**
+ * An assignment by the pool alone: whoever owned a bucket before does not count, so that two rings
+ * with the same pool are the same. Stable hashing can mimic any such method (Beamer, NSDI '18,
+ * §4.1), because a bucket may be given to any backend. Buckets inside their window move like all
+ * others: the method says where they belong.
+ */
+public interface Placement extends Assignment {
+  /**
+   * The owner of each bucket: always a backend with a weight, or with no weight anywhere 0, "no
+   * backend".
+   *
+   * @param buckets a power of two
+   * @param weights by backend id, each 0..65535; index 0 is nobody's
+   */
+  char[] owners(int buckets, int[] weights);
+
+  @Override
+  default Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
+    return Runs.between(ring, owners(ring.buckets(), weights), now, windowSeconds);
+  }
+
+  static long total(int[] weights) {
+    long total = 0;
+    for (int id = Backend.NONE + 1; id < weights.length; id++) {
+      total += weights[id];
+    }
+    return total;
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import java.util.Arrays;
+
+/**
+ * Rendezvous hashing (Thaler and Ravishankar, 1998), weighted: every pair of backend and bucket has
+ * a hash that is distributed as an exponential waiting time of rate w, and a bucket belongs to the
+ * backend with the shortest. When a backend goes, only its buckets move, and to everybody else in
+ * proportion to the weights; shares scatter as throwing buckets at random does.
+ *
+ * <p>Hashing all pairs is out of reach: 65,535 x 8 Mi are 5e11. So the hashes are defined the other
+ * way round: backend i arrives at random buckets at the times (k + u) / w for k = 0, 1, 2, .. with
+ * a random u in [0, 1), and its hash with a bucket is the time of its first arrival there. How many
+ * arrivals elsewhere come before is geometric, hence the time exponential but for a part in the
+ * number of buckets. Arrivals are drawn in epochs of one per bucket until every bucket has had one:
+ * about B ln B in all, most of which find a bucket that an earlier epoch has settled.
+ */
+public final class RendezvousPlacement implements Placement {
+  private static final double JITTER = 0x1p-32;
+  private static final int ID_BITS = 16;
+  private static final long ID_MASK = (1 << ID_BITS) - 1;
+
+  @Override
+  public char[] owners(int buckets, int[] weights) {
+    long total = Placement.total(weights);
+    if (total == 0) {
+      return new char[buckets];
+    }
+    Arrivals arrivals = new Arrivals(buckets);
+    double epoch = (double) buckets / total;
+    for (int number = 0; !arrivals.settle(); number++) {
+      for (int id = 1; id < weights.length; id++) {
+        if (weights[id] > 0) {
+          arrivals.add(id, weights[id], number * epoch, (number + 1) * epoch);
+        }
+      }
+    }
+    return arrivals.owners();
+  }
+
+  /**
+   * The time of an arrival and whose it is, in one number that compares by time, then by id. Times
+   * are positive, so that the bits of a double compare as they do; the last 16 of its 52 digits
+   * give way to the id.
+   */
+  static long key(double time, int id) {
+    return Double.doubleToRawLongBits(time) & ~ID_MASK | id;
+  }
+
+  private static final class Arrivals {
+    /** The key of each bucket's first arrival. */
+    private final long[] first;
+
+    /** Buckets whose owner came in an earlier epoch: one bit each stays in the cache. */
+    private final long[] settled;
+
+    Arrivals(int buckets) {
+      first = new long[buckets];
+      Arrays.fill(first, Long.MAX_VALUE);
+      settled = new long[buckets >> 6];
+    }
+
+    /** All of a backend from {@code begin} until before {@code end}. */
+    void add(int id, int weight, double begin, double end) {
+      int mask = first.length - 1;
+      long seed = PlacementHash.seed(id);
+      long last = (long) Math.ceil(end * weight);
+      for (long k = Math.max(0, (long) (begin * weight) - 1); k <= last; k++) {
+        long hash = PlacementHash.ofSeed(seed, k);
+        int bucket = (int) hash & mask;
+        if ((settled[bucket >> 6] & 1L << bucket) == 0) {
+          double time = (k + (hash >>> 32) * JITTER) / weight;
+          if (begin <= time && time < end) {
+            first[bucket] = Math.min(first[bucket], key(time, id));
+          }
+        }
+      }
+    }
+
+    /** Ends the epoch; whether every bucket has an owner now. */
+    boolean settle() {
+      boolean isWhole = true;
+      for (int word = 0; word < settled.length; word++) {
+        if (settled[word] != -1) {
+          for (int bit = 0; bit < Long.SIZE; bit++) {
+            if (first[word << 6 | bit] != Long.MAX_VALUE) {
+              settled[word] |= 1L << bit;
+            }
+          }
+          isWhole &= settled[word] == -1;
+        }
+      }
+      return isWhole;
+    }
+
+    char[] owners() {
+      char[] owners = new char[first.length];
+      for (int bucket = 0; bucket < owners.length; bucket++) {
+        owners[bucket] = (char) (first[bucket] & ID_MASK);
+      }
+      return owners;
+    }
+  }
+}
