@@ -112,3 +112,15 @@ void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key,
 		call_rcu(&entry->rcu, entry_free_rcu);
 	spin_unlock_bh(&memory->lock);
 }
+
+u64 fl_memory_bytes(struct fl_memory *memory)
+{
+	const struct bucket_table *table;
+	u64 bytes;
+
+	rcu_read_lock();
+	table = rht_dereference_rcu(memory->table.tbl, &memory->table);
+	bytes = struct_size(table, buckets, table->size);
+	rcu_read_unlock();
+	return bytes + (u64)fl_memory_entries(memory) * kmem_cache_size(entries);
+}

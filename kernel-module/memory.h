@@ -47,6 +47,9 @@ int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, c
 /* Forgets the bucket's move if it is still this one. */
 void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
+/* What it takes up now: its entries and its table. */
+u64 fl_memory_bytes(struct fl_memory *memory);
+
 static inline u32 fl_memory_entries(const struct fl_memory *memory)
 {
 	return atomic_read(&memory->table.nelems);

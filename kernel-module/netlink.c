@@ -97,7 +97,7 @@ static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
 
 static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 {
-	u64 sums[FL_COUNTERS];
+	u64 sums[FL_COUNTERS], bytes = fl_memory_bytes(&instance->memory);
 	const struct fl_setup *setup;
 	bool put = false;
 
@@ -108,7 +108,8 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	rcu_read_unlock();
 	fl_instance_counters_sum(instance, sums);
 	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory));
+	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory)) &&
+	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes);
 }
 
 static int get_doit(struct sk_buff *request, struct genl_info *info)
@@ -288,6 +289,7 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_BUCKET] = {.type = NLA_U32},
     [FAIRLEAD_A_SINCE] = {.type = NLA_U32},
     [FAIRLEAD_A_PREVIOUS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
+    [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
 };
 
 static const struct genl_ops operations[] = {

@@ -39,9 +39,11 @@ static int check_form(const struct arguments *arguments)
 static int set_format(struct arguments *arguments, const char *text)
 {
 	if (!strcmp(text, "json"))
-		arguments->format = SHOW_JSON;
+		arguments->format = DOCUMENT_JSON;
+	else if (!strcmp(text, "prometheus"))
+		arguments->format = DOCUMENT_PROMETHEUS;
 	else if (strcmp(text, "table"))
-		return refusal_print("-o", text, "table, json");
+		return refusal_print("-o", text, "table, json, prometheus");
 	return 0;
 }
 

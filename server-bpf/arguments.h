@@ -4,8 +4,8 @@
 #define FAIRLEAD_ARGUMENTS_H
 
 #include "config.h"
+#include "document.h"
 #include "program.h"
-#include "show.h"
 
 struct arguments {
 	const char *interface;
@@ -13,7 +13,7 @@ struct arguments {
 	bool no_chaining;
 	bool is_module; /* the kernel module's form */
 	enum program_mode mode;
-	enum show_format format;
+	enum document_format format;
 };
 
 /* argv[0] is the command's name. Returns 0, or prints a sentence and returns -EINVAL. */

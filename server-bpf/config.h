@@ -2,13 +2,14 @@
 /*
  * The server's configuration: from a JSON file, from flags, or from both; a flag wins over the file.
  *
- *	key            flag            default
- *	address        --address       none: must be given     outer destination of packets that are for this server:
- *one address, or one of each family with a comma between port           --port          6080                    UDP
- *port of GUE windowSeconds  --window        240                     how long a bucket is chained after it moved peers
- *--peers         none: must be given     prefixes of the muxes and servers that may send tagKeyFile     --tag-key none:
- *tags are ignored  file with the cluster's key, 32 hex digits, mode 0600 chaining       --no-chaining   true off only
- *to show what happens without
+ *	key            flag           default
+ *	address        --address      none: must be given  outer destination of our packets: one address, or one of
+ *	                                                   each family with a comma between
+ *	port           --port         6080                 UDP port of GUE
+ *	windowSeconds  --window       240                  how long a bucket is chained after it moved
+ *	peers          --peers        none: must be given  prefixes of the muxes and servers that may send
+ *	tagKeyFile     --tag-key      none: tags ignored   file with the cluster's key, 32 hex digits, mode 0600
+ *	chaining       --no-chaining  true                 off only to show what happens without
  *
  * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
  * so.

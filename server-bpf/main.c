@@ -11,6 +11,7 @@
 #include "module_form.h"
 #include "mptcp.h"
 #include "running.h"
+#include "show.h"
 
 enum exit_code {
 	EXIT_DONE = 0,
@@ -23,7 +24,7 @@ static const char usage[] =
     "                              [--window SECONDS] [--port PORT] [--tag-key FILE] [--no-chaining]\n"
     "                              [--mode native|generic|auto] [--config FILE.json]\n"
     "       fairlead-server detach --interface IF\n"
-    "       fairlead-server show   --interface IF [-o table|json]\n"
+    "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
     "Takes packets that Fairlead's muxes send to ADDRESS by GUE: decapsulates those of this\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "client.h"
-#include "counters.h"
 #include "module_form.h"
 #include "refusal.h"
 
@@ -12,7 +12,7 @@
 struct buckets {
 	fl_u64 now;
 	fl_u32 window;
-	json_int_t entries, open;
+	struct document_memory memory;
 };
 
 static int fail(const struct module_client *client, int err)
@@ -85,22 +85,9 @@ static json_t *peers_list(const struct module_state *state)
 	return peers;
 }
 
-static json_t *counters_list(const struct module_state *state)
-{
-	json_t *counters = json_object();
-	int i;
-
-	for (i = 0; i < FL_COUNTERS; i++)
-		json_object_set_new(counters, fl_counter_names[i], json_integer((json_int_t)state->counters[i]));
-	return counters;
-}
-
 static void service_add(void *services, fl_u16 service, fl_u32 generation)
 {
-	char id[16];
-
-	snprintf(id, sizeof(id), "%u", service);
-	json_object_set_new(services, id, json_pack("{s:I}", "generation", (json_int_t)generation));
+	document_service_add(services, service, generation);
 }
 
 static void bucket_count(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
@@ -108,36 +95,52 @@ static void bucket_count(void *state, const struct fl_memory_key *key, const str
 	struct buckets *buckets = state;
 
 	(void)key;
-	buckets->entries++;
-	buckets->open += buckets->now < (fl_u64)value->since + buckets->window;
+	document_memory_add(&buckets->memory, value, buckets->now, buckets->window);
 }
 
-static int show(struct module_client *client, enum show_format format)
+/* Of the module that is loaded, as it says itself; returns text. */
+static const char *version_read(char *text, size_t size)
+{
+	FILE *file = fopen("/sys/module/fairlead/version", "r");
+
+	if (!file || !fgets(text, (int)size, file))
+		snprintf(text, size, "unknown");
+	if (file)
+		fclose(file);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static int show(struct module_client *client, enum document_format format)
 {
 	static struct module_state state;
 	struct buckets buckets = {.now = (fl_u64)time(NULL)};
-	json_t *services = json_object(), *document;
+	struct document_parts parts = {.form = "module", .services = json_object()};
+	char version[32];
+	json_t *document;
 	int err = module_get(client, &state);
 
 	buckets.window = state.config.window;
+	buckets.memory.bytes = (json_int_t)state.memory_bytes;
 	if (!err)
-		err = module_services(client, service_add, services);
+		err = module_services(client, service_add, parts.services);
 	if (!err)
 		err = module_memory(client, bucket_count, &buckets);
 	if (err) {
-		json_decref(services);
+		json_decref(parts.services);
 		return err == -ENOENT ? absent() : fail(client, err);
 	}
-	document = json_pack("{s:n, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:i}", "interface", "config",
-			     show_config(&state.config, peers_list(&state), "module"), "counters",
-			     counters_list(&state), "services", services, "memory", "entries", buckets.entries, "open",
-			     buckets.open, "capacity", (json_int_t)FL_SERVER_MEMORY_CAPACITY, "clockErrorSeconds", 0);
-	show_document(document, format);
+	parts.version = version_read(version, sizeof(version));
+	parts.config = document_config(&state.config, peers_list(&state), "module");
+	parts.counters = document_counters(state.counters);
+	parts.memory = buckets.memory;
+	document = document_make(&parts);
+	document_print(document, format);
 	json_decref(document);
 	return 0;
 }
 
-int module_form_show(enum show_format format)
+int module_form_show(enum document_format format)
 {
 	struct module_client client;
 	int err = module_open(&client);

@@ -7,12 +7,12 @@
 #define FAIRLEAD_MODULE_FORM_H
 
 #include "config.h"
-#include "show.h"
+#include "document.h"
 
 int module_form_attach(const struct config *config);
 int module_form_detach(void);
 
 /* Prints the same document as of a program; its interface is null. */
-int module_form_show(enum show_format format);
+int module_form_show(enum document_format format);
 
 #endif

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The state is read into one JSON document, and the table is printed from that: what people and scripts see cannot
- * differ.
- */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/timex.h>
 #include <time.h>
 
 #include "config.h"
-#include "counters.h"
 #include "show.h"
+
+#ifndef FAIRLEAD_VERSION
+#error "FAIRLEAD_VERSION comes from meson"
+#endif
 
 enum {
 	BATCH = 4096,
@@ -34,37 +32,24 @@ static json_t *peers_read(const struct running *running)
 	return peers;
 }
 
-json_t *show_config(const struct fl_server_config *config, json_t *peers, const char *mode)
-{
-	char text[CONFIG_TEXT_LEN];
-
-	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:s}", "address", config_self_text(config, text), "port",
-			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers, "tagRequired",
-			 (int)config->tagged, "chaining", (int)config->chaining, "mode", mode);
-}
-
 static json_t *counters_read(const struct running *running)
 {
 	int cpus = libbpf_num_possible_cpus();
 	fl_u64 *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
-	json_t *counters = values ? json_object() : NULL;
+	fl_u64 sums[FL_COUNTERS] = {0};
 	__u32 slot;
+	int cpu;
 
-	for (slot = 0; counters && slot < FL_COUNTERS; slot++) {
-		json_int_t sum = 0;
-		int cpu;
-
+	for (slot = 0; values && slot < FL_COUNTERS; slot++) {
 		if (bpf_map_lookup_elem(running->counters, &slot, values)) {
-			json_decref(counters);
-			counters = NULL;
-			break;
+			free(values);
+			return NULL;
 		}
 		for (cpu = 0; cpu < cpus; cpu++)
-			sum += (json_int_t)values[cpu];
-		json_object_set_new(counters, fl_counter_names[slot], json_integer(sum));
+			sums[slot] += values[cpu];
 	}
 	free(values);
-	return counters;
+	return cpus > 0 ? document_counters(sums) : NULL;
 }
 
 /* Reads up to BATCH elements more; cursor begins as NULL. Returns how many, and sets *last at the end of the map. */
@@ -88,34 +73,45 @@ static json_t *services_read(const struct running *running)
 	while (!last) {
 		n = batch_read(running->generations, &cursor, &position, slots, generations, &last);
 		for (i = 0; i < n; i++) {
-			char id[16];
-
-			if (!generations[i])
-				continue;
-			snprintf(id, sizeof(id), "%u", slots[i]);
-			json_object_set_new(services, id, json_pack("{s:I}", "generation", (json_int_t)generations[i]));
+			if (generations[i])
+				document_service_add(services, slots[i], generations[i]);
 		}
 	}
 	return services;
 }
 
-static json_t *memory_read(const struct running *running)
+/* Bytes that the kernel holds for a map, as it says itself: before Linux 6.4 those of a full one. */
+static json_int_t map_bytes(int map)
+{
+	char path[64], line[128];
+	json_int_t bytes = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %" JSON_INTEGER_FORMAT, &bytes) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+static struct document_memory memory_read(const struct running *running)
 {
 	static struct fl_memory_key keys[BATCH];
 	static struct fl_bucket_memory values[BATCH];
+	struct document_memory memory = {.bytes = map_bytes(running->memory)};
 	fl_u64 now = (fl_u64)time(NULL);
-	json_int_t entries = 0, open = 0;
 	__u32 *cursor = NULL, position, n, i;
 	bool last = false;
 
 	while (!last) {
 		n = batch_read(running->memory, &cursor, &position, keys, values, &last);
-		entries += n;
 		for (i = 0; i < n; i++)
-			open += now < (fl_u64)values[i].since + running->config.window;
+			document_memory_add(&memory, &values[i], now, running->config.window);
 	}
-	return json_pack("{s:I, s:I, s:I}", "entries", entries, "open", open, "capacity",
-			 (json_int_t)FL_SERVER_MEMORY_CAPACITY);
+	return memory;
 }
 
 /* Seconds that the program's clock is off, because the kernel's TAI offset was changed after attaching. */
@@ -127,68 +123,30 @@ static json_int_t clock_error(const struct running *running)
 	return timex.tai - (json_int_t)((long long)running->config.clock_offset / 1000000000LL);
 }
 
-static void table_print_object(const char *title, const json_t *object)
+int show_print(const struct running *running, enum document_format format)
 {
-	const char *key;
-	json_t *value;
+	struct document_parts parts = {
+	    .form = "bpf",
+	    .version = FAIRLEAD_VERSION,
+	    .interface = running->interface,
+	    .config = document_config(&running->config, peers_read(running), running->mode),
+	    .counters = counters_read(running),
+	    .services = services_read(running),
+	    .memory = memory_read(running),
+	    .clock_error = clock_error(running),
+	};
+	json_t *document = document_make(&parts);
 
-	printf("%s\n", title);
-	json_object_foreach((json_t *)object, key, value)
-	{
-		char *text =
-		    json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
-
-		printf("  %-34s %s\n", key, text ? text : "?");
-		free(text);
-	}
-}
-
-static void table_print(const json_t *document)
-{
-	const char *id;
-	json_t *service;
-
-	const json_t *interface = json_object_get(document, "interface");
-
-	table_print_object(json_is_null(interface) ? "all interfaces" : json_string_value(interface),
-			   json_object_get(document, "config"));
-	table_print_object("packets", json_object_get(document, "counters"));
-	table_print_object("buckets remembered", json_object_get(document, "memory"));
-	printf("services\n");
-	json_object_foreach(json_object_get(document, "services"), id, service)
-	    printf("  %-34s generation %" JSON_INTEGER_FORMAT "\n", id,
-		   json_integer_value(json_object_get(service, "generation")));
-}
-
-void show_document(const json_t *document, enum show_format format)
-{
-	if (format == SHOW_JSON) {
-		json_dumpf(document, stdout, JSON_INDENT(2));
-		printf("\n");
-	} else {
-		table_print(document);
-	}
-}
-
-int show_print(const struct running *running, enum show_format format)
-{
-	json_int_t seconds = clock_error(running);
-	json_t *document;
-
-	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I}", "interface", running->interface, "config",
-			     show_config(&running->config, peers_read(running), running->mode), "counters",
-			     counters_read(running), "services", services_read(running), "memory", memory_read(running),
-			     "clockErrorSeconds", seconds);
 	if (!document) {
 		fprintf(stderr, "fairlead-server: %s: cannot read the program's maps\n", running->interface);
 		return -EIO;
 	}
-	show_document(document, format);
-	if (seconds)
+	document_print(document, format);
+	if (parts.clock_error)
 		fprintf(stderr,
 			"fairlead-server: %s: the kernel's TAI offset changed by %" JSON_INTEGER_FORMAT
 			" s since the server was attached; attach again to correct its clock\n",
-			running->interface, seconds);
+			running->interface, parts.clock_error);
 	json_decref(document);
 	return 0;
 }

@@ -250,6 +250,9 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 	case FAIRLEAD_A_MEMORY_ENTRIES:
 		state->memory_entries = mnl_attr_get_u32(attribute);
 		break;
+	case FAIRLEAD_A_MEMORY_BYTES:
+		copy(attribute, &state->memory_bytes, sizeof(state->memory_bytes));
+		break;
 	}
 	return MNL_CB_OK;
 }

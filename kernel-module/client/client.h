@@ -23,6 +23,7 @@ struct module_state {
 	unsigned int peer_count;
 	fl_u64 counters[FL_COUNTERS];
 	fl_u32 memory_entries;
+	fl_u64 memory_bytes;
 };
 
 /* Opens the module of this network namespace: -ENOENT if it is not loaded. Close it in every case. */

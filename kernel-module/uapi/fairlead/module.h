@@ -3,18 +3,18 @@
  * How the module is controlled: generic netlink, family "fairlead", version 1. Every command speaks of the network
  * namespace of the socket that it is sent by, in which there is one server or none.
  *
- *	SET           ADDRESS, PORT, WINDOW, CHAINING, PEERS	all of them. Starts the server, or changes it in one
- *step: memory, generations and counters stay. No answer but the ACK. GET answers with the same five, COUNTERS and
- *MEMORY_ENTRIES DETACH                                                  ends the server and forgets everything
- *	GET_SERVICES  dump                                      a message a service: SERVICE, GENERATION
- *	GET_MEMORY    dump                                      a message a bucket: SERVICE, BUCKET, SINCE, GENERATION,
- *							PREVIOUS
- *	RESTORE       as a message of either dump               gives back what a dump has given, so that another module
- *							can be loaded without forgetting. What is newer stays.
+ *	SET           ADDRESS, PORT, WINDOW, CHAINING, PEERS: all of them. Starts the server, or changes it in
+ *	              one step: memory, generations and counters stay. No answer but the ACK.
+ *	GET           answers with the same five, COUNTERS, MEMORY_ENTRIES and MEMORY_BYTES
+ *	DETACH        ends the server and forgets everything
+ *	GET_SERVICES  dump: a message a service: SERVICE, GENERATION
+ *	GET_MEMORY    dump: a message a bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
+ *	RESTORE       a message of either dump. Gives back what a dump has given, so that another module can be
+ *	              loaded without forgetting. What is newer stays.
  *
- * Errors: ENOENT no server here · EADDRNOTAVAIL an address is none of this host's · EADDRINUSE the port is taken ·
- *EINVAL an attribute is missing or not allowed, and the extended ACK names it · EPERM without CAP_NET_ADMIN in the
- *namespace · ENOSPC (RESTORE) the memory is full.
+ * Errors: ENOENT no server here. EADDRNOTAVAIL an address is none of this host's. EADDRINUSE the port is taken.
+ * EINVAL an attribute is missing or not allowed, and the extended ACK names it. EPERM without CAP_NET_ADMIN in the
+ * namespace. ENOSPC (RESTORE) the memory is full.
  */
 #ifndef FAIRLEAD_MODULE_H
 #define FAIRLEAD_MODULE_H
@@ -40,7 +40,7 @@ enum fairlead_attribute {
 	FAIRLEAD_A_PORT,           /* u16, 1..65535: of GUE */
 	FAIRLEAD_A_WINDOW,         /* u32 seconds */
 	FAIRLEAD_A_CHAINING,       /* u8, 0 or 1 */
-	FAIRLEAD_A_TAG_KEY,        /* struct fl_siphash_key: the cluster\'s */
+	FAIRLEAD_A_TAG_KEY,        /* struct fl_siphash_key: the cluster's */
 	FAIRLEAD_A_TAGGED,         /* u8: whether there is a key */
 	FAIRLEAD_A_PEERS,          /* array of 1..1024 struct fl_peer_key; GET leaves out those that others cover */
 	FAIRLEAD_A_COUNTERS,       /* array of u64, by enum fl_counter */
@@ -50,7 +50,8 @@ enum fairlead_attribute {
 	FAIRLEAD_A_BUCKET,         /* u32 */
 	FAIRLEAD_A_SINCE,          /* u32, Unix seconds */
 	FAIRLEAD_A_PREVIOUS,       /* address */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_PREVIOUS,
+	FAIRLEAD_A_MEMORY_BYTES,   /* u64: what they take up */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_MEMORY_BYTES,
 };
 
 #endif

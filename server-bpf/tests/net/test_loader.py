@@ -47,6 +47,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "mode": mode,
     }
     assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "learned", "pass_not_ours"}
+    assert shown["memory"].pop("bytes") > 0
     assert shown["memory"] == {"entries": 0, "open": 0, "capacity": 1 << 20}
     assert shown["services"] == {}
     assert shown["clockErrorSeconds"] == 0
@@ -160,7 +161,7 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         (2, (*ATTACH, "--colour", "red"), "--colour"),
         (2, (*ATTACH, "more"), "'more' is not allowed"),
         (2, (*ATTACH, "-o", "json"), "'json' is not allowed"),
-        (2, ("show", "--interface", "eth0", "-o", "xml"), "-o: 'xml' is not allowed; allowed: table, json"),
+        (2, ("show", "--interface", "eth0", "-o", "xml"), "-o: 'xml' is not allowed; allowed: table, json, prometheus"),
         (2, ("detach", "--interface", "eth0", "--port", "1"), "is not allowed; allowed: the flags of --help"),
         (1, ("show", "--interface", "eth9"), "--interface: 'eth9' is not allowed; allowed: an interface"),
         (1, ("attach", "--interface", "eth9", *ATTACH[3:]), "--interface: 'eth9' is not allowed"),

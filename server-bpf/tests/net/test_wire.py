@@ -46,7 +46,8 @@ def test_moved_connection_is_chained(rack: Rack, mode: str) -> None:
     counters = rack["b"].show()["counters"]
     assert rack["b"].chained() >= 100
     assert counters["deliver_syn"] == 1
-    assert rack["b"].show()["memory"] == {"entries": 1, "open": 1, "capacity": 1 << 20}
+    memory = rack["b"].show()["memory"]
+    assert (memory["entries"], memory["open"]) == (1, 1)
     assert rack["b"].show()["services"] == {"1": {"generation": 2}}
     check_nothing_lost(rack)
 

@@ -66,20 +66,20 @@ final class Operations {
         "createService",
         request ->
             plane
-                .createService(request.serviceSpec(), request.dryRun())
+                .createService(request.serviceSpec(), request.options())
                 .thenApply(result -> created(result, "/v1/services/" + result.service())));
     write(
         routes,
         "changeService",
         request ->
             plane
-                .changeService(request.service(), request.serviceChange(), request.dryRun())
+                .changeService(request.service(), request.serviceChange(), request.options())
                 .thenApply(Operations::ok));
     write(
         routes,
         "deleteService",
         request ->
-            plane.deleteService(request.service(), request.dryRun()).thenApply(Operations::ok));
+            plane.deleteService(request.service(), request.options()).thenApply(Operations::ok));
     write(routes, "putBackend", this::putBackend);
     write(
         routes,
@@ -96,7 +96,7 @@ final class Operations {
         "changeBackends",
         request ->
             plane
-                .change(request.service(), request.changes(), request.dryRun())
+                .change(request.service(), request.changes(), request.options())
                 .thenApply(Operations::ok));
     answer(routes, "getHealth", request -> Future.succeededFuture(health()));
     answer(
@@ -204,7 +204,7 @@ final class Operations {
   }
 
   private CompletionStage<Result> change(Request request, Change change) {
-    return plane.change(request.service(), List.of(change), request.dryRun());
+    return plane.change(request.service(), List.of(change), request.options());
   }
 
   /** 503, with the same body, while not even reads are served. */

@@ -7,6 +7,7 @@ import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.service.WriteOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.openapi.validation.ValidatedRequest;
@@ -28,6 +29,10 @@ record Request(ValidatedRequest valid) {
 
   boolean dryRun() {
     return valid.getQuery().get("dryRun").getBoolean(false);
+  }
+
+  WriteOptions options() {
+    return WriteOptions.of(dryRun());
   }
 
   JsonObject body() {

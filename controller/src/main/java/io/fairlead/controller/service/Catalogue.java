@@ -34,6 +34,7 @@ final class Catalogue {
   private final ServiceStore store;
   private final Epoch epoch;
   private final Clock clock;
+  private final Notes notes;
   private final RandomGenerator random;
   private final BiFunction<Epoch, StoredService, ServiceWriter> writerOf;
   private final ConcurrentNavigableMap<String, ServiceWriter> writers =
@@ -46,11 +47,13 @@ final class Catalogue {
       ServiceStore store,
       Epoch epoch,
       Clock clock,
+      Notes notes,
       RandomGenerator random,
       BiFunction<Epoch, StoredService, ServiceWriter> writerOf) {
     this.store = store;
     this.epoch = epoch;
     this.clock = clock;
+    this.notes = notes;
     this.random = random;
     this.writerOf = writerOf;
   }
@@ -60,10 +63,11 @@ final class Catalogue {
       ServiceStore store,
       Epoch epoch,
       Clock clock,
+      Notes notes,
       RandomGenerator random,
       BiFunction<Epoch, StoredService, ServiceWriter> writerOf)
       throws StoreException {
-    Catalogue catalogue = new Catalogue(store, epoch, clock, random, writerOf);
+    Catalogue catalogue = new Catalogue(store, epoch, clock, notes, random, writerOf);
     for (String name : store.names()) {
       catalogue.load(name);
     }
@@ -116,7 +120,7 @@ final class Catalogue {
     return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
   }
 
-  Result create(ServiceSpec spec, boolean dryRun) throws StoreException {
+  Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
     int id = store.lastServiceId() + 1;
     ServiceConfig config = SpecRules.config(spec, id, random);
     if (writers.containsKey(config.name()) || damaged.containsKey(config.name())) {
@@ -131,23 +135,25 @@ final class Catalogue {
     }
     checkListeners(config);
     ServiceImage image = ServiceImage.create(config, clock.instant().getEpochSecond());
-    if (!dryRun) {
-      writers.put(config.name(), writerOf.apply(epoch, store.create(epoch, image)));
+    Result result = ServiceWriter.unmoved(image, options.dryRun());
+    if (!options.dryRun()) {
+      ServiceStore noting = store.with(notes.of(epoch, options.origin(), result));
+      writers.put(config.name(), writerOf.apply(epoch, noting.create(epoch, image)));
     }
-    return ServiceWriter.unmoved(image, dryRun);
+    return result;
   }
 
-  Result change(String name, ServiceChange change, boolean dryRun) {
+  Result change(String name, ServiceChange change, WriteOptions options) {
     ServiceWriter writer = writer(name);
     ServiceConfig changed = SpecRules.changed(writer.image().config(), change);
     checkListeners(changed);
-    return await(writer.changeConfig(changed, dryRun));
+    return await(writer.changeConfig(changed, options));
   }
 
-  Result delete(String name, boolean dryRun) {
+  Result delete(String name, WriteOptions options) {
     ServiceWriter writer = writer(name);
     try {
-      return await(writer.delete(dryRun));
+      return await(writer.delete(options));
     } finally {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {

@@ -9,8 +9,8 @@ import java.util.concurrent.CompletionStage;
 /**
  * What the controller can do, free of HTTP and of ZooKeeper's types: the REST API calls it and the
  * services' event threads implement it. Every write completes only once it is committed in
- * ZooKeeper, or exceptionally with a {@link Refusal}; with {@code dryRun} it returns the same plan
- * and commits nothing. Reads are answered from the current immutable image.
+ * ZooKeeper, or exceptionally with a {@link Refusal}; with a dry run it returns the same plan and
+ * commits nothing. Reads are answered from the current immutable image.
  */
 public interface ControlPlane {
   /** Services by ascending name. */
@@ -18,12 +18,12 @@ public interface ControlPlane {
 
   Optional<ServiceView> service(String name);
 
-  CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun);
+  CompletionStage<Result> createService(ServiceSpec spec, WriteOptions options);
 
   /** Absent fields of {@code change} stay as they are. */
-  CompletionStage<Result> changeService(String name, ServiceChange change, boolean dryRun);
+  CompletionStage<Result> changeService(String name, ServiceChange change, WriteOptions options);
 
-  CompletionStage<Result> deleteService(String name, boolean dryRun);
+  CompletionStage<Result> deleteService(String name, WriteOptions options);
 
   /** Backends by ascending id; removed ones are not listed. */
   List<BackendView> backends(String service);
@@ -32,7 +32,27 @@ public interface ControlPlane {
    * All of {@code changes} in one generation, or none of them (Beamer, NSDI '18, §4.5: an explicit
    * commit).
    */
-  CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun);
+  CompletionStage<Result> change(String service, List<Change> changes, WriteOptions options);
+
+  /** As {@link #createService}, of nobody in particular. */
+  default CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun) {
+    return createService(spec, WriteOptions.of(dryRun));
+  }
+
+  /** As {@link #changeService}, of nobody in particular. */
+  default CompletionStage<Result> changeService(String name, ServiceChange change, boolean dryRun) {
+    return changeService(name, change, WriteOptions.of(dryRun));
+  }
+
+  /** As {@link #deleteService}, of nobody in particular. */
+  default CompletionStage<Result> deleteService(String name, boolean dryRun) {
+    return deleteService(name, WriteOptions.of(dryRun));
+  }
+
+  /** As {@link #change}, of nobody in particular. */
+  default CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun) {
+    return change(service, changes, WriteOptions.of(dryRun));
+  }
 
   RingView ring(String service);
 

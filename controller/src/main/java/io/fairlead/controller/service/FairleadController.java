@@ -4,6 +4,7 @@ package io.fairlead.controller.service;
 import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Leadership;
@@ -62,6 +63,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final String connectString;
   private final CuratorFramework client;
   private final ServiceStore store;
+  private final Notes notes;
   private final Leadership leadership;
   private final MuxWatch muxWatch;
   private final SecureRandom random = new SecureRandom();
@@ -69,9 +71,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final CommitMetrics commitMetrics = new CommitMetrics(registry);
   private final ExecutorService catalogueThread =
-      Executors.newSingleThreadExecutor(task -> daemon(task, "catalogue"));
+      Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
   private final ExecutorService writerThreads =
-      Executors.newFixedThreadPool(WRITER_THREADS, task -> daemon(task, "writer"));
+      Executors.newFixedThreadPool(WRITER_THREADS, DaemonThreads.named("writer"));
   private final Object leading = new Object();
 
   /** Of the last epoch that this controller led in; null before the first. */
@@ -89,6 +91,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     client = ZooKeeperClient.create(connectString);
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     store = new ServiceStore(client, tree, WRITE_DEADLINE);
+    notes = new Notes(options.id(), clock);
     muxWatch = new MuxWatch(client, tree);
     leadership =
         new Leadership(
@@ -171,18 +174,19 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
-  public CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun) {
-    return onCatalogue(() -> lead().create(spec, dryRun));
+  public CompletionStage<Result> createService(ServiceSpec spec, WriteOptions options) {
+    return onCatalogue(() -> lead().create(spec, options));
   }
 
   @Override
-  public CompletionStage<Result> changeService(String name, ServiceChange change, boolean dryRun) {
-    return onCatalogue(() -> lead().change(name, change, dryRun));
+  public CompletionStage<Result> changeService(
+      String name, ServiceChange change, WriteOptions options) {
+    return onCatalogue(() -> lead().change(name, change, options));
   }
 
   @Override
-  public CompletionStage<Result> deleteService(String name, boolean dryRun) {
-    return onCatalogue(() -> lead().delete(name, dryRun));
+  public CompletionStage<Result> deleteService(String name, WriteOptions options) {
+    return onCatalogue(() -> lead().delete(name, options));
   }
 
   @Override
@@ -191,9 +195,10 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
-  public CompletionStage<Result> change(String service, List<Change> changes, boolean dryRun) {
+  public CompletionStage<Result> change(
+      String service, List<Change> changes, WriteOptions options) {
     try {
-      return counted(lead().writer(service).change(List.copyOf(changes), dryRun));
+      return counted(lead().writer(service).change(List.copyOf(changes), options));
     } catch (Refusal e) {
       return counted(CompletableFuture.failedStage(e));
     }
@@ -246,7 +251,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private void lead(Epoch epoch) throws StoreException {
-    Catalogue loaded = Catalogue.load(store, epoch, clock, random, this::writer);
+    Catalogue loaded = Catalogue.load(store, epoch, clock, notes, random, this::writer);
     catalogue = loaded;
     synchronized (leading) {
       isLeader = true;
@@ -257,7 +262,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
     return new ServiceWriter(
-        store, epoch, new BeamerAssignment(), clock, commitMetrics, writerThreads, stored);
+        store, epoch, new BeamerAssignment(), clock, notes, commitMetrics, writerThreads, stored);
   }
 
   private void connected(ConnectionState state) {
@@ -369,11 +374,5 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       executor.shutdownNow();
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
   }
 }

@@ -37,6 +37,7 @@ final class ServiceWriter {
   private final Epoch epoch;
   private final Assignment assignment;
   private final Clock clock;
+  private final Notes notes;
   private final CommitMetrics metrics;
   private final Executor events;
   private volatile StoredService stored;
@@ -55,6 +56,7 @@ final class ServiceWriter {
       Epoch epoch,
       Assignment assignment,
       Clock clock,
+      Notes notes,
       CommitMetrics metrics,
       Executor pool,
       StoredService stored) {
@@ -62,6 +64,7 @@ final class ServiceWriter {
     this.epoch = epoch;
     this.assignment = assignment;
     this.clock = clock;
+    this.notes = notes;
     this.metrics = metrics;
     this.events = MoreExecutors.newSequentialExecutor(pool);
     this.stored = stored;
@@ -79,13 +82,14 @@ final class ServiceWriter {
     return stored.image().config().name();
   }
 
-  CompletionStage<Result> change(List<Change> changes, boolean dryRun) {
+  CompletionStage<Result> change(List<Change> changes, WriteOptions options) {
     return submit(
         () -> {
           long now = clock.instant().getEpochSecond();
-          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, dryRun);
-          if (!dryRun) {
-            stored = metrics.time(() -> store.commit(epoch, stored, plan.after(), plan.delta()));
+          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, options.dryRun());
+          if (!options.dryRun()) {
+            ServiceStore noting = noting(options, plan.result());
+            stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
             metrics.committed(name(), plan.result().movedBuckets());
             events.execute(this::snapshotIfDue);
           }
@@ -94,28 +98,35 @@ final class ServiceWriter {
   }
 
   /** {@code changed} was checked against the other services by the caller. */
-  CompletionStage<Result> changeConfig(ServiceConfig changed, boolean dryRun) {
+  CompletionStage<Result> changeConfig(ServiceConfig changed, WriteOptions options) {
     return submit(
         () -> {
           SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
           SpecRules.checkNamesAll(changed, image().pool());
           ServiceImage after = image().withConfig(changed);
-          if (!dryRun) {
-            stored = metrics.time(() -> store.changeConfig(epoch, stored, after));
+          Result result = unmoved(after, options.dryRun());
+          if (!options.dryRun()) {
+            ServiceStore noting = noting(options, result);
+            stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
           }
-          return unmoved(after, dryRun);
+          return result;
         });
   }
 
-  CompletionStage<Result> delete(boolean dryRun) {
+  CompletionStage<Result> delete(WriteOptions options) {
     return submit(
         () -> {
-          if (!dryRun) {
-            store.delete(epoch, stored);
+          Result result = unmoved(image(), options.dryRun());
+          if (!options.dryRun()) {
+            noting(options, result).delete(epoch, stored);
             isGone = true;
           }
-          return unmoved(image(), dryRun);
+          return result;
         });
+  }
+
+  private ServiceStore noting(WriteOptions options, Result result) {
+    return store.with(notes.of(epoch, options.origin(), result));
   }
 
   /** The result of a write that moves no bucket. */

@@ -4,8 +4,7 @@ package io.fairlead.controller.store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
@@ -43,12 +42,25 @@ final class FencedWrite {
 
   private final CuratorFramework client;
   private final Tree tree;
+  private final Reads reads;
   private final Duration deadline;
+  private final Optional<Note> note;
 
   FencedWrite(CuratorFramework client, Tree tree, Duration deadline) {
+    this(client, tree, deadline, Optional.empty());
+  }
+
+  private FencedWrite(CuratorFramework client, Tree tree, Duration deadline, Optional<Note> note) {
     this.client = client;
     this.tree = tree;
+    this.reads = new Reads(client);
     this.deadline = deadline;
+    this.note = note;
+  }
+
+  /** One whose {@link #run} also writes {@code note}, in the same {@code multi}. */
+  FencedWrite with(Note note) {
+    return new FencedWrite(client, tree, deadline, Optional.of(note));
   }
 
   /**
@@ -62,7 +74,11 @@ final class FencedWrite {
     long end = System.nanoTime() + deadline.toNanos();
     while (true) {
       try {
-        once(epoch, operations.prepare());
+        List<CuratorOp> ops = new ArrayList<>(operations.prepare());
+        if (note.isPresent()) {
+          ops.addAll(new Journal(client, tree).operations(note.get()));
+        }
+        once(epoch, ops);
         return;
       } catch (Exception e) {
         if (resolve(what, epoch, probe, asKeeper(what, e), end) == Outcome.WRITTEN) {
@@ -88,7 +104,7 @@ final class FencedWrite {
     KeeperException last = cause;
     while (System.nanoTime() < end) {
       try {
-        sync();
+        sync(end);
         Outcome outcome = probe.look();
         if (outcome != Outcome.WRITTEN && !isLeader(epoch)) {
           throw new StoreException.Fenced(
@@ -114,17 +130,9 @@ final class FencedWrite {
         last);
   }
 
-  /** Waits until what we read next is as new as anything written before this call. */
-  private void sync() throws Exception {
-    CompletableFuture<Integer> done = new CompletableFuture<>();
-    client
-        .getZookeeperClient()
-        .getZooKeeper()
-        .sync(tree.root(), (code, path, context) -> done.complete(code), null);
-    int code = done.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
-    if (code != KeeperException.Code.OK.intValue()) {
-      throw KeeperException.create(KeeperException.Code.get(code), tree.root());
-    }
+  private void sync(long end) throws Exception {
+    Duration left = Duration.ofNanos(Math.max(1, end - System.nanoTime()));
+    reads.sync(tree.root(), left.compareTo(Reads.SYNC_MAX) < 0 ? left : Reads.SYNC_MAX);
   }
 
   private boolean isLeader(Epoch epoch) throws Exception {

@@ -39,7 +39,7 @@ public final class Leadership implements AutoCloseable {
   private final Listener listener;
   private final LeaderLatchListener latchListener;
   private final ExecutorService thread =
-      Executors.newSingleThreadExecutor(task -> daemon(task, "leadership"));
+      Executors.newSingleThreadExecutor(DaemonThreads.named("leadership"));
   private volatile LeaderLatch latch;
   private volatile boolean isClosed;
 
@@ -169,6 +169,8 @@ public final class Leadership implements AutoCloseable {
     createIfAbsent(tree.services(), "");
     createIfAbsent(tree.muxes(), "");
     createIfAbsent(tree.election(), "");
+    createIfAbsent(tree.audit(), "");
+    createIfAbsent(tree.answers(), "");
   }
 
   private void createIfAbsent(String path, String data) throws Exception {
@@ -208,12 +210,6 @@ public final class Leadership implements AutoCloseable {
       Thread.currentThread().interrupt();
       isClosed = true;
     }
-  }
-
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
   }
 
   @Override

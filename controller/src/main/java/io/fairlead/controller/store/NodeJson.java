@@ -12,6 +12,7 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.store.Note.KeptAnswer;
 import java.io.IOException;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
@@ -36,6 +37,30 @@ final class NodeJson {
   static byte[] write(Member member) {
     return bytes(
         new BackendNode(member.id(), member.address().toString(), member.weight(), member.state()));
+  }
+
+  static byte[] write(AuditEntry entry) {
+    return bytes(entry);
+  }
+
+  static byte[] write(KeptAnswer kept) {
+    return bytes(kept);
+  }
+
+  static AuditEntry readEntry(byte[] json) throws StoreException {
+    return read(json, AuditEntry.class, "audit record");
+  }
+
+  static KeptAnswer readAnswer(byte[] json) throws StoreException {
+    return read(json, KeptAnswer.class, "answer");
+  }
+
+  private static <T> T read(byte[] json, Class<T> type, String what) throws StoreException {
+    try {
+      return MAPPER.readValue(json, type);
+    } catch (IOException e) {
+      throw new StoreException(what + " is not readable: " + e.getMessage(), e);
+    }
   }
 
   static ServiceConfig readConfig(byte[] json) throws StoreException {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.google.common.collect.Lists;
 import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.RefusedException;
 import io.fairlead.controller.image.Ring;
@@ -14,8 +15,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
@@ -26,14 +25,15 @@ import org.apache.zookeeper.data.Stat;
  */
 final class ServiceReader {
   private static final int READS_AT_ONCE = 256;
-  private static final int READ_SECONDS = 30;
 
   private final CuratorFramework client;
   private final Tree tree;
+  private final Reads reads;
 
   ServiceReader(CuratorFramework client, Tree tree) {
     this.client = client;
     this.tree = tree;
+    this.reads = new Reads(client);
   }
 
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
@@ -100,33 +100,16 @@ final class ServiceReader {
   private SortedMap<Integer, Member> pool(String name) throws Exception {
     SortedMap<Integer, Member> pool = new TreeMap<>();
     List<String> ids = client.getChildren().forPath(tree.backends(name));
-    for (int at = 0; at < ids.size(); at += READS_AT_ONCE) {
-      List<CompletableFuture<byte[]>> reads = new ArrayList<>();
-      for (String id : ids.subList(at, Math.min(at + READS_AT_ONCE, ids.size()))) {
-        reads.add(readInBackground(tree.backends(name) + "/" + id));
-      }
-      for (CompletableFuture<byte[]> read : reads) {
-        Member member = NodeJson.readMember(read.get(READ_SECONDS, TimeUnit.SECONDS));
+    for (List<String> some : Lists.partition(ids, READS_AT_ONCE)) {
+      List<String> paths = Lists.transform(some, id -> tree.backends(name) + "/" + id);
+      for (Optional<byte[]> read : reads.data(paths)) {
+        if (read.isEmpty()) {
+          throw new StoreException("a backend went while the pool was read");
+        }
+        Member member = NodeJson.readMember(read.get());
         pool.put(member.id(), member);
       }
     }
     return pool;
-  }
-
-  private CompletableFuture<byte[]> readInBackground(String path) throws Exception {
-    CompletableFuture<byte[]> read = new CompletableFuture<>();
-    client
-        .getData()
-        .inBackground(
-            (ignored, event) -> {
-              if (event.getResultCode() == KeeperException.Code.OK.intValue()) {
-                read.complete(event.getData());
-              } else {
-                read.completeExceptionally(
-                    KeeperException.create(KeeperException.Code.get(event.getResultCode()), path));
-              }
-            })
-        .forPath(path);
-    return read;
   }
 }

@@ -50,10 +50,20 @@ public final class ServiceStore {
   private final FencedWrite write;
 
   public ServiceStore(CuratorFramework client, Tree tree, Duration deadline) {
+    this(client, tree, new ServiceReader(client, tree), new FencedWrite(client, tree, deadline));
+  }
+
+  private ServiceStore(
+      CuratorFramework client, Tree tree, ServiceReader reader, FencedWrite write) {
     this.client = client;
     this.tree = tree;
-    this.reader = new ServiceReader(client, tree);
-    this.write = new FencedWrite(client, tree, deadline);
+    this.reader = reader;
+    this.write = write;
+  }
+
+  /** The same store, for one write that leaves {@code note} beside it. */
+  public ServiceStore with(Note note) {
+    return new ServiceStore(client, tree, reader, write.with(note));
   }
 
   /** Names of all services, also of those that are only half deleted. */

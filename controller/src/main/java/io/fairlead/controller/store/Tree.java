@@ -21,6 +21,27 @@ public record Tree(String root) {
     return root + "/last_service_id";
   }
 
+  public String audit() {
+    return root + "/audit";
+  }
+
+  /** Without its number, which ZooKeeper appends. */
+  public String auditEntry() {
+    return auditEntry("write-");
+  }
+
+  public String auditEntry(String name) {
+    return audit() + "/" + name;
+  }
+
+  public String answers() {
+    return root + "/answers";
+  }
+
+  public String answer(String key) {
+    return answers() + "/" + key;
+  }
+
   public String muxes() {
     return root + "/muxes";
   }

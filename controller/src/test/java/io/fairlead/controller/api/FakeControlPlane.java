@@ -2,6 +2,7 @@
 package io.fairlead.controller.api;
 
 import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.WriteOptions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -82,7 +83,8 @@ public final class FakeControlPlane implements ControlPlane {
   }
 
   @Override
-  public synchronized CompletionStage<Result> createService(ServiceSpec spec, boolean dryRun) {
+  public synchronized CompletionStage<Result> createService(
+      ServiceSpec spec, WriteOptions options) {
     return write(
         () -> {
           if (pools.containsKey(spec.name())) {
@@ -114,17 +116,17 @@ public final class FakeControlPlane implements ControlPlane {
                   spec.mptcpPorts(),
                   1,
                   0);
-          if (!dryRun) {
+          if (!options.dryRun()) {
             lastId++;
             pools.put(spec.name(), new Pool(view, new TreeMap<>(), new int[buckets]));
           }
-          return new Result(spec.name(), 1, dryRun, 0, 0, List.of(), List.of());
+          return new Result(spec.name(), 1, options.dryRun(), 0, 0, List.of(), List.of());
         });
   }
 
   @Override
   public synchronized CompletionStage<Result> changeService(
-      String name, ServiceChange change, boolean dryRun) {
+      String name, ServiceChange change, WriteOptions options) {
     return write(
         () -> {
           Pool pool = pool(name);
@@ -144,22 +146,23 @@ public final class FakeControlPlane implements ControlPlane {
                   change.mptcpPorts().or(old::mptcpPorts).filter(range -> range.last() != 0),
                   old.generation(),
                   old.backends());
-          if (!dryRun) {
+          if (!options.dryRun()) {
             pools.put(name, new Pool(view, pool.backends(), pool.ring()));
           }
-          return new Result(name, old.generation(), dryRun, 0, 0, List.of(), List.of());
+          return new Result(name, old.generation(), options.dryRun(), 0, 0, List.of(), List.of());
         });
   }
 
   @Override
-  public synchronized CompletionStage<Result> deleteService(String name, boolean dryRun) {
+  public synchronized CompletionStage<Result> deleteService(String name, WriteOptions options) {
     return write(
         () -> {
           Pool pool = pool(name);
-          if (!dryRun) {
+          if (!options.dryRun()) {
             pools.remove(name);
           }
-          return new Result(name, pool.view().generation(), dryRun, 0, 0, List.of(), List.of());
+          return new Result(
+              name, pool.view().generation(), options.dryRun(), 0, 0, List.of(), List.of());
         });
   }
 
@@ -170,7 +173,7 @@ public final class FakeControlPlane implements ControlPlane {
 
   @Override
   public synchronized CompletionStage<Result> change(
-      String service, List<Change> changes, boolean dryRun) {
+      String service, List<Change> changes, WriteOptions options) {
     return write(
         () -> {
           Pool pool = pool(service);
@@ -196,7 +199,7 @@ public final class FakeControlPlane implements ControlPlane {
                   .toList();
           backends.replaceAll((id, b) -> view(id, b.address(), b.weight(), count(ring, id)));
           long generation = pool.view().generation() + 1;
-          if (!dryRun) {
+          if (!options.dryRun()) {
             ServiceView old = pool.view();
             ServiceView view =
                 new ServiceView(
@@ -216,7 +219,7 @@ public final class FakeControlPlane implements ControlPlane {
             pools.put(service, new Pool(view, backends, ring));
           }
           int moved = moves.stream().mapToInt(Move::count).sum();
-          return new Result(service, generation, dryRun, moved, 0, moves, shares);
+          return new Result(service, generation, options.dryRun(), moved, 0, moves, shares);
         });
   }
 

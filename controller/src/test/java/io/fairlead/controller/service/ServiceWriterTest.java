@@ -44,7 +44,9 @@ class ServiceWriterTest {
     server = new TestingServer();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    for (String path : List.of(TREE.epoch(), TREE.lastServiceId(), TREE.services())) {
+    for (String path :
+        List.of(
+            TREE.epoch(), TREE.lastServiceId(), TREE.services(), TREE.audit(), TREE.answers())) {
       client
           .create()
           .creatingParentsIfNeeded()
@@ -62,6 +64,7 @@ class ServiceWriterTest {
             EPOCH,
             new BeamerAssignment(),
             Clock.systemUTC(),
+            new Notes("test", Clock.systemUTC()),
             new CommitMetrics(new SimpleMeterRegistry()),
             ForkJoinPool.commonPool(),
             stored);
@@ -75,13 +78,14 @@ class ServiceWriterTest {
 
   @Test
   void whatComesAfterADeletionFindsNoService() throws Exception {
-    done(writer.delete(true));
+    done(writer.delete(WriteOptions.of(true)));
     assertThat(writer.isGone()).isFalse();
-    done(writer.delete(false));
+    done(writer.delete(WriteOptions.of(false)));
     assertThat(writer.isGone()).isTrue();
-    Refusal late = refusal(writer.change(List.of(add(1)), false));
+    Refusal late = refusal(writer.change(List.of(add(1)), WriteOptions.of(false)));
     assertThat(late.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
-    assertThat(refusal(writer.delete(false)).kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(refusal(writer.delete(WriteOptions.of(false))).kind())
+        .isEqualTo(Refusal.Kind.NOT_FOUND);
   }
 
   /** A deletion that took place although its answer was lost. */
@@ -89,10 +93,10 @@ class ServiceWriterTest {
   void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
     store.delete(EPOCH, stored);
     store.removeRest(EPOCH, "web");
-    assertThat(refusal(writer.change(List.of(add(1)), false)).kind())
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
         .isEqualTo(Refusal.Kind.UNAVAILABLE);
     assertThat(writer.isGone()).isFalse();
-    assertThat(refusal(writer.change(List.of(add(1)), false)).kind())
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
         .isEqualTo(Refusal.Kind.NOT_FOUND);
     assertThat(writer.isGone()).isTrue();
   }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.store.AuditEntry;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Note;
+import java.time.Clock;
+import java.time.temporal.ChronoUnit;
+
+/** Makes the notes that this controller's writes leave beside them. */
+record Notes(String controller, Clock clock) {
+  Note of(Epoch epoch, Origin origin, Result result) {
+    AuditEntry entry =
+        new AuditEntry(
+            AuditEntry.FORMAT,
+            clock.instant().truncatedTo(ChronoUnit.MILLIS).toString(),
+            origin.who(),
+            origin.what(),
+            origin.body(),
+            result.service(),
+            AuditEntry.COMMITTED,
+            result.generation(),
+            result.movedBuckets(),
+            epoch.number(),
+            controller,
+            origin.retry().map(Origin.Retry::key));
+    return new Note(
+        entry,
+        origin
+            .retry()
+            .map(
+                retry ->
+                    new Note.KeptAnswer(
+                        retry.key(), retry.digest(), retry.answer().apply(result))));
+  }
+}

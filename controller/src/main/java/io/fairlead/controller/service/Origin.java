@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.service.ControlPlane.Result;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Whom a write comes from, in which words: kept with its commit.
+ *
+ * @param who the token's name, "nobody" without authentication, "controller" for the leader's own
+ * @param what the request in one line, such as "PUT /v1/services/web/backends/7"
+ * @param body the request's body without secrets, empty if there was none or a long one
+ * @param retry how to answer when the request is sent again, if it has a key for that
+ */
+public record Origin(String who, String what, Optional<String> body, Optional<Retry> retry) {
+  public static final Origin NOBODY = new Origin("nobody", "", Optional.empty(), Optional.empty());
+
+  /** A write of the leader itself, such as one step of a rebalance. */
+  public static Origin controller(String what) {
+    return new Origin("controller", what, Optional.empty(), Optional.empty());
+  }
+
+  /**
+   * @param key names the request among those of all clients: 64 hex digits
+   * @param digest of the whole request, so that another one under the same key is noticed
+   * @param answer what to keep of the answer, made before the commit; at most {@link
+   *     io.fairlead.controller.store.Note#ANSWER_MAX} bytes
+   */
+  public record Retry(String key, String digest, Function<Result, byte[]> answer) {}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.util.Optional;
+
+/**
+ * The record of one write.
+ *
+ * @param time RFC 3339, by the clock of the controller
+ * @param who whose token it was, "nobody" without authentication, "controller" for its own writes
+ * @param what the request in one line
+ * @param body the request's body without secrets; absent if there was none or a long one
+ * @param outcome "committed": what is refused leaves no record here
+ * @param generation of the service afterwards
+ * @param controller the one that led, in {@code epoch}
+ * @param key names the kept answer, which goes with the record
+ */
+@JsonPropertyOrder({
+  "format",
+  "time",
+  "who",
+  "what",
+  "body",
+  "service",
+  "outcome",
+  "generation",
+  "movedBuckets"
+})
+@JsonInclude(JsonInclude.Include.NON_ABSENT)
+public record AuditEntry(
+    int format,
+    String time,
+    String who,
+    String what,
+    Optional<String> body,
+    String service,
+    String outcome,
+    long generation,
+    int movedBuckets,
+    long epoch,
+    String controller,
+    Optional<String> key) {
+  public static final int FORMAT = 1;
+  public static final String COMMITTED = "committed";
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import com.google.common.collect.Lists;
+import io.fairlead.controller.store.Note.KeptAnswer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+
+/**
+ * What is known of past writes (protocol/README.md §4): a record of each, numbered by ZooKeeper in
+ * the order of the commits, and the answers to those that may be sent again. Both are created in
+ * the very {@code multi} that commits the write, so that neither is there without the other: a
+ * write that is sent again after its answer was lost finds the answer, whichever controller leads
+ * by then, and two attempts under one key can never both commit.
+ *
+ * <p>The latest {@link #KEPT} are kept; an answer goes with its record. Numbers are ZooKeeper's, up
+ * to 2^31 writes.
+ */
+public final class Journal {
+  /** A listing of so many names stays far below ZooKeeper's 1 MB for an answer. */
+  public static final int KEPT = 10_000;
+
+  private static final int READS_AT_ONCE = 256;
+  private static final int DELETES_AT_ONCE = 100;
+
+  /** Entries by descending number; {@code next} is where the next page begins, if there is one. */
+  public record Page(List<Numbered> entries, OptionalLong next) {}
+
+  public record Numbered(long number, AuditEntry entry) {}
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final Reads reads;
+
+  public Journal(CuratorFramework client, Tree tree) {
+    this.client = client;
+    this.tree = tree;
+    this.reads = new Reads(client);
+  }
+
+  /** What a write's {@code multi} does besides. */
+  List<CuratorOp> operations(Note note) throws Exception {
+    List<CuratorOp> ops = new ArrayList<>();
+    ops.add(
+        client
+            .transactionOp()
+            .create()
+            .withMode(CreateMode.PERSISTENT_SEQUENTIAL)
+            .forPath(tree.auditEntry(), NodeJson.write(note.entry())));
+    if (note.kept().isPresent()) {
+      KeptAnswer kept = note.kept().get();
+      ops.add(
+          client.transactionOp().create().forPath(tree.answer(kept.key()), NodeJson.write(kept)));
+    }
+    return ops;
+  }
+
+  /** The answer that was kept under {@code key}: what was committed before this call is found. */
+  public Optional<KeptAnswer> answer(String key) throws StoreException {
+    try {
+      reads.sync(tree.root());
+      return Optional.of(NodeJson.readAnswer(client.getData().forPath(tree.answer(key))));
+    } catch (KeeperException.NoNodeException e) {
+      return Optional.empty();
+    } catch (Exception e) {
+      throw new StoreException("the answer to key %s cannot be read: %s".formatted(key, e), e);
+    }
+  }
+
+  /**
+   * The latest entries, or the latest below {@code before}.
+   *
+   * @param limit 1 and up
+   */
+  public Page page(OptionalLong before, int limit) throws StoreException {
+    try {
+      reads.sync(tree.root());
+      List<String> names = names(Comparator.reverseOrder());
+      names.removeIf(name -> number(name) >= before.orElse(Long.MAX_VALUE));
+      List<Numbered> entries = new ArrayList<>();
+      List<String> wanted = names.subList(0, Math.min(limit, names.size()));
+      for (List<String> some : Lists.partition(wanted, READS_AT_ONCE)) {
+        List<Optional<byte[]>> read = reads.data(Lists.transform(some, tree::auditEntry));
+        for (int i = 0; i < some.size(); i++) {
+          if (read.get(i).isPresent()) { // not removed meanwhile, for its age
+            entries.add(new Numbered(number(some.get(i)), NodeJson.readEntry(read.get(i).get())));
+          }
+        }
+      }
+      return new Page(
+          entries,
+          wanted.size() < names.size()
+              ? OptionalLong.of(number(wanted.get(wanted.size() - 1)))
+              : OptionalLong.empty());
+    } catch (Exception e) {
+      throw new StoreException("the audit records cannot be read: " + e, e);
+    }
+  }
+
+  /** Deletes all but the latest {@code kept} entries, and the answers that belong to them. */
+  public void removeOld(Epoch epoch, int kept) throws StoreException {
+    FencedWrite write = new FencedWrite(client, tree, Duration.ZERO);
+    try {
+      List<String> names = names(Comparator.naturalOrder());
+      List<String> old = names.subList(0, Math.max(0, names.size() - kept));
+      for (List<String> some : Lists.partition(old, DELETES_AT_ONCE)) {
+        List<CuratorOp> ops = new ArrayList<>();
+        List<Optional<byte[]>> read = reads.data(Lists.transform(some, tree::auditEntry));
+        for (int i = 0; i < some.size(); i++) {
+          ops.add(client.transactionOp().delete().forPath(tree.auditEntry(some.get(i))));
+          Optional<String> key = NodeJson.readEntry(read.get(i).orElseThrow()).key();
+          if (key.isPresent()) {
+            ops.add(client.transactionOp().delete().forPath(tree.answer(key.get())));
+          }
+        }
+        write.once(epoch, ops);
+      }
+    } catch (Exception e) {
+      throw new StoreException("old audit records were not deleted: " + e, e);
+    }
+  }
+
+  private List<String> names(Comparator<String> order) throws Exception {
+    List<String> names = new ArrayList<>(client.getChildren().forPath(tree.audit()));
+    names.sort(order); // the numbers have ten digits each
+    return names;
+  }
+
+  private static long number(String name) {
+    return Long.parseLong(name.substring(name.length() - 10));
+  }
+}

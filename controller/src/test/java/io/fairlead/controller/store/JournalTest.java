@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.store.Note.KeptAnswer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Records and kept answers, beside real writes in a real ZooKeeper. */
+class JournalTest {
+  private static final Tree TREE = new Tree("/fairlead");
+  private static final Epoch EPOCH = new Epoch(0, 0);
+
+  private TestingServer server;
+  private CuratorFramework client;
+  private ServiceStore store;
+  private Journal journal;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+    for (String path : List.of(TREE.epoch(), TREE.lastServiceId())) {
+      client.create().creatingParentsIfNeeded().forPath(path, new byte[] {'0'});
+    }
+    for (String path : List.of(TREE.services(), TREE.audit(), TREE.answers())) {
+      client.create().forPath(path);
+    }
+    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+    journal = new Journal(client, TREE);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void aNoteStandsBesideItsWriteOrNotAtAll() throws Exception {
+    Note note = note(1, Optional.of(key(1)));
+    StoredService web = store.with(note).create(EPOCH, image("web", 1));
+    assertThat(journal.page(OptionalLong.empty(), 10).entries())
+        .extracting(Journal.Numbered::entry)
+        .containsExactly(note.entry());
+    KeptAnswer kept = journal.answer(key(1)).orElseThrow();
+    assertThat(kept.digest()).isEqualTo("digest 1");
+    assertThat(kept.answer()).asString(StandardCharsets.UTF_8).isEqualTo("answer 1");
+    assertThat(journal.answer(key(2))).isEmpty();
+
+    ServiceImage changed = web.image();
+    assertThatThrownBy(
+            () ->
+                store
+                    .with(note(2, Optional.of(key(2))))
+                    .changeConfig(new Epoch(7, 7), web, changed))
+        .isInstanceOf(StoreException.Fenced.class);
+    assertThat(journal.page(OptionalLong.empty(), 10).entries()).hasSize(1);
+    assertThat(journal.answer(key(2))).isEmpty();
+  }
+
+  @Test
+  void twoWritesUnderOneKeyCannotBothTakePlace() throws Exception {
+    store.with(note(1, Optional.of(key(1)))).create(EPOCH, image("web", 1));
+    assertThatThrownBy(
+            () -> store.with(note(2, Optional.of(key(1)))).create(EPOCH, image("mail", 2)))
+        .isInstanceOf(StoreException.class);
+    assertThat(store.names()).containsExactly("web");
+  }
+
+  @Test
+  void pagesGoFromTheLatestToTheOldestWithoutGapOrRepetition() throws Exception {
+    write(7);
+    Journal.Page first = journal.page(OptionalLong.empty(), 3);
+    Journal.Page second = journal.page(first.next(), 3);
+    Journal.Page third = journal.page(second.next(), 3);
+    assertThat(generations(first)).containsExactly(7L, 6L, 5L);
+    assertThat(generations(second)).containsExactly(4L, 3L, 2L);
+    assertThat(generations(third)).containsExactly(1L);
+    assertThat(third.next()).isEmpty();
+    assertThat(journal.page(OptionalLong.empty(), 7).next()).isEmpty();
+    assertThat(journal.page(OptionalLong.of(0), 7).entries()).isEmpty();
+  }
+
+  @Test
+  void theOldestGoWithTheirAnswersAndNumbersGoOn() throws Exception {
+    write(5);
+    journal.removeOld(EPOCH, 2);
+    Journal.Page page = journal.page(OptionalLong.empty(), 10);
+    assertThat(generations(page)).containsExactly(5L, 4L);
+    assertThat(journal.answer(key(3))).isEmpty();
+    assertThat(journal.answer(key(4))).isPresent();
+    long last = page.entries().get(0).number();
+    write(1);
+    assertThat(journal.page(OptionalLong.empty(), 1).entries().get(0).number()).isEqualTo(last + 1);
+    assertThatThrownBy(() -> journal.removeOld(new Epoch(7, 7), 0))
+        .isInstanceOf(StoreException.class);
+  }
+
+  /** Services that are created, notes of generations 1 to {@code count}. */
+  private void write(int count) throws Exception {
+    int before = store.lastServiceId();
+    for (long i = 1; i <= count; i++) {
+      int id = (int) (before + i);
+      store.with(note(i, Optional.of(key(id)))).create(EPOCH, image("s" + id, id));
+    }
+  }
+
+  private static List<Long> generations(Journal.Page page) {
+    return page.entries().stream().map(each -> each.entry().generation()).toList();
+  }
+
+  private static String key(long number) {
+    return "%064x".formatted(number);
+  }
+
+  private static Note note(long generation, Optional<String> key) {
+    AuditEntry entry =
+        new AuditEntry(
+            AuditEntry.FORMAT,
+            "2026-01-01T00:00:00Z",
+            "alice",
+            "PUT /v1/services/web/backends/7",
+            Optional.of("{}"),
+            "web",
+            AuditEntry.COMMITTED,
+            generation,
+            3,
+            0,
+            "test",
+            key);
+    return new Note(
+        entry,
+        key.map(
+            k ->
+                new KeptAnswer(
+                    k,
+                    "digest " + generation,
+                    ("answer " + generation).getBytes(StandardCharsets.UTF_8))));
+  }
+
+  private static ServiceImage image(String name, int id) {
+    ServiceConfig config =
+        new ServiceConfig(
+            1,
+            id,
+            name,
+            List.of("10.99.0.1"),
+            List.of(new ServiceConfig.Port("tcp", 80)),
+            "ring",
+            256,
+            ServiceConfig.Hash.SIPHASH,
+            "000102030405060708090a0b0c0d0e0f",
+            ServiceConfig.Affinity.CONNECTION,
+            "gue",
+            240,
+            Optional.empty());
+    return ServiceImage.create(config, 1);
+  }
+}

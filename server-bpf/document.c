@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "document.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "counters.h"
+#include "prometheus.h"
+
+void document_memory_add(struct document_memory *memory, const struct fl_bucket_memory *bucket, fl_u64 now,
+			 fl_u32 window)
+{
+	memory->entries++;
+	memory->open += now < (fl_u64)bucket->since + window;
+}
+
+json_t *document_config(const struct fl_server_config *config, json_t *peers, const char *mode)
+{
+	char text[CONFIG_TEXT_LEN];
+
+	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:s}", "address", config_self_text(config, text), "port",
+			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers, "tagRequired",
+			 (int)config->tagged, "chaining", (int)config->chaining, "mode", mode);
+}
+
+json_t *document_counters(const fl_u64 values[FL_COUNTERS])
+{
+	json_t *counters = json_object();
+	int i;
+
+	for (i = 0; i < FL_COUNTERS; i++)
+		json_object_set_new(counters, fl_counter_names[i], json_integer((json_int_t)values[i]));
+	return counters;
+}
+
+void document_service_add(json_t *services, fl_u32 service, fl_u32 generation)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", service);
+	json_object_set_new(services, id, json_pack("{s:I}", "generation", (json_int_t)generation));
+}
+
+json_t *document_make(const struct document_parts *parts)
+{
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I}", "form", parts->form, "version",
+			 parts->version, "interface", parts->interface, "config", parts->config, "counters",
+			 parts->counters, "services", parts->services, "memory", "entries", parts->memory.entries,
+			 "open", parts->memory.open, "capacity", (json_int_t)FL_SERVER_MEMORY_CAPACITY, "bytes",
+			 parts->memory.bytes, "clockErrorSeconds", parts->clock_error);
+}
+
+static void table_print_object(const char *title, const json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s\n", title);
+	json_object_foreach((json_t *)object, key, value)
+	{
+		char *text =
+		    json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
+
+		printf("  %-34s %s\n", key, text ? text : "?");
+		free(text);
+	}
+}
+
+static void table_print(const json_t *document)
+{
+	const json_t *interface = json_object_get(document, "interface");
+	const char *id;
+	json_t *service;
+
+	table_print_object(json_is_null(interface) ? "all interfaces" : json_string_value(interface),
+			   json_object_get(document, "config"));
+	table_print_object("packets", json_object_get(document, "counters"));
+	table_print_object("buckets remembered", json_object_get(document, "memory"));
+	printf("services\n");
+	json_object_foreach(json_object_get(document, "services"), id, service)
+	    printf("  %-34s generation %" JSON_INTEGER_FORMAT "\n", id,
+		   json_integer_value(json_object_get(service, "generation")));
+}
+
+void document_print(const json_t *document, enum document_format format)
+{
+	switch (format) {
+	case DOCUMENT_TABLE:
+		table_print(document);
+		break;
+	case DOCUMENT_JSON:
+		json_dumpf(document, stdout, JSON_INDENT(2));
+		printf("\n");
+		break;
+	case DOCUMENT_PROMETHEUS:
+		prometheus_print(document);
+		break;
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prometheus.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DROP "drop_"
+
+static void head(const char *name, const char *type, const char *help)
+{
+	printf("# HELP fairlead_server_%s %s\n# TYPE fairlead_server_%s %s\n", name, help, name, type);
+}
+
+/* A label's value; the kernel allows quotes and backslashes in the name of an interface. */
+static void text_print(const char *text)
+{
+	for (; *text; text++)
+		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static const char *interface_of(const json_t *document)
+{
+	const char *interface = json_string_value(json_object_get(document, "interface"));
+
+	return interface ? interface : "";
+}
+
+/* A sample with one label more, unless that is NULL. */
+static void sample(const json_t *document, const char *name, const char *label, const char *value, json_int_t number)
+{
+	printf("fairlead_server_%s{interface=\"", name);
+	text_print(interface_of(document));
+	if (label)
+		printf("\",%s=\"%s", label, value);
+	printf("\"} %" JSON_INTEGER_FORMAT "\n", number);
+}
+
+static void one(const json_t *document, const char *name, const char *type, const char *help, json_int_t number)
+{
+	head(name, type, help);
+	sample(document, name, NULL, NULL, number);
+}
+
+static json_int_t number_of(const json_t *document, const char *part, const char *key)
+{
+	const json_t *value = json_object_get(json_object_get(document, part), key);
+
+	return json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
+}
+
+static bool is_drop(const char *counter)
+{
+	return !strncmp(counter, DROP, strlen(DROP));
+}
+
+static bool is_exit(const char *counter)
+{
+	return strcmp(counter, "learned") && strcmp(counter, "learn_failed");
+}
+
+static void packets_print(const json_t *document)
+{
+	json_t *counters = json_object_get(document, "counters"), *value;
+	const char *name;
+
+	head("packets_total", "counter", "Packets passed, delivered or chained, by what happened.");
+	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
+	    sample(document, "packets_total", "verdict", name, json_integer_value(value));
+	head("drops_total", "counter", "Packets dropped, by reason.");
+	json_object_foreach(counters, name, value) if (is_drop(name))
+	    sample(document, "drops_total", "reason", name + strlen(DROP), json_integer_value(value));
+	one(document, "learned_total", "counter", "Moves of buckets that were remembered.",
+	    number_of(document, "counters", "learned"));
+	one(document, "learn_failed_total", "counter", "Moves of buckets for which the memory had no room.",
+	    number_of(document, "counters", "learn_failed"));
+}
+
+static void state_print(const json_t *document)
+{
+	const char *id;
+	json_t *service;
+
+	one(document, "memory_buckets", "gauge", "Buckets whose last move is remembered.",
+	    number_of(document, "memory", "entries"));
+	one(document, "memory_buckets_open", "gauge", "Those of them whose window is open.",
+	    number_of(document, "memory", "open"));
+	one(document, "memory_buckets_max", "gauge", "Buckets that can be remembered.",
+	    number_of(document, "memory", "capacity"));
+	one(document, "memory_bytes", "gauge", "What the kernel holds for the memory of buckets.",
+	    number_of(document, "memory", "bytes"));
+	head("generation", "gauge", "Highest generation seen, by the service's id.");
+	json_object_foreach(json_object_get(document, "services"), id, service)
+	    sample(document, "generation", "service", id, json_integer_value(json_object_get(service, "generation")));
+	one(document, "window_seconds", "gauge", "How long a bucket is chained after it moved.",
+	    number_of(document, "config", "windowSeconds"));
+	one(document, "chaining", "gauge", "1, or 0 if chaining was switched off.",
+	    number_of(document, "config", "chaining"));
+	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",
+	    number_of(document, "config", "tagRequired"));
+	one(document, "clock_error_seconds", "gauge", "How far the program's clock is off; attach again to correct it.",
+	    json_integer_value(json_object_get(document, "clockErrorSeconds")));
+}
+
+void prometheus_print(const json_t *document)
+{
+	const json_t *config = json_object_get(document, "config");
+
+	head("info", "gauge", "What runs here.");
+	printf("fairlead_server_info{interface=\"");
+	text_print(interface_of(document));
+	printf("\",form=\"%s\",mode=\"%s\",version=\"%s\",address=\"%s\"} 1\n",
+	       json_string_value(json_object_get(document, "form")), json_string_value(json_object_get(config, "mode")),
+	       json_string_value(json_object_get(document, "version")),
+	       json_string_value(json_object_get(config, "address")));
+	packets_print(document);
+	state_print(document);
+}
