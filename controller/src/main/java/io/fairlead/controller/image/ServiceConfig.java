@@ -50,6 +50,38 @@ public record ServiceConfig(
     ports = List.copyOf(ports);
   }
 
+  /** One whose buckets are shared out as by Beamer. */
+  public ServiceConfig(
+      int format,
+      int id,
+      String name,
+      List<String> vips,
+      List<Port> ports,
+      String steering,
+      int buckets,
+      Hash hash,
+      String hashKey,
+      Affinity affinity,
+      String encap,
+      int windowSeconds,
+      Optional<MptcpPorts> mptcpPorts) {
+    this(
+        format,
+        id,
+        name,
+        vips,
+        ports,
+        steering,
+        buckets,
+        hash,
+        hashKey,
+        affinity,
+        encap,
+        windowSeconds,
+        mptcpPorts,
+        Method.BEAMER);
+  }
+
   public enum Hash {
     SIPHASH,
     CRC32;

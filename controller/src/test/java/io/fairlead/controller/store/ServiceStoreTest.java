@@ -194,8 +194,7 @@ class ServiceStoreTest {
             ServiceConfig.Affinity.CONNECTION,
             "gue",
             240,
-            Optional.empty(),
-            ServiceConfig.Method.BEAMER);
+            Optional.empty());
     return ServiceImage.create(config, NOW);
   }
 
