@@ -95,7 +95,7 @@ public final class ApiServer implements AutoCloseable {
       ControlPlane plane,
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
-    PlatformHandler guard = new Guard(api)::handle;
+    PlatformHandler guard = new Guard(contract, api)::handle;
     RouterBuilder routes =
         RouterBuilder.create(vertx, api, RequestExtractor.withBodyHandler())
             .rootHandler(measure)

@@ -42,7 +42,8 @@ final class Contract {
   /**
    * The document as Vert.x's router. It refuses any response of a media type that it cannot
    * validate, {@code application/problem+json} among them, so it gets a copy without the responses'
-   * contents: it checks requests only.
+   * contents: it checks requests only. Nor does it get headers as parameters, since it takes the
+   * quotes of an entity tag for JSON: {@link Guard} checks those.
    */
   Future<OpenAPIContract> router(Vertx vertx) {
     JsonObject copy = document.copy();
@@ -51,6 +52,7 @@ final class Contract {
       for (Map.Entry<String, Object> operation : (JsonObject) path.getValue()) {
         if (operation.getValue() instanceof JsonObject model) {
           removeContents(model.getJsonObject("responses"));
+          removeHeaders(model);
         }
       }
     }
@@ -84,6 +86,19 @@ final class Contract {
     }
     JsonArray all = node.getJsonArray("allOf");
     return all != null && all.size() == 1 ? resolve(all.getJsonObject(0)) : node;
+  }
+
+  private void removeHeaders(JsonObject model) {
+    JsonArray parameters = model.getJsonArray("parameters", new JsonArray());
+    for (int i = parameters.size() - 1; i >= 0; i--) {
+      if (isHeader(parameters.getJsonObject(i))) {
+        parameters.remove(i);
+      }
+    }
+  }
+
+  boolean isHeader(JsonObject parameter) {
+    return resolve(parameter).getString("in").equals("header");
   }
 
   private JsonObject at(String ref) {

@@ -159,6 +159,7 @@ final class Failures {
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     return contract
         .parameters(operation)
+        .filter(parameter -> !contract.isHeader(parameter))
         .flatMap(parameter -> violation(context, parameter).stream())
         .findFirst()
         .map(Failures::invalid)
@@ -229,7 +230,7 @@ final class Failures {
     }
   }
 
-  private static Problem invalid(Violation violation) {
+  static Problem invalid(Violation violation) {
     return Problem.of(
         Problem.Kind.INVALID, violation.field(), violation.value(), violation.allowed());
   }

@@ -13,15 +13,17 @@ import java.util.stream.Collectors;
 
 /**
  * What the contract says and the router does not check: query parameters that the operation does
- * not have or that come twice, since a mistyped {@code dryRun} must not commit; and the type of the
- * body, before it is read.
+ * not have or that come twice, since a mistyped {@code dryRun} must not commit; its headers; and
+ * the type of the body, before it is read.
  */
 final class Guard {
   private static final String JSON = "application/json";
 
+  private final Contract contract;
   private final OpenAPIContract api;
 
-  Guard(OpenAPIContract api) {
+  Guard(Contract contract, OpenAPIContract api) {
+    this.contract = contract;
     this.api = api;
   }
 
@@ -30,7 +32,9 @@ final class Guard {
     Optional<Problem> problem =
         operation == null
             ? Optional.empty()
-            : query(context, operation).or(() -> mediaType(context, operation));
+            : query(context, operation)
+                .or(() -> headers(context, operation))
+                .or(() -> mediaType(context, operation));
     if (problem.isPresent()) {
       Failures.send(context, problem.get());
     } else {
@@ -66,6 +70,23 @@ final class Guard {
       }
     }
     return Optional.empty();
+  }
+
+  /** Several headers of one name are one, separated by commas (RFC 9110, section 5.3). */
+  private Optional<Problem> headers(RoutingContext context, Operation operation) {
+    return contract
+        .parameters(operation)
+        .filter(contract::isHeader)
+        .filter(parameter -> context.request().headers().contains(parameter.getString("name")))
+        .flatMap(
+            parameter -> {
+              String name = parameter.getString("name");
+              String value = String.join(", ", context.request().headers().getAll(name));
+              return Violation.find(contract, name, value, parameter.getJsonObject("schema"))
+                  .stream();
+            })
+        .findFirst()
+        .map(Failures::invalid);
   }
 
   private static Optional<Problem> mediaType(RoutingContext context, Operation operation) {

@@ -9,8 +9,10 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.util.NetUtil;
 import io.vertx.core.Future;
@@ -23,6 +25,7 @@ import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -44,7 +47,13 @@ final class Operations {
   private final Vertx vertx;
   private final ControlPlane plane;
 
-  private record Answer(int status, String mediaType, Buffer body, Map<String, String> headers) {}
+  private record Answer(int status, String mediaType, Buffer body, Map<String, String> headers) {
+    Answer with(String header, String value) {
+      Map<String, String> more = new TreeMap<>(headers);
+      more.put(header, value);
+      return new Answer(status, mediaType, body, more);
+    }
+  }
 
   Operations(
       Vertx vertx,
@@ -54,13 +63,18 @@ final class Operations {
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
     this.plane = plane;
-    read(routes, "listServices", request -> plane.services());
-    read(routes, "getService", request -> service(request.service()));
-    read(routes, "listBackends", request -> plane.backends(request.service()));
-    read(routes, "getBackend", this::backend);
-    read(routes, "getRing", request -> plane.ring(request.service()));
-    read(routes, "explain", request -> plane.explain(request.service(), request.flow()));
-    read(routes, "listMuxes", request -> plane.muxes());
+    list(routes, "listServices", request -> plane.services(), ServiceView::name, String::valueOf);
+    ofService(routes, "getService", request -> service(request.service()));
+    answer(routes, "listBackends", request -> Future.succeededFuture(backends(request)));
+    ofService(routes, "getBackend", this::backend);
+    ofService(routes, "getRing", request -> plane.ring(request.service()));
+    answer(
+        routes,
+        "explain",
+        request ->
+            Future.succeededFuture(
+                tagged(request, plane.explain(request.service(), request.flow()))));
+    list(routes, "listMuxes", request -> plane.muxes(), MuxView::id, String::valueOf);
     write(
         routes,
         "createService",
@@ -68,6 +82,7 @@ final class Operations {
             plane
                 .createService(request.serviceSpec(), request.options())
                 .thenApply(result -> created(result, "/v1/services/" + result.service())));
+    write(routes, "putService", this::putService);
     write(
         routes,
         "changeService",
@@ -116,8 +131,79 @@ final class Operations {
         request -> Future.succeededFuture(new Answer(200, "application/json", document, Map.of())));
   }
 
-  private void read(RouterBuilder routes, String operation, Function<Request, Object> call) {
-    answer(routes, operation, request -> Future.succeededFuture(ok(call.apply(request))));
+  /** A list whose tag is that of its bytes. */
+  private <T, K extends Comparable<K>> void list(
+      RouterBuilder routes,
+      String operation,
+      Function<Request, List<T>> call,
+      Function<T, K> key,
+      Function<String, K> parse) {
+    answer(
+        routes,
+        operation,
+        request -> {
+          Page<T> page =
+              Page.of(call.apply(request), key, request.cursor(), parse, request.limit());
+          Answer answer = tagged(request, page.entries());
+          return Future.succeededFuture(linked(answer, page, request));
+        });
+  }
+
+  /**
+   * Something of a service, under the service's version. The version is looked at first: should a
+   * commit come in between, the answer is newer than its tag, and a write for that tag is refused.
+   */
+  private void ofService(RouterBuilder routes, String operation, Function<Request, Object> call) {
+    answer(
+        routes,
+        operation,
+        request -> {
+          String version = service(request.service()).version();
+          return Future.succeededFuture(tagged(request, call.apply(request), version));
+        });
+  }
+
+  private Answer backends(Request request) {
+    String version = service(request.service()).version();
+    Page<BackendView> page =
+        Page.of(
+            plane.backends(request.service()),
+            BackendView::id,
+            request.cursor(),
+            Operations::id,
+            request.limit());
+    return linked(tagged(request, page.entries(), version), page, request);
+  }
+
+  private static int id(String cursor) {
+    if (!cursor.matches("[0-9]{1,5}")) {
+      throw new Refusal(Refusal.Kind.INVALID, "cursor", cursor, "an id of a backend");
+    }
+    return Integer.parseInt(cursor);
+  }
+
+  private static Answer linked(Answer answer, Page<?> page, Request request) {
+    return page.link(request.http().path(), request.limit())
+        .map(link -> answer.with("Link", link))
+        .orElse(answer);
+  }
+
+  private static Answer tagged(Request request, Object record) {
+    Answer answer = ok(record);
+    return tagged(request, answer, EntityTags.of(answer.body()));
+  }
+
+  private static Answer tagged(Request request, Object record, String version) {
+    return tagged(request, ok(record), version);
+  }
+
+  /** With its tag; without a body if the client has it already. */
+  private static Answer tagged(Request request, Answer answer, String version) {
+    boolean isKnown =
+        request.header("If-None-Match").filter(h -> EntityTags.matches(h, version)).isPresent();
+    Answer sent =
+        isKnown ? new Answer(304, answer.mediaType(), Buffer.buffer(), answer.headers()) : answer;
+    return sent.with("ETag", EntityTags.quote(version));
   }
 
   private void write(
@@ -134,7 +220,7 @@ final class Operations {
             context -> {
               ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
               var here = vertx.getOrCreateContext();
-              here.executeBlocking(() -> call.apply(new Request(valid)), false)
+              here.executeBlocking(() -> call.apply(new Request(valid, context.request())), false)
                   .compose(Function.identity())
                   .onComplete(
                       done ->
@@ -152,10 +238,13 @@ final class Operations {
   private static void send(RoutingContext context, Answer answer) {
     var response = context.response().setStatusCode(answer.status());
     answer.headers().forEach(response::putHeader);
-    response.putHeader("Content-Type", answer.mediaType()).end(answer.body());
+    if (answer.status() != 304) {
+      response.putHeader("Content-Type", answer.mediaType());
+    }
+    response.end(answer.body());
   }
 
-  private ControlPlane.ServiceView service(String name) {
+  private ServiceView service(String name) {
     return plane
         .service(name)
         .orElseThrow(
@@ -164,9 +253,7 @@ final class Operations {
                     Refusal.Kind.NOT_FOUND,
                     "service",
                     name,
-                    listed(
-                        "services",
-                        plane.services().stream().map(ControlPlane.ServiceView::name).toList())));
+                    listed("services", plane.services().stream().map(ServiceView::name).toList())));
   }
 
   private BackendView backend(Request request) {
@@ -183,11 +270,24 @@ final class Operations {
                         backends.stream().map(b -> Integer.toString(b.id())).toList())));
   }
 
+  private CompletionStage<Answer> putService(Request request) {
+    Optional<ServiceView> present = plane.service(request.service());
+    return plane
+        .putService(request.serviceState(present), request.pool(), request.options())
+        .thenApply(
+            result ->
+                present.isPresent()
+                    ? ok(result)
+                    : created(result, "/v1/services/" + result.service()));
+  }
+
   private CompletionStage<Answer> putBackend(Request request) {
     int id = request.backend();
     String address = request.body().getString("address");
     Optional<BackendView> live = find(plane.backends(request.service()), id);
-    if (live.isEmpty()) {
+    if (live.isPresent()) {
+      request.options().precondition().checkAbsent("there is a backend %d".formatted(id));
+    } else {
       return change(request, new Change.Add(id, address, request.weight()))
           .thenApply(
               result ->

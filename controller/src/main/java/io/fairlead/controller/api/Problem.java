@@ -21,6 +21,7 @@ record Problem(
     NOT_FOUND(404, "not-found", "There is no such thing"),
     METHOD_NOT_ALLOWED(405, "method-not-allowed", "The path does not know this method"),
     CONFLICT(409, "conflict", "The request contradicts what exists"),
+    PRECONDITION_FAILED(412, "precondition-failed", "It is not as the request expects"),
     TOO_LARGE(413, "too-large", "The request is too large"),
     LINE_TOO_LONG(414, "too-large", "The request is too large"),
     HEADERS_TOO_LARGE(431, "too-large", "The request is too large"),
@@ -49,11 +50,12 @@ record Problem(
           case INVALID -> Kind.INVALID;
           case NOT_FOUND -> Kind.NOT_FOUND;
           case CONFLICT -> Kind.CONFLICT;
+          case PRECONDITION -> Kind.PRECONDITION_FAILED;
           case UNAVAILABLE -> Kind.UNAVAILABLE;
         };
     String sentence =
         switch (refusal.kind()) {
-          case INVALID, CONFLICT -> "%s '%s' is refused; allowed: %s";
+          case INVALID, CONFLICT, PRECONDITION -> "%s '%s' is refused; allowed: %s";
           case NOT_FOUND -> "%s '%s' does not exist; allowed: %s";
           case UNAVAILABLE -> "%s: %s; allowed: %s";
         };

@@ -7,15 +7,19 @@ import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.service.Precondition;
 import io.fairlead.controller.service.WriteOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.openapi.validation.ValidatedRequest;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** A request that the contract has let through, as the control plane's words. */
-record Request(ValidatedRequest valid) {
+record Request(ValidatedRequest valid, HttpServerRequest http) {
   static final int DEFAULT_WEIGHT = 100;
   static final int DEFAULT_WINDOW_SECONDS = 240;
 
@@ -32,7 +36,25 @@ record Request(ValidatedRequest valid) {
   }
 
   WriteOptions options() {
-    return WriteOptions.of(dryRun());
+    return WriteOptions.of(dryRun())
+        .with(
+            new Precondition(
+                header("If-Match").map(EntityTags::strong).orElse(Set.of()),
+                header("If-None-Match").isPresent()));
+  }
+
+  /** Several of one name are one, separated by commas. */
+  Optional<String> header(String name) {
+    List<String> values = http.headers().getAll(name);
+    return values.isEmpty() ? Optional.empty() : Optional.of(String.join(", ", values));
+  }
+
+  Optional<Integer> limit() {
+    return Optional.ofNullable(valid.getQuery().get("limit").getInteger());
+  }
+
+  Optional<String> cursor() {
+    return Optional.ofNullable(valid.getQuery().get("cursor").getString());
   }
 
   JsonObject body() {
@@ -44,9 +66,43 @@ record Request(ValidatedRequest valid) {
   }
 
   ServiceSpec serviceSpec() {
-    JsonObject body = body();
+    return serviceSpec(body().getString("name"), body());
+  }
+
+  /**
+   * The service of the path as a whole: what decides on buckets stays as in {@code present} if the
+   * body does not name it.
+   */
+  ServiceSpec serviceState(Optional<ServiceView> present) {
+    JsonObject body = body().copy();
+    if (present.isPresent()) {
+      ServiceView view = present.get();
+      if (!body.containsKey("buckets") && !body.containsKey("maxBackends")) {
+        body.put("buckets", view.buckets());
+      }
+      body.put("hash", body.getString("hash", view.hash()));
+      body.put("affinity", body.getString("affinity", view.affinity()));
+    }
+    return serviceSpec(service(), body);
+  }
+
+  Optional<List<Change.Add>> pool() {
+    return Optional.ofNullable(body().getJsonArray("pool"))
+        .map(
+            members ->
+                objects(members).stream()
+                    .map(
+                        member ->
+                            new Change.Add(
+                                member.getInteger("id"),
+                                member.getString("address"),
+                                member.getInteger("weight", DEFAULT_WEIGHT)))
+                    .toList());
+  }
+
+  private static ServiceSpec serviceSpec(String name, JsonObject body) {
     return new ServiceSpec(
-        body.getString("name"),
+        name,
         strings(body.getJsonArray("vips")),
         ports(body.getJsonArray("ports")),
         Optional.ofNullable(body.getInteger("maxBackends")),

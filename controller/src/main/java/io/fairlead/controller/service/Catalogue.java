@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
@@ -12,6 +14,7 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import java.time.Clock;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -121,11 +124,17 @@ final class Catalogue {
   }
 
   Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
+    if (writers.containsKey(spec.name()) || damaged.containsKey(spec.name())) {
+      throw new Refusal(Refusal.Kind.CONFLICT, "name", spec.name(), "a name that no service has");
+    }
+    return create(spec, List.of(), options);
+  }
+
+  private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
+      throws StoreException {
+    options.precondition().check(Optional.empty());
     int id = store.lastServiceId() + 1;
     ServiceConfig config = SpecRules.config(spec, id, random);
-    if (writers.containsKey(config.name()) || damaged.containsKey(config.name())) {
-      throw new Refusal(Refusal.Kind.CONFLICT, "name", config.name(), "a name that no service has");
-    }
     if (id > SERVICE_ID_MAX) {
       throw new Refusal(
           Refusal.Kind.CONFLICT,
@@ -134,13 +143,33 @@ final class Catalogue {
           "65535 services ever; all ids are used up");
     }
     checkListeners(config);
-    ServiceImage image = ServiceImage.create(config, clock.instant().getEpochSecond());
+    long now = clock.instant().getEpochSecond();
+    ServiceImage image = ServiceImage.create(config, now);
     Result result = ServiceWriter.unmoved(image, options.dryRun());
+    if (!pool.isEmpty()) {
+      PoolPlan plan =
+          PoolPlan.of(image, List.copyOf(pool), now, new BeamerAssignment(), options.dryRun());
+      image = plan.after();
+      result = plan.result();
+    }
     if (!options.dryRun()) {
       ServiceStore noting = store.with(notes.of(epoch, options.origin(), result));
       writers.put(config.name(), writerOf.apply(epoch, noting.create(epoch, image)));
     }
     return result;
+  }
+
+  /** Creates the service, or makes it what the specification says. */
+  Result put(ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options)
+      throws StoreException {
+    if (!writers.containsKey(spec.name()) && !damaged.containsKey(spec.name())) {
+      return create(spec, pool.orElse(List.of()), options);
+    }
+    ServiceWriter writer = writer(spec.name());
+    options.precondition().checkAbsent("there is a service '%s'".formatted(spec.name()));
+    ServiceConfig wanted = SpecRules.replaced(writer.image().config(), spec, random);
+    checkListeners(wanted);
+    return await(writer.put(wanted, pool, options));
   }
 
   Result change(String name, ServiceChange change, WriteOptions options) {

@@ -23,6 +23,13 @@ public interface ControlPlane {
   /** Absent fields of {@code change} stay as they are. */
   CompletionStage<Result> changeService(String name, ServiceChange change, WriteOptions options);
 
+  /**
+   * Makes the service what {@code spec} and {@code pool} say, in one commit: creates it, or changes
+   * only what differs, or changes nothing. An absent pool stays as it is.
+   */
+  CompletionStage<Result> putService(
+      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options);
+
   CompletionStage<Result> deleteService(String name, WriteOptions options);
 
   /** Backends by ascending id; removed ones are not listed. */
@@ -127,9 +134,11 @@ public interface ControlPlane {
     }
   }
 
+  /** {@code version} differs after every commit to the service, of its ring or its settings. */
   record ServiceView(
       int id,
       String name,
+      String version,
       List<String> vips,
       List<Port> ports,
       String steering,
@@ -164,17 +173,31 @@ public interface ControlPlane {
 
   /**
    * What a write did, or with a dry run would do. {@code generation} is the service's generation
-   * afterwards, {@code stillChained} how many of the moved buckets had moved before within the
-   * window.
+   * afterwards, {@code changed} whether there was anything to do, {@code stillChained} how many of
+   * the moved buckets had moved before within the window.
    */
   record Result(
       String service,
       long generation,
       boolean dryRun,
+      boolean changed,
       int movedBuckets,
       int stillChained,
       List<Move> moves,
-      List<Share> shares) {}
+      List<Share> shares) {
+
+    /** Of a write that changes something. */
+    public Result(
+        String service,
+        long generation,
+        boolean dryRun,
+        int movedBuckets,
+        int stillChained,
+        List<Move> moves,
+        List<Share> shares) {
+      this(service, generation, dryRun, true, movedBuckets, stillChained, moves, shares);
+    }
+  }
 
   /**
    * {@code runs}: backend id to {start, count} pairs by ascending start. Id 0 holds unassigned
@@ -217,11 +240,12 @@ public interface ControlPlane {
 
   /** Why a request is refused: names the field, its value and what is allowed. */
   final class Refusal extends RuntimeException {
-    /** Kinds map to one HTTP status each: 400, 404, 409, 503. */
+    /** Kinds map to one HTTP status each: 400, 404, 409, 412, 503. */
     public enum Kind {
       INVALID,
       NOT_FOUND,
       CONFLICT,
+      PRECONDITION,
       UNAVAILABLE
     }
 

@@ -163,14 +163,14 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   @Override
   public List<ServiceView> services() {
     return read().writers().values().stream()
-        .map(writer -> ImageViews.service(writer.image()))
+        .map(writer -> ImageViews.service(writer.stored()))
         .toList();
   }
 
   @Override
   public Optional<ServiceView> service(String name) {
     return Optional.ofNullable(read().writers().get(name))
-        .map(writer -> ImageViews.service(writer.image()));
+        .map(writer -> ImageViews.service(writer.stored()));
   }
 
   @Override
@@ -182,6 +182,12 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   public CompletionStage<Result> changeService(
       String name, ServiceChange change, WriteOptions options) {
     return onCatalogue(() -> lead().change(name, change, options));
+  }
+
+  @Override
+  public CompletionStage<Result> putService(
+      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options) {
+    return onCatalogue(() -> lead().put(spec, pool, options));
   }
 
   @Override

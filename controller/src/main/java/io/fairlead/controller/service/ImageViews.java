@@ -15,6 +15,7 @@ import io.fairlead.controller.service.ControlPlane.Owner;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.store.StoredService;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,11 +29,13 @@ final class ImageViews {
 
   private ImageViews() {}
 
-  static ServiceView service(ServiceImage image) {
+  static ServiceView service(StoredService stored) {
+    ServiceImage image = stored.image();
     ServiceConfig config = image.config();
     return new ServiceView(
         config.id(),
         config.name(),
+        stored.version(),
         config.vips(),
         config.ports().stream().map(port -> new Port(port.protocol(), port.port())).toList(),
         config.steering(),

@@ -9,6 +9,7 @@ import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.store.ServiceStore;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -43,6 +44,35 @@ final class PoolRules {
           "1..%d changes in one generation".formatted(ServiceStore.CHANGES_MAX));
     }
     return new PoolRules(image, now).change(changes);
+  }
+
+  /** The changes that make {@code wanted} of a pool; none where it is that already. */
+  static List<Change> difference(SortedMap<Integer, Member> pool, List<Change.Add> wanted) {
+    List<Change> changes = new ArrayList<>();
+    Set<Integer> ids = new HashSet<>();
+    for (Change.Add each : wanted) {
+      Address address = SpecRules.address("address", each.address());
+      Member member = pool.get(each.id());
+      if (!ids.add(each.id())) {
+        throw SpecRules.invalid("id", each.id(), "each backend once in a pool");
+      }
+      if (member == null) {
+        changes.add(each);
+      } else if (!member.address().equals(address)) {
+        throw conflict(
+            "address",
+            address,
+            "%s, the address of the live backend %d".formatted(member.address(), each.id()));
+      } else if (member.weight() != each.weight()) {
+        changes.add(new Change.Weight(each.id(), each.weight()));
+      }
+    }
+    for (int id : pool.keySet()) {
+      if (!ids.contains(id)) {
+        changes.add(new Change.Remove(id));
+      }
+    }
+    return changes;
   }
 
   private SortedMap<Integer, Member> change(List<Change> changes) {

@@ -74,6 +74,10 @@ final class ServiceWriter {
     return stored.image();
   }
 
+  StoredService stored() {
+    return stored;
+  }
+
   boolean isGone() {
     return isGone;
   }
@@ -83,38 +87,39 @@ final class ServiceWriter {
   }
 
   CompletionStage<Result> change(List<Change> changes, WriteOptions options) {
-    return submit(
-        () -> {
-          long now = clock.instant().getEpochSecond();
-          PoolPlan plan = PoolPlan.of(image(), changes, now, assignment, options.dryRun());
-          if (!options.dryRun()) {
-            ServiceStore noting = noting(options, plan.result());
-            stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
-            metrics.committed(name(), plan.result().movedBuckets());
-            events.execute(this::snapshotIfDue);
-          }
-          return plan.result();
-        });
+    return submit(options, () -> commit(image(), changes, options));
   }
 
   /** {@code changed} was checked against the other services by the caller. */
   CompletionStage<Result> changeConfig(ServiceConfig changed, WriteOptions options) {
+    return submit(options, () -> commitConfig(changed, options));
+  }
+
+  /**
+   * Makes the service what {@code wanted} and {@code pool} say, in one commit of what differs.
+   * {@code wanted} was checked against the other services by the caller.
+   */
+  CompletionStage<Result> put(
+      ServiceConfig wanted, Optional<List<Change.Add>> pool, WriteOptions options) {
     return submit(
+        options,
         () -> {
-          SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
-          SpecRules.checkNamesAll(changed, image().pool());
-          ServiceImage after = image().withConfig(changed);
-          Result result = unmoved(after, options.dryRun());
-          if (!options.dryRun()) {
-            ServiceStore noting = noting(options, result);
-            stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
+          List<Change> changes =
+              pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
+          if (!changes.isEmpty()) {
+            SpecRules.checkWindow(
+                image(), wanted.windowSeconds(), clock.instant().getEpochSecond());
+            return commit(image().withConfig(wanted), changes, options);
           }
-          return result;
+          return wanted.equals(image().config())
+              ? unchanged(image(), options.dryRun())
+              : commitConfig(wanted, options);
         });
   }
 
   CompletionStage<Result> delete(WriteOptions options) {
     return submit(
+        options,
         () -> {
           Result result = unmoved(image(), options.dryRun());
           if (!options.dryRun()) {
@@ -123,6 +128,33 @@ final class ServiceWriter {
           }
           return result;
         });
+  }
+
+  /** {@code from}: the image of now, perhaps with another configuration. */
+  private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
+      throws StoreException {
+    long now = clock.instant().getEpochSecond();
+    PoolPlan plan = PoolPlan.of(from, changes, now, assignment, options.dryRun());
+    SpecRules.checkNamesAll(from.config(), plan.after().pool());
+    if (!options.dryRun()) {
+      ServiceStore noting = noting(options, plan.result());
+      stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
+      metrics.committed(name(), plan.result().movedBuckets());
+      events.execute(this::snapshotIfDue);
+    }
+    return plan.result();
+  }
+
+  private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
+    SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
+    SpecRules.checkNamesAll(changed, image().pool());
+    ServiceImage after = image().withConfig(changed);
+    Result result = unmoved(after, options.dryRun());
+    if (!options.dryRun()) {
+      ServiceStore noting = noting(options, result);
+      stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
+    }
+    return result;
   }
 
   private ServiceStore noting(WriteOptions options, Result result) {
@@ -141,7 +173,19 @@ final class ServiceWriter {
         PoolPlan.shares(after, after));
   }
 
-  private CompletionStage<Result> submit(Task task) {
+  private static Result unchanged(ServiceImage image, boolean dryRun) {
+    return new Result(
+        image.config().name(),
+        image.ring().generation(),
+        dryRun,
+        false,
+        0,
+        0,
+        List.of(),
+        PoolPlan.shares(image, image));
+  }
+
+  private CompletionStage<Result> submit(WriteOptions options, Task task) {
     CompletableFuture<Result> done = new CompletableFuture<>();
     events.execute(
         () -> {
@@ -150,6 +194,7 @@ final class ServiceWriter {
             if (isGone) {
               throw Catalogue.notFound(name());
             }
+            options.precondition().check(Optional.of(stored.version()));
             done.complete(task.run());
           } catch (Refusal e) {
             done.completeExceptionally(e);

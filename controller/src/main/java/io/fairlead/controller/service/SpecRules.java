@@ -65,6 +65,36 @@ final class SpecRules {
         ServiceConfig.Method.BEAMER);
   }
 
+  /**
+   * The configuration that a whole specification makes of an existing one. What decides on buckets
+   * must be as it is; a hash key that is not given stays.
+   */
+  static ServiceConfig replaced(ServiceConfig config, ServiceSpec spec, RandomGenerator random) {
+    ServiceConfig asked = config(spec, config.id(), random);
+    checkFixed("buckets", asked.buckets(), config.buckets());
+    checkFixed("hash", asked.hash(), config.hash());
+    checkFixed("affinity", asked.affinity(), config.affinity());
+    if (spec.hashKey().isPresent() && !asked.hashKey().equals(config.hashKey())) {
+      throw fixed("hashKey", "another key", "the key that the service has");
+    }
+    return config.with(asked.vips(), asked.ports(), asked.windowSeconds(), asked.mptcpPorts());
+  }
+
+  private static void checkFixed(String field, Object asked, Object present) {
+    if (!asked.equals(present)) {
+      throw fixed(field, asked, present);
+    }
+  }
+
+  private static Refusal fixed(String field, Object asked, Object present) {
+    return new Refusal(
+        Refusal.Kind.CONFLICT,
+        field,
+        String.valueOf(asked),
+        "%s: it decides which bucket a live connection is in; to change it, create a service of another name and VIP beside this one, move the clients, delete this one"
+            .formatted(present));
+  }
+
   static ServiceConfig changed(ServiceConfig config, ServiceChange change) {
     List<ServiceConfig.Port> ports = change.ports().map(SpecRules::ports).orElse(config.ports());
     Optional<MptcpPorts> asked =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.google.common.collect.Lists;
 import io.fairlead.controller.image.Delta;
 import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.ServiceConfig;
@@ -11,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -40,6 +42,7 @@ public final class ServiceStore {
   private static final int MULTI_MAX = 900 * 1024;
   private static final int KEPT_GENERATIONS = 16;
   private static final int DELETES_AT_ONCE = 500;
+  private static final int CREATES_AT_ONCE = 500;
 
   /** Path, access control and headers of an operation, generously. */
   private static final int OPERATION_BYTES = 200;
@@ -90,29 +93,38 @@ public final class ServiceStore {
     }
   }
 
-  /** Creates a service with generation 1, a snapshot of its empty ring, and takes its id. */
+  /**
+   * Creates a service with the generation of its ring as a snapshot, and takes its id. What is too
+   * large for one step is written ahead: nobody looks at a service without a configuration.
+   */
   public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
     ServiceConfig config = image.config();
     String name = config.name();
     byte[] json = NodeJson.write(config);
     byte[] snapshot = DeltaCodec.encode(image.ring());
+    List<CuratorOp> pool = poolOperations(name, Collections.emptySortedMap(), image.pool());
+    boolean isOneStep =
+        snapshot.length + json.length + (long) OPERATION_BYTES * (pool.size() + 20) * 2
+            <= MULTI_MAX;
     write.run(
         "service '%s' is created".formatted(name),
         epoch,
         () -> {
           removeRest(epoch, name);
-          List<CuratorOp> ops = new ArrayList<>();
+          String snapshotPath = tree.snapshot(name, image.ring().generation());
+          List<CuratorOp> ops = new ArrayList<>(frame(image, pool));
+          if (isOneStep) {
+            ops.addAll(chunks(snapshotPath, snapshot));
+          } else {
+            for (List<CuratorOp> step : Lists.partition(ops, CREATES_AT_ONCE)) {
+              write.once(epoch, step);
+            }
+            ops.clear();
+            createAhead(epoch, snapshotPath, snapshot);
+          }
           Stat id = client.checkExists().forPath(tree.lastServiceId());
           ops.add(set(tree.lastServiceId(), id.getVersion(), decimal(config.id())));
-          ops.add(create(tree.service(name)));
           ops.add(create(tree.config(name), json));
-          ops.add(create(tree.backends(name)));
-          ops.add(create(tree.ring(name)));
-          ops.add(create(tree.latestGeneration(name), decimal(1)));
-          ops.add(create(tree.latestSnapshot(name), decimal(1)));
-          ops.add(create(tree.generations(name)));
-          ops.add(create(tree.generation(name, 1)));
-          ops.addAll(chunks(tree.snapshot(name, 1), snapshot));
           return ops;
         },
         // The id is in no other service's config, so that an equal config can only be this one.
@@ -123,7 +135,23 @@ public final class ServiceStore {
           }
           return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return new StoredService(image, 0, 0, 1, snapshot.length, 0);
+    return new StoredService(image, 0, 0, image.ring().generation(), snapshot.length, 0);
+  }
+
+  /** Everything of a new service but its configuration and the chunks of its snapshot. */
+  private List<CuratorOp> frame(ServiceImage image, List<CuratorOp> pool) throws Exception {
+    String name = image.config().name();
+    long generation = image.ring().generation();
+    List<CuratorOp> ops = new ArrayList<>();
+    ops.add(create(tree.service(name)));
+    ops.add(create(tree.backends(name)));
+    ops.addAll(pool);
+    ops.add(create(tree.ring(name)));
+    ops.add(create(tree.latestGeneration(name), decimal(generation)));
+    ops.add(create(tree.latestSnapshot(name), decimal(generation)));
+    ops.add(create(tree.generations(name)));
+    ops.add(create(tree.generation(name, generation)));
+    return ops;
   }
 
   /** Writes the configuration of {@code changed}. */
@@ -149,7 +177,8 @@ public final class ServiceStore {
   }
 
   /**
-   * Commits the next generation: its delta, the backends that changed, and {@code latest_gen}.
+   * Commits the next generation: its delta, the backends that changed, the configuration if it
+   * changed, and {@code latest_gen}.
    *
    * @param next {@code before}'s image after {@code delta}
    */
@@ -177,6 +206,9 @@ public final class ServiceStore {
             createAhead(epoch, tree.delta(name, generation), bytes);
           }
           ops.addAll(pool);
+          if (!next.config().equals(before.image().config())) {
+            ops.add(set(tree.config(name), before.configVersion(), NodeJson.write(next.config())));
+          }
           ops.add(set(tree.latestGeneration(name), before.latestVersion(), decimal(generation)));
           return ops;
         },

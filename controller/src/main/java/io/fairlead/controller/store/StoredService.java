@@ -27,14 +27,26 @@ public record StoredService(
     return deltaBytes * 4 > snapshotBytes && snapshot < image.ring().generation();
   }
 
+  /** Differs after every commit, and is the same whichever controller asks. */
+  public String version() {
+    return "%d-%d-%d".formatted(image.config().id(), configVersion, image.ring().generation());
+  }
+
   StoredService withConfig(ServiceImage changed) {
     return new StoredService(
         changed, configVersion + 1, latestVersion, snapshot, snapshotBytes, deltaBytes);
   }
 
+  /** The configuration may have changed in the same step. */
   StoredService withGeneration(ServiceImage next, long bytes) {
+    boolean isSame = next.config().equals(image.config());
     return new StoredService(
-        next, configVersion, latestVersion + 1, snapshot, snapshotBytes, deltaBytes + bytes);
+        next,
+        isSame ? configVersion : configVersion + 1,
+        latestVersion + 1,
+        snapshot,
+        snapshotBytes,
+        deltaBytes + bytes);
   }
 
   StoredService withSnapshot(long bytes) {

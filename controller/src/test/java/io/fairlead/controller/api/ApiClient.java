@@ -10,14 +10,24 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.Set;
 
-/** Plain HTTP against one server, for tests. */
+/**
+ * Plain HTTP against one server, for tests. Every answer is checked against the contract: its
+ * status, media type, headers and body are those that the operation documents.
+ */
 public final class ApiClient {
   private final HttpClient http = HttpClient.newHttpClient();
   private final String base;
+  private final Answers answers = new Answers(Contract.load());
 
   public ApiClient(Endpoint endpoint) {
     this.base = "http://" + endpoint;
+  }
+
+  /** The operations that have answered with success. */
+  Set<String> answered() {
+    return answers.answered();
   }
 
   public record Reply(int status, HttpResponse<String> response) {
@@ -42,11 +52,17 @@ public final class ApiClient {
     return send("GET", path, "", "");
   }
 
+  /** {@code headers}: names and values in turn. */
+  public Reply get(String path, String... headers) {
+    return send("GET", path, "", "", headers);
+  }
+
   public Reply send(String method, String path, String body) {
     return send(method, path, body.isEmpty() ? "" : "application/json", body);
   }
 
-  public Reply send(String method, String path, String contentType, String body) {
+  public Reply send(
+      String method, String path, String contentType, String body, String... headers) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(base + path))
             .timeout(Duration.ofSeconds(30))
@@ -58,10 +74,15 @@ public final class ApiClient {
     if (!contentType.isEmpty()) {
       request.header("Content-Type", contentType);
     }
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
     try {
       HttpResponse<String> response =
           http.send(request.build(), HttpResponse.BodyHandlers.ofString());
-      return new Reply(response.statusCode(), response);
+      Reply reply = new Reply(response.statusCode(), response);
+      answers.check(method, path, reply);
+      return reply;
     } catch (IOException e) {
       throw new IllegalStateException(method + " " + path + " failed", e);
     } catch (InterruptedException e) {

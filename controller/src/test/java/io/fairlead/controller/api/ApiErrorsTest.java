@@ -96,6 +96,13 @@ class ApiErrorsTest {
     return row(name, "POST", "/v1/services", body, 400, field, value, allowed);
   }
 
+  /** A PUT of the whole service. */
+  private static Row state(String name, String json, String field, String value, String allowed) {
+    String body =
+        "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]," + json + "}";
+    return row(name, "PUT", WEB, body, 400, field, value, allowed);
+  }
+
   private static Row change(String name, String json, String field, String value, String allowed) {
     String body = "{\"changes\":[{\"op\":\"remove\",\"id\":9}," + json + "]}";
     return row(name, "POST", WEB + "/changes", body, 400, field, value, allowed);
@@ -402,7 +409,11 @@ class ApiErrorsTest {
             "destination",
             "10.9.9.9",
             "10.99.0.1"),
-        query("unknown parameter", "/v1/services?limit=3", "limit", "3", "no query parameters"),
+        query("unknown parameter", WEB + "?limit=3", "limit", "3", "no query parameters"),
+        query("limit 0", "/v1/services?limit=0", "limit", "0", portRange),
+        query("limit a word", WEB + "/backends?limit=all", "limit", "all", portRange),
+        query("cursor empty", "/v1/services?limit=1&cursor=", "cursor", "", "the cursor of a"),
+        query("cursor no id", WEB + "/backends?limit=1&cursor=x", "cursor", "x", "an id"),
         row("mistyped dryRun", "DELETE", WEB + "?dryrun=true", "", 400, "dryrun", "true", "dryRun"),
         row(
             "dryRun maybe",
@@ -426,7 +437,11 @@ class ApiErrorsTest {
         // HTTP itself.
         row("unknown path", "GET", "/v2/services", "", 404, "path", "/v2/services", "/v1/services"),
         row("root", "GET", "/", "", 404, "path", "/", "/openapi.json"),
-        row("wrong method", "PUT", WEB, "{}", 405, "method", "PUT", "DELETE, GET, PATCH"),
+        row("wrong method", "POST", WEB, "{}", 405, "method", "POST", "DELETE, GET, PATCH, PUT"),
+        state("unknown field", "\"name\":\"web\"", "name", "web", "the fields vips, ports"),
+        state("pool no list", "\"pool\":{}", "pool", "{}", "a list of 0..65535 entries"),
+        state("no id in a pool", "\"pool\":[{\"id\":0}]", "pool[0].id", "0", portRange),
+        state("no address in a pool", "\"pool\":[{\"id\":1}]", "pool[0].address", null, addresses),
         row(
             "wrong method on a list",
             "DELETE",

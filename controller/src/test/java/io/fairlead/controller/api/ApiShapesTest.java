@@ -8,7 +8,6 @@ import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -28,9 +27,14 @@ class ApiShapesTest {
        "buckets":1024,"hash":"crc32","affinity":"client","windowSeconds":60}\
       """;
 
+  private static final String STATE =
+      """
+      {"vips":["10.99.0.1"],"ports":[{"protocol":"tcp","port":80}],
+       "pool":[{"id":1,"address":"10.1.0.21"},{"id":2,"address":"10.1.0.22","weight":50}]}\
+      """;
+
   private final FakeControlPlane plane = new FakeControlPlane();
   private final Contract contract = Contract.load();
-  private final Set<String> answered = new TreeSet<>();
   private ApiServer server;
   private ApiClient client;
 
@@ -49,96 +53,66 @@ class ApiShapesTest {
     server.close();
   }
 
-  /** Sends, and checks the answer against the schema of {@code template}'s {@code status}. */
-  private Reply expect(int status, String method, String path, String body, String template) {
+  /** Sends; the client checks the answer against the contract. */
+  private Reply expect(int status, String method, String path, String body) {
     Reply reply = client.send(method, path, body);
     assertThat(reply.status()).as(reply.body()).isEqualTo(status);
-    JsonObject operation =
-        contract
-            .document()
-            .getJsonObject("paths")
-            .getJsonObject(template)
-            .getJsonObject(method.toLowerCase(java.util.Locale.ROOT));
-    JsonObject response =
-        contract.resolve(
-            operation.getJsonObject("responses").getJsonObject(Integer.toString(status)));
-    JsonObject content = response.getJsonObject("content");
-    String mediaType = reply.header("Content-Type").split(";")[0];
-    assertThat(content.fieldNames()).containsExactly(mediaType);
-    if (mediaType.equals("application/json")) {
-      Schemas.assertConforms(
-          contract,
-          content.getJsonObject(mediaType).getJsonObject("schema"),
-          Json.decodeValue(reply.body()));
-    }
-    answered.add(operation.getString("operationId"));
     return reply;
   }
 
   @Test
   void everyOperationAnswersAsTheContractSays() {
     String services = "/v1/services";
-    String service = "/v1/services/{name}";
-    String backends = service + "/backends";
-    String backend = backends + "/{id}";
     String web = "/v1/services/web";
 
-    assertThat(expect(200, "GET", services, "", services).array()).isEmpty();
-    assertThat(expect(200, "POST", services + "?dryRun=true", WEB, services).json().getMap())
+    assertThat(expect(200, "GET", services, "").array()).isEmpty();
+    assertThat(expect(200, "POST", services + "?dryRun=true", WEB).json().getMap())
         .containsEntry("dryRun", true);
     assertThat(client.get(web).status()).isEqualTo(404);
-    Reply created = expect(201, "POST", services, WEB, services);
+    Reply created = expect(201, "POST", services, WEB);
     assertThat(created.header("Location")).isEqualTo(web);
-    JsonObject view = expect(200, "GET", web, "", service).json();
+    JsonObject view = expect(200, "GET", web, "").json();
     assertThat(view.getString("hash")).isEqualTo("crc32");
     assertThat(view.getString("affinity")).isEqualTo("client");
     assertThat(view.getInteger("buckets")).isEqualTo(1024);
     assertThat(view.getInteger("windowSeconds")).isEqualTo(60);
     assertThat(view.getJsonArray("vips")).containsExactly("10.99.0.1", "fd00::1");
     assertThat(view.containsKey("hashKey")).isFalse();
-    expect(200, "PATCH", web, "{\"windowSeconds\":30}", service);
+    expect(200, "PATCH", web, "{\"windowSeconds\":30}");
     assertThat(client.get(web).json().getInteger("windowSeconds")).isEqualTo(30);
     assertThat(client.get(web).json().containsKey("mptcpPorts")).isFalse();
     JsonObject range = new JsonObject().put("first", 20000).put("last", 20999);
-    expect(200, "PATCH", web, new JsonObject().put("mptcpPorts", range).encode(), service);
-    assertThat(expect(200, "GET", web, "", service).json().getJsonObject("mptcpPorts"))
-        .isEqualTo(range);
-    expect(200, "PATCH", web, "{\"mptcpPorts\":{\"first\":0,\"last\":0}}", service);
+    expect(200, "PATCH", web, new JsonObject().put("mptcpPorts", range).encode());
+    assertThat(expect(200, "GET", web, "").json().getJsonObject("mptcpPorts")).isEqualTo(range);
+    expect(200, "PATCH", web, "{\"mptcpPorts\":{\"first\":0,\"last\":0}}");
     assertThat(client.get(web).json().containsKey("mptcpPorts")).isFalse();
 
-    Reply first = expect(201, "PUT", web + "/backends/7", "{\"address\":\"10.1.0.27\"}", backend);
+    Reply first = expect(201, "PUT", web + "/backends/7", "{\"address\":\"10.1.0.27\"}");
     assertThat(first.header("Location")).isEqualTo(web + "/backends/7");
     assertThat(first.json().getInteger("movedBuckets")).isEqualTo(1024);
     assertThat(first.json().getJsonArray("moves"))
         .containsExactly(
             new JsonObject().put("start", 0).put("count", 1024).put("from", 0).put("to", 7));
-    expect(201, "PUT", web + "/backends/8", "{\"address\":\"fd00::8\",\"weight\":300}", backend);
-    expect(200, "PUT", web + "/backends/8", "{\"address\":\"FD00:0::8\"}", backend);
-    expect(200, "PATCH", web + "/backends/8", "{\"weight\":0}", backend);
-    assertThat(expect(200, "GET", web + "/backends/8", "", backend).json().getString("state"))
+    expect(201, "PUT", web + "/backends/8", "{\"address\":\"fd00::8\",\"weight\":300}");
+    expect(200, "PUT", web + "/backends/8", "{\"address\":\"FD00:0::8\"}");
+    expect(200, "PATCH", web + "/backends/8", "{\"weight\":0}");
+    assertThat(expect(200, "GET", web + "/backends/8", "").json().getString("state"))
         .isEqualTo("draining");
-    assertThat(expect(200, "GET", web + "/backends", "", backends).array()).hasSize(2);
+    assertThat(expect(200, "GET", web + "/backends", "").array()).hasSize(2);
     expect(
         200,
         "POST",
         web + "/changes",
         "{\"changes\":[{\"op\":\"add\",\"id\":9,\"address\":\"10.1.0.29\"},"
-            + "{\"op\":\"weight\",\"id\":8,\"weight\":50},{\"op\":\"remove\",\"id\":7}]}",
-        service + "/changes");
-    JsonObject ring = expect(200, "GET", web + "/ring", "", service + "/ring").json();
+            + "{\"op\":\"weight\",\"id\":8,\"weight\":50},{\"op\":\"remove\",\"id\":7}]}");
+    JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
     String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";
     JsonObject explained =
-        expect(
-                200,
-                "GET",
-                web + "/explain" + flow + "&destinationPort=80",
-                "",
-                service + "/explain")
-            .json();
+        expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
     assertThat(explained.containsKey("previous")).isFalse();
-    expect(200, "DELETE", web + "/backends/9", "", backend);
+    expect(200, "DELETE", web + "/backends/9", "");
 
     plane.mux(
         new MuxView(
@@ -147,14 +121,16 @@ class ApiShapesTest {
             "10.1.0.11",
             List.of("eth0"),
             Map.of("web", new MuxService(5, "serving"))));
-    assertThat(expect(200, "GET", "/v1/muxes", "", "/v1/muxes").array()).hasSize(1);
-    expect(200, "GET", "/healthz", "", "/healthz");
-    assertThat(expect(200, "GET", "/openapi.json", "", "/openapi.json").json())
-        .isEqualTo(contract.document());
-    expect(200, "DELETE", web, "", service);
+    assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(1);
+    expect(200, "GET", "/healthz", "");
+    assertThat(expect(200, "GET", "/openapi.json", "").json()).isEqualTo(contract.document());
+    expect(200, "DELETE", web, "");
     assertThat(client.get(web).status()).isEqualTo(404);
 
-    Reply metrics = expect(200, "GET", "/metrics", "", "/metrics");
+    expect(201, "PUT", web, STATE);
+    expect(200, "PUT", web, STATE);
+
+    Reply metrics = expect(200, "GET", "/metrics", "");
     assertThat(metrics.body())
         .containsPattern(
             "fairlead_controller_http_requests_seconds_count\\{"
@@ -168,7 +144,7 @@ class ApiShapesTest {
         }
       }
     }
-    assertThat(answered).isEqualTo(all);
+    assertThat(client.answered()).isEqualTo(all);
   }
 
   @Test

@@ -85,8 +85,10 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> createService(
       ServiceSpec spec, WriteOptions options) {
+    boolean dryRun = options.dryRun();
     return write(
         () -> {
+          options.precondition().check(Optional.empty());
           if (pools.containsKey(spec.name())) {
             throw new Refusal(
                 Refusal.Kind.CONFLICT, "name", spec.name(), "a name that no service has");
@@ -105,6 +107,7 @@ public final class FakeControlPlane implements ControlPlane {
               new ServiceView(
                   lastId + 1,
                   spec.name(),
+                  "%d-0-1".formatted(lastId + 1),
                   spec.vips(),
                   spec.ports(),
                   "ring",
@@ -127,14 +130,17 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> changeService(
       String name, ServiceChange change, WriteOptions options) {
+    boolean dryRun = options.dryRun();
     return write(
         () -> {
           Pool pool = pool(name);
           ServiceView old = pool.view();
+          options.precondition().check(Optional.of(old.version()));
           ServiceView view =
               new ServiceView(
                   old.id(),
                   name,
+                  old.version().replaceAll("-([0-9]+)-", "-1$1-"),
                   change.vips().orElse(old.vips()),
                   change.ports().orElse(old.ports()),
                   old.steering(),
@@ -153,12 +159,70 @@ public final class FakeControlPlane implements ControlPlane {
         });
   }
 
+  /** In several steps, of which each is seen: what the real one does at once is tested there. */
+  @Override
+  public synchronized CompletionStage<Result> putService(
+      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options) {
+    if (!pools.containsKey(spec.name())) {
+      CompletionStage<Result> created = createService(spec, options);
+      boolean isFilled = !options.dryRun() && pool.filter(p -> !p.isEmpty()).isPresent();
+      return isFilled ? change(spec.name(), List.copyOf(pool.get()), options) : created;
+    }
+    options.precondition().checkAbsent("there is a service '%s'".formatted(spec.name()));
+    List<Change> changes = new ArrayList<>();
+    TreeMap<Integer, BackendView> present = pool(spec.name()).backends();
+    TreeSet<Integer> gone = new TreeSet<>(pool.isPresent() ? present.keySet() : List.of());
+    for (Change.Add add : pool.orElse(List.of())) {
+      BackendView old = present.get(add.id());
+      gone.remove(add.id());
+      if (old == null) {
+        changes.add(add);
+      } else if (old.weight() != add.weight()) {
+        changes.add(new Change.Weight(add.id(), add.weight()));
+      }
+    }
+    gone.forEach(id -> changes.add(new Change.Remove(id)));
+    ServiceView old = pool(spec.name()).view();
+    boolean isSame =
+        old.vips().equals(spec.vips())
+            && old.ports().equals(spec.ports())
+            && old.windowSeconds() == spec.windowSeconds()
+            && old.mptcpPorts().equals(spec.mptcpPorts());
+    ServiceChange change =
+        new ServiceChange(
+            Optional.of(spec.vips()),
+            Optional.of(spec.ports()),
+            Optional.of(spec.windowSeconds()),
+            spec.mptcpPorts().or(() -> Optional.of(new MptcpPorts(0, 0))));
+    CompletionStage<Result> done = isSame ? null : changeService(spec.name(), change, options);
+    if (!changes.isEmpty()) {
+      return change(spec.name(), changes, options);
+    }
+    return done != null
+        ? done
+        : write(
+            () -> {
+              options.precondition().check(Optional.of(old.version()));
+              return new Result(
+                  spec.name(),
+                  old.generation(),
+                  options.dryRun(),
+                  false,
+                  0,
+                  0,
+                  List.of(),
+                  List.of());
+            });
+  }
+
   @Override
   public synchronized CompletionStage<Result> deleteService(String name, WriteOptions options) {
+    boolean dryRun = options.dryRun();
     return write(
         () -> {
           Pool pool = pool(name);
-          if (!options.dryRun()) {
+          options.precondition().check(Optional.of(pool.view().version()));
+          if (!dryRun) {
             pools.remove(name);
           }
           return new Result(
@@ -174,9 +238,11 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> change(
       String service, List<Change> changes, WriteOptions options) {
+    boolean dryRun = options.dryRun();
     return write(
         () -> {
           Pool pool = pool(service);
+          options.precondition().check(Optional.of(pool.view().version()));
           TreeMap<Integer, BackendView> backends = new TreeMap<>(pool.backends());
           for (int i = 0; i < changes.size(); i++) {
             apply(backends, changes.get(i), i);
@@ -205,6 +271,7 @@ public final class FakeControlPlane implements ControlPlane {
                 new ServiceView(
                     old.id(),
                     old.name(),
+                    old.version().replaceAll("[0-9]+$", Long.toString(generation)),
                     old.vips(),
                     old.ports(),
                     old.steering(),
