@@ -14,6 +14,8 @@
 #include <net/route.h>
 #include <net/udp_tunnel.h>
 
+#include <fairlead/ipip.h>
+
 enum {
 	CHAIN_TTL = 64, /* loops are bounded by hops, not by TTL */
 	OUTER4_LEN = sizeof(struct iphdr) + sizeof(struct udphdr),
@@ -36,6 +38,15 @@ static enum fl_counter drop(struct sk_buff *skb, enum fl_counter why)
 	return why;
 }
 
+/* Makes a packet that came in one of our own, without anything that the stack knew of it. */
+static void forget_arrival(struct sk_buff *skb)
+{
+	skb_forward_csum(skb); /* a sum over the packet that came in */
+	skb_scrub_packet(skb, false);
+	skb_clear_hash(skb);
+	skb->dev = NULL; /* not a tunnel device, whose statistics would be counted up */
+}
+
 /* Takes the outer headers off and rewrites the steer header; the outer ones are then pushed anew. */
 static bool rewrite(struct sk_buff *skb, unsigned int headroom, const struct passage *passage)
 {
@@ -51,11 +62,8 @@ static bool rewrite(struct sk_buff *skb, unsigned int headroom, const struct pas
 	gue = skb->data;
 	end = gue + skb_headlen(skb);
 	if (!fl_steer_chain(gue, end) || (setup->tagged && !fl_tag_chain(&setup->tag_key, gue, end, passage->tagged)))
-		return false;  /* never: it has been parsed */
-	skb_forward_csum(skb); /* a sum over the packet that came in */
-	skb_scrub_packet(skb, false);
-	skb_clear_hash(skb);
-	skb->dev = NULL; /* not a tunnel device, whose statistics would be counted up */
+		return false; /* never: it has been parsed */
+	forget_arrival(skb);
 	return true;
 }
 
@@ -123,6 +131,40 @@ static enum fl_counter chain_ipv6(struct sk_buff *skb, unsigned int udp_len, con
 
 err_route:
 	dst_release(route);
+	return drop(skb, refusal);
+}
+
+enum fl_counter fl_chain_ipip(struct net *net, struct sk_buff *skb, const struct fl_setup *setup,
+			      const struct fl_address *next)
+{
+	struct flowi4 fl4 = {.flowi4_proto = IPPROTO_IPIP};
+	enum fl_counter refusal;
+	struct rtable *route;
+
+	memcpy(&fl4.saddr, setup->self[FL_OUTER_IPV4].bytes + 12, sizeof(fl4.saddr));
+	memcpy(&fl4.daddr, next->bytes + 12, sizeof(fl4.daddr));
+	route = ip_route_output_key(net, &fl4);
+	if (IS_ERR(route))
+		return drop(skb, FL_COUNTER_DROP_CHAIN_UNROUTABLE);
+	refusal = FL_COUNTER_DROP_CHAIN_UNROUTABLE;
+	if (route->rt_type != RTN_UNICAST)
+		goto err_route;
+	skb_push(skb, FL_IPIP_LEN);
+	refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
+	if (skb->len > dst_mtu(&route->dst))
+		goto err_route;
+	refusal = FL_COUNTER_DROP_NO_ROOM;
+	if (skb_ensure_writable(skb, FL_IPIP_LEN) || skb_cow_head(skb, LL_RESERVED_SPACE(route->dst.dev)))
+		goto err_route;
+	fl_ipip_chain(skb->data, skb->data + FL_IPIP_LEN, (const u8 *)&fl4.saddr, (const u8 *)&fl4.daddr);
+	forget_arrival(skb);
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb))); /* the option has been looked at as one that came in */
+	skb_dst_set(skb, &route->dst);
+	ip_local_out(net, NULL, skb);
+	return FL_COUNTER_CHAIN;
+
+err_route:
+	ip_rt_put(route);
 	return drop(skb, refusal);
 }
 

@@ -8,7 +8,6 @@
 
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
-#include <linux/udp.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip_tunnels.h>
@@ -32,19 +31,17 @@ static void mac_header_move(struct sk_buff *skb)
 	eth_hdr(skb)->h_proto = skb->protocol;
 }
 
-enum fl_counter fl_deliver(struct sk_buff *skb, const struct fl_steer *steer, enum fl_counter as)
+enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, enum fl_counter as)
 {
-	bool is_ipv4 = steer->inner_protocol == FL_GUE_PROTO_IPV4;
-	unsigned int before = sizeof(struct udphdr) + steer->header_len;
 	u8 outer;
 
-	if (skb_ensure_writable(skb, before + (is_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)))) {
+	if (skb_ensure_writable(skb, inner_at + (is_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)))) {
 		kfree_skb(skb);
 		return FL_COUNTER_DROP_NO_ROOM;
 	}
 	outer = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
 	/* Lets go of the outer packet's route, connection tracking, extensions and offloads. */
-	if (iptunnel_pull_header(skb, (int)before, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false)) {
+	if (iptunnel_pull_header(skb, (int)inner_at, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false)) {
 		kfree_skb(skb);
 		return FL_COUNTER_DROP_NO_ROOM;
 	}

@@ -11,7 +11,7 @@
 /* What a network namespace has of us. */
 struct fl_namespace {
 	struct mutex lock; /* serialises commands */
-	struct fl_instance *instance;
+	struct fl_instance __rcu *instance;
 };
 
 static unsigned int namespace_id __read_mostly;
@@ -19,6 +19,17 @@ static unsigned int namespace_id __read_mostly;
 static struct fl_namespace *namespace_of(struct net *net)
 {
 	return net_generic(net, namespace_id);
+}
+
+/* For whoever holds the namespace's lock. */
+static struct fl_instance *instance_locked(struct fl_namespace *here)
+{
+	return rcu_dereference_protected(here->instance, lockdep_is_held(&here->lock));
+}
+
+struct fl_instance *fl_instance_of(struct net *net)
+{
+	return rcu_dereference(namespace_of(net)->instance);
 }
 
 void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS])
@@ -162,13 +173,13 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 		fl_instance_put(instance);
 		return err;
 	}
-	here->instance = instance;
+	rcu_assign_pointer(here->instance, instance);
 	return 0;
 }
 
 static int change(struct net *net, struct fl_namespace *here, struct fl_setup *setup)
 {
-	struct fl_instance *instance = here->instance;
+	struct fl_instance *instance = instance_locked(here);
 	struct fl_setup *old = rcu_dereference_protected(instance->setup, lockdep_is_held(&here->lock));
 	struct socket *sockets[FL_OUTER_FAMILIES], *unneeded[FL_OUTER_FAMILIES];
 	int err = listen_all(net, setup, old, instance, sockets, unneeded);
@@ -188,7 +199,7 @@ int fl_instance_set(struct net *net, struct fl_setup *setup)
 	int err;
 
 	mutex_lock(&here->lock);
-	err = here->instance ? change(net, here, setup) : start(net, here, setup);
+	err = instance_locked(here) ? change(net, here, setup) : start(net, here, setup);
 	mutex_unlock(&here->lock);
 	if (err)
 		fl_setup_free(setup);
@@ -202,8 +213,7 @@ int fl_instance_detach(struct net *net)
 	struct fl_setup *setup;
 
 	mutex_lock(&here->lock);
-	instance = here->instance;
-	here->instance = NULL;
+	instance = rcu_replace_pointer(here->instance, NULL, lockdep_is_held(&here->lock));
 	if (instance) {
 		setup = rcu_replace_pointer(instance->setup, NULL, lockdep_is_held(&here->lock));
 		unlisten(instance->sockets);
@@ -220,7 +230,7 @@ struct fl_instance *fl_instance_get(struct net *net)
 	struct fl_instance *instance;
 
 	mutex_lock(&here->lock);
-	instance = here->instance;
+	instance = instance_locked(here);
 	if (instance)
 		refcount_inc(&instance->references);
 	mutex_unlock(&here->lock);

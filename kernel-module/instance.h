@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A server: at most one in a network namespace. Packets reach it by its UDP socket's user data, commands by the
- * namespace.
+ * A server: at most one in a network namespace. Packets reach it by its UDP socket's user data, those of the paper's
+ * format and commands by the namespace.
  *
  *	setup		how it is set up: immutable, replaced as a whole under RCU
  *	memory		what packets have taught, until DETACH
  *	generations	highest seen of each service; only ever grows, by compare-and-swap
  *	counters	per CPU
  *
- * A server is freed once its socket is closed, an RCU grace period is over, and the last dump has let go of it.
+ * A server is freed once its sockets are closed, an RCU grace period is over, and the last dump has let go of it.
  */
 #ifndef FAIRLEAD_INSTANCE_H
 #define FAIRLEAD_INSTANCE_H
@@ -59,7 +59,10 @@ int fl_instance_set(struct net *net, struct fl_setup *setup);
 /* Ends the namespace's server; -ENOENT if there is none. */
 int fl_instance_detach(struct net *net);
 
-/* A counted reference to the namespace's server, NULL if there is none. */
+/* The namespace's server, NULL if there is none. Called under rcu_read_lock(), which keeps it. */
+struct fl_instance *fl_instance_of(struct net *net);
+
+/* A counted reference to the same, for whoever may sleep. */
 struct fl_instance *fl_instance_get(struct net *net);
 void fl_instance_put(struct fl_instance *instance);
 

@@ -2,6 +2,7 @@
 /* The server side as a kernel module: wires its parts. What it does with a packet begins in receive.c. */
 #include "instance.h"
 #include "netlink.h"
+#include "receive.h"
 
 #include <linux/module.h>
 #include <net/genetlink.h>
@@ -19,11 +20,16 @@ static int __init fairlead_init(void)
 	err = fl_instances_register();
 	if (err)
 		goto err_memory;
-	err = fl_netlink_register();
+	err = fl_receive_register();
 	if (err)
 		goto err_instances;
+	err = fl_netlink_register();
+	if (err)
+		goto err_receive;
 	return 0;
 
+err_receive:
+	fl_receive_unregister();
 err_instances:
 	fl_instances_unregister();
 err_memory:
@@ -34,6 +40,7 @@ err_memory:
 static void __exit fairlead_exit(void)
 {
 	fl_netlink_unregister();
+	fl_receive_unregister();
 	fl_instances_unregister();
 	fl_memory_unregister();
 }

@@ -61,6 +61,12 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 		NL_SET_ERR_MSG_ATTR(info->extack, list, "a peer's prefix has over 128 bits, or host bits");
 		return -EINVAL;
 	}
+	if (attributes[FAIRLEAD_A_IPIP_SERVICE] &&
+	    (attributes[FAIRLEAD_A_TAG_KEY] || !attributes[FAIRLEAD_A_ADDRESS])) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_IPIP_SERVICE],
+				    "IPIP needs an IPv4 address, and has no room for a tag");
+		return -EINVAL;
+	}
 	setup = fl_setup_create(peers, count);
 	if (!setup)
 		return -ENOMEM;
@@ -68,6 +74,8 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 	setup->port = nla_get_u16(attributes[FAIRLEAD_A_PORT]);
 	setup->window = nla_get_u32(attributes[FAIRLEAD_A_WINDOW]);
 	setup->chaining = nla_get_u8(attributes[FAIRLEAD_A_CHAINING]);
+	if (attributes[FAIRLEAD_A_IPIP_SERVICE])
+		setup->ipip_service = nla_get_u16(attributes[FAIRLEAD_A_IPIP_SERVICE]);
 	setup->tagged = attributes[FAIRLEAD_A_TAG_KEY];
 	if (setup->tagged)
 		memcpy(&setup->tag_key, nla_data(attributes[FAIRLEAD_A_TAG_KEY]), sizeof(setup->tag_key));
@@ -92,6 +100,7 @@ static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
 	       !nla_put_u16(answer, FAIRLEAD_A_PORT, setup->port) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_WINDOW, setup->window) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
+	       (!setup->ipip_service || !nla_put_u16(answer, FAIRLEAD_A_IPIP_SERVICE, setup->ipip_service)) &&
 	       !nla_put(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(setup->peers[0])), setup->peers);
 }
 
@@ -289,6 +298,7 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_BUCKET] = {.type = NLA_U32},
     [FAIRLEAD_A_SINCE] = {.type = NLA_U32},
     [FAIRLEAD_A_PREVIOUS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
+    [FAIRLEAD_A_IPIP_SERVICE] = NLA_POLICY_MIN(NLA_U16, 1),
     [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
 };
 

@@ -24,7 +24,8 @@ struct fl_setup {
 	u16 port;
 	u32 window;
 	bool chaining;
-	bool tagged; /* packets must have a tag of tag_key */
+	u16 ipip_service; /* of packets in the paper's format, 0 if none are received */
+	bool tagged;      /* packets must have a tag of tag_key */
 	struct fl_siphash_key tag_key;
 	unsigned int peer_count;
 	struct fl_peer_key peers[];

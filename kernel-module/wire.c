@@ -159,15 +159,14 @@ static bool inner_ipv6_parse(const void *data, const void *end, unsigned int roo
 	return true;
 }
 
-bool fl_wire_flow(const struct sk_buff *skb, const struct fl_steer *steer, struct fl_flow *flow)
+bool fl_wire_flow(const struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, struct fl_flow *flow)
 {
-	unsigned int before = sizeof(struct udphdr) + steer->header_len;
 	const void *end = skb->data + skb_headlen(skb);
 
 	memset(flow, 0, sizeof(*flow));
-	if (skb->len < before)
+	if (skb->len < inner_at)
 		return false;
-	if (steer->inner_protocol == FL_GUE_PROTO_IPV4)
-		return inner_ipv4_parse(skb->data + before, end, skb->len - before, flow);
-	return inner_ipv6_parse(skb->data + before, end, skb->len - before, flow);
+	if (is_ipv4)
+		return inner_ipv4_parse(skb->data + inner_at, end, skb->len - inner_at, flow);
+	return inner_ipv6_parse(skb->data + inner_at, end, skb->len - inner_at, flow);
 }

@@ -4,6 +4,8 @@
  *
  *	outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
  *	                    ^ skb->data when the socket hands it over
+ *	outer IPv4, the paper's option | inner IPv4 | TCP, UDP, ICMP
+ *	                                ^ skb->data when IP hands it over
  */
 #ifndef FAIRLEAD_WIRE_H
 #define FAIRLEAD_WIRE_H
@@ -33,7 +35,7 @@ static inline __be32 fl_flow_ipv4(const struct in6_addr *address)
 /* Makes all that is looked at part of the linear area. False without memory for it. */
 bool fl_wire_pull(struct sk_buff *skb);
 
-/* The outer source of a packet whose UDP header is at skb->data. */
+/* The outer source. */
 struct fl_address fl_wire_source(const struct sk_buff *skb);
 
 /* Whether the outer header has IP options or extension headers, which no mux sends. */
@@ -42,7 +44,7 @@ bool fl_wire_has_options(const struct sk_buff *skb);
 /* Whether the outer packet came in fragments, which no mux sends. */
 bool fl_wire_was_fragmented(const struct sk_buff *skb);
 
-/* Reads the packet behind a steer header that is well formed; fills all of *flow, false if there is no IP packet. */
-bool fl_wire_flow(const struct sk_buff *skb, const struct fl_steer *steer, struct fl_flow *flow);
+/* Reads the inner packet, inner_at bytes from skb->data; fills all of *flow, false if it is no whole IP packet. */
+bool fl_wire_flow(const struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, struct fl_flow *flow);
 
 #endif

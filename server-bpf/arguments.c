@@ -50,12 +50,19 @@ static int set_format(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
 {
 	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
-	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},    {"tag-key", required_argument, NULL, 't'},
-	    {"form", required_argument, NULL, 'f'},      {0},
+	    {"interface", required_argument, NULL, 'i'},
+	    {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},
+	    {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},
+	    {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},
+	    {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},
+	    {"tag-key", required_argument, NULL, 't'},
+	    {"form", required_argument, NULL, 'f'},
+	    {"ipip-service", required_argument, NULL, 's'},
+	    {0},
 	};
 	int option, err = 0;
 
@@ -85,6 +92,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 		case 't':
 			arguments->tag_key = optarg;
 			break;
+		case 's':
+			arguments->ipip_service = optarg;
+			break;
 		case 'n':
 			arguments->no_chaining = true;
 			break;
@@ -104,6 +114,15 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	return err ? err : check_form(arguments);
 }
 
+/* What the module has and the XDP program has not. */
+static int check_program(const struct config *config)
+{
+	if (config->program.ipip_service)
+		return refusal_print("--ipip-service", "given",
+				     "only with --form module: the XDP program takes GUE alone");
+	return 0;
+}
+
 int arguments_config(const struct arguments *arguments, struct config *config)
 {
 	int err = 0;
@@ -121,7 +140,11 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_peers(config, "--peers", arguments->peers);
 	if (!err && arguments->tag_key)
 		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
+	if (!err && arguments->ipip_service)
+		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
-	return err ? err : config_check(config);
+	if (!err)
+		err = config_check(config);
+	return err || arguments->is_module ? err : check_program(config);
 }

@@ -94,6 +94,18 @@ int config_set_window(struct config *config, const char *field, const char *text
 	return 0;
 }
 
+static const char ipip_service_allowed[] = "a service's id from 1 to 65535";
+
+int config_set_ipip_service(struct config *config, const char *field, const char *text)
+{
+	unsigned long service;
+
+	if (!config_number_parse(text, 1, FL_SERVER_SERVICES - 1, &service))
+		return refusal_print(field, text, ipip_service_allowed);
+	config->program.ipip_service = (fl_u16)service;
+	return 0;
+}
+
 /* 32 hex digits, and at most a line's end behind them. */
 static bool key_parse(const char *text, struct fl_siphash_key *key)
 {
@@ -256,8 +268,11 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 		return set_peers(config, field, value);
 	if (!strcmp(key, "tagKeyFile"))
 		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
+	if (!strcmp(key, "ipipService"))
+		return set_scalar(config, field, value, JSON_INTEGER, ipip_service_allowed, config_set_ipip_service);
 	if (strcmp(key, "chaining"))
-		return refusal_print(path, key, "the keys address, port, windowSeconds, peers, tagKeyFile, chaining");
+		return refusal_print(path, key,
+				     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService");
 	if (!json_is_boolean(value)) {
 		free(value_text(field, value, JSON_TRUE, "true or false"));
 		return -EINVAL;
@@ -299,6 +314,11 @@ int config_check(const struct config *config)
 	if (!config->peer_count)
 		return refusal_print("--peers", "",
 				     "prefixes of the muxes and servers that may send, such as 10.1.0.0/24");
+	if (config->program.ipip_service && fl_address_is_none(&config->program.self))
+		return refusal_print("--ipip-service", "given", "only with an IPv4 address: IPIP is IPv4 in IPv4");
+	if (config->program.ipip_service && config->program.tagged)
+		return refusal_print("--ipip-service", "given",
+				     "only without --tag-key: IPIP has no room for a tag, and none would be taken");
 	return 0;
 }
 

@@ -10,6 +10,8 @@
  *	peers          --peers        none: must be given  prefixes of the muxes and servers that may send
  *	tagKeyFile     --tag-key      none: tags ignored   file with the cluster's key, 32 hex digits, mode 0600
  *	chaining       --no-chaining  true                 off only to show what happens without
+ *	ipipService    --ipip-service none                 packets of the paper's IPIP format are taken as well, as this
+ *	                                                   service's; the module alone
  *
  * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
  * so.
@@ -35,11 +37,12 @@ int config_set_address(struct config *config, const char *field, const char *tex
 int config_set_port(struct config *config, const char *field, const char *text);
 int config_set_window(struct config *config, const char *field, const char *text);
 int config_set_tag_key(struct config *config, const char *field, const char *path);
+int config_set_ipip_service(struct config *config, const char *field, const char *text);
 int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
 
 int config_read_file(struct config *config, const char *path);
 
-/* What no single field can tell: that address and peers were given. */
+/* What no single field can tell: that address and peers were given, and what excludes what. */
 int config_check(const struct config *config);
 
 /* Writes our own addresses as --address takes them; text has CONFIG_TEXT_LEN bytes and is returned. */

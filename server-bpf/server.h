@@ -30,7 +30,8 @@ struct fl_server_config {
 	fl_u8 chaining;          /* 0 only to show what happens without */
 	fl_u8 redirect;          /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
 	fl_u8 tagged;            /* packets must have a tag of tag_key */
-	fl_u8 reserved[3];       /* 0 */
+	fl_u8 reserved;          /* 0 */
+	fl_u16 ipip_service;     /* of packets in the paper's format, 0 if none are received; the module's alone */
 	struct fl_address self;  /* outer destination of packets that are ours: IPv4, or none */
 	struct fl_address self6; /* the same: IPv6, or none */
 	struct fl_siphash_key tag_key;

@@ -30,7 +30,8 @@ struct module_state {
 int module_open(struct module_client *client);
 void module_close(struct module_client *client);
 
-/* Of config: addresses, port, window, chaining, tag key; module_get() says of the last only whether there is one. */
+/* Of config: addresses, port, window, chaining, IPIP service, tag key; module_get() says of the last only whether there
+ * is one. */
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
 	       unsigned int peer_count);
 int module_detach(struct module_client *client);

@@ -227,6 +227,14 @@ void stand_expect_chained(struct packet *packet)
 	fail_msg("no GUE packet went out at rig1");
 }
 
+void stand_expect_chained_ipip(struct packet *packet)
+{
+	while (frame_next(wire, packet))
+		if (outer_is_ipv4(packet) && packet->data[PACKET_OUTER_AT + 9] == IPPROTO_IPIP)
+			return;
+	fail_msg("no IPIP packet went out at rig1");
+}
+
 fl_u64 stand_counter(enum fl_counter counter)
 {
 	state_read(&after);

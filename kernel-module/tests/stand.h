@@ -36,6 +36,9 @@ fl_u64 stand_learned(void);
 /* Fails the test unless these bytes behind an Ethernet header came in at rig0 since the last stand_send(). */
 void stand_expect_delivered(const fl_u8 *inner, size_t len);
 
+/* Takes the IPIP packet (protocol 4) that went out at rig1 since the last stand_send(); fails the test without one. */
+void stand_expect_chained_ipip(struct packet *packet);
+
 /* Takes the GUE packet that went out at rig1 since the last stand_send(); fails the test if there is none. */
 void stand_expect_chained(struct packet *packet);
 

@@ -47,6 +47,10 @@ static void refusals(void **state)
 	refused("attach --form module --address 10.1.0.22", 2, "--peers");
 	refused("attach --form module --interface rig0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
 	refused("attach --form module --mode native --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--mode");
+	refused("attach --form bpf --interface rig0 --ipip-service 3 --address 10.1.0.22 --peers 10.1.0.0/24", 2,
+		"--form module");
+	refused("attach --form module --ipip-service 0 --address 10.1.0.22 --peers 10.1.0.0/24", 2, "1 to 65535");
+	refused("attach --form module --ipip-service 3 --address 2001:db8::22 --peers 10.1.0.0/24", 2, "IPv4 address");
 	refused("attach --form other --address 10.1.0.22 --peers 10.1.0.0/24", 2, "bpf, module");
 	refused("attach --address 10.1.0.22 --peers 10.1.0.0/24", 2, "--interface");
 }
@@ -81,7 +85,7 @@ static void what_is_set_is_shown(void **state)
 	(void)state;
 	rig_command("ip addr add " RIG_SELF " dev rig0");
 	assert_int_equal(command("attach --form module --address " RIG_SELF
-				 " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --window 100"),
+				 " --peers 10.1.0.0/24,10.1.0.11,2001:db8::/32 --window 100 --ipip-service 3"),
 			 0);
 	assert_string_equal(output, "");
 	steer.since = (fl_u32)stand_clock();
@@ -96,6 +100,7 @@ static void what_is_set_is_shown(void **state)
 	assert_string_equal(vectors_text(config, "mode"), "module");
 	assert_int_equal(vectors_number(config, "windowSeconds"), 100);
 	assert_int_equal(vectors_number(config, "port"), 6080);
+	assert_int_equal(vectors_number(config, "ipipService"), 3);
 	assert_int_equal(json_array_size(json_object_get(config, "peers")), 2); /* one covers another */
 	counters = json_object_get(document, "counters");
 	for (i = 0; i < FL_COUNTERS; i++)

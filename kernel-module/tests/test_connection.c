@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <fairlead/ipip.h>
+
 #include "vectors.h"
 #include "stand.h"
 
@@ -56,7 +58,8 @@ static struct {
 	size_t owner;
 	struct fl_steer steer;
 	bool move_after_syn; /* to the other server, once the next SYN is sent */
-	int tun, out;
+	bool is_ipip;        /* in the paper's format */
+	int tun, out, out_ipip;
 	pthread_t thread;
 } mux = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -109,6 +112,24 @@ static void move_locked(void)
 	mux.owner = 1 - mux.owner;
 }
 
+/* Writes what stands in front of the inner packet; the kernel fills the outer header's checksum. */
+static fl_u32 encapsulate(fl_u8 *out, size_t inner_len, struct sockaddr_in to)
+{
+	struct fl_address self = packet_address("10.1.0.11");
+	struct fl_ipip ipip = {.inner_len = (fl_u16)inner_len, .generation = mux.steer.generation};
+
+	if (!mux.is_ipip)
+		return fl_steer_write(&mux.steer, out);
+	memcpy(ipip.source, self.bytes + 12, 4);
+	memcpy(ipip.destination, &to.sin_addr, 4);
+	if (mux.steer.flags & FL_STEER_MOVED) {
+		ipip.since = mux.steer.since;
+		memcpy(ipip.previous, mux.steer.previous.bytes + 12, 4);
+	}
+	fl_ipip_write(&ipip, out);
+	return FL_IPIP_LEN;
+}
+
 static void *mux_run(void *unused)
 {
 	fl_u8 packet[PACKET_MAX];
@@ -119,19 +140,21 @@ static void *mux_run(void *unused)
 		fl_u8 datagram[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + PACKET_MAX];
 		struct sockaddr_in to;
 		fl_u32 head;
+		int out;
 
 		if (packet[0] != 0x45 || packet[9] != IPPROTO_TCP)
 			continue;
 		pthread_mutex_lock(&mux.lock);
-		head = fl_steer_write(&mux.steer, datagram);
-		memcpy(datagram + head, packet, (size_t)len);
 		to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
+		head = encapsulate(datagram, (size_t)len, to);
+		memcpy(datagram + head, packet, (size_t)len);
+		out = mux.is_ipip ? mux.out_ipip : mux.out;
 		if (mux.move_after_syn && packet[33] == TCP_SYN) {
 			mux.move_after_syn = false;
 			move_locked();
 		}
 		pthread_mutex_unlock(&mux.lock);
-		sendto(mux.out, datagram, head + (size_t)len, 0, (struct sockaddr *)&to, sizeof(to));
+		sendto(out, datagram, head + (size_t)len, 0, (struct sockaddr *)&to, sizeof(to));
 	}
 	return NULL;
 }
@@ -147,6 +170,9 @@ static void mux_open(void)
 	rig_command("ip link set tun0 up mtu 1400 && ip route add 10.99.0.1 dev tun0 src 10.2.1.2");
 	mux.out = socket_bound(SOCK_DGRAM, "10.1.0.11", 0);
 	setsockopt(mux.out, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one));
+	mux.out_ipip = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
+	if (mux.out_ipip < 0)
+		give_up("a raw socket");
 	pthread_create(&mux.thread, NULL, mux_run, NULL);
 }
 
@@ -204,6 +230,7 @@ static void server_open(struct server *server)
 		give_up("listen");
 	config_set_address(&config, "address", server->address);
 	config_set_peers(&config, "peers", "10.1.0.0/24");
+	config.program.ipip_service = SERVICE;
 	if (module_open(&server->module) ||
 	    module_set(&server->module, &config.program, config.peers, config.peer_count)) {
 		fprintf(stderr, "connection: %s\n", server->module.error);
@@ -318,6 +345,13 @@ static void moved_connection_lives(void **state)
 	assert_true(counter(1, FL_COUNTER_CHAIN) >= chained + 2);
 	close(old);
 	close(new);
+}
+
+static void moved_connection_lives_by_ipip(void **state)
+{
+	mux.is_ipip = true;
+	moved_connection_lives(state);
+	mux.is_ipip = false;
 }
 
 static void moved_back_and_forth(void **state)
@@ -435,9 +469,10 @@ static void unknown_everywhere_is_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(moved_connection_lives),     cmocka_unit_test(moved_back_and_forth),
-	    cmocka_unit_test(handshake_is_chained),       cmocka_unit_test(cookie_survives_a_move),
-	    cmocka_unit_test(stale_is_dropped_not_reset), cmocka_unit_test(unknown_everywhere_is_reset),
+	    cmocka_unit_test(moved_connection_lives),      cmocka_unit_test(moved_connection_lives_by_ipip),
+	    cmocka_unit_test(moved_back_and_forth),        cmocka_unit_test(handshake_is_chained),
+	    cmocka_unit_test(cookie_survives_a_move),      cmocka_unit_test(stale_is_dropped_not_reset),
+	    cmocka_unit_test(unknown_everywhere_is_reset),
 	};
 
 	mux.steer.bucket = BUCKET;

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "module"
 # What the module and the test networks need; an order in which they load. Where they are built in, there is no file.
-KERNEL_MODULES = ("udp_tunnel", "ip6_udp_tunnel", "veth", "tun")
+KERNEL_MODULES = ("tunnel4", "udp_tunnel", "ip6_udp_tunnel", "veth", "tun")
 # Poison and check every object of the slab caches, and freed pages.
 DEBUG = "slub_debug=FZP page_poison=1"
 COMPLAINT = re.compile(

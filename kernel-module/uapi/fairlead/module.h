@@ -3,9 +3,10 @@
  * How the module is controlled: generic netlink, family "fairlead", version 1. Every command speaks of the network
  * namespace of the socket that it is sent by, in which there is one server or none.
  *
- *	SET           ADDRESS, PORT, WINDOW, CHAINING, PEERS: all of them. Starts the server, or changes it in
- *	              one step: memory, generations and counters stay. No answer but the ACK.
- *	GET           answers with the same five, COUNTERS, MEMORY_ENTRIES and MEMORY_BYTES
+ *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all of them; TAG_KEY or
+ *	              IPIP_SERVICE, or neither. Starts the server, or changes it in one step: memory, generations and
+ *	              counters stay. No answer but the ACK.
+ *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES and MEMORY_BYTES
  *	DETACH        ends the server and forgets everything
  *	GET_SERVICES  dump: a message a service: SERVICE, GENERATION
  *	GET_MEMORY    dump: a message a bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
@@ -51,7 +52,9 @@ enum fairlead_attribute {
 	FAIRLEAD_A_SINCE,          /* u32, Unix seconds */
 	FAIRLEAD_A_PREVIOUS,       /* address */
 	FAIRLEAD_A_MEMORY_BYTES,   /* u64: what they take up */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_MEMORY_BYTES,
+	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: whose packets those in the paper's format are; none are taken without
+				    */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_IPIP_SERVICE,
 };
 
 #endif

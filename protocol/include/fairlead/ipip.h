@@ -28,6 +28,7 @@ enum fl_ipip_numbers {
 	FL_IPIP_LEN = 36,
 	FL_IPIP_VERSION_IHL = 0x49,
 	FL_IPIP_TTL = 64,
+	FL_IPIP_DF = 0x40, /* in the first byte of flags and fragment offset */
 	FL_IPIP_OPTION_TYPE = 0x61,
 	FL_IPIP_OPTION_LEN = 16,
 	FL_IPIP_INNER_LEN_MAX = 65535 - FL_IPIP_LEN,
@@ -94,7 +95,7 @@ FL_INLINE void fl_ipip_write(const struct fl_ipip *in, fl_u8 *out)
 	out[0] = FL_IPIP_VERSION_IHL;
 	out[FL_IPIP_AT_CLASS] = in->traffic_class;
 	fl_store_be16(out + FL_IPIP_AT_TOTAL_LEN, (fl_u16)(in->inner_len + FL_IPIP_LEN));
-	fl_store_be16(out + FL_IPIP_AT_DF, 0x4000);
+	out[FL_IPIP_AT_DF] = FL_IPIP_DF;
 	out[FL_IPIP_AT_TTL] = FL_IPIP_TTL;
 	out[FL_IPIP_AT_PROTOCOL] = FL_GUE_PROTO_IPV4;
 	__builtin_memcpy(out + FL_IPIP_AT_SOURCE, in->source, 4);
@@ -151,7 +152,9 @@ FL_INLINE bool fl_ipip_chain(fl_u8 *data, const fl_u8 *end, const fl_u8 self[4],
 {
 	if (data + FL_IPIP_LEN > end)
 		return false;
-	fl_store_be32(data + 4, 0x4000);
+	data[4] = data[5] = 0;
+	data[FL_IPIP_AT_DF] = FL_IPIP_DF;
+	data[FL_IPIP_AT_DF + 1] = 0;
 	data[FL_IPIP_AT_TTL] = FL_IPIP_TTL;
 	__builtin_memcpy(data + FL_IPIP_AT_SOURCE, self, 4);
 	__builtin_memcpy(data + FL_IPIP_AT_DESTINATION, next, 4);
