@@ -193,6 +193,16 @@ def run_controller(part: Part) -> None:
     part.settle(junit(sorted(found)), code, "mvn verify")
 
 
+def run_api(part: Part) -> None:
+    if part.run("mvn", "-q", "-B", "-pl", "controller", "package", "-DskipTests"):
+        part.counts.fail("the controller cannot be built")
+        return
+    results = LOGS / "api.xml"
+    results.unlink(missing_ok=True)
+    code = part.run("controller/check-contract", f"--junit={results}")
+    part.settle(junit([results]), code, "controller/check-contract")
+
+
 def run_lab(part: Part) -> None:
     if part.run("lab/build"):
         part.counts.fail("lab/build failed: nothing to bring up")
@@ -258,6 +268,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "server": (run_meson, 10),
     "module": (run_module, 10),
     "controller": (run_controller, 15),
+    "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),
     "lab": (run_lab, 25),
 }
