@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.image.Backend;
 import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.ServiceConfig.Method;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -13,8 +12,6 @@ import java.util.function.BiFunction;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** What each way to place buckets promises, and that it is the textbook's, found faster. */
 class PlacementTest {
@@ -171,21 +168,6 @@ class PlacementTest {
       char[] owners = way.placement.owners(256, weights);
       assertThat(owned(owners)[Backend.NONE]).as("%s", way).isZero();
     }
-  }
-
-  @ParameterizedTest
-  @EnumSource(Method.class)
-  void theGreatestRingAndPoolTakeNoTimeToSpeakOf(Method method) throws Exception {
-    int[] weights = new int[Backend.MAX + 1];
-    for (int id = 1; id <= Backend.MAX; id++) {
-      weights[id] = 1 + id % 7;
-    }
-    Ring ring = Ring.empty(1, Ring.BUCKETS_MAX, NOW);
-    long start = System.nanoTime();
-    assertThat(Assignment.of(method).assign(ring, weights, NOW, WINDOW).buckets())
-        .isEqualTo(Ring.BUCKETS_MAX);
-    double seconds = (System.nanoTime() - start) / 1e9;
-    assertThat(seconds).isLessThan(20);
   }
 
   private static int[] owned(char[] owners) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+import java.util.Arrays;
+
+/**
+ * Beamer's defragmentation (NSDI '18, appendix A.1): towards one range of buckets per backend, a
+ * few buckets at a time, until rules per backend are as few as the target says. How many buckets
+ * each backend owns never changes, since buckets are exchanged in cycles: each backend on a cycle
+ * gives one bucket to the next.
+ *
+ * <p>The ranges' order is chosen again when the set of owners changes, and by each instance anew,
+ * so that nothing of it has to be kept anywhere: a ring that is on its way to one order yields that
+ * order, but for ties.
+ */
+public final class Defragmentation implements Upkeep {
+  private int[] order = new int[0];
+
+  @Override
+  public Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds) {
+    Exchange exchange = new Exchange(ring, target(ring), limits, now, windowSeconds);
+    char[] next = exchange.run();
+    Runs runs = Runs.between(ring, next, now, windowSeconds);
+    return new Step(runs, exchange.isReached(), exchange.misplaced());
+  }
+
+  /** The owner of each bucket once everybody has one range. */
+  char[] target(Ring ring) {
+    int[] owned = ring.owned();
+    if (!isOrderOf(owned)) {
+      order = RangeOrder.of(ring);
+    }
+    char[] target = new char[ring.buckets()];
+    int start = 0;
+    for (int id : order) {
+      Arrays.fill(target, start, start + owned[id], (char) id);
+      start += owned[id];
+    }
+    return target;
+  }
+
+  private boolean isOrderOf(int[] owned) {
+    int owners = 0;
+    for (int count : owned) {
+      owners += count > 0 ? 1 : 0;
+    }
+    return owners == order.length && Arrays.stream(order).allMatch(id -> owned[id] > 0);
+  }
+}

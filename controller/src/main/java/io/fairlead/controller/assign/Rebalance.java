@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+
+/**
+ * Beamer's load balancing (NSDI '18, §4.5) a few buckets at a time: from the most overloaded
+ * backend to the most underloaded one, until no backend's load (buckets / weight) exceeds the
+ * average by more than the target says. A backend gives only what it has above that.
+ */
+public final class Rebalance implements Upkeep {
+  @Override
+  public Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds) {
+    int[] owned = ring.owned();
+    int[] shares = BeamerAssignment.targets(owned, weights, ring.buckets());
+    int[] most = most(ring.buckets(), weights, shares, limits.target());
+    int[] goals = new int[owned.length];
+    for (int id = 0; id < owned.length; id++) {
+      goals[id] =
+          owned[id] > shares[id]
+              ? Math.min(owned[id], Math.max(most[id], owned[id] - limits.moves()))
+              : Math.min(shares[id], owned[id] + limits.moves());
+    }
+    char[] next =
+        new Transfer(ring, owned, weights, goals, limits.chained(), now, windowSeconds).owners();
+    Runs runs = Runs.between(ring, next, now, windowSeconds);
+    int left = 0;
+    for (int bucket = 0; bucket < next.length; bucket++) {
+      owned[ring.current(bucket)]--;
+      owned[next[bucket]]++;
+    }
+    for (int id = 0; id < owned.length; id++) {
+      left += Math.max(0, owned[id] - most[id]);
+    }
+    return new Step(runs, left == 0, left);
+  }
+
+  /**
+   * What each backend may own at the end: its share times the target, but never less than whole.
+   */
+  private static int[] most(int buckets, int[] weights, int[] shares, double target) {
+    int[] most = shares.clone();
+    double unit = buckets * target / Math.max(1, Placement.total(weights));
+    for (int id = Backend.NONE + 1; id < most.length; id++) {
+      most[id] = Math.max(shares[id], (int) Math.min(buckets, unit * weights[id]));
+    }
+    return most;
+  }
+
+  /**
+   * The highest load over the average load: 1 is even, 2 is twice as many buckets as the weight
+   * asks for. 1 too without any weight; what backends of weight 0 own does not count.
+   */
+  public static double imbalance(Ring ring, int[] weights) {
+    long total = Placement.total(weights);
+    int[] owned = ring.owned();
+    double highest = 0;
+    for (int id = Backend.NONE + 1; id < weights.length; id++) {
+      if (weights[id] > 0) {
+        highest = Math.max(highest, (double) owned[id] * total / weights[id] / ring.buckets());
+      }
+    }
+    return total == 0 ? 1 : highest;
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.PriorityQueue;
+
+/**
+ * Moves buckets between backends until each owns as many as it shall, greedily as in Beamer (NSDI
+ * '18, §4.5): always from the most overloaded backend to the most underloaded one (load: buckets /
+ * weight), as many as neither overshoots its goal, an owner's oldest first.
+ *
+ * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, then by the
+ * second of their last move, then by number, so that ranges stay whole. Buckets inside the window
+ * move only if their owner has nothing else left to give, or never. Buckets without an owner count
+ * as an infinitely loaded backend's.
+ *
+ * <p>O(B + N log N) for B buckets and N backends, and primitive arrays for whatever there is one of
+ * per bucket; only the buckets of backends that give some are sorted.
+ */
+final class Transfer {
+  /** Sorts by in-window, second of the last move, number: 1 + 32 + 23 bits. */
+  private static final int BUCKET_BITS = 23;
+
+  private static final long IN_WINDOW = 1L << (BUCKET_BITS + 32);
+
+  private final Ring ring;
+  private final int[] have;
+  private final int[] weights;
+  private final int[] goals;
+
+  /** Buckets that may be given, grouped by owner; those of an id go from its start to its end. */
+  private final long[] giving;
+
+  private final int[] starts;
+  private final int[] ends;
+
+  /**
+   * @param owned buckets of each backend in {@code ring}
+   * @param goals what each shall own at the end; not reached where others have nothing to give or
+   *     to take
+   * @param chainedToo whether buckets inside their window may move
+   */
+  Transfer(
+      Ring ring,
+      int[] owned,
+      int[] weights,
+      int[] goals,
+      boolean chainedToo,
+      long now,
+      int windowSeconds) {
+    this.ring = ring;
+    this.have = owned.clone();
+    this.weights = weights;
+    this.goals = goals;
+    starts = new int[owned.length];
+    ends = new int[owned.length];
+    giving = new long[group()];
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      int owner = ring.current(bucket);
+      boolean isMoved = have[owner] > goals[owner] && ring.isMoved(bucket, now, windowSeconds);
+      if (have[owner] > goals[owner] && (chainedToo || !isMoved)) {
+        long age = ring.since(bucket) << BUCKET_BITS | bucket;
+        giving[ends[owner]++] = isMoved ? IN_WINDOW | age : age;
+      }
+    }
+    for (int id = 0; id < owned.length; id++) {
+      Arrays.sort(giving, starts[id], ends[id]);
+    }
+  }
+
+  private int group() {
+    int total = 0;
+    for (int id = 0; id < have.length; id++) {
+      starts[id] = total;
+      ends[id] = total;
+      total += have[id] > goals[id] ? have[id] : 0;
+    }
+    return total;
+  }
+
+  /** The owners of all buckets afterwards. */
+  char[] owners() {
+    char[] next = new char[ring.buckets()];
+    for (int bucket = 0; bucket < next.length; bucket++) {
+      next[bucket] = (char) ring.current(bucket);
+    }
+    Comparator<Integer> byLoad = (a, b) -> compareLoad(a, b);
+    PriorityQueue<Integer> givers =
+        new PriorityQueue<>(byLoad.reversed().thenComparing(Comparator.naturalOrder()));
+    PriorityQueue<Integer> takers =
+        new PriorityQueue<>(byLoad.thenComparing(Comparator.naturalOrder()));
+    for (int id = 0; id < have.length; id++) {
+      if (left(id) > 0) {
+        givers.add(id);
+      } else if (have[id] < goals[id]) {
+        takers.add(id);
+      }
+    }
+    while (!givers.isEmpty() && !takers.isEmpty()) {
+      int from = givers.remove();
+      int to = takers.remove();
+      int n = Math.min(left(from), goals[to] - have[to]);
+      for (int i = starts[from]; i < starts[from] + n; i++) {
+        next[(int) giving[i] & ((1 << BUCKET_BITS) - 1)] = (char) to;
+      }
+      starts[from] += n;
+      have[from] -= n;
+      have[to] += n;
+      if (left(from) > 0) {
+        givers.add(from);
+      }
+      if (have[to] < goals[to]) {
+        takers.add(to);
+      }
+    }
+    return next;
+  }
+
+  /** What a backend has to give and may. */
+  private int left(int id) {
+    return Math.min(have[id] - goals[id], ends[id] - starts[id]);
+  }
+
+  /** Compares buckets / weight without dividing; weight 0 is infinitely loaded. */
+  private int compareLoad(int a, int b) {
+    if (weight(a) == 0 || weight(b) == 0) {
+      return Boolean.compare(weight(a) == 0, weight(b) == 0);
+    }
+    return Long.compare((long) have[a] * weight(b), (long) have[b] * weight(a));
+  }
+
+  private int weight(int id) {
+    return id == Backend.NONE ? 0 : weights[id];
+  }
+}

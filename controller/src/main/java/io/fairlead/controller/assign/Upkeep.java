@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.assign;
+
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.Runs;
+
+/**
+ * A change of a ring that is spread over many iterations, one per window, so that each backend
+ * chains only a few buckets at a time (Beamer, NSDI '18, §4.5 and appendix A.1).
+ */
+public interface Upkeep {
+  /**
+   * How far and how fast.
+   *
+   * @param target at which to stop, at least 1: of {@link Rebalance} the highest load over the
+   *     average, of {@link Defragmentation} rules per backend
+   * @param moves of the paper bmax: buckets that one backend gives at most in an iteration, and
+   *     that it takes at most
+   * @param chained whether buckets move, too, whose packets are still chained to their previous
+   *     owner
+   */
+  record Limits(double target, int moves, boolean chained) {
+    public Limits {
+      if (!(target >= 1) || moves < 1) {
+        throw new IllegalArgumentException("target %s, %d moves".formatted(target, moves));
+      }
+    }
+  }
+
+  /**
+   * One iteration.
+   *
+   * @param runs what moves; empty where everything that could is still being chained
+   * @param reached whether the ring is at the target once these have moved
+   * @param left buckets that will have to move afterwards, at most
+   */
+  record Step(Runs runs, boolean reached, int left) {}
+
+  /**
+   * The next iteration.
+   *
+   * @param weights by backend id, 65,536 of them
+   * @param now Unix seconds
+   */
+  Step step(Ring ring, int[] weights, Limits limits, long now, int windowSeconds);
+}
