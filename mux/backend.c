@@ -81,6 +81,22 @@ uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, cons
 	return n;
 }
 
+bool backends_differ(const struct backends *backends, const struct delta *delta)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		const struct fl_delta_backend *b = &delta->backends[i];
+
+		while (at < backends->count && backends->list[at].id < b->id)
+			at++;
+		if (at == backends->count || backends->list[at].id != b->id || backends->list[at].flags != b->flags ||
+		    !fl_address_equal(&backends->list[at].address, &b->address))
+			return true;
+	}
+	return false;
+}
+
 struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
 			      struct why *why)
 {

@@ -58,6 +58,9 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
 				  int *error);
 
+/* Whether a delta changes more of the table than weights, of which the list keeps those of when it was made. */
+bool backends_differ(const struct backends *backends, const struct delta *delta);
+
 /* No reader may hold it. NULL is allowed. */
 void backends_free(struct backends *backends);
 

@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include "backend.h"
+#include "owners.h"
 
 static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_OK] = "ok",
@@ -50,6 +51,7 @@ struct layout {
 	uint32_t backends_count;
 	const uint8_t *runs; /* of a delta */
 	uint32_t runs_count;
+	enum fl_delta_order order;
 	const uint8_t *columns; /* of a snapshot */
 };
 
@@ -72,7 +74,7 @@ const char *delta_error_name(enum fl_delta_error error)
 static enum fl_delta_error check_header(const uint8_t *data, size_t len, const struct delta_expected *expected,
 					struct fl_delta_header *header, struct why *why)
 {
-	const char *magic = expected->snapshot ? "FLS1" : "FLD1";
+	const char *magic = expected->snapshot ? "FLS2" : "FLD2";
 	enum fl_delta_error error = fl_delta_header_parse(data, len, header);
 	uint32_t base = expected->snapshot ? 0 : expected->generation - 1;
 	uint64_t min, max;
@@ -95,8 +97,10 @@ static enum fl_delta_error check_header(const uint8_t *data, size_t len, const s
 	    (header->buckets & (header->buckets - 1)))
 		return refuse(why, FL_DELTA_BUCKETS, "buckets %u; allowed: powers of two in %d..%d", header->buckets,
 			      FL_BUCKETS_MIN, FL_BUCKETS_MAX);
-	min = header->snapshot ? 8 + (uint64_t)header->buckets * 8 : 12;
-	max = min + DELTA_BACKENDS_LEN_MAX + (header->snapshot ? 0 : (uint64_t)header->buckets * FL_DELTA_RUN_LEN);
+	min = header->snapshot ? 8 + (uint64_t)header->buckets * 8 : DELTA_BODY_MIN;
+	max = min + DELTA_BACKENDS_LEN_MAX;
+	if (!header->snapshot)
+		max += (uint64_t)header->buckets * FL_DELTA_OWNER_RUN_LEN;
 	if (header->body_len < min || header->body_len > max)
 		return refuse(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; allowed: %" PRIu64 "..%" PRIu64,
 			      header->body_len, min, max);
@@ -137,7 +141,7 @@ static uint32_t checksum(const uint8_t *header, const uint8_t *body, uint64_t bo
 static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct fl_delta_header *header,
 				   struct layout *out, struct why *why)
 {
-	uint64_t at = 8, rest = header->snapshot ? (uint64_t)header->buckets * 8 : 4;
+	uint64_t at = 8, rest = header->snapshot ? (uint64_t)header->buckets * 8 : 8;
 
 	out->backends_count = fl_load_le32(body + 4);
 	out->backends = body + at;
@@ -148,9 +152,15 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 	if (header->snapshot) {
 		out->columns = body + at;
 	} else {
+		uint32_t order = fl_load_le32(body + at + 4);
+
+		if (order >= FL_DELTA_ORDERS)
+			return refuse(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
 		out->runs_count = fl_load_le32(body + at);
-		out->runs = body + at + 4;
-		rest += (uint64_t)out->runs_count * FL_DELTA_RUN_LEN;
+		out->order = (enum fl_delta_order)order;
+		out->runs = body + at + 8;
+		rest += (uint64_t)out->runs_count *
+			(out->order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
 	}
 	if (at + rest != body_len)
 		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs take %" PRIu64 " bytes; allowed: %" PRIu64,
@@ -197,30 +207,56 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
 	return FL_DELTA_OK;
 }
 
+/*
+ * Reads runs into out. owned: how many buckets each id has in the base, of a delta by owner; runs of one number after
+ * one another are of one owner then.
+ */
 static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *known,
-				     const struct ids *live, struct why *why)
+				     const struct ids *live, const uint32_t *owned, struct why *why)
 {
-	uint64_t free_from = 0;
+	uint64_t end = 0, most = out->buckets;
 
 	for (uint32_t i = 0; i < layout->runs_count; i++) {
-		struct fl_delta_run run = fl_delta_run_load(layout->runs + (size_t)i * FL_DELTA_RUN_LEN);
+		struct fl_delta_run run = fl_delta_run_load(layout->runs, layout->runs_count, layout->order, i);
 		enum fl_delta_error error;
 
+		if (owned && (!i || run.owner != out->runs[i - 1].owner)) {
+			if (i && run.owner < out->runs[i - 1].owner)
+				return refuse(why, FL_DELTA_RUN, "run of owner %u after %u; allowed: ascending",
+					      run.owner, out->runs[i - 1].owner);
+			end = 0;
+			most = owned[run.owner];
+		}
 		if (!run.count)
-			return refuse(why, FL_DELTA_RUN, "run at %u is empty", run.start);
-		if (run.start < free_from)
-			return refuse(why, FL_DELTA_RUN, "run at %u; allowed: from %" PRIu64 ", ascending", run.start,
-				      free_from);
-		free_from = (uint64_t)run.start + run.count;
-		if (free_from > out->buckets)
-			return refuse(why, FL_DELTA_RUN, "run of %u at %u; allowed: within %u buckets", run.count,
-				      run.start, out->buckets);
+			return refuse(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", end + run.start);
+		if (end + run.start + run.count > most)
+			return refuse(why, FL_DELTA_RUN,
+				      "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
+				      end + run.start, most, owned ? ", those of its owner" : "");
 		error = check_owners(run.start, run.current, run.previous, known, live, why);
 		if (error)
 			return error;
+		run.start += (uint32_t)end;
+		end = (uint64_t)run.start + run.count;
 		out->runs[out->runs_count++] = run;
 	}
 	return FL_DELTA_OK;
+}
+
+/* As read_runs(), for what the base owns. */
+static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *known,
+					      const struct ids *live, const struct delta_expected *expected,
+					      struct why *why)
+{
+	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
+	enum fl_delta_error error;
+
+	if (!owned)
+		return refuse(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
+	expected->count(expected->base, owned);
+	error = read_runs(layout, out, known, live, owned, why);
+	free(owned);
+	return error;
 }
 
 static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *known,
@@ -278,8 +314,11 @@ static enum fl_delta_error read_body(const struct layout *layout, const struct d
 	error = read_backends(layout, out, &known, &live, why);
 	if (error)
 		return error;
-	return out->snapshot ? read_columns(layout, out, &known, &live, why)
-			     : read_runs(layout, out, &known, &live, why);
+	if (out->snapshot)
+		return read_columns(layout, out, &known, &live, why);
+	out->order = layout->order;
+	return out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &known, &live, expected, why)
+					       : read_runs(layout, out, &known, &live, NULL, why);
 }
 
 /* Unpacks the body behind the header into body, which has room for it, and reads it. */
@@ -344,29 +383,52 @@ void delta_free(struct delta *delta)
 	*delta = (struct delta){0};
 }
 
+static void fold_bucket(struct delta *image, uint32_t bucket, const struct fl_delta_run *run, uint32_t committed)
+{
+	image->current[bucket] = run->current;
+	image->previous[bucket] = run->previous;
+	image->since[bucket] = committed;
+}
+
 int delta_fold(struct delta *image, const struct delta *delta)
 {
 	size_t most = (size_t)image->backends_count + delta->backends_count;
 	struct fl_delta_backend *backends = malloc((most + !most) * sizeof(*backends));
+	struct owners *owners = delta->order == FL_DELTA_BY_OWNER ? owners_new(delta) : NULL;
 
-	if (!backends)
+	if (!backends || (delta->order == FL_DELTA_BY_OWNER && !owners)) {
+		free(backends);
+		owners_free(owners);
 		return -ENOMEM;
+	}
 	image->backends_count =
 	    backends_merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
 	free(image->backends);
 	image->backends = backends;
-	for (uint32_t i = 0; i < delta->runs_count; i++) {
+	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++) {
+		const struct fl_delta_run *run = owners_next(owners, image->current[bucket]);
+
+		if (run)
+			fold_bucket(image, bucket, run, delta->committed);
+	}
+	for (uint32_t i = 0; !owners && i < delta->runs_count; i++) {
 		const struct fl_delta_run *run = &delta->runs[i];
 
-		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++) {
-			image->current[bucket] = run->current;
-			image->previous[bucket] = run->previous;
-			image->since[bucket] = delta->committed;
-		}
+		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
+			fold_bucket(image, bucket, run, delta->committed);
 	}
+	owners_free(owners);
 	image->generation = delta->generation;
 	image->committed = delta->committed;
 	return 0;
+}
+
+void delta_count(const void *image, uint32_t *counts)
+{
+	const struct delta *delta = image;
+
+	for (uint32_t i = 0; i < delta->buckets; i++)
+		counts[delta->current[i]]++;
 }
 
 void delta_prune(struct delta *image)

@@ -15,7 +15,9 @@
 
 enum delta_limits {
 	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
-	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + 12 + DELTA_BACKENDS_LEN_MAX + FL_BUCKETS_MAX * FL_DELTA_RUN_LEN +
+	DELTA_BODY_MIN = 16,
+	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + DELTA_BODY_MIN + DELTA_BACKENDS_LEN_MAX +
+			  FL_BUCKETS_MAX * FL_DELTA_OWNER_RUN_LEN +
 			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
 };
 
@@ -31,7 +33,8 @@ struct delta {
 	uint32_t backends_count;
 	struct fl_delta_backend *backends; /* ascending ids, 1 .. FL_BACKEND_MAX */
 
-	uint32_t runs_count; /* of a delta */
+	enum fl_delta_order order; /* of a delta: what the starts of runs count */
+	uint32_t runs_count;
 	struct fl_delta_run *runs;
 
 	uint16_t *current; /* of a snapshot: columns of buckets entries each */
@@ -39,7 +42,13 @@ struct delta {
 	uint32_t *since;
 };
 
-/* What a reader asked for. A delta is checked against the backends that its base has, by ascending ids. */
+/* Adds how many buckets each id owns to counts[FL_BACKEND_MAX + 1]. */
+typedef void (*delta_count_fn)(const void *context, uint32_t *counts);
+
+/*
+ * What a reader asked for. A delta is checked against the backends that its base has, by ascending ids, and if its runs
+ * are by owner, against how many buckets each owns there: only then is count called, with base.
+ */
 struct delta_expected {
 	bool snapshot;
 	uint32_t service;
@@ -47,6 +56,8 @@ struct delta_expected {
 	uint32_t buckets;
 	uint32_t backends_count;
 	const struct fl_delta_backend *backends;
+	delta_count_fn count;
+	const void *base;
 };
 
 /*
@@ -59,6 +70,8 @@ void delta_free(struct delta *delta);
 
 /* image + delta = image: the one pure application, for building a ring aside and for the tests. -ENOMEM: unchanged. */
 int delta_fold(struct delta *image, const struct delta *delta);
+/* A delta_count_fn for an image. */
+void delta_count(const void *image, uint32_t *counts);
 /* Drops removed backends that no bucket names any more: the image is then what a snapshot of it would hold. */
 void delta_prune(struct delta *image);
 

@@ -252,6 +252,8 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		expected.buckets = feed->image.buckets;
 		expected.backends = feed->image.backends;
 		expected.backends_count = feed->image.backends_count;
+		expected.count = delta_count;
+		expected.base = &feed->image;
 	} else {
 		const struct ring *ring = serving_ring(&feed->serving);
 
@@ -259,6 +261,8 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		expected.buckets = ring_buckets(ring);
 		expected.backends = ring_backends(ring)->list;
 		expected.backends_count = ring_backends(ring)->count;
+		expected.count = ring_count;
+		expected.base = ring;
 	}
 	refused = delta_decode(reply->data, reply->len, &expected, &delta, &why);
 	if (refused) {

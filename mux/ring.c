@@ -9,6 +9,7 @@
 #include <rte_hash_crc.h>
 
 #include "backend.h"
+#include "owners.h"
 
 enum { HUGE_PAGE = 2 * 1024 * 1024 };
 
@@ -66,18 +67,51 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct why 
 	return 0;
 }
 
+static void store_row(struct ring *ring, uint32_t bucket, const struct fl_delta_run *run, uint32_t committed)
+{
+	__atomic_store_n(&ring->rows[bucket], fl_row_make(run->current, run->previous, committed), __ATOMIC_RELEASE);
+}
+
+static int store_by_owner(struct ring *ring, const struct delta *delta, struct why *why)
+{
+	struct owners *owners = owners_new(delta);
+
+	if (!owners)
+		return why_refuse(why, -ENOMEM, "generation %u: no memory to apply it by owner", delta->generation);
+	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++) {
+		const struct fl_delta_run *run = owners_next(owners, fl_row_current(ring->rows[bucket]));
+
+		if (run)
+			store_row(ring, bucket, run, delta->committed);
+	}
+	owners_free(owners);
+	return 0;
+}
+
+void ring_count(const void *context, uint32_t *counts)
+{
+	const struct ring *ring = context;
+
+	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
+		counts[fl_row_current(ring->rows[bucket])]++;
+}
+
 int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
 {
 	int error = ring_follows(ring, delta, why);
 
 	if (error)
 		return error;
-	for (uint32_t i = 0; i < delta->runs_count; i++) {
+	if (delta->order == FL_DELTA_BY_OWNER) {
+		error = store_by_owner(ring, delta, why);
+		if (error)
+			return error;
+	}
+	for (uint32_t i = 0; delta->order == FL_DELTA_BY_NUMBER && i < delta->runs_count; i++) {
 		const struct fl_delta_run *run = &delta->runs[i];
-		fl_row row = fl_row_make(run->current, run->previous, delta->committed);
 
 		for (uint32_t bucket = run->start; bucket < run->start + run->count; bucket++)
-			__atomic_store_n(&ring->rows[bucket], row, __ATOMIC_RELEASE);
+			store_row(ring, bucket, run, delta->committed);
 	}
 	__atomic_store_n(&ring->generation, delta->generation, __ATOMIC_RELEASE);
 	return 0;

@@ -55,9 +55,13 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct why 
 
 /*
  * Stores the delta's rows, then its generation; readers may be there. The backends must have been set before.
- * -EINVAL: a snapshot, or of another number of buckets. -ESTALE: base is not the ring's generation (a gap).
+ * -EINVAL: a snapshot, or of another number of buckets. -ESTALE: base is not the ring's generation (a gap). -ENOMEM.
+ * Nothing has changed then.
  */
 int ring_apply(struct ring *ring, const struct delta *delta, struct why *why);
+
+/* A delta_count_fn for a ring. */
+void ring_count(const void *ring, uint32_t *counts);
 
 /* CRC-32C of all rows as little-endian words: equal rings at equal generations have equal ones. */
 uint32_t ring_checksum(const struct ring *ring);

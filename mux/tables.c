@@ -389,19 +389,20 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 	error = ring_follows(ring, delta, why);
 	if (error)
 		return error;
-	if (delta->backends_count) {
+	if (backends_differ(ring->backends, delta)) {
 		backends = backends_new(ring->backends, delta, &tables->hops, why);
 		if (!backends)
 			return -errno;
 		old = ring->backends;
 		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
 	}
-	ring_apply(ring, delta, why);
+	/* Should it fail, what was added stays: the same delta adds it again. */
+	error = ring_apply(ring, delta, why);
 	if (old) {
 		synchronize(tables);
 		backends_free(old);
 	}
-	return 0;
+	return error;
 }
 
 void tables_refresh(struct tables *tables)

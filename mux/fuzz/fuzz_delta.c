@@ -46,7 +46,7 @@ static uint8_t *wrap(const uint8_t *body, size_t body_len, bool is_snapshot, siz
 	size_t frame = ZSTD_compress(out + FL_DELTA_HEADER_LEN, room, body, body_len, 1);
 
 	require(!ZSTD_isError(frame));
-	memcpy(out, is_snapshot ? "FLS1" : "FLD1", 4);
+	memcpy(out, is_snapshot ? "FLS2" : "FLD2", 4);
 	store(out + 4, SERVICE, 4);
 	store(out + 8, GENERATION, 4);
 	store(out + 12, is_snapshot ? 0 : GENERATION - 1, 4);
@@ -57,11 +57,37 @@ static uint8_t *wrap(const uint8_t *body, size_t body_len, bool is_snapshot, siz
 	return out;
 }
 
+/* Returns the place behind the runs at `at`. */
+static uint8_t *write_runs(const struct delta *d, uint8_t *at)
+{
+	size_t n = d->runs_count;
+	bool by_owner = d->order == FL_DELTA_BY_OWNER;
+	uint32_t end = 0;
+
+	store(at, n, 4);
+	store(at + 4, d->order, 4);
+	at += 8;
+	for (size_t i = 0; i < n; i++) {
+		const struct fl_delta_run *run = &d->runs[i];
+
+		if (by_owner && i && run->owner != run[-1].owner)
+			end = 0;
+		store(at + 4 * i, run->start - end, 4);
+		store(at + 4 * (n + i), run->count, 4);
+		store(at + 8 * n + 2 * i, run->current, 2);
+		store(at + 10 * n + 2 * i, run->previous, 2);
+		if (by_owner)
+			store(at + 12 * n + 2 * i, run->owner, 2);
+		end = run->start + run->count;
+	}
+	return at + n * (by_owner ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
+}
+
 /* The body of what was decoded, as the protocol writes it. */
 static uint8_t *write_body(const struct delta *d, size_t *len)
 {
-	size_t room = 12 + (size_t)d->backends_count * FL_DELTA_BACKEND_LEN + (size_t)d->runs_count * FL_DELTA_RUN_LEN +
-		      (d->snapshot ? (size_t)d->buckets * 8 : 0);
+	size_t room = 16 + (size_t)d->backends_count * FL_DELTA_BACKEND_LEN +
+		      (size_t)d->runs_count * FL_DELTA_OWNER_RUN_LEN + (d->snapshot ? (size_t)d->buckets * 8 : 0);
 	uint8_t *body = must(malloc(room)), *at = body;
 
 	store(at, d->committed, 4);
@@ -70,18 +96,11 @@ static uint8_t *write_body(const struct delta *d, size_t *len)
 	for (uint32_t i = 0; i < d->backends_count; i++, at += FL_DELTA_BACKEND_LEN) {
 		store(at, d->backends[i].id, 2);
 		store(at + 2, d->backends[i].flags, 2);
-		memcpy(at + 4, d->backends[i].address.bytes, 16);
+		store(at + 4, d->backends[i].weight, 2);
+		memcpy(at + 6, d->backends[i].address.bytes, 16);
 	}
-	if (!d->snapshot) {
-		store(at, d->runs_count, 4);
-		at += 4;
-	}
-	for (uint32_t i = 0; i < d->runs_count; i++, at += FL_DELTA_RUN_LEN) {
-		store(at, d->runs[i].start, 4);
-		store(at + 4, d->runs[i].count, 4);
-		store(at + 8, d->runs[i].current, 2);
-		store(at + 10, d->runs[i].previous, 2);
-	}
+	if (!d->snapshot)
+		at = write_runs(d, at);
 	for (uint32_t i = 0; d->snapshot && i < d->buckets; i++) {
 		store(at + (size_t)i * 2, d->current[i], 2);
 		store(at + (size_t)(d->buckets + i) * 2, d->previous[i], 2);
@@ -104,7 +123,17 @@ static void check_image(const struct delta *image)
 		require(!image->previous[i] || state[image->previous[i]]);
 }
 
-static void fold_into_empty(const struct delta *delta)
+/* A base of which everything but backend 300's twenty buckets is nobody's. */
+enum { OWNED_BY_300 = 20 };
+
+static void count(const void *base, uint32_t *counts)
+{
+	(void)base;
+	counts[0] = BUCKETS - OWNED_BY_300;
+	counts[300] = OWNED_BY_300;
+}
+
+static void fold_into_base(const struct delta *delta)
 {
 	struct delta image = {.snapshot = true, .service = SERVICE, .generation = GENERATION - 1, .buckets = BUCKETS};
 
@@ -114,6 +143,8 @@ static void fold_into_empty(const struct delta *delta)
 	image.current = must(calloc(BUCKETS, sizeof(*image.current)));
 	image.previous = must(calloc(BUCKETS, sizeof(*image.previous)));
 	image.since = must(calloc(BUCKETS, sizeof(*image.since)));
+	for (uint32_t i = 0; i < OWNED_BY_300; i++)
+		image.current[i * 7] = 300;
 	require(delta_fold(&image, delta) == 0);
 	require(image.generation == GENERATION);
 	check_image(&image);
@@ -131,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    .buckets = BUCKETS,
 	    .backends = known,
 	    .backends_count = sizeof(known) / sizeof(known[0]),
+	    .count = count,
 	};
 	struct delta out, untouched;
 	enum fl_delta_error error;
@@ -166,7 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		delta_prune(&out);
 		check_image(&out);
 	} else {
-		fold_into_empty(&out);
+		fold_into_base(&out);
 	}
 	delta_free(&out);
 	return 0;

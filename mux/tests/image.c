@@ -86,7 +86,7 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 			  .runs_count = 1};
 
 	d.runs = must(calloc(1, sizeof(*d.runs)));
-	d.runs[0] = (struct fl_delta_run){start, count, current, previous};
+	d.runs[0] = (struct fl_delta_run){start, count, current, previous, 0};
 	return d;
 }
 

@@ -185,7 +185,7 @@ static enum verdict steer_to_port(const struct tables *tables, uint16_t port)
 /* Backend 7 is removed: buckets may still name it, ports no longer. */
 static void remove_backend(struct tables *tables, struct service *service, const struct delta *snapshot)
 {
-	struct fl_delta_backend removed = {7, FL_BACKEND_REMOVED, snapshot->backends[6].address};
+	struct fl_delta_backend removed = {7, FL_BACKEND_REMOVED, 0, snapshot->backends[6].address};
 	struct delta delta = image_move(snapshot, 10, 0, BUCKETS, 1, 7, NOW);
 	struct why why = {{0}};
 

@@ -64,7 +64,7 @@ static struct delta random_delta(struct chance *chance, struct delta *plain)
 		uint16_t current = (uint16_t)chance_below(chance, BACKENDS + 1);
 		uint16_t previous = (uint16_t)chance_below(chance, BACKENDS + 1);
 
-		d.runs[d.runs_count++] = (struct fl_delta_run){at, count, current, previous};
+		d.runs[d.runs_count++] = (struct fl_delta_run){at, count, current, previous, 0};
 		for (uint32_t end = at + count; at < end; at++) {
 			plain->current[at] = current;
 			plain->previous[at] = previous;
@@ -74,6 +74,46 @@ static struct delta random_delta(struct chance *chance, struct delta *plain)
 	}
 	plain->generation = d.generation;
 	return d;
+}
+
+/* The run of a delta by number that has the bucket, NULL: none. */
+static const struct fl_delta_run *run_of(const struct delta *delta, uint32_t bucket)
+{
+	for (uint32_t i = 0; i < delta->runs_count; i++)
+		if (bucket - delta->runs[i].start < delta->runs[i].count)
+			return &delta->runs[i];
+	return NULL;
+}
+
+/* The same moves by owner: neighbours among an owner's buckets that move alike are one run. */
+static void by_owner(struct delta *delta, const struct ring *base)
+{
+	struct fl_delta_run *runs = calloc(BUCKETS, sizeof(*runs)), *last = NULL;
+	uint32_t n = 0;
+
+	assert_non_null(runs);
+	for (uint16_t owner = 0; owner <= BACKENDS; owner++) {
+		uint32_t rank = 0;
+
+		for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+			const struct fl_delta_run *run;
+
+			if (fl_row_current(ring_row(base, bucket)) != owner)
+				continue;
+			run = run_of(delta, bucket);
+			last = n ? &runs[n - 1] : NULL;
+			if (run && last && last->owner == owner && last->start + last->count == rank &&
+			    last->current == run->current && last->previous == run->previous)
+				last->count++;
+			else if (run)
+				runs[n++] = (struct fl_delta_run){rank, 1, run->current, run->previous, owner};
+			rank++;
+		}
+	}
+	free(delta->runs);
+	delta->order = FL_DELTA_BY_OWNER;
+	delta->runs = runs;
+	delta->runs_count = n;
 }
 
 static void random_deltas_do_what_they_do_to_arrays(void **state)
@@ -87,6 +127,8 @@ static void random_deltas_do_what_they_do_to_arrays(void **state)
 	for (int step = 0; step < STEPS; step++) {
 		struct delta delta = random_delta(&chance, &plain);
 
+		if (step % 2)
+			by_owner(&delta, ring);
 		assert_int_equal(ring_apply(ring, &delta, &why), 0);
 		image_free(&delta);
 	}

@@ -47,6 +47,7 @@ static size_t check_backends(const struct vectors_bytes *body, size_t at, const 
 
 		assert_int_equal(backend.id, vectors_number(one, "id"));
 		assert_int_equal(backend.flags, vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0);
+		assert_int_equal(backend.weight, vectors_number(one, "weight"));
 		assert_memory_equal(backend.address.bytes, address.bytes, 16);
 		at += FL_DELTA_BACKEND_LEN;
 	}
@@ -58,23 +59,33 @@ static void apply(void **state)
 	const json_t *row = *state, *delta = vectors_get(row, "delta"), *one;
 	const json_t *runs = vectors_list(delta, "runs");
 	struct vectors_bytes body = vectors_bytes(row, "body");
-	size_t at, i;
+	enum fl_delta_order order =
+	    strcmp(vectors_text(delta, "order"), "owner") ? FL_DELTA_BY_NUMBER : FL_DELTA_BY_OWNER;
+	size_t at, i, n = json_array_size(runs);
+	fl_u32 owner = 0, end = 0;
 
 	check_header(row, false, (fl_u32)vectors_number(delta, "generation"), vectors_get(row, "image"));
 	assert_int_equal(fl_load_le32(body.data), vectors_number(delta, "committed"));
 	at = check_backends(&body, 4, vectors_list(delta, "backends"));
-	assert_int_equal(fl_load_le32(body.data + at), json_array_size(runs));
-	at += 4;
+	assert_int_equal(fl_load_le32(body.data + at), n);
+	assert_int_equal(fl_load_le32(body.data + at + 4), order);
+	at += 8;
 	json_array_foreach(runs, i, one)
 	{
-		struct fl_delta_run run = fl_delta_run_load(body.data + at);
+		struct fl_delta_run run = fl_delta_run_load(body.data + at, n, order, i);
 
-		assert_int_equal(run.start, vectors_number(one, "start"));
+		if (order == FL_DELTA_BY_OWNER) {
+			assert_int_equal(run.owner, vectors_number(one, "owner"));
+			end = run.owner == owner ? end : 0;
+			owner = run.owner;
+		}
+		end += run.start + run.count;
+		assert_int_equal(end - run.count, vectors_number(one, "start"));
 		assert_int_equal(run.count, vectors_number(one, "count"));
 		assert_int_equal(run.current, vectors_number(one, "current"));
 		assert_int_equal(run.previous, vectors_number(one, "previous"));
-		at += FL_DELTA_RUN_LEN;
 	}
+	at += n * (order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
 	assert_int_equal(at, body.len);
 	vectors_free(&body);
 }

@@ -35,6 +35,7 @@ static struct delta image_of(const json_t *json)
 		image.backends[image.backends_count++] = (struct fl_delta_backend){
 		    .id = (uint16_t)vectors_number(one, "id"),
 		    .flags = vectors_bool(one, "removed") ? FL_BACKEND_REMOVED : 0,
+		    .weight = (uint16_t)vectors_number(one, "weight"),
 		    .address = vectors_address(one, "address"),
 		};
 	}
@@ -61,6 +62,7 @@ static void check_equal(const struct delta *image, const struct delta *expected)
 	for (uint32_t i = 0; i < image->backends_count; i++) {
 		assert_int_equal(image->backends[i].id, expected->backends[i].id);
 		assert_int_equal(image->backends[i].flags, expected->backends[i].flags);
+		assert_int_equal(image->backends[i].weight, expected->backends[i].weight);
 		assert_memory_equal(&image->backends[i].address, &expected->backends[i].address, 16);
 	}
 	assert_memory_equal(image->current, expected->current, image->buckets * sizeof(*image->current));
@@ -91,6 +93,8 @@ static void fold(struct delta *image, const struct vectors_bytes *bytes)
 	    .buckets = image->buckets,
 	    .backends = image->backends,
 	    .backends_count = image->backends_count,
+	    .count = delta_count,
+	    .base = image,
 	};
 	struct why why = {""};
 	struct delta delta;
@@ -189,6 +193,8 @@ static void malformed(void **state)
 	    .buckets = (uint32_t)vectors_number(malformed_for, "buckets"),
 	    .backends = image.backends,
 	    .backends_count = image.backends_count,
+	    .count = delta_count,
+	    .base = &image,
 	};
 	struct why why = {""};
 	struct delta out, untouched;
@@ -215,6 +221,8 @@ static void damage(void **state)
 	    .buckets = image.buckets,
 	    .backends = image.backends,
 	    .backends_count = image.backends_count,
+	    .count = delta_count,
+	    .base = &image,
 	};
 	struct why why;
 	struct delta out;

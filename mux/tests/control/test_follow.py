@@ -65,6 +65,20 @@ def test_deltas_one_by_one(tree: Tree, mux: MuxProcess):
     assert mux.logged(event="loaded") <= 2 and not mux.logged(event="refused")
 
 
+def test_deltas_by_owner(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
+    """Into the ring that serves, and by a mux that starts late into an image aside."""
+    service = served(tree, mux)
+    service.commit([backend(3)], [run(10, 60, 3, 1) | {"owner": 1}, run(0, 1, 3, 2) | {"owner": 2}])
+    service.commit([], [run(5, 40, 1, 3) | {"owner": 3}, run(50, 2, 2, 3) | {"owner": 3}])
+    image = service.commit([backend(1) | {"weight": 7}], [run(0, 128 - 1, 0, 2) | {"owner": 2}])
+    mux.until_serving(image)
+    assert mux.logged(event="loaded") <= 2 and not mux.logged(event="refused")
+    late = MuxProcess(zookeeper.address, tmp_path, "mux2")
+    late.start()
+    late.until_serving(image)
+    late.stop()
+
+
 def test_many_deltas_at_once(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     for at in range(100):
@@ -199,8 +213,16 @@ def test_bad_checksum(tree: Tree, mux: MuxProcess):
     refused_and_mended(tree, mux, "checksum", break_checksum)
 
 
+def test_more_than_the_owner_has(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    before = service.image
+    service.commit([], [run(100, 29, 1, 2) | {"owner": 2}])
+    until(lambda: mux.refused("run") >= 2, 20, "the refusals")
+    assert mux.serves(before) and mux.state() == "stale"
+
+
 def test_unknown_version(tree: Tree, mux: MuxProcess):
-    refused_and_mended(tree, mux, "magic", lambda data: b"FLD2" + data[4:])
+    refused_and_mended(tree, mux, "magic", lambda data: b"FLD3" + data[4:])
 
 
 def test_cut_short(tree: Tree, mux: MuxProcess):

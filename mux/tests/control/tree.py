@@ -32,7 +32,7 @@ def run(start: int, count: int, current: int, previous: int = 0) -> dict:
 
 
 def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
-    return {"id": id_, "address": address or f"10.1.0.{20 + id_}", "removed": removed}
+    return {"id": id_, "address": address or f"10.1.0.{20 + id_}", "removed": removed, "weight": 100}
 
 
 class Tree:
@@ -84,7 +84,6 @@ class Service:
         mine = transaction or self.client.transaction()
         mine.create(self.path)
         mine.create(f"{self.path}/config", json.dumps(self.config).encode())
-        mine.create(f"{self.path}/backends")
         mine.create(f"{self.path}/ring")
         mine.create(f"{self.path}/ring/latest_gen", b"1")
         mine.create(f"{self.path}/ring/latest_snapshot", b"1")
@@ -118,7 +117,8 @@ class Service:
         """The next image and the delta that leads to it; nothing is written."""
         generation = self.image["generation"] + 1
         committed = committed or NOW + generation
-        delta = {"generation": generation, "committed": committed, "backends": backends, "runs": runs}
+        order = "owner" if runs and "owner" in runs[0] else "number"
+        delta = {"generation": generation, "committed": committed, "backends": backends, "order": order, "runs": runs}
         body = codec.delta_body(delta)
         head = codec.header("delta", self.image["service"], generation, generation - 1, self.image["buckets"], body)
         return codec.apply(self.image, delta), head + codec.zstd_frame(body)

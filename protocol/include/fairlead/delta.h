@@ -2,7 +2,7 @@
 /*
  * Deltas and snapshots as they stand in ZooKeeper; all fields little-endian.
  *
- *	header 32	magic 4 "FLD1" delta, "FLS1" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
+ *	header 32	magic 4 "FLD2" delta, "FLS2" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
  *			body length u64 | CRC-32C u32
  *	body		one zstd frame up to the end
  *
@@ -10,12 +10,15 @@
  *	CRC-32C		of the header's first 28 bytes, then the body before compression
  *	base		the generation that a delta applies to, generation - 1; 0 in a snapshot
  *
- *	delta body	committed u32 | n u32, n x backend | n u32, n x run
+ *	delta body	committed u32 | n u32, n x backend |
+ *			n u32 | order u32 | skip u32[n] | count u32[n] | current u16[n] | previous u16[n] | owner u16[n]
  *	snapshot body	committed u32 | n u32, n x backend |
  *			current u16[buckets] | previous u16[buckets] | since u32[buckets]
- *	backend 20	id u16 | flags u16 | address 16		ascending ids; REMOVED keeps the address, as packets
- *			are still chained to it until the window closes
- *	run 12		start u32 | count u32 | current u16 | previous u16	ascending, not overlapping, count > 0
+ *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as
+ *packets are still chained to it until the window closes order 0		by number: a run skips so many buckets
+ *since the end of the one before, then takes count > 0 order 1		by owner: the same, counted in the buckets that
+ *owner has before the delta, by ascending number; owners ascend, and each begins anew. Without it (order 0) the last
+ *column is not there.
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
  */
@@ -27,11 +30,14 @@
 enum fl_delta_numbers {
 	FL_DELTA_HEADER_LEN = 32,
 	FL_DELTA_CRC_AT = 28,
-	FL_DELTA_BACKEND_LEN = 20,
-	FL_DELTA_RUN_LEN = 12,
+	FL_DELTA_BACKEND_LEN = 22,
+	FL_DELTA_RUN_LEN = 12,       /* by number */
+	FL_DELTA_OWNER_RUN_LEN = 14, /* by owner */
 	FL_DELTA_CHUNK_MAX = 512 * 1024,
 	FL_BACKEND_REMOVED = 0x0001, /* flag of a backend */
 };
+
+enum fl_delta_order { FL_DELTA_BY_NUMBER = 0, FL_DELTA_BY_OWNER = 1, FL_DELTA_ORDERS };
 
 /* Why a delta or snapshot is refused, in the order of protocol/README.md, 5. */
 enum fl_delta_error {
@@ -45,7 +51,7 @@ enum fl_delta_error {
 	FL_DELTA_COMPRESSION,
 	FL_DELTA_CHECKSUM,
 	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
-	FL_DELTA_RUN,     /* empty, outside the ring, not ascending, or owned by an unknown or removed backend */
+	FL_DELTA_RUN,     /* order, empty, outside the ring, or owned by an unknown or removed backend */
 	FL_DELTA_ERRORS,
 };
 
@@ -62,14 +68,16 @@ struct fl_delta_header {
 struct fl_delta_backend {
 	fl_u16 id;
 	fl_u16 flags;
+	fl_u16 weight; /* the controller's; a mux has no use for it */
 	struct fl_address address;
 };
 
 struct fl_delta_run {
-	fl_u32 start;
+	fl_u32 start; /* among all buckets, or among those of owner */
 	fl_u32 count;
 	fl_u16 current;
 	fl_u16 previous;
+	fl_u16 owner; /* by owner only */
 };
 
 /* Reads the header only; the caller compares service, generation, base and buckets with what it expects. */
@@ -77,7 +85,7 @@ FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 le
 {
 	if (len < FL_DELTA_HEADER_LEN)
 		return FL_DELTA_TRUNCATED;
-	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '1')
+	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '2')
 		return FL_DELTA_MAGIC;
 	out->snapshot = data[2] == 'S';
 	out->service = fl_load_le32(data + 4);
@@ -91,15 +99,22 @@ FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 le
 
 FL_INLINE struct fl_delta_backend fl_delta_backend_load(const fl_u8 *p)
 {
-	struct fl_delta_backend b = {fl_load_le16(p), fl_load_le16(p + 2), {{0}}};
+	struct fl_delta_backend b = {fl_load_le16(p), fl_load_le16(p + 2), fl_load_le16(p + 4), {{0}}};
 
-	__builtin_memcpy(b.address.bytes, p + 4, 16);
+	__builtin_memcpy(b.address.bytes, p + 6, 16);
 	return b;
 }
 
-FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p)
+/* Run i of n, whose columns begin at p. Its start is what it skips: the caller adds the end of the run before. */
+FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p, fl_u64 n, enum fl_delta_order order, fl_u64 i)
 {
-	struct fl_delta_run r = {fl_load_le32(p), fl_load_le32(p + 4), fl_load_le16(p + 8), fl_load_le16(p + 10)};
+	struct fl_delta_run r = {
+	    .start = fl_load_le32(p + 4 * i),
+	    .count = fl_load_le32(p + 4 * (n + i)),
+	    .current = fl_load_le16(p + 8 * n + 2 * i),
+	    .previous = fl_load_le16(p + 10 * n + 2 * i),
+	    .owner = order == FL_DELTA_BY_OWNER ? fl_load_le16(p + 12 * n + 2 * i) : 0,
+	};
 
 	return r;
 }

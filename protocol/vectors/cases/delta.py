@@ -4,7 +4,7 @@
 import random
 
 from oracle import RefusedError
-from oracle.delta import apply, delta_body, empty, header, image_json, listed, snapshot_body, zstd_frame
+from oracle.delta import apply, delta_body, empty, header, image_json, listed, owned, snapshot_body, zstd_frame
 from oracle.delta_reader import read_delta, read_snapshot
 
 from .delta_malformed import malformed
@@ -14,26 +14,34 @@ NOW = 1_700_000_000
 
 # Frames of the zstd command (1.5.4, level 19), whose blocks are compressed. They go with the story below.
 ZSTD_SNAPSHOT_7 = bytes.fromhex(  # with a content checksum, without a content size
-    "28b52ffd04683d0300d2830a0fe0e9330000443e8011efb1b7dc3b05d169f40c69b9b14ce7c2c0b3dc6146a4df800386ca1cfe39c3031da0"
-    "30aa85a50eb0b5301d48960a80016a51640a27268512fb15d20b915a7090226c3a6f4b905e446a8ba34697124863c83cf72220ed22921b29"
-    "69915ece"
+    "28b52ffd0468950300d2c40c0fe06d130000eade3c00c0eddddd3b05212421785c9f4b7c48e80204a7cfe540fb9f46ff8fe47f891f1e70b0"
+    "eee37ff84f78fc1da030ec8202c3b206b0b5301d48960a80016a11640a67269592f05b482f226de12045d8d4df9620b588342d8f8c5e9640"
+    "8a421661a401b119c96da428b12660"
 )
 ZSTD_DELTA_12 = bytes.fromhex(  # without both
-    "28b52ffd0068950200b2840d15d0170e800218b002dc3b5ba74eeedb82888810990293ff37f85ffd6df23ffb5b91994986a8e94ec610221c"
-    "4a01bd26f3debfb8154f0a20f02ada034f31ce2c22d95842830df570de388f330ddc93"
+    "28b52ffd0068650200c2430c15d0670c80021800806367ebd4c97d9b2072656f9902e7e054fff9d37fe3ee6ececa991402311c54c17d63f7"
+    "fb7e5da8910a202031f599e3a3425e7eb85a8bd3183d948c9418ae2401"
 )
 
 
 def backend(id_: int, address: str | None = None, removed: bool = False) -> dict:
-    return {"id": id_, "address": address or f"10.1.{id_ >> 8}.{id_ & 255}", "removed": removed}
+    address = address or f"10.1.{id_ >> 8}.{id_ & 255}"
+    return {"id": id_, "address": address, "removed": removed, "weight": 0 if removed else 100 + id_ % 7}
 
 
 def run(start: int, count: int, current: int, previous: int) -> dict:
     return {"start": start, "count": count, "current": current, "previous": previous}
 
 
+def of(owner: int, start: int, count: int, current: int, previous: int | None = None) -> dict:
+    """A run in order of owners: of those that the owner has, from the start-th on."""
+    return run(start, count, current, owner if previous is None else previous) | {"owner": owner}
+
+
 def delta(generation: int, backends: list[dict], runs: list[dict]) -> dict:
-    return {"generation": generation, "committed": NOW + generation, "backends": backends, "runs": runs}
+    order = "owner" if runs and "owner" in runs[0] else "number"
+    change = {"generation": generation, "committed": NOW + generation, "backends": backends}
+    return change | {"order": order, "runs": runs}
 
 
 def delta_bytes(image: dict, change: dict, **frame) -> bytes:
@@ -84,6 +92,17 @@ def story() -> list[tuple[str, dict]]:
             ),
         ),
         ("and new ones", delta(13, [backend(8), backend(9)], [run(0, 128, 8, 0), run(128, 128, 9, 0)])),
+        (
+            "in order of owners: a part of each",
+            delta(14, [backend(10)], [of(8, 0, 20, 10), of(8, 30, 1, 9), of(9, 100, 28, 10)]),
+        ),
+        ("of owners whose buckets lie between one another's", delta(15, [], [of(8, 2, 50, 9), of(10, 10, 30, 8)])),
+        ("of an owner that is removed", delta(16, [backend(9, removed=True)], [of(9, 0, 151, 0)])),
+        (
+            "of nobody, with and without an owner before",
+            delta(17, [backend(65535)], [of(0, 0, 60, 65535, 9), of(0, 60, 91, 8, 0)]),
+        ),
+        ("a weight alone", delta(18, [backend(8) | {"weight": 65535}, backend(10) | {"weight": 0}], [])),
     ]
 
 
@@ -130,6 +149,17 @@ def snapshot_rows(images: list[dict]) -> list[dict]:
     return rows
 
 
+def by_owner(image: dict, runs: list[dict]) -> list[dict]:
+    """The same moves in order of owners, one bucket a run."""
+    moves = {bucket: one for one in runs for bucket in range(one["start"], one["start"] + one["count"])}
+    return [
+        of(owner, rank, 1, moves[bucket]["current"], moves[bucket]["previous"])
+        for owner in sorted({row[0] for row in image["rows"].values()})
+        for rank, bucket in enumerate(owned(image, owner))
+        if bucket in moves
+    ]
+
+
 def random_chain(seed: int, buckets: int, deltas: int) -> tuple[dict, list[dict], dict]:
     """Random moves between random backends; a removed one owns nothing, a bucket's previous is its owner before."""
     draw = random.Random(seed)
@@ -138,8 +168,8 @@ def random_chain(seed: int, buckets: int, deltas: int) -> tuple[dict, list[dict]
     first = image
     for generation in range(2, 2 + deltas):
         backends = [backend(id_) for id_ in sorted(draw.sample(range(1, 40), draw.randint(1, 3)))]
-        known = dict(image["backends"]) | {b["id"]: (b["address"], False) for b in backends}
-        live = [id_ for id_, (_, removed) in known.items() if not removed]
+        known = dict(image["backends"]) | {b["id"]: (b["address"], False, b["weight"]) for b in backends}
+        live = [id_ for id_, (_, removed, _) in known.items() if not removed]
         runs, at = [], 0
         while at < buckets and draw.random() < 0.9:
             start = at + draw.randint(0, 40)
@@ -151,6 +181,8 @@ def random_chain(seed: int, buckets: int, deltas: int) -> tuple[dict, list[dict]
                 end += 1
             runs.append(run(start, end - start, draw.choice([*live, 0]), owner))
             at = end
+        if draw.random() < 0.5:
+            runs = by_owner(image, runs)
         change = delta(generation, backends, runs)
         after = apply(image, change)
         owners = {row[0] for row in after["rows"].values()}
@@ -176,7 +208,7 @@ def _chain(name: str, image: dict, changes: list[dict]) -> dict:
     snapshot = snapshot_bytes(image, NOW)
     deltas = []
     # Begin as a reader does: with what the snapshot lists.
-    image = image | {"backends": {b["id"]: (b["address"], b["removed"]) for b in listed(image)}}
+    image = image | {"backends": {b["id"]: (b["address"], b["removed"], b["weight"]) for b in listed(image)}}
     for change in changes:
         deltas.append(delta_bytes(image, change).hex())
         image = apply(image, change)

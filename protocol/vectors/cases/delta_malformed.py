@@ -23,7 +23,7 @@ class Parcel:
 
     def make(self, body: bytes | None = None, frame: bytes | None = None, crc: int = 0, **fields) -> bytes:
         body = self.body if body is None else body
-        head = fields.get("magic", b"FLD1" if self.kind == "delta" else b"FLS1")
+        head = fields.get("magic", b"FLD2" if self.kind == "delta" else b"FLS2")
         for name, value in (
             ("service", self.image["service"]),
             ("generation", self.generation),
@@ -42,9 +42,10 @@ def header_cases(parcel: Parcel) -> list[Case]:
     return [
         *cases,
         ("magic", "no magic", bad(magic=bytes(4))),
-        ("magic", "a version that does not exist", bad(magic=good[:3] + b"2")),
+        ("magic", "a version that does not exist", bad(magic=good[:3] + b"3")),
+        ("magic", "the version before", bad(magic=good[:3] + b"1")),
         ("magic", "lower case", bad(magic=good[:4].lower())),
-        ("magic", "the other kind", bad(magic=b"FLS1" if is_delta else b"FLD1")),
+        ("magic", "the other kind", bad(magic=b"FLS2" if is_delta else b"FLD2")),
         ("service", "another service", bad(service=8)),
         ("service", "service 0", bad(service=0)),
         ("service", "a service whose low 16 bits agree", bad(service=parcel.image["service"] + 65536)),
@@ -68,8 +69,8 @@ def header_cases(parcel: Parcel) -> list[Case]:
 def frame_cases(parcel: Parcel) -> list[Case]:
     good, bad, body = parcel.make(), parcel.make, parcel.body
     buckets = parcel.image["buckets"]
-    smallest = 12 if parcel.kind == "delta" else 8 + 8 * buckets
-    greatest = smallest + 20 * 65535 + (12 * buckets if parcel.kind == "delta" else 0)
+    smallest = 16 if parcel.kind == "delta" else 8 + 8 * buckets
+    greatest = smallest + 22 * 65535 + (14 * buckets if parcel.kind == "delta" else 0)
     frame, unsized = zstd_frame(body), zstd_frame(body, with_size=False)
     reserved = frame[:9] + bytes([frame[9] | 6]) + frame[10:]
     turned = zstd_frame(bytes([body[0] ^ 1]) + body[1:])
@@ -102,15 +103,27 @@ def frame_cases(parcel: Parcel) -> list[Case]:
 
 
 def entry(id_: int, address: str | None = "10.1.0.99", flags: int = 0) -> bytes:
-    return struct.pack("<HH", id_, flags) + sixteen(address)
+    return struct.pack("<HHH", id_, flags, 100) + sixteen(address)
 
 
 def counted(entries: list[bytes], count: int | None = None) -> bytes:
     return struct.pack("<I", len(entries) if count is None else count) + b"".join(entries)
 
 
-def stretch(start: int, count: int, current: int = 3, previous: int = 1) -> bytes:
-    return struct.pack("<IIHH", start, count, current, previous)
+def stretch(skip: int, count: int, current: int = 3, previous: int = 1) -> tuple[int, ...]:
+    return skip, count, current, previous
+
+
+def of(owner: int, skip: int, count: int, current: int = 3) -> tuple[int, ...]:
+    return skip, count, current, 1, owner
+
+
+def columns(runs: list[tuple[int, ...]], count: int | None = None, order: int | None = None) -> bytes:
+    by_owner = bool(runs) and len(runs[0]) == 5
+    packed = struct.pack("<II", len(runs) if count is None else count, by_owner if order is None else order)
+    for at, kind in enumerate("IIHHH" if by_owner else "IIHH"):
+        packed += b"".join(struct.pack("<" + kind, one[at]) for one in runs)
+    return packed
 
 
 BACKEND_FAULTS = [
@@ -129,10 +142,12 @@ def delta_body_cases(parcel: Parcel) -> list[Case]:
     committed = struct.pack("<I", NOW + parcel.generation)
     buckets = parcel.image["buckets"]
 
-    def bad(backends: list[bytes], runs: list[bytes], behind: bytes = b"", **counts) -> bytes:
-        parts = counted(backends, counts.get("n")), counted(runs, counts.get("m"))
-        return parcel.make(body=committed + parts[0] + parts[1] + behind)
+    def bad(backends: list[bytes], runs: list[tuple], behind: bytes = b"", **counts) -> bytes:
+        parts = counted(backends, counts.get("n")) + columns(runs, counts.get("m"), counts.get("order"))
+        return parcel.make(body=committed + parts + behind)
 
+    image = parcel.image
+    has = {owner: sum(row[0] == owner for row in image["rows"].values()) for owner in (1, 3)}
     good_run = stretch(8, 4)
     cases = [
         ("length", "one backend too few", bad([entry(9)], [], n=2)),
@@ -140,26 +155,43 @@ def delta_body_cases(parcel: Parcel) -> list[Case]:
         (
             "length",
             "a number of backends that wraps to its bytes in 32 bits",
-            bad([], [], n=0xCCCCCCCD, behind=bytes(40)),
+            bad([], [], n=0x0BA2E8BB, behind=bytes(18)),
         ),
         ("length", "one run too few", bad([], [good_run], m=2)),
         ("length", "4294967295 runs", bad([], [good_run], m=0xFFFFFFFF)),
-        ("length", "a number of runs that wraps to its bytes in 32 bits", bad([], [], m=0x55555556, behind=bytes(8))),
-        ("length", "one run too many", bad([], [good_run, stretch(20, 1)], m=1)),
+        ("length", "a number of runs that wraps to its bytes in 32 bits", bad([], [], m=0x15555556, behind=bytes(8))),
+        (
+            "length",
+            "runs of owners whose number wraps to their bytes in 32 bits",
+            bad([], [], m=0x12492493, order=1, behind=bytes(10)),
+        ),
+        ("length", "one run too many", bad([], [good_run, stretch(8, 1)], m=1)),
         ("length", "a byte behind the runs", bad([], [good_run], b"\0")),
+        ("length", "runs of owners that name none", bad([], [good_run], order=1)),
+        ("length", "owners in order of numbers", bad([], [of(1, 8, 4)], order=0)),
+        ("run", "an order that does not exist", bad([], [good_run], order=2)),
+        ("run", "an order of its highest bit", bad([], [good_run], order=1 << 31)),
         ("run", "an empty run", bad([], [stretch(8, 0)])),
         ("run", "a run that begins behind the ring", bad([], [stretch(buckets, 1)])),
         ("run", "a run that ends behind the ring", bad([], [stretch(buckets - 1, 2)])),
         ("run", "a run whose end wraps in 32 bits", bad([], [stretch(16, 0xFFFFFFFF)])),
         ("run", "a run of 4294967295 buckets", bad([], [stretch(0, 0xFFFFFFFF)])),
-        ("run", "the same run twice", bad([], [good_run, good_run])),
-        ("run", "runs that overlap in one bucket", bad([], [good_run, stretch(11, 2)])),
-        ("run", "runs that descend", bad([], [good_run, stretch(0, 2)])),
+        ("run", "a run whose start wraps in 32 bits", bad([], [good_run, stretch(0xFFFFFFFF, 1)])),
+        ("run", "a later run that ends behind the ring", bad([], [good_run, stretch(buckets - 13, 2)])),
         ("run", "an unknown current backend", bad([], [stretch(8, 4, current=77)])),
         ("run", "a current backend removed before", bad([], [stretch(8, 4, current=2)])),
         ("run", "a current backend removed by this delta", bad([entry(3, "10.1.0.3", 1)], [good_run])),
         ("run", "an unknown previous backend", bad([], [stretch(8, 4, previous=77)])),
-        ("run", "a fault in the last of three runs", bad([], [good_run, stretch(20, 1), stretch(21, 0)])),
+        ("run", "a fault in the last of three runs", bad([], [good_run, stretch(8, 1), stretch(0, 0)])),
+        ("run", "more buckets than the owner has", bad([], [of(1, 0, has[1] + 1)])),
+        ("run", "behind the buckets that the owner has", bad([], [of(1, has[1], 1)])),
+        ("run", "two runs for more than the owner has", bad([], [of(1, 0, has[1] - 1), of(1, 1, 1)])),
+        ("run", "an owner without a bucket", bad([], [of(2, 0, 1)])),
+        ("run", "an owner that is unknown", bad([], [of(77, 0, 1)])),
+        ("run", "owners that descend", bad([], [of(3, 0, 1), of(1, 0, 1)])),
+        ("run", "an owner of whom an empty run speaks", bad([], [of(1, 0, 0)])),
+        ("run", "a run of an owner whose end wraps in 32 bits", bad([], [of(1, 2, 0xFFFFFFFF)])),
+        ("run", "two faults: order, counts", bad([], [good_run], b"\0", order=2)),
         ("length", "two faults: counts, backend", bad([entry(0)], [good_run], b"\0")),
         ("length", "two faults: counts, run", bad([], [stretch(8, 0)], b"\0")),
         ("backend", "two faults: backend, run", bad([entry(0)], [stretch(8, 0)])),
@@ -173,7 +205,7 @@ def snapshot_body_cases(parcel: Parcel) -> list[Case]:
     whole = snapshot_body(image, NOW)
     columns = whole[len(whole) - 8 * buckets :]
     backends = whole[8 : len(whole) - 8 * buckets]
-    count = len(backends) // 20
+    count = len(backends) // 22
 
     def bad(behind: bytes, n: int, entries: bytes = backends) -> bytes:
         return parcel.make(body=committed + struct.pack("<I", n) + entries + behind)
@@ -186,7 +218,7 @@ def snapshot_body_cases(parcel: Parcel) -> list[Case]:
         ("length", "a backend too few for its columns", bad(columns, count + 1)),
         ("length", "a backend more than said", bad(columns, count - 1)),
         ("length", "4294967295 backends", bad(columns, 0xFFFFFFFF)),
-        ("length", "a number of backends that wraps to its bytes in 32 bits", bad(columns, 0xCCCCCCCD, bytes(4))),
+        ("length", "a number of backends that wraps to its bytes in 32 bits", bad(columns, 0x0BA2E8BB, bytes(18))),
         ("length", "a byte behind the columns", bad(columns + b"\0", count)),
         ("run", "the first bucket's owner is unknown", bad(column(0, 77), count)),
         ("run", "the last bucket's owner is unknown", bad(column(last, 77), count)),

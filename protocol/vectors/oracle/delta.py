@@ -2,7 +2,7 @@
 """
 Deltas and snapshots (protocol/README.md, 5), with a ring as a dict: bucket -> (current, previous, since).
 
-An image is {"service", "generation", "buckets", "backends": {id: (address, removed)}, "rows": {bucket: row}}.
+An image is {"service", "generation", "buckets", "backends": {id: (address, removed, weight)}, "rows": {bucket: row}}.
 """
 
 import copy
@@ -11,6 +11,7 @@ import struct
 from .address import sixteen
 from .flow import crc32c
 
+ORDERS = ("number", "owner")
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
@@ -27,20 +28,35 @@ def zstd_frame(body: bytes, with_size: bool = True, block_max: int = 128 * 1024)
 
 
 def header(kind: str, service: int, generation: int, base: int, buckets: int, body: bytes) -> bytes:
-    magic = b"FLS1" if kind == "snapshot" else b"FLD1"
+    magic = b"FLS2" if kind == "snapshot" else b"FLD2"
     head = magic + struct.pack("<IIIIQ", service, generation, base, buckets, len(body))
     return head + struct.pack("<I", crc32c(head + body))
 
 
 def backends_bytes(backends: list[dict]) -> bytes:
-    packed = [struct.pack("<HH", b["id"], int(b["removed"])) + sixteen(b["address"]) for b in backends]
+    packed = [struct.pack("<HHH", b["id"], int(b["removed"]), b["weight"]) + sixteen(b["address"]) for b in backends]
     return struct.pack("<I", len(packed)) + b"".join(packed)
 
 
 def delta_body(delta: dict) -> bytes:
-    runs = [struct.pack("<IIHH", r["start"], r["count"], r["current"], r["previous"]) for r in delta["runs"]]
-    body = struct.pack("<I", delta["committed"]) + backends_bytes(delta["backends"])
-    return body + struct.pack("<I", len(runs)) + b"".join(runs)
+    return struct.pack("<I", delta["committed"]) + backends_bytes(delta["backends"]) + runs_bytes(delta)
+
+
+def runs_bytes(delta: dict) -> bytes:
+    """Columns; in place of its start each run has how many it skips since the end of the one before."""
+    runs, by_owner = delta["runs"], delta["order"] == "owner"
+    skips, owner, end = [], None, 0
+    for one in runs:
+        if by_owner and one["owner"] != owner:
+            owner, end = one["owner"], 0
+        skips.append(one["start"] - end)
+        end = one["start"] + one["count"]
+    columns = struct.pack("<II", len(runs), ORDERS.index(delta["order"]))
+    columns += struct.pack(f"<{len(runs)}I", *skips)
+    columns += struct.pack(f"<{len(runs)}I", *(one["count"] for one in runs))
+    for name in ("current", "previous", *(("owner",) if by_owner else ())):
+        columns += struct.pack(f"<{len(runs)}H", *(one[name] for one in runs))
+    return columns
 
 
 def snapshot_body(image: dict, committed: int) -> bytes:
@@ -55,8 +71,8 @@ def listed(image: dict) -> list[dict]:
     """The backends that a snapshot lists: those in service, and removed ones that a bucket still names."""
     named = {row[0] for row in image["rows"].values()} | {row[1] for row in image["rows"].values()}
     return [
-        {"id": id_, "address": address, "removed": removed}
-        for id_, (address, removed) in sorted(image["backends"].items())
+        {"id": id_, "address": address, "removed": removed, "weight": weight}
+        for id_, (address, removed, weight) in sorted(image["backends"].items())
         if not removed or id_ in named
     ]
 
@@ -71,11 +87,17 @@ def apply(image: dict, delta: dict) -> dict:
     after = copy.deepcopy(image)
     after["generation"] = delta["generation"]
     for b in delta["backends"]:
-        after["backends"][b["id"]] = (b["address"], b["removed"])
+        after["backends"][b["id"]] = (b["address"], b["removed"], b["weight"])
     for run in delta["runs"]:
-        for bucket in range(run["start"], run["start"] + run["count"]):
+        # Of all buckets, or of those that a backend had: taken from the image before, so that no run sees another's.
+        among = range(image["buckets"]) if delta["order"] == "number" else owned(image, run["owner"])
+        for bucket in among[run["start"] : run["start"] + run["count"]]:
             after["rows"][bucket] = (run["current"], run["previous"], delta["committed"])
     return after
+
+
+def owned(image: dict, owner: int) -> list[int]:
+    return [bucket for bucket in range(image["buckets"]) if image["rows"][bucket][0] == owner]
 
 
 def image_json(image: dict) -> dict:

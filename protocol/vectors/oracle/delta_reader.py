@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from . import RefusedError
 from .address import sixteen
-from .delta import ZSTD_MAGIC
+from .delta import ORDERS, ZSTD_MAGIC, owned
 from .flow import crc32c
 
 
@@ -39,13 +39,13 @@ def unframe(data: bytes) -> bytes:
 def read_body(data: bytes, kind: str, service: int, generation: int, buckets: int) -> bytes:
     """The body of what stands at this service's generation, its header, frame and checksum checked."""
     _refuse_if(len(data) < 32, "truncated")
-    _refuse_if(data[:4] != (b"FLD1" if kind == "delta" else b"FLS1"), "magic")
+    _refuse_if(data[:4] != (b"FLD2" if kind == "delta" else b"FLS2"), "magic")
     of_service, of_generation, base, of_buckets, length, crc = struct.unpack("<IIIIQI", data[4:32])
     _refuse_if(of_service != service, "service")
     _refuse_if(of_generation != generation or base != (generation - 1 if kind == "delta" else 0), "generation")
     _refuse_if(of_buckets != buckets, "buckets")
-    smallest = 12 if kind == "delta" else 8 + 8 * buckets
-    _refuse_if(not smallest <= length <= smallest + 20 * 65535 + (12 * buckets if kind == "delta" else 0), "length")
+    smallest = 16 if kind == "delta" else 8 + 8 * buckets
+    _refuse_if(not smallest <= length <= smallest + 22 * 65535 + (14 * buckets if kind == "delta" else 0), "length")
     body = unframe(data[32:])
     _refuse_if(len(body) != length, "length")
     _refuse_if(crc32c(data[:28] + body) != crc, "checksum")
@@ -54,13 +54,13 @@ def read_body(data: bytes, kind: str, service: int, generation: int, buckets: in
 
 def _read_backends(body: bytes, count: int) -> list[dict]:
     backends: list[dict] = []
-    for at in range(8, 8 + 20 * count, 20):
-        id_, flags = struct.unpack("<HH", body[at : at + 4])
-        address = body[at + 4 : at + 20]
+    for at in range(8, 8 + 22 * count, 22):
+        id_, flags, weight = struct.unpack("<HHH", body[at : at + 6])
+        address = body[at + 6 : at + 22]
         ascends = id_ > (backends[-1]["id"] if backends else 0)
         _refuse_if(not ascends or flags > 1 or address == bytes(16), "backend")
         text = str(ip_address(address[12:] if address[:12] == sixteen("0.0.0.0")[:12] else address))
-        backends.append({"id": id_, "address": text, "removed": flags == 1})
+        backends.append({"id": id_, "address": text, "removed": flags == 1, "weight": weight})
     return backends
 
 
@@ -73,29 +73,43 @@ def read_delta(data: bytes, image: dict, generation: int) -> dict:
     """The delta, fit for `apply` to this image."""
     body = read_body(data, "delta", image["service"], generation, image["buckets"])
     committed, count = struct.unpack("<II", body[:8])
-    runs_at = 8 + 20 * count
-    _refuse_if(len(body) < runs_at + 4, "length")
-    (run_count,) = struct.unpack("<I", body[runs_at : runs_at + 4])
-    _refuse_if(len(body) != runs_at + 4 + 12 * run_count, "length")
+    runs_at = 8 + 22 * count
+    _refuse_if(len(body) < runs_at + 8, "length")
+    run_count, order = struct.unpack("<II", body[runs_at : runs_at + 8])
+    _refuse_if(order > 1, "run")
+    _refuse_if(len(body) != runs_at + 8 + (12, 14)[order] * run_count, "length")
     backends = _read_backends(body, count)
-    known = image["backends"] | {b["id"]: (b["address"], b["removed"]) for b in backends}
-    runs, free = [], 0
-    for at in range(runs_at + 4, len(body), 12):
-        start, length, current, previous = struct.unpack("<IIHH", body[at : at + 12])
-        _refuse_if(length == 0 or start < free or start + length > image["buckets"], "run")
-        _check_owners(known, current, previous)
-        runs.append({"start": start, "count": length, "current": current, "previous": previous})
-        free = start + length
-    return {"generation": generation, "committed": committed, "backends": backends, "runs": runs}
+    known = image["backends"] | {b["id"]: (b["address"], b["removed"], b["weight"]) for b in backends}
+    runs = _read_runs(body[runs_at + 8 :], run_count, ORDERS[order], image, known)
+    change = {"generation": generation, "committed": committed, "backends": backends}
+    return change | {"order": ORDERS[order], "runs": runs}
+
+
+def _read_runs(columns: bytes, count: int, order: str, image: dict, known: dict) -> list[dict]:
+    n, names = count, ("skip", "count", "current", "previous", "owner")
+    values = struct.unpack(f"<{2 * n}I{2 * n + (n if order == 'owner' else 0)}H", columns)
+    runs: list[dict] = []
+    owner, end, most = None, 0, image["buckets"]
+    for at in range(count):
+        row = dict(zip(names, values[at::n], strict=False))
+        if order == "owner" and row["owner"] != owner:
+            _refuse_if(owner is not None and row["owner"] < owner, "run")
+            owner, end, most = row["owner"], 0, len(owned(image, row["owner"]))
+        row["start"] = end + row.pop("skip")
+        end = row["start"] + row["count"]
+        _refuse_if(row["count"] == 0 or end > most, "run")
+        _check_owners(known, row["current"], row["previous"])
+        runs.append(row)
+    return runs
 
 
 def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> dict:
     """The image."""
     body = read_body(data, "snapshot", service, generation, buckets)
     _, count = struct.unpack("<II", body[:8])
-    at = 8 + 20 * count
+    at = 8 + 22 * count
     _refuse_if(len(body) != at + 8 * buckets, "length")
-    known = {b["id"]: (b["address"], b["removed"]) for b in _read_backends(body, count)}
+    known = {b["id"]: (b["address"], b["removed"], b["weight"]) for b in _read_backends(body, count)}
     columns = struct.unpack(f"<{buckets}H{buckets}H{buckets}I", body[at:])
     rows = {n: (columns[n], columns[buckets + n], columns[2 * buckets + n]) for n in range(buckets)}
     for current, previous, _ in rows.values():

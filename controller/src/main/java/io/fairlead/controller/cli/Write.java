@@ -45,7 +45,7 @@ abstract class Write extends Verb {
             isPlan ? "would move" : "moved",
             moved,
             moved == 1 ? "" : "s",
-            moves(result.path("moves")));
+            moves(result.path("moves"), moved));
     int chained = result.path("stillChained").asInt();
     if (chained > 0) {
       out()
@@ -66,12 +66,13 @@ abstract class Write extends Verb {
   }
 
   /** Moves summed by pair of backends, the largest first. */
-  private static String moves(JsonNode moves) {
+  private static String moves(JsonNode moves, int moved) {
     Map<Pair, Integer> sums = new LinkedHashMap<>();
     for (JsonNode move : moves) {
       Pair pair = new Pair(move.path("from").asInt(), move.path("to").asInt());
       sums.merge(pair, move.path("count").asInt(), Integer::sum);
     }
+    int listedBuckets = sums.values().stream().mapToInt(Integer::intValue).sum();
     String listed =
         sums.entrySet().stream()
             .sorted(Map.Entry.<Pair, Integer>comparingByValue().reversed())
@@ -82,6 +83,9 @@ abstract class Write extends Verb {
                         .formatted(
                             sum.getValue(), owner(sum.getKey().from()), owner(sum.getKey().to())))
             .collect(Collectors.joining(", "));
+    if (listedBuckets < moved) {
+      return "%s and more, %d buckets in all".formatted(listed, moved);
+    }
     int more = sums.size() - LISTED_MOVES;
     return more > 0 ? "%s and between %d more pairs".formatted(listed, more) : listed;
   }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.zip.CRC32C;
@@ -23,29 +24,39 @@ import java.util.zip.CRC32C;
 public final class DeltaCodec {
   public static final int CHUNK_MAX = 512 * 1024;
 
-  private static final byte[] DELTA = "FLD1".getBytes(StandardCharsets.US_ASCII);
-  private static final byte[] SNAPSHOT = "FLS1".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] DELTA = "FLD2".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] SNAPSHOT = "FLS2".getBytes(StandardCharsets.US_ASCII);
   private static final int HEADER = 32;
   private static final int CHECKSUM_AT = 28;
-  private static final int BACKEND = 20;
+  private static final int BACKEND = 22;
   private static final int RUN = 12;
+  private static final int OWNER_RUN = 14;
+  private static final int DELTA_MIN = 16;
   private static final int BUCKET = 8;
   private static final int REMOVED = 1;
+  private static final int BY_NUMBER = 0;
+  private static final int BY_OWNER = 1;
   private static final int ZSTD_LEVEL = 3;
 
   private DeltaCodec() {}
 
-  public static byte[] encode(Delta delta) {
-    Runs runs = delta.runs();
+  /** In the order of runs that is better for readers. */
+  public static byte[] encode(Delta delta, Ring base) {
+    return encode(delta, OwnerRuns.ifSmaller(base, delta.runs()));
+  }
+
+  /** By owner if there are such runs, else by number. */
+  static byte[] encode(Delta delta, Optional<OwnerRuns> byOwner) {
+    int size = byOwner.map(runs -> runs.size).orElse(delta.runs().size());
     ByteBuffer body =
-        allocate(4 + 4 + BACKEND * delta.backends().size() + 4 + (long) RUN * runs.size());
+        allocate(
+            DELTA_MIN
+                + (long) BACKEND * delta.backends().size()
+                + (long) (byOwner.isPresent() ? OWNER_RUN : RUN) * size);
     body.putInt((int) delta.committed());
     putBackends(body, delta.backends());
-    body.putInt(runs.size());
-    for (int run = 0; run < runs.size(); run++) {
-      body.putInt(runs.start(run)).putInt(runs.count(run));
-      body.putChar((char) runs.current(run)).putChar((char) runs.previous(run));
-    }
+    body.putInt(size).putInt(byOwner.isPresent() ? BY_OWNER : BY_NUMBER);
+    byOwner.ifPresentOrElse(runs -> put(body, runs), () -> put(body, delta.runs()));
     return frame(DELTA, delta.service(), delta.generation(), delta.buckets(), body);
   }
 
@@ -62,17 +73,24 @@ public final class DeltaCodec {
     return frame(SNAPSHOT, ring.service(), ring.generation(), ring.buckets(), body);
   }
 
-  /** The delta in {@code bytes}, which must lead to {@code generation} of that service's ring. */
-  public static Delta decodeDelta(byte[] bytes, int service, long generation, int buckets)
-      throws RefusedException {
-    ByteBuffer body = unframe(bytes, DELTA, service, generation, buckets);
-    long backendsLength = listLength(body, 4, BACKEND);
-    long runsAt = 4 + backendsLength;
-    checkLength(
-        body, runsAt + 4 <= body.limit() ? runsAt + listLength(body, (int) runsAt, RUN) : -1);
+  /** The delta in {@code bytes}, which must follow {@code base}. */
+  public static Delta decodeDelta(byte[] bytes, Ring base) throws RefusedException {
+    long generation = base.generation() + 1;
+    ByteBuffer body = unframe(bytes, DELTA, base.service(), generation, base.buckets());
+    long runsAt = 4 + listLength(body, 4, BACKEND);
+    checkLength(body, runsAt + 8 <= body.limit() ? body.limit() : -1);
+    int order = body.getInt((int) runsAt + 4);
+    if (order != BY_NUMBER && order != BY_OWNER) {
+      throw new RefusedException(
+          Reason.RUN, "order %s; allowed: 0 or 1".formatted(Integer.toUnsignedString(order)));
+    }
+    int entry = order == BY_OWNER ? OWNER_RUN : RUN;
+    checkLength(body, runsAt + 4 + listLength(body, (int) runsAt, entry));
     long committed = Integer.toUnsignedLong(body.getInt());
     List<Backend> backends = List.copyOf(getBackends(body).values());
-    return new Delta(service, generation, buckets, committed, backends, getRuns(body, buckets));
+    Runs runs =
+        order == BY_OWNER ? getOwnerRuns(body, base).byNumber(base) : getRuns(body, base.buckets());
+    return new Delta(base.service(), generation, base.buckets(), committed, backends, runs);
   }
 
   /** The ring in {@code bytes}, which must be a snapshot of {@code generation} of that service. */
@@ -156,8 +174,8 @@ public final class DeltaCodec {
 
   private static ByteBuffer unpack(byte[] bytes, long length, byte[] magic, int buckets)
       throws RefusedException {
-    long least = magic == DELTA ? 12 : 8L + (long) BUCKET * buckets;
-    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) RUN * buckets : 0);
+    long least = magic == DELTA ? DELTA_MIN : 8L + (long) BUCKET * buckets;
+    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) OWNER_RUN * buckets : 0);
     if (length < least || length > least + lists) {
       throw new RefusedException(
           Reason.LENGTH,
@@ -210,6 +228,7 @@ public final class DeltaCodec {
     body.putInt(backends.size());
     for (Backend backend : backends) {
       body.putChar((char) backend.id()).putChar((char) (backend.removed() ? REMOVED : 0));
+      body.putChar((char) backend.weight());
       backend.address().put(body);
     }
   }
@@ -221,33 +240,99 @@ public final class DeltaCodec {
     for (long i = 0; i < n; i++) {
       int id = body.getChar();
       int flags = body.getChar();
+      int weight = body.getChar();
       Address address = Address.get(body);
       if (id <= last || (flags & ~REMOVED) != 0 || address.isNone()) {
         throw new RefusedException(
             Reason.BACKEND, "id %d after %d, flags %#x, %s".formatted(id, last, flags, address));
       }
-      backends.put(id, new Backend(id, address, (flags & REMOVED) != 0));
+      backends.put(id, new Backend(id, address, weight, (flags & REMOVED) != 0));
       last = id;
     }
     return backends;
   }
 
+  private static void put(ByteBuffer body, Runs runs) {
+    int end = 0;
+    for (int run = 0; run < runs.size(); run++) {
+      body.putInt(runs.start(run) - end);
+      end = runs.start(run) + runs.count(run);
+    }
+    for (int run = 0; run < runs.size(); run++) {
+      body.putInt(runs.count(run));
+    }
+    for (int run = 0; run < runs.size(); run++) {
+      body.putChar((char) runs.current(run));
+    }
+    for (int run = 0; run < runs.size(); run++) {
+      body.putChar((char) runs.previous(run));
+    }
+  }
+
+  private static void put(ByteBuffer body, OwnerRuns runs) {
+    int end = 0;
+    for (int run = 0; run < runs.size; run++) {
+      end = run > 0 && runs.owners[run] == runs.owners[run - 1] ? end : 0;
+      body.putInt(runs.starts[run] - end);
+      end = runs.starts[run] + runs.counts[run];
+    }
+    for (int count : runs.counts) {
+      body.putInt(count);
+    }
+    for (char[] column : new char[][] {runs.currents, runs.previouses, runs.owners}) {
+      for (char value : column) {
+        body.putChar(value);
+      }
+    }
+  }
+
   private static Runs getRuns(ByteBuffer body, int buckets) throws RefusedException {
-    long n = Integer.toUnsignedLong(body.getInt());
+    int n = body.getInt();
+    int columns = body.position() + 4;
     Runs.Builder runs = new Runs.Builder();
     long end = 0;
-    for (long i = 0; i < n; i++) {
-      long start = Integer.toUnsignedLong(body.getInt());
-      long count = Integer.toUnsignedLong(body.getInt());
-      if (start < end || count == 0 || start + count > buckets) {
-        throw new RefusedException(
-            Reason.RUN,
-            "buckets %d+%d after %d in a ring of %d".formatted(start, count, end, buckets));
-      }
-      runs.addSeparately((int) start, (int) count, body.getChar(), body.getChar());
+    for (int run = 0; run < n; run++) {
+      long start = end + Integer.toUnsignedLong(body.getInt(columns + 4 * run));
+      long count = Integer.toUnsignedLong(body.getInt(columns + 4 * (n + run)));
+      checkRun(start, count, buckets);
+      runs.addSeparately(
+          (int) start,
+          (int) count,
+          body.getChar(columns + 8 * n + 2 * run),
+          body.getChar(columns + 10 * n + 2 * run));
       end = start + count;
     }
     return runs.build();
+  }
+
+  private static OwnerRuns getOwnerRuns(ByteBuffer body, Ring base) throws RefusedException {
+    int n = body.getInt();
+    int columns = body.position() + 4;
+    OwnerRuns runs = new OwnerRuns(n);
+    long end = 0;
+    for (int run = 0; run < n; run++) {
+      char owner = body.getChar(columns + 12 * n + 2 * run);
+      end = run > 0 && owner == runs.owners[run - 1] ? end : 0;
+      long start = end + Integer.toUnsignedLong(body.getInt(columns + 4 * run));
+      long count = Integer.toUnsignedLong(body.getInt(columns + 4 * (n + run)));
+      checkRun(start, count, base.buckets());
+      runs.set(
+          run,
+          (int) start,
+          (int) count,
+          body.getChar(columns + 8 * n + 2 * run),
+          body.getChar(columns + 10 * n + 2 * run),
+          owner);
+      end = start + count;
+    }
+    return runs;
+  }
+
+  private static void checkRun(long start, long count, int buckets) throws RefusedException {
+    if (count == 0 || start + count > buckets) {
+      throw new RefusedException(
+          Reason.RUN, "buckets %d+%d of %d".formatted(start, count, buckets));
+    }
   }
 
   /** Bytes of the list whose count stands at {@code at}, the count included. */

@@ -2,26 +2,37 @@
 package io.fairlead.controller.image;
 
 import java.util.Collections;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * All of one service at one moment: its configuration, its pool of backends with their weights, and
- * its ring.
+ * All of one service at one moment: its configuration, and its ring with the pool of backends that
+ * it serves. Immutable.
  */
-public record ServiceImage(ServiceConfig config, SortedMap<Integer, Member> pool, Ring ring) {
-  public ServiceImage {
-    pool = Collections.unmodifiableSortedMap(new TreeMap<>(pool));
+public final class ServiceImage {
+  private final ServiceConfig config;
+  private final Ring ring;
+  private final SortedMap<Integer, Member> pool;
+
+  public ServiceImage(ServiceConfig config, Ring ring) {
+    this(config, ring, members(ring));
+  }
+
+  private ServiceImage(ServiceConfig config, Ring ring, SortedMap<Integer, Member> pool) {
     if (ring.service() != config.id() || ring.buckets() != config.buckets()) {
       throw new IllegalArgumentException(
           "%s does not belong to service '%s' (id %d, %d buckets)"
               .formatted(ring, config.name(), config.id(), config.buckets()));
     }
+    this.config = config;
+    this.ring = ring;
+    this.pool = pool;
   }
 
   /** A backend in service with its weight; weight 0 is draining. */
   public record Member(int id, Address address, int weight) {
-    public static final int WEIGHT_MAX = 65535;
+    public static final int WEIGHT_MAX = Backend.WEIGHT_MAX;
 
     public String state() {
       return weight == 0 ? "draining" : "active";
@@ -30,12 +41,34 @@ public record ServiceImage(ServiceConfig config, SortedMap<Integer, Member> pool
 
   /** A new service: no backends, generation 1. */
   public static ServiceImage create(ServiceConfig config, long committed) {
-    return new ServiceImage(
-        config, new TreeMap<>(), Ring.empty(config.id(), config.buckets(), committed));
+    return new ServiceImage(config, Ring.empty(config.id(), config.buckets(), committed));
+  }
+
+  public ServiceConfig config() {
+    return config;
+  }
+
+  public Ring ring() {
+    return ring;
+  }
+
+  /** The backends in service by ascending id. */
+  public SortedMap<Integer, Member> pool() {
+    return pool;
   }
 
   public ServiceImage withConfig(ServiceConfig changed) {
-    return new ServiceImage(changed, pool, ring);
+    return new ServiceImage(changed, ring, pool);
+  }
+
+  private static SortedMap<Integer, Member> members(Ring ring) {
+    SortedMap<Integer, Member> pool = new TreeMap<>();
+    for (Backend backend : ring.backends().values()) {
+      if (!backend.removed()) {
+        pool.put(backend.id(), new Member(backend.id(), backend.address(), backend.weight()));
+      }
+    }
+    return Collections.unmodifiableSortedMap(pool);
   }
 
   /** Weights by backend id, 0 for whoever is not in the pool. */
@@ -43,5 +76,22 @@ public record ServiceImage(ServiceConfig config, SortedMap<Integer, Member> pool
     int[] weights = new int[Backend.MAX + 1];
     pool.values().forEach(member -> weights[member.id()] = member.weight());
     return weights;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof ServiceImage image
+        && config.equals(image.config)
+        && ring.equals(image.ring);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(config, ring);
+  }
+
+  @Override
+  public String toString() {
+    return "service '%s': %s".formatted(config.name(), ring);
   }
 }

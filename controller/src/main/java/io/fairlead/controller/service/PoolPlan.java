@@ -16,15 +16,16 @@ import io.fairlead.controller.service.ControlPlane.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
 
 /**
  * What a list of changes does to a service: the next image, the delta that leads there, and the
  * result to answer with. A dry run stops here; a commit writes exactly this.
  */
 record PoolPlan(ServiceImage after, Delta delta, Result result) {
+  /** Of the millions that a large change has: nobody reads them, and the answer has to be sent. */
+  private static final int MOVES_LISTED = 4096;
+
   /**
    * Every accepted list is one generation, even if no bucket moves, so that whoever waits for its
    * generation sees it.
@@ -54,7 +55,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       throw new IllegalStateException(
           "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
     }
-    ServiceImage after = new ServiceImage(before.config(), pool, next);
+    ServiceImage after = new ServiceImage(before.config(), next);
     return new PoolPlan(after, delta, result(before, after, runs, committed, dryRun));
   }
 
@@ -63,12 +64,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     SortedMap<Integer, Backend> changed = new TreeMap<>();
     for (Member member : before.values()) {
       if (!after.containsKey(member.id())) {
-        changed.put(member.id(), new Backend(member.id(), member.address(), true));
+        changed.put(member.id(), new Backend(member.id(), member.address(), 0, true));
       }
     }
     for (Member member : after.values()) {
-      if (!before.containsKey(member.id())) {
-        changed.put(member.id(), new Backend(member.id(), member.address(), false));
+      if (!member.equals(before.get(member.id()))) {
+        changed.put(
+            member.id(), new Backend(member.id(), member.address(), member.weight(), false));
       }
     }
     return List.copyOf(changed.values());
@@ -76,11 +78,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   private static Result result(
       ServiceImage before, ServiceImage after, Runs runs, long now, boolean dryRun) {
-    List<Move> moves = new ArrayList<>(runs.size());
+    List<Move> moves = new ArrayList<>(Math.min(runs.size(), MOVES_LISTED));
     int stillChained = 0;
     for (int run = 0; run < runs.size(); run++) {
       int start = runs.start(run);
-      moves.add(new Move(start, runs.count(run), runs.previous(run), runs.current(run)));
+      if (run < MOVES_LISTED) {
+        moves.add(new Move(start, runs.count(run), runs.previous(run), runs.current(run)));
+      }
       for (int bucket = start; bucket < start + runs.count(run); bucket++) {
         if (before.ring().isMoved(bucket, now, before.config().windowSeconds())) {
           stillChained++;
@@ -97,19 +101,23 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         shares(before, after));
   }
 
-  /** Of every backend that is in the pool before or afterwards, by ascending id. */
+  /** Of every backend whose weight or number of buckets changes, by ascending id. */
   static List<Share> shares(ServiceImage before, ServiceImage after) {
     int[] ownedBefore = before.ring().owned();
     int[] ownedAfter = after.ring().owned();
-    SortedSet<Integer> ids = new TreeSet<>(before.pool().keySet());
-    ids.addAll(after.pool().keySet());
-    return ids.stream()
-        .map(
-            id -> {
-              Member member = after.pool().get(id);
-              int weight = member == null ? 0 : member.weight();
-              return new Share(id, weight, ownedBefore[id], ownedAfter[id]);
-            })
-        .toList();
+    int[] weightsBefore = ServiceImage.weights(before.pool());
+    int[] weightsAfter = ServiceImage.weights(after.pool());
+    List<Share> shares = new ArrayList<>();
+    for (int id = 1; id <= Backend.MAX; id++) {
+      boolean isKnown = before.pool().containsKey(id) || after.pool().containsKey(id);
+      boolean isSame =
+          ownedBefore[id] == ownedAfter[id]
+              && weightsBefore[id] == weightsAfter[id]
+              && before.pool().containsKey(id) == after.pool().containsKey(id);
+      if (isKnown && !isSame) {
+        shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
+      }
+    }
+    return shares;
   }
 }

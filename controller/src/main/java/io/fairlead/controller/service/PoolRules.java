@@ -8,7 +8,6 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.store.ServiceStore;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -24,6 +23,9 @@ import java.util.TreeMap;
  * owner by its address, and two owners under one id would be one for the muxes.
  */
 final class PoolRules {
+  /** Each backend once. */
+  static final int CHANGES_MAX = Backend.MAX;
+
   private final ServiceImage image;
   private final long now;
   private final SortedMap<Integer, Member> pool;
@@ -37,11 +39,11 @@ final class PoolRules {
   }
 
   static SortedMap<Integer, Member> change(ServiceImage image, List<Change> changes, long now) {
-    if (changes.isEmpty() || changes.size() > ServiceStore.CHANGES_MAX) {
+    if (changes.isEmpty() || changes.size() > CHANGES_MAX) {
       throw SpecRules.invalid(
           "changes",
           changes.size() + " changes",
-          "1..%d changes in one generation".formatted(ServiceStore.CHANGES_MAX));
+          "1..%d changes in one generation".formatted(CHANGES_MAX));
     }
     return new PoolRules(image, now).change(changes);
   }

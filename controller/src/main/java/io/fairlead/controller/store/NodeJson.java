@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -9,9 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
-import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import java.io.IOException;
 
@@ -27,16 +24,8 @@ final class NodeJson {
 
   private NodeJson() {}
 
-  @JsonPropertyOrder({"id", "address", "weight", "state"})
-  private record BackendNode(int id, String address, int weight, String state) {}
-
   static byte[] write(ServiceConfig config) {
     return bytes(config);
-  }
-
-  static byte[] write(Member member) {
-    return bytes(
-        new BackendNode(member.id(), member.address().toString(), member.weight(), member.state()));
   }
 
   static byte[] write(AuditEntry entry) {
@@ -78,19 +67,6 @@ final class NodeJson {
       return config;
     } catch (IOException e) {
       throw new StoreException("config is not readable: " + e.getMessage(), e);
-    }
-  }
-
-  static Member readMember(byte[] json) throws StoreException {
-    try {
-      BackendNode node = MAPPER.readValue(json, BackendNode.class);
-      Address address =
-          Address.parse(node.address())
-              .orElseThrow(
-                  () -> new StoreException("backend address '%s'".formatted(node.address())));
-      return new Member(node.id(), address, node.weight());
-    } catch (IOException e) {
-      throw new StoreException("backend is not readable: " + e.getMessage(), e);
     }
   }
 

@@ -7,24 +7,21 @@ import io.fairlead.controller.image.RefusedException;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Reads services back from ZooKeeper: the newest snapshot, the deltas after it, the pool and the
- * configuration.
+ * Reads services back from ZooKeeper: the configuration, the newest snapshot and the deltas after
+ * it.
  */
 final class ServiceReader {
-  private static final int READS_AT_ONCE = 256;
+  private static final int CHUNKS_AT_ONCE = 16;
 
   private final CuratorFramework client;
   private final Tree tree;
@@ -57,12 +54,12 @@ final class ServiceReader {
       long deltaBytes = 0;
       for (long generation = snapshot + 1; generation <= latest; generation++) {
         byte[] delta = chunks(tree.delta(name, generation));
-        ring = ring.apply(DeltaCodec.decodeDelta(delta, config.id(), generation, config.buckets()));
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
         deltaBytes += delta.length;
       }
       return Optional.of(
           new StoredService(
-              new ServiceImage(config, pool(name), ring),
+              new ServiceImage(config, ring),
               configStat.getVersion(),
               latestStat.getVersion(),
               snapshot,
@@ -80,9 +77,12 @@ final class ServiceReader {
   byte[] chunks(String path) throws Exception {
     List<String> names = new ArrayList<>(client.getChildren().forPath(path));
     Collections.sort(names);
+    List<String> paths = Lists.transform(names, name -> path + "/" + name);
     List<byte[]> chunks = new ArrayList<>();
-    for (String chunk : names) {
-      chunks.add(client.getData().forPath(path + "/" + chunk));
+    for (List<String> some : Lists.partition(paths, CHUNKS_AT_ONCE)) {
+      for (Optional<byte[]> chunk : reads.data(some)) {
+        chunks.add(chunk.orElseThrow(() -> new KeeperException.NoNodeException(path)));
+      }
     }
     return DeltaCodec.join(chunks);
   }
@@ -94,22 +94,5 @@ final class ServiceReader {
     } catch (NumberFormatException e) {
       throw new StoreException("'%s' is no decimal number".formatted(text), e);
     }
-  }
-
-  /** There can be 65,535 backends, each a node of its own: many reads are under way at once. */
-  private SortedMap<Integer, Member> pool(String name) throws Exception {
-    SortedMap<Integer, Member> pool = new TreeMap<>();
-    List<String> ids = client.getChildren().forPath(tree.backends(name));
-    for (List<String> some : Lists.partition(ids, READS_AT_ONCE)) {
-      List<String> paths = Lists.transform(some, id -> tree.backends(name) + "/" + id);
-      for (Optional<byte[]> read : reads.data(paths)) {
-        if (read.isEmpty()) {
-          throw new StoreException("a backend went while the pool was read");
-        }
-        Member member = NodeJson.readMember(read.get());
-        pool.put(member.id(), member);
-      }
-    }
-    return pool;
   }
 }

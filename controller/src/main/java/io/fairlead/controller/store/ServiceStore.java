@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import com.google.common.collect.Lists;
 import io.fairlead.controller.image.Delta;
 import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
@@ -36,16 +32,13 @@ import org.apache.zookeeper.data.Stat;
  * <p>Thread-safe as long as each service has one writer.
  */
 public final class ServiceStore {
-  /** Most changes to a pool in one generation: they must fit into one request. */
-  public static final int CHANGES_MAX = 2048;
-
   private static final int MULTI_MAX = 900 * 1024;
+
+  /** Of paths, the configuration, and the note beside a write with its answer in base64. */
+  private static final int BESIDES = 200 * 1024;
+
   private static final int KEPT_GENERATIONS = 16;
   private static final int DELETES_AT_ONCE = 500;
-  private static final int CREATES_AT_ONCE = 500;
-
-  /** Path, access control and headers of an operation, generously. */
-  private static final int OPERATION_BYTES = 200;
 
   private final CuratorFramework client;
   private final Tree tree;
@@ -102,23 +95,18 @@ public final class ServiceStore {
     String name = config.name();
     byte[] json = NodeJson.write(config);
     byte[] snapshot = DeltaCodec.encode(image.ring());
-    List<CuratorOp> pool = poolOperations(name, Collections.emptySortedMap(), image.pool());
-    boolean isOneStep =
-        snapshot.length + json.length + (long) OPERATION_BYTES * (pool.size() + 20) * 2
-            <= MULTI_MAX;
+    boolean isOneStep = snapshot.length + BESIDES <= MULTI_MAX;
     write.run(
         "service '%s' is created".formatted(name),
         epoch,
         () -> {
           removeRest(epoch, name);
           String snapshotPath = tree.snapshot(name, image.ring().generation());
-          List<CuratorOp> ops = new ArrayList<>(frame(image, pool));
+          List<CuratorOp> ops = new ArrayList<>(frame(image));
           if (isOneStep) {
             ops.addAll(chunks(snapshotPath, snapshot));
           } else {
-            for (List<CuratorOp> step : Lists.partition(ops, CREATES_AT_ONCE)) {
-              write.once(epoch, step);
-            }
+            write.once(epoch, ops);
             ops.clear();
             createAhead(epoch, snapshotPath, snapshot);
           }
@@ -139,13 +127,11 @@ public final class ServiceStore {
   }
 
   /** Everything of a new service but its configuration and the chunks of its snapshot. */
-  private List<CuratorOp> frame(ServiceImage image, List<CuratorOp> pool) throws Exception {
+  private List<CuratorOp> frame(ServiceImage image) throws Exception {
     String name = image.config().name();
     long generation = image.ring().generation();
     List<CuratorOp> ops = new ArrayList<>();
     ops.add(create(tree.service(name)));
-    ops.add(create(tree.backends(name)));
-    ops.addAll(pool);
     ops.add(create(tree.ring(name)));
     ops.add(create(tree.latestGeneration(name), decimal(generation)));
     ops.add(create(tree.latestSnapshot(name), decimal(generation)));
@@ -177,8 +163,8 @@ public final class ServiceStore {
   }
 
   /**
-   * Commits the next generation: its delta, the backends that changed, the configuration if it
-   * changed, and {@code latest_gen}.
+   * Commits the next generation: its delta, the configuration if it changed, and {@code
+   * latest_gen}.
    *
    * @param next {@code before}'s image after {@code delta}
    */
@@ -186,9 +172,8 @@ public final class ServiceStore {
       throws StoreException {
     String name = next.config().name();
     long generation = delta.generation();
-    byte[] bytes = DeltaCodec.encode(delta);
-    List<CuratorOp> pool = poolOperations(name, before.image().pool(), next.pool());
-    boolean isOneStep = bytes.length + (long) OPERATION_BYTES * (pool.size() + 10) * 2 <= MULTI_MAX;
+    byte[] bytes = DeltaCodec.encode(delta, before.image().ring());
+    boolean isOneStep = bytes.length + BESIDES <= MULTI_MAX;
     AtomicBoolean isRetry = new AtomicBoolean();
     write.run(
         "generation %d of service '%s'".formatted(generation, name),
@@ -205,7 +190,6 @@ public final class ServiceStore {
             write.once(epoch, List.of(create(tree.generation(name, generation))));
             createAhead(epoch, tree.delta(name, generation), bytes);
           }
-          ops.addAll(pool);
           if (!next.config().equals(before.image().config())) {
             ops.add(set(tree.config(name), before.configVersion(), NodeJson.write(next.config())));
           }
@@ -328,30 +312,6 @@ public final class ServiceStore {
       ops.add(create(Tree.chunk(parent, number++), chunk));
     }
     return ops;
-  }
-
-  private List<CuratorOp> poolOperations(
-      String name, SortedMap<Integer, Member> before, SortedMap<Integer, Member> after)
-      throws StoreException {
-    try {
-      List<CuratorOp> ops = new ArrayList<>();
-      for (Member member : before.values()) {
-        if (!after.containsKey(member.id())) {
-          ops.add(client.transactionOp().delete().forPath(tree.backend(name, member.id())));
-        }
-      }
-      for (Member member : after.values()) {
-        Member old = before.get(member.id());
-        if (old == null) {
-          ops.add(create(tree.backend(name, member.id()), NodeJson.write(member)));
-        } else if (!old.equals(member)) {
-          ops.add(set(tree.backend(name, member.id()), -1, NodeJson.write(member)));
-        }
-      }
-      return ops;
-    } catch (Exception e) {
-      throw new StoreException("backends of service '%s': %s".formatted(name, e), e);
-    }
   }
 
   /**

@@ -3,7 +3,7 @@ package io.fairlead.controller.store;
 
 /** Where things stand in ZooKeeper (protocol/README.md §4). */
 public record Tree(String root) {
-  public static final String FORMAT = "1";
+  public static final String FORMAT = "2";
 
   public String format() {
     return root + "/format";
@@ -56,14 +56,6 @@ public record Tree(String root) {
 
   public String config(String name) {
     return service(name) + "/config";
-  }
-
-  public String backends(String name) {
-    return service(name) + "/backends";
-  }
-
-  public String backend(String name, int id) {
-    return backends(name) + "/" + id;
   }
 
   public String ring(String name) {

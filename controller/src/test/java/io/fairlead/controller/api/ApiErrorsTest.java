@@ -376,7 +376,7 @@ class ApiErrorsTest {
             400,
             "changes",
             "0 entries",
-            "1..2048"),
+            "1..65535"),
         row(
             "id taken",
             "POST",

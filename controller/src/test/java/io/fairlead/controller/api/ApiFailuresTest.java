@@ -4,7 +4,6 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.store.ServiceStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
@@ -21,6 +20,8 @@ import org.junit.jupiter.api.Test;
 /** Failures that no single row of a table can show: sizes, broken HTTP, an outage, a defect. */
 class ApiFailuresTest {
   private static final String WEB = "/v1/services/web";
+  private static final int CHANGES_MAX = 65535;
+  private static final int KNOWN = 4000;
 
   private final FakeControlPlane plane = new FakeControlPlane();
   private ApiServer server;
@@ -77,21 +78,23 @@ class ApiFailuresTest {
   }
 
   @Test
-  void asManyChangesAsACommitHoldsAreTakenAndOneMoreIsRefused() {
+  void aChangeOfEveryBackendIsTakenAndOneMoreIsRefused() {
     StringBuilder body = new StringBuilder("{\"changes\":[");
-    for (int id = 1; id <= ServiceStore.CHANGES_MAX; id++) {
-      body.append(id == 1 ? "" : ",")
-          .append("{\"op\":\"add\",\"id\":%d,\"address\":\"fd00::%x\"}".formatted(id, id));
+    for (int id = 1; id <= CHANGES_MAX; id++) {
+      String op =
+          id == KNOWN
+              ? "{\"op\":\"weight\",\"id\":%d,\"weight\":7}"
+              : "{\"op\":\"add\",\"id\":%d,\"address\":\"fd00::%x\"}";
+      body.append(id == 1 ? "" : ",").append(op.formatted(id, id));
     }
     Reply reply = client.send("POST", "/v1/services/web/changes?dryRun=true", body + "]}");
     assertThat(reply.status()).isEqualTo(200);
-    assertThat(reply.json().getJsonArray("shares")).hasSize(ServiceStore.CHANGES_MAX + 1);
+    assertThat(reply.json().getJsonArray("shares")).hasSize(CHANGES_MAX);
     body.append(",{\"op\":\"remove\",\"id\":1}");
     Reply refused = client.send("POST", "/v1/services/web/changes", body + "]}");
     assertThat(refused.status()).isEqualTo(400);
     assertThat(refused.json().getString("field")).isEqualTo("changes");
-    assertThat(refused.json().getString("value"))
-        .isEqualTo(ServiceStore.CHANGES_MAX + 1 + " entries");
+    assertThat(refused.json().getString("value")).isEqualTo(CHANGES_MAX + 1 + " entries");
   }
 
   @Test

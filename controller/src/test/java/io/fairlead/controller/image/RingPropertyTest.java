@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -30,10 +31,11 @@ class RingPropertyTest {
     List<byte[]> deltas = new ArrayList<>();
     for (int i = 0; i < changes; i++) {
       Delta delta = randomDelta(ring, random);
+      Ring before = ring;
       Ring naive = applyNaively(ring, delta);
       ring = ring.apply(delta);
       assertThat(ring).isEqualTo(naive);
-      deltas.add(DeltaCodec.encode(delta));
+      deltas.add(encode(delta, before, random.nextBoolean()));
       history.add(ring);
     }
     int from = random.nextInt(changes + 1);
@@ -42,8 +44,7 @@ class RingPropertyTest {
     for (int i = from; i < changes; i++) {
       replayed =
           replayed.apply(
-              DeltaCodec.decodeDelta(
-                  DeltaCodec.join(DeltaCodec.chunks(deltas.get(i))), SERVICE, i + 2L, buckets));
+              DeltaCodec.decodeDelta(DeltaCodec.join(DeltaCodec.chunks(deltas.get(i))), replayed));
       assertThat(replayed).isEqualTo(history.get(i + 1));
     }
   }
@@ -54,12 +55,13 @@ class RingPropertyTest {
     Ring ring = Ring.empty(SERVICE, 256, 1_700_000_000);
     ring = ring.apply(randomDelta(ring, random));
     Delta delta = randomDelta(ring, random);
-    byte[] whole = random.nextBoolean() ? DeltaCodec.encode(delta) : DeltaCodec.encode(ring);
+    byte[] whole =
+        random.nextBoolean() ? encode(delta, ring, random.nextBoolean()) : DeltaCodec.encode(ring);
     boolean isDelta = whole[2] == 'D';
     byte[] damaged = damage(whole, random);
     try {
       if (isDelta) {
-        assertThat(DeltaCodec.decodeDelta(damaged, SERVICE, 3, 256)).isEqualTo(delta);
+        assertThat(DeltaCodec.decodeDelta(damaged, ring)).isEqualTo(delta);
       } else {
         assertThat(DeltaCodec.decodeSnapshot(damaged, SERVICE, 2, 256)).isEqualTo(ring);
       }
@@ -91,6 +93,12 @@ class RingPropertyTest {
     return DeltaCodec.decodeSnapshot(bytes, SERVICE, ring.generation(), ring.buckets());
   }
 
+  /** By either order of runs, whichever would be chosen. */
+  private static byte[] encode(Delta delta, Ring base, boolean isByOwner) {
+    return DeltaCodec.encode(
+        delta, Optional.of(OwnerRuns.of(base, delta.runs())).filter(runs -> isByOwner));
+  }
+
   /** Adds and removes backends and moves random ranges, within the rules. */
   static Delta randomDelta(Ring ring, Random random) {
     SortedMap<Integer, Backend> changed = new TreeMap<>();
@@ -100,7 +108,7 @@ class RingPropertyTest {
       boolean isLive = known != null && !known.removed();
       Address address =
           isLive ? known.address() : new Address(0, 0xffff_0a01_0000L | random.nextInt(65536));
-      changed.put(id, new Backend(id, address, isLive && random.nextBoolean()));
+      changed.put(id, randomBackend(id, address, isLive, random));
     }
     List<Integer> live = new ArrayList<>(List.of(Backend.NONE));
     ring.backends().values().stream()
@@ -126,6 +134,11 @@ class RingPropertyTest {
         committed,
         List.copyOf(changed.values()),
         Runs.between(ring, next, committed, 240));
+  }
+
+  private static Backend randomBackend(int id, Address address, boolean isLive, Random random) {
+    boolean isRemoved = isLive && random.nextBoolean();
+    return new Backend(id, address, isRemoved ? 0 : random.nextInt(65536), isRemoved);
   }
 
   private static Ring applyNaively(Ring ring, Delta delta) {

@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -72,14 +73,50 @@ final class Vectors {
         since);
   }
 
+  static boolean isByOwner(JsonNode delta) {
+    return delta.get("order").asText().equals("owner");
+  }
+
+  /** The runs of a delta by owner as they stand. */
+  static OwnerRuns ownerRuns(JsonNode delta) {
+    JsonNode rows = delta.get("runs");
+    OwnerRuns runs = new OwnerRuns(rows.size());
+    for (int run = 0; run < rows.size(); run++) {
+      JsonNode row = rows.get(run);
+      runs.set(
+          run,
+          row.get("start").asInt(),
+          row.get("count").asInt(),
+          (char) row.get("current").asInt(),
+          (char) row.get("previous").asInt(),
+          (char) row.get("owner").asInt());
+    }
+    return runs;
+  }
+
   static Delta delta(JsonNode delta, Ring before) {
     Runs.Builder runs = new Runs.Builder();
-    for (JsonNode run : delta.get("runs")) {
-      runs.addSeparately(
-          run.get("start").asInt(),
-          run.get("count").asInt(),
-          run.get("current").asInt(),
-          run.get("previous").asInt());
+    if (isByOwner(delta)) {
+      SortedMap<Integer, JsonNode> moves = new TreeMap<>();
+      for (JsonNode run : delta.get("runs")) {
+        int start = run.get("start").asInt();
+        IntStream.range(0, before.buckets())
+            .filter(bucket -> before.current(bucket) == run.get("owner").asInt())
+            .skip(start)
+            .limit(run.get("count").asInt())
+            .forEach(bucket -> moves.put(bucket, run));
+      }
+      moves.forEach(
+          (bucket, run) ->
+              runs.add(bucket, 1, run.get("current").asInt(), run.get("previous").asInt()));
+    } else {
+      for (JsonNode run : delta.get("runs")) {
+        runs.addSeparately(
+            run.get("start").asInt(),
+            run.get("count").asInt(),
+            run.get("current").asInt(),
+            run.get("previous").asInt());
+      }
     }
     return new Delta(
         before.service(),
@@ -97,6 +134,7 @@ final class Vectors {
           new Backend(
               backend.get("id").asInt(),
               Address.parse(backend.get("address").asText()).orElseThrow(),
+              backend.get("weight").asInt(),
               backend.get("removed").asBoolean()));
     }
     return backends;

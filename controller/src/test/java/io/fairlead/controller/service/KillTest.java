@@ -159,7 +159,7 @@ class KillTest {
       long generation = Long.parseLong(name);
       if (ring != null) {
         byte[] delta = chunks(client, node + "/delta");
-        ring = ring.apply(DeltaCodec.decodeDelta(delta, 1, generation, KilledController.BUCKETS));
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
       }
       if (client.checkExists().forPath(node + "/snapshot") != null) {
         byte[] bytes = chunks(client, node + "/snapshot");

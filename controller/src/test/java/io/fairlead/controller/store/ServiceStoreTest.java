@@ -11,15 +11,12 @@ import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.ServiceImage.Member;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
@@ -204,14 +201,10 @@ class ServiceStoreTest {
   private StoredService commit(StoredService before, int seed) throws Exception {
     Ring ring = before.image().ring();
     Random random = new Random(seed);
-    SortedMap<Integer, Member> pool = new TreeMap<>();
     List<Backend> backends = new ArrayList<>();
     for (int id = 1; id <= 100; id++) {
       Address address = new Address(0, 0xffff_0a01_0000L + id);
-      pool.put(id, new Member(id, address, 1 + random.nextInt(100)));
-      if (before.image().pool().isEmpty()) {
-        backends.add(new Backend(id, address, false));
-      }
+      backends.add(new Backend(id, address, 1 + random.nextInt(100), false));
     }
     char[] next = new char[ring.buckets()];
     for (int bucket = 0; bucket < next.length; bucket++) {
@@ -225,7 +218,7 @@ class ServiceStoreTest {
             NOW + seed,
             backends,
             Runs.between(ring, next, NOW + seed, 240));
-    ServiceImage after = new ServiceImage(before.image().config(), pool, ring.apply(delta));
+    ServiceImage after = new ServiceImage(before.image().config(), ring.apply(delta));
     return store.commit(epoch, before, after, delta);
   }
 
