@@ -60,7 +60,9 @@ final class Failures {
         && failure.getCause() != null) {
       failure = failure.getCause();
     }
-    if (failure instanceof Refusal refusal) {
+    if (failure instanceof Violation.Found found) {
+      send(context, invalid(found.violation()));
+    } else if (failure instanceof Refusal refusal) {
       send(context, Problem.of(refusal));
     } else if (failure instanceof ValidatorException invalid) {
       vertx

@@ -20,6 +20,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
+import io.vertx.openapi.contract.Operation;
 import io.vertx.openapi.validation.ValidatedRequest;
 import java.net.InetAddress;
 import java.util.List;
@@ -46,6 +47,7 @@ final class Operations {
 
   private final Vertx vertx;
   private final ControlPlane plane;
+  private final Contract contract;
 
   private record Answer(int status, String mediaType, Buffer body, Map<String, String> headers) {
     Answer with(String header, String value) {
@@ -63,6 +65,7 @@ final class Operations {
       PrometheusMeterRegistry metrics) {
     this.vertx = vertx;
     this.plane = plane;
+    this.contract = contract;
     list(routes, "listServices", request -> plane.services(), ServiceView::name, String::valueOf);
     ofService(routes, "getService", request -> service(request.service()));
     answer(routes, "listBackends", request -> Future.succeededFuture(backends(request)));
@@ -208,7 +211,20 @@ final class Operations {
 
   private void write(
       RouterBuilder routes, String operation, Function<Request, CompletionStage<Answer>> call) {
-    answer(routes, operation, request -> Future.fromCompletionStage(call.apply(request)));
+    Operation model = routes.getRoute(operation).getOperation();
+    answer(
+        routes,
+        operation,
+        request -> {
+          if (model.getRequestBody() != null) {
+            Violation.find(contract, "", request.body(), contract.body(model))
+                .ifPresent(
+                    violation -> {
+                      throw new Violation.Found(violation);
+                    });
+          }
+          return Future.fromCompletionStage(call.apply(request));
+        });
   }
 
   /** {@code call} runs on a worker; what it throws becomes the failure of the request. */

@@ -9,7 +9,9 @@ import io.vertx.json.schema.JsonSchema;
 import io.vertx.json.schema.JsonSchemaOptions;
 import io.vertx.json.schema.OutputFormat;
 import io.vertx.json.schema.Validator;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -19,18 +21,37 @@ import java.util.stream.Collectors;
  * Where a value departs from its schema: the path of the field, what was sent (empty when nothing
  * was) and what the schema allows, in words.
  *
- * <p>The router's validator decides whether a request is valid; its report of why names schema
- * locations, and for a {@code oneOf} every branch that did not match. This walks the refused value
- * and its schema side by side instead and stops at the first field, in the order sent, that the
- * validator refuses.
+ * <p>The router's validator decides whether a request is valid, but for the entries of long lists
+ * (see {@link Contract#router}); its report of why names schema locations, and for a {@code oneOf}
+ * every branch that did not match. This walks the value and its schema side by side instead and
+ * stops at the first field, in the order sent, that the validator refuses.
  */
 record Violation(String field, Optional<String> value, String allowed) {
   private static final int LONGEST_VALUE = 200;
+
+  /** By the schema's own map: making one costs more than a thousand uses. */
+  private static final Map<Map<String, Object>, Validator> LEAVES =
+      Collections.synchronizedMap(new IdentityHashMap<>());
+
   private static final JsonSchemaOptions LEAF =
       new JsonSchemaOptions()
           .setDraft(Draft.DRAFT4)
           .setBaseUri("app://")
           .setOutputFormat(OutputFormat.Flag);
+
+  /** A violation as the failure of a request. */
+  static final class Found extends RuntimeException {
+    private final transient Violation violation;
+
+    Found(Violation violation) {
+      super(violation.field(), null, false, false);
+      this.violation = violation;
+    }
+
+    Violation violation() {
+      return violation;
+    }
+  }
 
   /** The first violation below {@code field}; empty when {@code value} conforms. */
   static Optional<Violation> find(
@@ -66,7 +87,11 @@ record Violation(String field, Optional<String> value, String allowed) {
       }
       default ->
           conforms =
-              Validator.create(JsonSchema.of(schema.copy()), LEAF).validate(value).getValid();
+              LEAVES
+                  .computeIfAbsent(
+                      schema.getMap(), map -> Validator.create(JsonSchema.of(schema.copy()), LEAF))
+                  .validate(value)
+                  .getValid();
     }
     return conforms ? Optional.empty() : refused(field, value, describe(contract, schema));
   }
@@ -109,7 +134,7 @@ record Violation(String field, Optional<String> value, String allowed) {
     }
     Set<Object> seen = new HashSet<>();
     for (int i = 0; i < array.size(); i++) {
-      String path = "%s[%d]".formatted(field, i);
+      String path = field + "[" + i + "]";
       Object entry = array.getValue(i);
       Optional<Violation> below = find(contract, path, entry, schema.getJsonObject("items"));
       if (below.isPresent()) {
