@@ -26,8 +26,11 @@ final class Api {
           .connectTimeout(CONNECT_TIMEOUT)
           .build();
 
-  /** {@code text} is the body as it came, {@code json} the same parsed. */
-  record Reply(int status, String text, JsonNode json) {}
+  /**
+   * {@code version} is the entity tag, empty without one; {@code text} the body as it came, {@code
+   * json} the same parsed.
+   */
+  record Reply(int status, String version, String text, JsonNode json) {}
 
   /** A problem document; its message is the document's detail. */
   static final class RefusedException extends RuntimeException {
@@ -98,7 +101,8 @@ final class Api {
         throw new RefusedException(json.path("detail").asText());
       }
       if (type.startsWith("application/json")) {
-        return new Reply(response.statusCode(), response.body(), json);
+        String version = response.headers().firstValue("ETag").orElse("");
+        return new Reply(response.statusCode(), version, response.body(), json);
       }
     } catch (JsonProcessingException e) {
       throw notOurs(response, e);

@@ -34,6 +34,23 @@ abstract class Verb implements Callable<Integer> {
     }
   }
 
+  /** The services of a file; ends the command as bad usage if there is something wrong with it. */
+  final Manifest manifest(String file) {
+    try {
+      return Manifest.read(file);
+    } catch (IllegalArgumentException e) {
+      throw usage(e.getMessage());
+    }
+  }
+
+  final boolean isTable() {
+    return root().format() == Fairleadctl.Format.table;
+  }
+
+  final PrintWriter err() {
+    return spec.commandLine().getErr();
+  }
+
   final PrintWriter out() {
     return spec.commandLine().getOut();
   }

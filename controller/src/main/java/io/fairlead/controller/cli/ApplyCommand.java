@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.Sets;
+import io.fairlead.controller.cli.Api.RefusedException;
+import io.fairlead.controller.cli.Api.UnreachableException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * Each service is one request and one commit, so it is as the file says or as it was. A service
+ * that is refused does not stop the others; it is tried again while others succeed, since it may
+ * wait for an address that another one of the file gives up.
+ */
+@Command(
+    name = "apply",
+    description = "Makes services and their pools what a YAML file says, moving only what must.",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:all services are as the file says",
+      "1:some were refused; stderr says which and why, the others are done",
+      "2:bad usage, or a file that is not readable; nothing was changed",
+      "3:the controller cannot be reached, perhaps in the middle; stdout says what is done"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  fairleadctl apply -f services.yaml --dry-run",
+      "  fairleadctl apply -f services.yaml",
+      "  fairleadctl apply -f - --prune <<'END'",
+      "  services:",
+      "  - name: web",
+      "    vips: [10.99.0.1]",
+      "    ports: [{protocol: tcp, port: 80}]",
+      "    pool:",
+      "    - {id: 1, address: 10.1.0.21}",
+      "    - {id: 2, address: 10.1.0.22, weight: 50}",
+      "  END",
+      "",
+      "Backends that a 'pool' does not name are removed; a service without 'pool'",
+      "keeps those that it has. Services that the file does not name stay, unless",
+      "--prune asks for their deletion."
+    })
+final class ApplyCommand extends Verb {
+  @Option(
+      names = {"-f", "--file"},
+      required = true,
+      paramLabel = "FILE",
+      description = "Services as YAML; - for standard input.")
+  private String file;
+
+  @Option(names = "--dry-run", description = "Check and plan only; nothing is changed.")
+  private boolean isDryRun;
+
+  @Option(names = "--prune", description = "Delete services that the file does not name.")
+  private boolean isPruning;
+
+  private final Set<String> present = new TreeSet<>();
+  private final ArrayNode report = Api.JSON.createArrayNode();
+  private final Map<String, String> refusals = new TreeMap<>();
+  private final Map<String, Integer> counts = new TreeMap<>();
+
+  @Override
+  public Integer call() {
+    Manifest manifest = manifest(file);
+    Api api = api();
+    try {
+      applyAll(api, manifest);
+    } catch (UnreachableException e) {
+      finish();
+      throw e;
+    }
+    return finish();
+  }
+
+  private void applyAll(Api api, Manifest manifest) {
+    Queue<String> waiting = new ArrayDeque<>(manifest.services().keySet());
+    api.get("/v1/services").json().forEach(s -> present.add(s.path("name").asText()));
+    Queue<String> unwanted = new ArrayDeque<>();
+    if (isPruning) {
+      unwanted.addAll(Sets.difference(present, manifest.services().keySet()));
+    }
+    round(waiting, name -> apply(api, name, manifest.services().get(name)));
+    round(unwanted, name -> delete(api, name));
+    while (!waiting.isEmpty()
+        && round(waiting, name -> apply(api, name, manifest.services().get(name)))) {
+      continue;
+    }
+  }
+
+  private interface Step {
+    void run(String name);
+  }
+
+  /** Tries each once; those that are refused stay. Whether any was not. */
+  private boolean round(Queue<String> names, Step step) {
+    List<String> now = new ArrayList<>(names);
+    names.clear();
+    for (String name : now) {
+      try {
+        step.run(name);
+        refusals.remove(name);
+      } catch (RefusedException e) {
+        refusals.put(name, e.getMessage());
+        names.add(name);
+      }
+    }
+    return names.size() < now.size();
+  }
+
+  private void apply(Api api, String name, ObjectNode state) {
+    Api.Reply reply = api.send("PUT", servicePath(name) + dryRun(), state.toString());
+    if (!reply.json().path("changed").asBoolean()) {
+      done(name, "unchanged", reply.json());
+    } else {
+      done(name, present.contains(name) ? "changed" : "created", reply.json());
+    }
+  }
+
+  private void delete(Api api, String name) {
+    done(name, "deleted", api.send("DELETE", servicePath(name) + dryRun(), "").json());
+  }
+
+  private String dryRun() {
+    return isDryRun ? "?dryRun=true" : "";
+  }
+
+  private void done(String name, String outcome, JsonNode result) {
+    counts.merge(outcome, 1, Integer::sum);
+    report.addObject().put("service", name).put("outcome", outcome).set("result", result);
+    if (isTable()) {
+      int moved = result.path("movedBuckets").asInt();
+      out()
+          .printf(
+              "%s: %s%s%n",
+              name,
+              isDryRun && !outcome.equals("unchanged") ? "would be " + outcome : outcome,
+              outcome.equals("unchanged") || outcome.equals("deleted")
+                  ? ""
+                  : ", generation %d, %d bucket%s moved"
+                      .formatted(result.path("generation").asLong(), moved, moved == 1 ? "" : "s"));
+      out().flush();
+    }
+  }
+
+  private int finish() {
+    refusals.forEach(
+        (name, why) -> {
+          err().printf("%s: refused: %s%n", name, why);
+          report.addObject().put("service", name).put("outcome", "refused").put("why", why);
+        });
+    err().flush();
+    if (isTable()) {
+      List<String> sums = new ArrayList<>();
+      for (String outcome : List.of("created", "changed", "unchanged", "deleted")) {
+        if (counts.containsKey(outcome)) {
+          sums.add(counts.get(outcome) + " " + outcome);
+        }
+      }
+      if (!refusals.isEmpty()) {
+        sums.add(refusals.size() + " refused");
+      }
+      out().println(sums.isEmpty() ? "nothing to do" : String.join(", ", sums));
+    } else {
+      out().println(report);
+    }
+    out().flush();
+    return refusals.isEmpty() ? 0 : Fairleadctl.REFUSED;
+  }
+}

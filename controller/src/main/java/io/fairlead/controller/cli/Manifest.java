@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.cli.Api.Reply;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.yaml.snakeyaml.LoaderOptions;
+
+/**
+ * Services and their pools as they should be, in YAML: each entry is the body of {@code PUT
+ * /v1/services/NAME} with the name added. JSON is YAML, too.
+ */
+final class Manifest {
+  /** A pool of 65,535 backends takes 4 MB. */
+  private static final int CHARACTERS_MAX = 64 << 20;
+
+  /** What the API shows of a service and nobody can ask for. */
+  private static final Set<String> SHOWN_ONLY =
+      Set.of("id", "version", "steering", "encap", "generation", "backends");
+
+  private static final int READS_MAX = 10;
+  private static final ObjectMapper YAML = mapper();
+
+  private final SortedMap<String, ObjectNode> services = new TreeMap<>();
+
+  private Manifest() {}
+
+  /** By name, each without it. */
+  SortedMap<String, ObjectNode> services() {
+    return services;
+  }
+
+  /**
+   * @param file a path, or - for standard input
+   * @throws IllegalArgumentException saying in one sentence where it is wrong and what is allowed
+   */
+  static Manifest read(String file) {
+    JsonNode root;
+    try {
+      byte[] bytes =
+          file.equals("-") ? System.in.readAllBytes() : Files.readAllBytes(Path.of(file));
+      root = YAML.readTree(new String(bytes, StandardCharsets.UTF_8));
+    } catch (JsonProcessingException e) {
+      throw refused(
+          file,
+          "line %d: %s"
+              .formatted(
+                  e.getLocation() == null ? 1 : e.getLocation().getLineNr(),
+                  e.getOriginalMessage().lines().findFirst().orElse("")),
+          "one YAML document");
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "-f '%s' cannot be read; allowed: a file of YAML, or -".formatted(file), e);
+    }
+    return of(file, root);
+  }
+
+  private static Manifest of(String file, JsonNode root) {
+    if (!(root.path("services") instanceof ArrayNode list)) {
+      throw refused(file, "it has no list 'services'", "services: [{name: web, ...}, ...]");
+    }
+    for (var field : root.properties()) {
+      if (!field.getKey().equals("services")) {
+        throw refused(file, "the field '%s'".formatted(field.getKey()), "the field services");
+      }
+    }
+    Manifest manifest = new Manifest();
+    for (int i = 0; i < list.size(); i++) {
+      if (!(list.get(i) instanceof ObjectNode service) || !service.path("name").isTextual()) {
+        throw refused(file, "services[%d] has no name".formatted(i), "name: web");
+      }
+      ObjectNode state = service.deepCopy();
+      String name = state.remove("name").asText();
+      if (manifest.services.put(name, state) != null) {
+        throw refused(file, "services[%d] is '%s' again".formatted(i, name), "each name once");
+      }
+    }
+    return manifest;
+  }
+
+  /** What the controller has; of all services if {@code names} is empty. */
+  static Manifest of(Api api, List<String> names) {
+    Manifest manifest = new Manifest();
+    if (names.isEmpty()) {
+      api.get("/v1/services")
+          .json()
+          .forEach(service -> manifest.add(api, service.path("name").asText()));
+    } else {
+      names.forEach(name -> manifest.add(api, name));
+    }
+    return manifest;
+  }
+
+  private void add(Api api, String name) {
+    services.put(name, state(api, name));
+  }
+
+  /** Service and pool of one moment: read again while a commit comes in between. */
+  private static ObjectNode state(Api api, String name) {
+    String path = Verb.servicePath(name);
+    ObjectNode state = null;
+    for (int read = 0; read < READS_MAX; read++) {
+      Reply service = api.get(path);
+      Reply backends = api.get(path + "/backends");
+      state = (ObjectNode) service.json();
+      ArrayNode pool = state.putArray("pool");
+      for (JsonNode backend : backends.json()) {
+        ObjectNode member = pool.addObject();
+        List.of("id", "address", "weight").forEach(f -> member.set(f, backend.path(f)));
+      }
+      if (service.version().equals(backends.version())) {
+        break;
+      }
+    }
+    state.remove(SHOWN_ONLY);
+    state.remove("name");
+    return state;
+  }
+
+  String yaml() {
+    ObjectNode root = Api.object();
+    ArrayNode list = root.putArray("services");
+    services.forEach((name, state) -> list.addObject().put("name", name).setAll(state));
+    try {
+      return YAML.writeValueAsString(root);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("no YAML for what the controller has", e);
+    }
+  }
+
+  private static ObjectMapper mapper() {
+    LoaderOptions options = new LoaderOptions();
+    options.setCodePointLimit(CHARACTERS_MAX);
+    YAMLFactory factory =
+        YAMLFactory.builder()
+            .loaderOptions(options)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .disable(YAMLGenerator.Feature.WRITE_DOC_START_MARKER)
+            .disable(YAMLGenerator.Feature.SPLIT_LINES)
+            .build();
+    return YAMLMapper.builder(factory)
+        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+        .build();
+  }
+
+  private static IllegalArgumentException refused(String file, String what, String allowed) {
+    return new IllegalArgumentException(
+        "-f '%s' is refused: %s; allowed: %s".formatted(file, what, allowed));
+  }
+}

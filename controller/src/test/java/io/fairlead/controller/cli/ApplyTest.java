@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.service.FairleadController;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** {@code apply}, {@code diff} and {@code export} against a whole controller and a ZooKeeper. */
+class ApplyTest {
+  private static final String TWO =
+      """
+      services:
+      - name: web
+        vips: [10.99.0.1, 'fd00::1']
+        ports: [{protocol: tcp, port: 80}, {protocol: tcp, port: 443}]
+        buckets: 1024
+        windowSeconds: 60
+        mptcpPorts: {first: 20000, last: 20999}
+        pool:
+        - {id: 1, address: 10.1.0.21}
+        - {id: 2, address: 10.1.0.22, weight: 300}
+      - name: dns
+        vips: [10.99.0.53]
+        ports: [{protocol: udp, port: 53}]
+        buckets: 256
+        hash: crc32
+        affinity: client
+      """;
+
+  @TempDir private Path directory;
+  private FairleadController controller;
+  private ApiServer server;
+  private int clusters;
+
+  @BeforeEach
+  void open() throws Exception {
+    controller =
+        FairleadController.open(
+            new FairleadController.Options(
+                "embedded:" + directory.resolve("zookeeper" + clusters++),
+                new InetSocketAddress("127.0.0.1", 0),
+                "/fairlead",
+                "test",
+                Clock.systemUTC()));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    server = ApiServer.open(new Endpoint("127.0.0.1", 0), controller, controller.metrics());
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+    controller.close();
+  }
+
+  record Run(int exit, String out, String err) {}
+
+  private Run run(String... words) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    String[] args =
+        Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(words))
+            .toArray(String[]::new);
+    CommandLine command =
+        Fairleadctl.commandLine()
+            .setOut(new PrintWriter(out, true))
+            .setErr(new PrintWriter(err, true));
+    return new Run(command.execute(args), out.toString(), err.toString());
+  }
+
+  private Run with(String yaml, String... words) throws IOException {
+    Path file = Files.writeString(directory.resolve("services.yaml"), yaml);
+    return run(
+        Stream.concat(Stream.of(words), Stream.of("-f", file.toString())).toArray(String[]::new));
+  }
+
+  private String generations() {
+    StringBuilder all = new StringBuilder();
+    controller.services().forEach(s -> all.append(s.name()).append(s.version()).append(' '));
+    return all.toString();
+  }
+
+  @Test
+  void anExportMakesTheSameServicesElsewhere() throws Exception {
+    Run applied = with(TWO, "apply");
+    assertThat(applied.err()).isEmpty();
+    assertThat(applied.exit()).isZero();
+    assertThat(applied.out())
+        .isEqualTo(
+            """
+            dns: created, generation 1, 0 buckets moved
+            web: created, generation 2, 1024 buckets moved
+            2 created
+            """);
+    String exported = run("export").out();
+    assertThat(exported).contains("name: \"web\"", "mptcpPorts:").doesNotContain("generation");
+    close();
+    open();
+    assertThat(controller.services()).isEmpty();
+    assertThat(with(exported, "apply").exit()).isZero();
+    assertThat(run("export").out()).isEqualTo(exported);
+    assertThat(run("export", "dns").out()).contains("dns").doesNotContain("web");
+  }
+
+  @Test
+  void unchangedFilesMakeNoGenerationAndOneWeightMovesOnlyWhatItMust() throws Exception {
+    with(TWO, "apply");
+    String before = generations();
+    for (String same : List.of(TWO, run("export").out())) {
+      assertThat(with(same, "diff").exit()).isZero();
+      Run again = with(same, "apply");
+      assertThat(again.out()).isEqualTo("dns: unchanged\nweb: unchanged\n2 unchanged\n");
+      assertThat(generations()).isEqualTo(before);
+    }
+    String changed = TWO.replace("weight: 300", "weight: 100");
+    Run diff = with(changed, "diff");
+    assertThat(diff.exit()).isEqualTo(4);
+    assertThat(diff.out())
+        .isEqualTo(
+            """
+            dns: as in the file
+            web: different, 256 buckets would move
+              backend 2: weight 300 -> 100
+            """);
+    Run dry = with(changed, "apply", "--dry-run");
+    assertThat(dry.out()).contains("web: would be changed, generation 3, 256 buckets moved");
+    assertThat(generations()).isEqualTo(before);
+    Run applied = with(changed, "apply");
+    assertThat(applied.out()).contains("web: changed, generation 3, 256 buckets moved");
+    assertThat(applied.out()).contains("1 changed, 1 unchanged");
+  }
+
+  @Test
+  void aServiceThatIsRefusedIsAsItWasAndTheOthersAreDone() throws Exception {
+    with(TWO, "apply");
+    String mixed =
+        TWO.replace("10.1.0.22, weight: 300", "10.1.0.99")
+            .replace("windowSeconds: 60", "windowSeconds: 30")
+            .replace("10.99.0.53", "10.99.0.54");
+    Run run = with(mixed, "apply");
+    assertThat(run.exit()).isEqualTo(1);
+    assertThat(run.out())
+        .isEqualTo("dns: changed, generation 1, 0 buckets moved\n1 changed, 1 refused\n");
+    assertThat(run.err())
+        .contains("web: refused: ", "10.1.0.22, the address of the live backend 2");
+    assertThat(controller.service("web").orElseThrow().windowSeconds()).isEqualTo(60);
+    assertThat(with(mixed, "diff").exit()).isEqualTo(1);
+    JsonNode report = Api.JSON.readTree(with(mixed, "-o", "json", "apply").out());
+    assertThat(report.findValuesAsText("outcome")).containsExactly("unchanged", "refused");
+  }
+
+  @Test
+  void addressesChangeHandsWithinOneFile() throws Exception {
+    with(TWO, "apply");
+    String swapped =
+        TWO.replace("[10.99.0.53]", "[10.99.0.1]")
+            .replace("[10.99.0.1, 'fd00::1']", "[10.99.0.7]")
+            .replace("protocol: udp, port: 53", "protocol: tcp, port: 80");
+    Run run = with(swapped, "apply");
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).contains("2 changed");
+    assertThat(controller.service("dns").orElseThrow().vips()).containsExactly("10.99.0.1");
+  }
+
+  @Test
+  void onlyPruneDeletesAndAPoolThatIsNotNamedStays() throws Exception {
+    with(TWO, "apply");
+    String web = TWO.substring(0, TWO.indexOf("- name: dns"));
+    assertThat(with(web, "apply").out()).isEqualTo("web: unchanged\n1 unchanged\n");
+    assertThat(with(web, "diff").out()).contains("dns: not in the file; 'apply --prune' would");
+    String poolless = web.substring(0, web.indexOf("  pool:"));
+    assertThat(with(poolless, "apply").out()).contains("1 unchanged");
+    assertThat(controller.backends("web")).hasSize(2);
+    assertThat(with(web, "apply", "--prune", "--dry-run").out()).contains("dns: would be deleted");
+    assertThat(controller.services()).hasSize(2);
+    assertThat(with(web, "apply", "--prune").out())
+        .isEqualTo("web: unchanged\ndns: deleted\n1 unchanged, 1 deleted\n");
+    assertThat(controller.services()).hasSize(1);
+    with(web.replace("- {id: 2, address: 10.1.0.22, weight: 300}", ""), "apply");
+    assertThat(controller.backends("web")).hasSize(1);
+  }
+
+  record Bad(String name, String yaml, String says) {}
+
+  static List<Bad> badFiles() {
+    return List.of(
+        new Bad("no YAML", "services: [", "line "),
+        new Bad("no list", "services: 3", "it has no list 'services'; allowed: services: [{name"),
+        new Bad("empty", "", "it has no list 'services'"),
+        new Bad("a list", "- name: web", "it has no list 'services'"),
+        new Bad(
+            "unknown field", "services: []\npools: []", "the field 'pools'; allowed: the field"),
+        new Bad("no name", "services: [{vips: []}]", "services[0] has no name"),
+        new Bad("name a number", "services: [{name: 7}]", "services[0] has no name"),
+        new Bad("twice", "services: [{name: a}, {name: a}]", "services[1] is 'a' again"),
+        new Bad("key twice", "services: [{name: a, name: b}]", "Duplicate field 'name'"),
+        new Bad("two documents", "services: []\n---\nservices: []", "Trailing token"));
+  }
+
+  @Test
+  void aBadFileChangesNothing() throws Exception {
+    for (Bad bad : badFiles()) {
+      for (String verb : List.of("apply", "diff")) {
+        Run run = with(bad.yaml(), verb);
+        assertThat(run.exit()).as("%s: %s", bad.name(), run.err()).isEqualTo(2);
+        assertThat(run.err()).as(bad.name()).contains("-f '", bad.says());
+      }
+    }
+    assertThat(run("apply", "-f", "/nowhere").err()).contains("'/nowhere' cannot be read");
+  }
+
+  @Test
+  void whatTheControllerRefusesNamesTheField() throws Exception {
+    Run run = with("services: [{name: web, vip: 10.99.0.1}]", "apply");
+    assertThat(run.exit()).isEqualTo(1);
+    assertThat(run.err()).contains("web: refused: vip '10.99.0.1' is refused; allowed: the fields");
+    assertThat(run.out()).isEqualTo("1 refused\n");
+    assertThat(with("services: [{name: A/B}]", "apply").err()).contains("A/B: refused: name 'A/B'");
+  }
+}
