@@ -82,6 +82,7 @@ record Request(ValidatedRequest valid, HttpServerRequest http) {
       }
       body.put("hash", body.getString("hash", view.hash()));
       body.put("affinity", body.getString("affinity", view.affinity()));
+      body.put("assignment", body.getString("assignment", view.assignment()));
     }
     return serviceSpec(service(), body);
   }
@@ -111,7 +112,8 @@ record Request(ValidatedRequest valid, HttpServerRequest http) {
         Optional.ofNullable(body.getString("hashKey")),
         body.getString("affinity", "connection"),
         body.getInteger("windowSeconds", DEFAULT_WINDOW_SECONDS),
-        mptcpPorts(body));
+        mptcpPorts(body),
+        body.getString("assignment", "beamer"));
   }
 
   ServiceChange serviceChange() {
@@ -120,7 +122,8 @@ record Request(ValidatedRequest valid, HttpServerRequest http) {
         Optional.ofNullable(body.getJsonArray("vips")).map(Request::strings),
         Optional.ofNullable(body.getJsonArray("ports")).map(Request::ports),
         Optional.ofNullable(body.getInteger("windowSeconds")),
-        mptcpPorts(body));
+        mptcpPorts(body),
+        Optional.ofNullable(body.getString("assignment")));
   }
 
   private static Optional<MptcpPorts> mptcpPorts(JsonObject body) {

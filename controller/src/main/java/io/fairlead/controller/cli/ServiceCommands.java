@@ -130,6 +130,12 @@ final class ServiceCommands {
         description = "TCP ports that name a backend: FIRST plus its id.")
     private MptcpPorts mptcpPorts;
 
+    @Option(
+        names = "--assignment",
+        paramLabel = "METHOD",
+        description = "beamer (default), maglev, consistent, rendezvous or modulo.")
+    private String assignment;
+
     static final class Size {
       @Option(
           names = "--max-backends",
@@ -160,14 +166,9 @@ final class ServiceCommands {
       put(spec, "affinity", affinity);
       addWindow(spec, window);
       addMptcpPorts(spec, mptcpPorts);
+      put(spec, "assignment", assignment);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
-    }
-
-    private static void put(ObjectNode spec, String field, String value) {
-      if (value != null) {
-        spec.put(field, value);
-      }
     }
   }
 
@@ -227,7 +228,8 @@ final class ServiceCommands {
             }
             fields.add("vips", vips(service));
             fields.add("ports", ports(service));
-            for (String field : List.of("steering", "buckets", "hash", "affinity", "encap")) {
+            for (String field :
+                List.of("steering", "buckets", "hash", "affinity", "assignment", "encap")) {
               fields.add(field, service.path(field).asText());
             }
             fields.add("window", service.path("windowSeconds").asText() + " s");
@@ -246,7 +248,7 @@ final class ServiceCommands {
 
   @Command(
       name = "change",
-      description = "Changes VIPs, ports, window or MPTCP ports of a service.",
+      description = "Changes VIPs, ports, window, MPTCP ports or assignment of a service.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl service change web --vip 10.99.0.1 10.99.0.2",
@@ -289,16 +291,28 @@ final class ServiceCommands {
         description = "TCP ports that name a backend: FIRST plus its id; or none.")
     private MptcpPorts mptcpPorts;
 
+    @Option(
+        names = "--assignment",
+        paramLabel = "METHOD",
+        description = "beamer, maglev, consistent, rendezvous or modulo; see --dry-run first.")
+    private String assignment;
+
     @Override
     public Integer call() {
-      if (vips == null && ports == null && window == null && mptcpPorts == null) {
-        throw usage("nothing to change; allowed: --vip, --port, --window, --mptcp-ports");
+      if (vips == null
+          && ports == null
+          && window == null
+          && mptcpPorts == null
+          && assignment == null) {
+        throw usage(
+            "nothing to change; allowed: --vip, --port, --window, --mptcp-ports, --assignment");
       }
       ObjectNode change = Api.object();
       addAddresses(change, vips);
       addPorts(change, ports);
       addWindow(change, window);
       addMptcpPorts(change, mptcpPorts);
+      put(change, "assignment", assignment);
       return write(
           "PATCH",
           servicePath(name),
@@ -325,6 +339,12 @@ final class ServiceCommands {
           MissingNode.getInstance(),
           "deleted service " + name,
           "would delete service " + name);
+    }
+  }
+
+  private static void put(ObjectNode spec, String field, String value) {
+    if (value != null) {
+      spec.put(field, value);
     }
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.service.ControlPlane.Change;
@@ -147,8 +146,7 @@ final class Catalogue {
     ServiceImage image = ServiceImage.create(config, now);
     Result result = ServiceWriter.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
-      PoolPlan plan =
-          PoolPlan.of(image, List.copyOf(pool), now, new BeamerAssignment(), options.dryRun());
+      PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options.dryRun());
       image = plan.after();
       result = plan.result();
     }

@@ -82,7 +82,8 @@ public interface ControlPlane {
   /**
    * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the
    * next power of two of 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32
-   * hex digits, drawn at random when absent.
+   * hex digits, drawn at random when absent. {@code assignment}, how buckets are shared out, is one
+   * of beamer, maglev, consistent, rendezvous, modulo.
    */
   record ServiceSpec(
       String name,
@@ -94,9 +95,10 @@ public interface ControlPlane {
       Optional<String> hashKey,
       String affinity,
       int windowSeconds,
-      Optional<MptcpPorts> mptcpPorts) {
+      Optional<MptcpPorts> mptcpPorts,
+      String assignment) {
 
-    /** Without ports that name backends. */
+    /** Without ports that name backends, its buckets shared out as by Beamer. */
     public ServiceSpec(
         String name,
         List<String> vips,
@@ -117,7 +119,8 @@ public interface ControlPlane {
           hashKey,
           affinity,
           windowSeconds,
-          Optional.empty());
+          Optional.empty(),
+          "beamer");
     }
   }
 
@@ -125,12 +128,13 @@ public interface ControlPlane {
       Optional<List<String>> vips,
       Optional<List<Port>> ports,
       Optional<Integer> windowSeconds,
-      Optional<MptcpPorts> mptcpPorts) {
+      Optional<MptcpPorts> mptcpPorts,
+      Optional<String> assignment) {
 
-    /** The ports that name backends stay as they are. */
+    /** The ports that name backends and the assignment stay as they are. */
     public ServiceChange(
         Optional<List<String>> vips, Optional<List<Port>> ports, Optional<Integer> windowSeconds) {
-      this(vips, ports, windowSeconds, Optional.empty());
+      this(vips, ports, windowSeconds, Optional.empty(), Optional.empty());
     }
   }
 
@@ -148,6 +152,7 @@ public interface ControlPlane {
       String encap,
       int windowSeconds,
       Optional<MptcpPorts> mptcpPorts,
+      String assignment,
       long generation,
       int backends) {}
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.store.DaemonThreads;
@@ -267,8 +266,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
-    return new ServiceWriter(
-        store, epoch, new BeamerAssignment(), clock, notes, commitMetrics, writerThreads, stored);
+    return new ServiceWriter(store, epoch, clock, notes, commitMetrics, writerThreads, stored);
   }
 
   private void connected(ConnectionState state) {

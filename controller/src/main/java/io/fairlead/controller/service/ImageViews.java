@@ -45,6 +45,7 @@ final class ImageViews {
         config.encap(),
         config.windowSeconds(),
         config.mptcpPorts().map(range -> new MptcpPorts(range.first(), range.last())),
+        config.assignment().toString(),
         image.ring().generation(),
         image.pool().size());
   }

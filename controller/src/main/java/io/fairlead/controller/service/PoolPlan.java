@@ -7,6 +7,7 @@ import io.fairlead.controller.image.Delta;
 import io.fairlead.controller.image.RefusedException;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.service.ControlPlane.Change;
@@ -33,13 +34,32 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * @param now Unix seconds; time never goes back from one generation to the next
    * @throws ControlPlane.Refusal if a change is not allowed
    */
-  static PoolPlan of(
-      ServiceImage before, List<Change> changes, long now, Assignment assignment, boolean dryRun) {
+  static PoolPlan of(ServiceImage before, List<Change> changes, long now, boolean dryRun) {
+    long committed = Math.max(now, before.ring().committed());
+    return sharedOut(before, PoolRules.change(before, changes, committed), committed, dryRun);
+  }
+
+  /** The same pool, its buckets shared out as the configuration of {@code before} says. */
+  static PoolPlan of(ServiceImage before, long now, boolean dryRun) {
+    return sharedOut(before, before.pool(), Math.max(now, before.ring().committed()), dryRun);
+  }
+
+  private static PoolPlan sharedOut(
+      ServiceImage before, SortedMap<Integer, Member> pool, long committed, boolean dryRun) {
+    ServiceConfig config = before.config();
+    Runs runs =
+        Assignment.of(config.assignment())
+            .assign(before.ring(), ServiceImage.weights(pool), committed, config.windowSeconds());
+    return of(before, pool, runs, committed, dryRun);
+  }
+
+  private static PoolPlan of(
+      ServiceImage before,
+      SortedMap<Integer, Member> pool,
+      Runs runs,
+      long committed,
+      boolean dryRun) {
     Ring ring = before.ring();
-    long committed = Math.max(now, ring.committed());
-    SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
-    int window = before.config().windowSeconds();
-    Runs runs = assignment.assign(ring, ServiceImage.weights(pool), committed, window);
     Delta delta =
         new Delta(
             ring.service(),

@@ -2,7 +2,6 @@
 package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
-import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
@@ -35,7 +34,6 @@ final class ServiceWriter {
 
   private final ServiceStore store;
   private final Epoch epoch;
-  private final Assignment assignment;
   private final Clock clock;
   private final Notes notes;
   private final CommitMetrics metrics;
@@ -54,7 +52,6 @@ final class ServiceWriter {
   ServiceWriter(
       ServiceStore store,
       Epoch epoch,
-      Assignment assignment,
       Clock clock,
       Notes notes,
       CommitMetrics metrics,
@@ -62,7 +59,6 @@ final class ServiceWriter {
       StoredService stored) {
     this.store = store;
     this.epoch = epoch;
-    this.assignment = assignment;
     this.clock = clock;
     this.notes = notes;
     this.metrics = metrics;
@@ -106,7 +102,7 @@ final class ServiceWriter {
         () -> {
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
-          if (!changes.isEmpty()) {
+          if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
             SpecRules.checkWindow(
                 image(), wanted.windowSeconds(), clock.instant().getEpochSecond());
             return commit(image().withConfig(wanted), changes, options);
@@ -134,7 +130,10 @@ final class ServiceWriter {
   private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
       throws StoreException {
     long now = clock.instant().getEpochSecond();
-    PoolPlan plan = PoolPlan.of(from, changes, now, assignment, options.dryRun());
+    PoolPlan plan =
+        changes.isEmpty() && !isSharedOutAs(from.config())
+            ? PoolPlan.of(from, now, options.dryRun())
+            : PoolPlan.of(from, changes, now, options.dryRun());
     SpecRules.checkNamesAll(from.config(), plan.after().pool());
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, plan.result());
@@ -149,12 +148,19 @@ final class ServiceWriter {
     SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
     SpecRules.checkNamesAll(changed, image().pool());
     ServiceImage after = image().withConfig(changed);
+    if (!isSharedOutAs(changed)) {
+      return commit(after, List.of(), options);
+    }
     Result result = unmoved(after, options.dryRun());
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, result);
       stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
     }
     return result;
+  }
+
+  private boolean isSharedOutAs(ServiceConfig config) {
+    return config.assignment() == image().config().assignment();
   }
 
   private ServiceStore noting(WriteOptions options, Result result) {

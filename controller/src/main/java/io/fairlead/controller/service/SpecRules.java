@@ -62,7 +62,7 @@ final class SpecRules {
         "gue",
         window(spec.windowSeconds()),
         mptcpPorts(spec.mptcpPorts(), ports),
-        ServiceConfig.Method.BEAMER);
+        assignment(spec.assignment()));
   }
 
   /**
@@ -77,7 +77,9 @@ final class SpecRules {
     if (spec.hashKey().isPresent() && !asked.hashKey().equals(config.hashKey())) {
       throw fixed("hashKey", "another key", "the key that the service has");
     }
-    return config.with(asked.vips(), asked.ports(), asked.windowSeconds(), asked.mptcpPorts());
+    return config
+        .with(asked.vips(), asked.ports(), asked.windowSeconds(), asked.mptcpPorts())
+        .with(asked.assignment());
   }
 
   private static void checkFixed(String field, Object asked, Object present) {
@@ -101,11 +103,19 @@ final class SpecRules {
         change
             .mptcpPorts()
             .or(() -> config.mptcpPorts().map(old -> new MptcpPorts(old.first(), old.last())));
-    return config.with(
-        change.vips().map(SpecRules::vips).orElse(config.vips()),
-        ports,
-        change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
-        mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
+    ServiceConfig changed =
+        config.with(
+            change.vips().map(SpecRules::vips).orElse(config.vips()),
+            ports,
+            change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
+            mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
+    return change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed);
+  }
+
+  private static ServiceConfig.Method assignment(String text) {
+    return ServiceConfig.Method.parse(text)
+        .orElseThrow(
+            () -> invalid("assignment", text, "beamer, maglev, consistent, rendezvous, modulo"));
   }
 
   private static Optional<ServiceConfig.MptcpPorts> mptcpPorts(

@@ -117,6 +117,7 @@ public final class FakeControlPlane implements ControlPlane {
                   "gue",
                   spec.windowSeconds(),
                   spec.mptcpPorts(),
+                  spec.assignment(),
                   1,
                   0);
           if (!options.dryRun()) {
@@ -150,6 +151,7 @@ public final class FakeControlPlane implements ControlPlane {
                   old.encap(),
                   change.windowSeconds().orElse(old.windowSeconds()),
                   change.mptcpPorts().or(old::mptcpPorts).filter(range -> range.last() != 0),
+                  change.assignment().orElse(old.assignment()),
                   old.generation(),
                   old.backends());
           if (!options.dryRun()) {
@@ -187,13 +189,15 @@ public final class FakeControlPlane implements ControlPlane {
         old.vips().equals(spec.vips())
             && old.ports().equals(spec.ports())
             && old.windowSeconds() == spec.windowSeconds()
-            && old.mptcpPorts().equals(spec.mptcpPorts());
+            && old.mptcpPorts().equals(spec.mptcpPorts())
+            && old.assignment().equals(spec.assignment());
     ServiceChange change =
         new ServiceChange(
             Optional.of(spec.vips()),
             Optional.of(spec.ports()),
             Optional.of(spec.windowSeconds()),
-            spec.mptcpPorts().or(() -> Optional.of(new MptcpPorts(0, 0))));
+            spec.mptcpPorts().or(() -> Optional.of(new MptcpPorts(0, 0))),
+            Optional.of(spec.assignment()));
     CompletionStage<Result> done = isSame ? null : changeService(spec.name(), change, options);
     if (!changes.isEmpty()) {
       return change(spec.name(), changes, options);
@@ -281,6 +285,7 @@ public final class FakeControlPlane implements ControlPlane {
                     old.encap(),
                     old.windowSeconds(),
                     old.mptcpPorts(),
+                    old.assignment(),
                     generation,
                     backends.size());
             pools.put(service, new Pool(view, backends, ring));

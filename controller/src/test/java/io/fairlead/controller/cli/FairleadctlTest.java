@@ -97,6 +97,16 @@ class FairleadctlTest {
   }
 
   @Test
+  void assignment() {
+    createWeb();
+    assertThat(done("service show web")).containsPattern("assignment +beamer");
+    done("service change web --assignment maglev");
+    assertThat(done("service show web")).containsPattern("assignment +maglev");
+    assertThat(run("service", "change", "web", "--assignment", "magic").err())
+        .contains("rendezvous");
+  }
+
+  @Test
   void mptcpPorts() {
     createWeb();
     assertThat(done("service show web")).doesNotContain("mptcp");
@@ -177,6 +187,7 @@ class FairleadctlTest {
             buckets     1024
             hash        siphash
             affinity    connection
+            assignment  beamer
             encap       gue
             window      60 s
             generation  6

@@ -64,7 +64,8 @@ class MptcpPortsTest {
         plain.hashKey(),
         plain.affinity(),
         plain.windowSeconds(),
-        range);
+        range,
+        plain.assignment());
   }
 
   private static ServiceSpec web(MptcpPorts range) {
@@ -73,7 +74,7 @@ class MptcpPortsTest {
 
   private static ServiceChange to(MptcpPorts range) {
     return new ServiceChange(
-        Optional.empty(), Optional.empty(), Optional.empty(), Optional.of(range));
+        Optional.empty(), Optional.empty(), Optional.empty(), Optional.of(range), Optional.empty());
   }
 
   private Optional<MptcpPorts> ports() {

@@ -6,7 +6,6 @@ import static io.fairlead.controller.service.Requests.done;
 import static io.fairlead.controller.service.Requests.refusal;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.service.ControlPlane.Refusal;
@@ -62,7 +61,6 @@ class ServiceWriterTest {
         new ServiceWriter(
             store,
             EPOCH,
-            new BeamerAssignment(),
             Clock.systemUTC(),
             new Notes("test", Clock.systemUTC()),
             new CommitMetrics(new SimpleMeterRegistry()),

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.fairlead.controller.assign.BeamerAssignment;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
@@ -30,7 +29,7 @@ class WindowRuleTest {
   }
 
   private static ServiceImage after(ServiceImage image, long now, Change change) {
-    return PoolPlan.of(image, List.of(change), now, new BeamerAssignment(), false).after();
+    return PoolPlan.of(image, List.of(change), now, false).after();
   }
 
   @ParameterizedTest

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static io.fairlead.controller.service.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.assign.MaglevPlacement;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.RingView;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
+import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How a service says in which way its buckets are shared out, and changes it while it is live. */
+class AssignmentTest {
+  private static final long NOW = 1_700_000_000;
+
+  @TempDir private Path directory;
+  private final SettableClock clock = new SettableClock(NOW);
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    controller =
+        FairleadController.open(
+            new FairleadController.Options(
+                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+  }
+
+  @AfterEach
+  void close() {
+    controller.close();
+  }
+
+  private static ServiceSpec spec(String assignment) {
+    ServiceSpec plain = Requests.spec("web", "10.99.0.1");
+    return new ServiceSpec(
+        plain.name(),
+        plain.vips(),
+        plain.ports(),
+        plain.maxBackends(),
+        plain.buckets(),
+        plain.hash(),
+        plain.hashKey(),
+        plain.affinity(),
+        plain.windowSeconds(),
+        plain.mptcpPorts(),
+        assignment);
+  }
+
+  private static ServiceChange to(String assignment) {
+    return new ServiceChange(
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(assignment));
+  }
+
+  private char[] owners() {
+    RingView ring = controller.ring("web");
+    char[] owners = new char[ring.buckets()];
+    ring.runs()
+        .forEach(
+            (id, runs) ->
+                runs.forEach(
+                    run ->
+                        java.util.Arrays.fill(owners, run[0], run[0] + run[1], (char) (int) id)));
+    return owners;
+  }
+
+  private static char[] maglev(int... weights) {
+    int[] byId = new int[65536];
+    System.arraycopy(weights, 0, byId, 1, weights.length);
+    return new MaglevPlacement().owners(1024, byId);
+  }
+
+  @Test
+  void aServiceOfAnotherMethodKeepsToItWhateverChanges() throws Exception {
+    done(controller.createService(spec("maglev"), false));
+    List<Change> pool = List.of(add(1), add(2), add(3));
+    done(controller.change("web", pool, false));
+    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("maglev");
+    assertThat(owners()).isEqualTo(maglev(100, 100, 100));
+    close();
+    open();
+    done(controller.change("web", List.of(weight(2, 0)), false));
+    assertThat(owners()).isEqualTo(maglev(100, 0, 100));
+  }
+
+  @Test
+  void anotherMethodOnALiveServiceIsOneGenerationAndPlannedTheSame() throws Exception {
+    done(controller.createService(spec("beamer"), false));
+    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    clock.set(NOW + 1000);
+    Result planned = done(controller.changeService("web", to("maglev"), true));
+    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("beamer");
+    Result changed = done(controller.changeService("web", to("maglev"), false));
+    assertThat(planned).usingRecursiveComparison().ignoringFields("dryRun").isEqualTo(changed);
+    assertThat(changed.generation()).isEqualTo(3);
+    assertThat(changed.movedBuckets()).isBetween(512, 800);
+    assertThat(owners()).isEqualTo(maglev(100, 100, 100));
+    Result same = done(controller.changeService("web", to("maglev"), false));
+    assertThat(same.movedBuckets()).isZero();
+    assertThat(same.generation()).isEqualTo(3);
+    clock.set(NOW + 2000);
+    Result back =
+        done(controller.putService(spec("beamer"), Optional.empty(), WriteOptions.of(false)));
+    assertThat(back.movedBuckets()).as("Beamer's moves nothing that is balanced").isZero();
+    close();
+    open();
+    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("beamer");
+    assertThat(owners()).isEqualTo(maglev(100, 100, 100));
+  }
+
+  @Test
+  void whatIsNoMethodIsRefused() throws Exception {
+    Refusal refused = refusal(controller.createService(spec("magic"), false));
+    assertThat(refused.field()).isEqualTo("assignment");
+    assertThat(refused.allowed()).contains("rendezvous");
+  }
+}
