@@ -3,14 +3,20 @@ package io.fairlead.controller;
 
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.api.Security;
+import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.FairleadController;
+import io.fairlead.controller.store.ZooKeeperAccess;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine;
@@ -28,14 +34,15 @@ import picocli.CommandLine.Option;
       "  fairlead-controller --zookeeper zk1:2181,zk2:2181,zk3:2181 --listen 10.1.0.5:8080",
       "",
       "Every flag can stand in the environment as FAIRLEAD_CONTROLLER_<NAME>, dashes",
-      "as underscores; the flag wins. The API has no authentication: let it listen",
-      "where only operators are."
+      "as underscores; the flag wins. Without --tokens everybody may do everything: let",
+      "the API listen where only operators are."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"1:could not start", "2:bad usage", "143:stopped in order by SIGTERM"})
 public final class Main implements Callable<Integer> {
   private static final String ROOT = "/fairlead";
-  private static final Duration LEADER_POLL = Duration.ofSeconds(10);
+  private static final Duration LEADER_POLL = Duration.ofMillis(100);
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   @Option(
       names = "--zookeeper",
@@ -51,6 +58,50 @@ public final class Main implements Callable<Integer> {
       defaultValue = "${env:FAIRLEAD_CONTROLLER_LISTEN:-127.0.0.1:8080}",
       description = "Where the API listens. Default: 127.0.0.1:8080")
   private String listen;
+
+  @Option(
+      names = "--advertise",
+      paramLabel = "HOST:PORT",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ADVERTISE}",
+      description = "Where other controllers reach this API. Default: what --listen says")
+  private String advertise;
+
+  @Option(
+      names = "--tls-cert",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_CERT}",
+      description = "The API's certificate, PEM; with --tls-key. Read again when it changes")
+  private Path tlsCertificate;
+
+  @Option(
+      names = "--tls-key",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_KEY}",
+      description = "Its key, PEM (PKCS #8), that only this user can read")
+  private Path tlsKey;
+
+  @Option(
+      names = "--tls-ca",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_CA}",
+      description = "Who signs the other controllers' certificates, PEM. Default: the system's")
+  private Path tlsAuthorities;
+
+  @Option(
+      names = "--tokens",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_TOKENS}",
+      description =
+          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator or admin. Read"
+              + " again when it changes")
+  private Path tokens;
+
+  @Option(
+      names = "--zookeeper-auth",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_AUTH}",
+      description = "Lines USER:PASSWORD, first the controllers', then the muxes'")
+  private Path zookeeperAuth;
 
   @Option(
       names = "--zookeeper-listen",
@@ -91,21 +142,30 @@ public final class Main implements Callable<Integer> {
     try {
       Endpoint client = Endpoint.parse("--zookeeper-listen", zookeeperListen);
       Endpoint endpoint = Endpoint.parse("--listen", listen);
+      Optional<Endpoint> others =
+          Optional.ofNullable(advertise)
+              .map(text -> Endpoint.parse("--advertise", text))
+              .or(() -> wildcard(endpoint));
+      Security security = security();
       FairleadController controller =
-          FairleadController.open(
+          FairleadController.prepare(
               new FairleadController.Options(
                   zookeeper,
                   new InetSocketAddress(client.host(), client.port()),
                   ROOT,
                   id(endpoint),
-                  Clock.systemUTC()));
+                  Clock.systemUTC(),
+                  Optional.ofNullable(zookeeperAuth)
+                      .map(path -> new SecretFile("--zookeeper-auth", path))
+                      .map(ZooKeeperAccess::read)));
       ApiServer api;
       try {
-        api = ApiServer.open(endpoint, controller, controller.metrics());
-      } catch (IOException e) {
+        api = ApiServer.open(endpoint, security, controller, controller.metrics());
+      } catch (IOException | IllegalArgumentException e) {
         controller.close();
         throw e;
       }
+      controller.start(Optional.of(api.url(others)));
       Runtime.getRuntime().addShutdownHook(new Thread(() -> close(api, controller), "shutdown"));
       serve(api, controller);
       return 0;
@@ -117,16 +177,37 @@ public final class Main implements Callable<Integer> {
     }
   }
 
-  /** Says when it leads, and then leaves the work to the API's and the control plane's threads. */
-  private void serve(ApiServer api, FairleadController controller) throws InterruptedException {
-    while (!controller.awaitLeader(LEADER_POLL)) {
-      say(
-          "fairlead-controller waits on %s: it does not lead yet (zookeeper %s, %s)"
-              .formatted(api.listen(), controller.zookeeper(), controller.health().zookeeper()));
+  private Security security() {
+    if ((tlsCertificate == null) != (tlsKey == null)) {
+      throw new IllegalArgumentException(
+          "--tls-cert and --tls-key are given one without the other; allowed: both, or none");
     }
-    say(
-        "fairlead-controller ready on %s (zookeeper %s, epoch %d)"
-            .formatted(api.listen(), controller.zookeeper(), controller.health().epoch()));
+    return new Security(
+        Optional.ofNullable(tlsCertificate)
+            .map(path -> new Security.Tls(path, new SecretFile("--tls-key", tlsKey))),
+        Optional.ofNullable(tlsAuthorities),
+        Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)));
+  }
+
+  /** Says when it follows and when it leads for the first time; the rest is in the log. */
+  private void serve(ApiServer api, FairleadController controller) throws InterruptedException {
+    String where = "on %s (zookeeper %s, ".formatted(api.listen(), controller.zookeeper());
+    long patience = System.nanoTime() + PATIENCE.toNanos();
+    boolean isFollowing = false;
+    while (!controller.awaitLeader(LEADER_POLL)) {
+      ControlPlane.Health health = controller.health();
+      if (isFollowing) {
+        continue;
+      }
+      if (controller.isServing() && health.leaderUrl().isPresent()) {
+        isFollowing = true;
+        say("fairlead-controller follows %sleader %s)".formatted(where, health.leaderUrl().get()));
+      } else if (System.nanoTime() > patience) {
+        patience = System.nanoTime() + PATIENCE.toNanos();
+        say("fairlead-controller waits %s%s)".formatted(where, health.zookeeper()));
+      }
+    }
+    say("fairlead-controller ready %sepoch %d)".formatted(where, controller.health().epoch()));
     new CountDownLatch(1).await();
   }
 
@@ -140,14 +221,26 @@ public final class Main implements Callable<Integer> {
     controller.close();
   }
 
-  /** The same after a restart, so that a restarted controller need not wait for its former life. */
-  private static String id(Endpoint endpoint) {
-    String host;
+  /** By this machine's name, if it listens on all of its addresses. */
+  private static Optional<Endpoint> wildcard(Endpoint endpoint) {
+    InetAddress address = new InetSocketAddress(endpoint.host(), 0).getAddress();
+    return address != null && address.isAnyLocalAddress()
+        ? Optional.of(new Endpoint(hostName(), endpoint.port()))
+        : Optional.empty();
+  }
+
+  private static String hostName() {
     try {
-      host = InetAddress.getLocalHost().getHostName();
+      return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException e) {
-      host = "localhost";
+      return "localhost";
     }
-    return "%s/%s".formatted(host, endpoint);
+  }
+
+  /** The same after a restart, so that a restarted controller need not wait for its former life. */
+  private String id(Endpoint endpoint) {
+    return endpoint.port() == 0 && !zookeeper.startsWith("embedded:")
+        ? "%s/process %d".formatted(hostName(), ProcessHandle.current().pid())
+        : "%s/%s".formatted(hostName(), endpoint);
   }
 }

@@ -16,6 +16,8 @@ import io.vertx.ext.web.openapi.router.RequestExtractor;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.OpenAPIContract;
 import java.io.IOException;
+import java.net.URI;
+import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -31,21 +33,32 @@ public final class ApiServer implements AutoCloseable {
   private final Vertx vertx;
   private final HttpServer http;
   private final Endpoint listen;
+  private final boolean isTls;
 
-  private ApiServer(Vertx vertx, HttpServer http, Endpoint listen) {
+  private ApiServer(Vertx vertx, HttpServer http, Endpoint listen, boolean isTls) {
     this.vertx = vertx;
     this.http = http;
     this.listen = listen;
+    this.isTls = isTls;
+  }
+
+  /** As the other {@link #open}, unprotected. */
+  public static ApiServer open(Endpoint listen, ControlPlane plane, PrometheusMeterRegistry metrics)
+      throws IOException {
+    return open(listen, Security.NONE, plane, metrics);
   }
 
   /**
    * Starts to serve {@code plane} and returns once the port is open; port 0 picks a free one.
    *
    * @param metrics what {@code /metrics} shows; the API's own request metrics are added to it
+   * @throws IllegalArgumentException if a file of {@code security} is not as it must be, naming it
    * @throws IOException if the port cannot be opened, naming it
    */
-  public static ApiServer open(Endpoint listen, ControlPlane plane, PrometheusMeterRegistry metrics)
+  public static ApiServer open(
+      Endpoint listen, Security security, ControlPlane plane, PrometheusMeterRegistry metrics)
       throws IOException {
+    SecurityFiles files = new SecurityFiles(security);
     Contract contract = Contract.load();
     OpenAPIContract api = check(contract);
     Vertx vertx =
@@ -55,18 +68,23 @@ public final class ApiServer implements AutoCloseable {
                 .setWorkerPoolSize(WORKERS)
                 .setFileSystemOptions(new FileSystemOptions().setClassPathResolvingEnabled(false)));
     try {
+      HttpServerOptions options =
+          new HttpServerOptions()
+              .setHttp2ClearTextEnabled(false)
+              .setIdleTimeout(IDLE_SECONDS)
+              .setIdleTimeoutUnit(TimeUnit.SECONDS);
+      files.protect(options);
+      Forward forward = new Forward(vertx, plane, listen, security.authorities());
       HttpServer http =
           join(
               vertx
-                  .createHttpServer(
-                      new HttpServerOptions()
-                          .setHttp2ClearTextEnabled(false)
-                          .setIdleTimeout(IDLE_SECONDS)
-                          .setIdleTimeoutUnit(TimeUnit.SECONDS))
-                  .requestHandler(router(vertx, contract, api, plane, metrics))
+                  .createHttpServer(options)
+                  .requestHandler(router(vertx, contract, api, files, forward, plane, metrics))
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
-      return new ApiServer(vertx, http, new Endpoint(listen.host(), http.actualPort()));
+      files.watch(vertx, http);
+      Endpoint open = new Endpoint(listen.host(), http.actualPort());
+      return new ApiServer(vertx, http, open, security.tls().isPresent());
     } catch (CompletionException e) {
       join(vertx.close());
       throw new IOException(
@@ -92,14 +110,19 @@ public final class ApiServer implements AutoCloseable {
       Vertx vertx,
       Contract contract,
       OpenAPIContract api,
+      SecurityFiles files,
+      Forward forward,
       ControlPlane plane,
       PrometheusMeterRegistry metrics) {
+    PlatformHandler access = new Access(contract, api, files::tokens, metrics)::handle;
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
     RouterBuilder routes =
         RouterBuilder.create(vertx, api, RequestExtractor.withBodyHandler())
             .rootHandler(measure)
+            .rootHandler(access)
             .rootHandler(guard)
+            .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
     new Operations(vertx, routes, contract, plane, metrics);
     Failures failures = new Failures(vertx, contract, api);
@@ -114,6 +137,18 @@ public final class ApiServer implements AutoCloseable {
   /** Where it listens, with the port that was picked. */
   public Endpoint listen() {
     return listen;
+  }
+
+  /**
+   * Where others reach it.
+   *
+   * @param advertised the address, if it is another than that on which it listens; port 0 stands
+   *     for the port that was picked
+   */
+  public URI url(Optional<Endpoint> advertised) {
+    Endpoint at = advertised.orElse(listen);
+    int port = at.port() == 0 ? listen.port() : at.port();
+    return URI.create((isTls ? "https://" : "http://") + new Endpoint(at.host(), port));
   }
 
   /** Stops accepting, lets requests under way finish for a moment, and ends its threads. */

@@ -14,6 +14,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** The OpenAPI document: served as it stands, and the router in front of every handler. */
@@ -55,10 +56,12 @@ final class Contract {
     copy.getJsonObject("components")
         .getJsonObject("schemas")
         .forEach(schema -> removeLongEntries((JsonObject) schema.getValue()));
+    copy.remove("security");
     removeContents(copy.getJsonObject("components").getJsonObject("responses"));
     for (Map.Entry<String, Object> path : copy.getJsonObject("paths")) {
       for (Map.Entry<String, Object> operation : (JsonObject) path.getValue()) {
         if (operation.getValue() instanceof JsonObject model) {
+          model.remove("security"); // that is Access's
           removeContents(model.getJsonObject("responses"));
           removeHeaders(model);
         }
@@ -83,6 +86,12 @@ final class Contract {
     return Stream.of(path, model)
         .flatMap(o -> o.getJsonArray("parameters", new JsonArray()).stream())
         .map(parameter -> resolve((JsonObject) parameter));
+  }
+
+  /** Who may call the operation; empty for everybody. */
+  Optional<Role> role(Operation operation) {
+    return Optional.ofNullable(path(operation).getJsonObject(method(operation)).getString("x-role"))
+        .map(role -> Role.parse(role).orElseThrow());
   }
 
   /** The schema of the operation's JSON body. */

@@ -27,6 +27,10 @@ final class Failures {
   private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
 
   private static final long LINGER_MILLIS = 5000;
+  private static final int UNAVAILABLE = 503;
+
+  /** A new leader takes at most a session timeout, mostly less. */
+  private static final String RETRY_AFTER_SECONDS = "2";
 
   private final Vertx vertx;
   private final Contract contract;
@@ -75,6 +79,9 @@ final class Failures {
   }
 
   static void send(RoutingContext context, Problem problem) {
+    if (problem.status() == UNAVAILABLE) {
+      context.response().putHeader("Retry-After", RETRY_AFTER_SECONDS);
+    }
     context
         .response()
         .setStatusCode(problem.status())

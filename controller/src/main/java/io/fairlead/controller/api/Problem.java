@@ -18,6 +18,8 @@ record Problem(
   /** The table in the contract's description lists these. */
   enum Kind {
     INVALID(400, "invalid", "The request is invalid"),
+    UNAUTHORIZED(401, "unauthorized", "The request needs a token"),
+    FORBIDDEN(403, "forbidden", "The token's role does not allow this"),
     NOT_FOUND(404, "not-found", "There is no such thing"),
     METHOD_NOT_ALLOWED(405, "method-not-allowed", "The path does not know this method"),
     CONFLICT(409, "conflict", "The request contradicts what exists"),

@@ -13,6 +13,7 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import java.time.Clock;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * VIPs) is decided here, one request after another: the caller runs {@link #create}, {@link
  * #change} and {@link #delete} on one thread.
  */
-final class Catalogue {
+final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
   private static final int SERVICE_ID_MAX = 65535;
 
@@ -60,26 +62,31 @@ final class Catalogue {
     this.writerOf = writerOf;
   }
 
-  /** Reads every service, and removes what former leaders left half done. */
+  /**
+   * Reads every service, and removes what former leaders left half done.
+   *
+   * @param known of a service, if it has not changed since, saves reading it
+   */
   static Catalogue load(
       ServiceStore store,
       Epoch epoch,
       Clock clock,
       Notes notes,
       RandomGenerator random,
-      BiFunction<Epoch, StoredService, ServiceWriter> writerOf)
+      BiFunction<Epoch, StoredService, ServiceWriter> writerOf,
+      Function<String, Optional<StoredService>> known)
       throws StoreException {
     Catalogue catalogue = new Catalogue(store, epoch, clock, notes, random, writerOf);
     for (String name : store.names()) {
-      catalogue.load(name);
+      catalogue.load(name, known.apply(name));
     }
     return catalogue;
   }
 
-  private void load(String name) throws StoreException {
+  private void load(String name, Optional<StoredService> known) throws StoreException {
     Optional<StoredService> stored;
     try {
-      stored = store.read(name);
+      stored = store.readCommitted(name, known);
     } catch (StoreException.Damaged e) {
       LOG.error("{}", e.getMessage());
       damaged.put(name, e.getMessage());
@@ -103,19 +110,22 @@ final class Catalogue {
 
   /** The service's writer, or a refusal that says why there is none. */
   ServiceWriter writer(String name) {
-    ServiceWriter writer = writers.get(name);
-    if (writer != null) {
-      return writer;
-    }
-    String damage = damaged.get(name);
-    if (damage != null) {
-      throw new Refusal(
-          Refusal.Kind.UNAVAILABLE,
-          "service",
-          name,
-          "services whose data are whole; here: " + damage);
-    }
-    throw notFound(name);
+    return Optional.ofNullable(writers.get(name)).orElseThrow(() -> missing(name));
+  }
+
+  @Override
+  public Collection<StoredService> all() {
+    return writers.values().stream().map(ServiceWriter::stored).toList();
+  }
+
+  @Override
+  public Optional<StoredService> find(String name) {
+    return Optional.ofNullable(writers.get(name)).map(ServiceWriter::stored);
+  }
+
+  @Override
+  public Optional<String> damage(String name) {
+    return Optional.ofNullable(damaged.get(name));
   }
 
   static Refusal notFound(String name) {

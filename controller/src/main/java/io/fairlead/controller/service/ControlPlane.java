@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -242,7 +243,12 @@ public interface ControlPlane {
       List<String> ports,
       Map<String, MuxService> services) {}
 
-  record Health(boolean leader, long epoch, String zookeeper, int services) {}
+  /**
+   * @param epoch that this controller last led in, 0 for none
+   * @param leaderUrl of the API of the controller that leads, if one does and says so
+   */
+  record Health(
+      boolean leader, long epoch, String zookeeper, int services, Optional<URI> leaderUrl) {}
 
   /** Why a request is refused: names the field, its value and what is allowed. */
   final class Refusal extends RuntimeException {

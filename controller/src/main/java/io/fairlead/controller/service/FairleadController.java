@@ -6,27 +6,35 @@ import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.LeaderNode;
+import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
 import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.state.ConnectionState;
@@ -38,13 +46,15 @@ import org.slf4j.LoggerFactory;
  * This class only wires: who leads is {@link Leadership}, all services are the {@link Catalogue},
  * one service is its {@link ServiceWriter}.
  *
- * <p>While another controller leads, everything but health, muxes and metrics is refused. While
- * ZooKeeper cannot be reached, reads are answered from the last images, because the muxes serve
- * them too.
+ * <p>While another controller leads, reads are answered from what {@link ServiceWatch} follows, as
+ * new as anything committed before them, and writes are refused: the API sends them to the leader.
+ * While ZooKeeper cannot be reached, reads are answered from the last images, because the muxes
+ * serve them too.
  */
 public final class FairleadController implements ControlPlane, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
+  private static final Duration CATCH_UP_MAX = Duration.ofSeconds(2);
   private static final int WRITER_THREADS = 4;
 
   /**
@@ -53,17 +63,32 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
    * @param root the tree in ZooKeeper, "/fairlead"
    * @param id of this controller in elections: a restart under the same id takes over from its own
    *     former life at once
+   * @param access to a protected ZooKeeper; without it everybody may do everything there
    */
   public record Options(
-      String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {}
+      String zookeeper,
+      InetSocketAddress zookeeperListen,
+      String root,
+      String id,
+      Clock clock,
+      Optional<ZooKeeperAccess> access) {
+    /** Without protection. */
+    public Options(
+        String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
+      this(zookeeper, zookeeperListen, root, id, clock, Optional.empty());
+    }
+  }
 
+  private final Options options;
+  private final Tree tree;
   private final Clock clock;
   private final Optional<EmbeddedZooKeeper> embedded;
   private final String connectString;
   private final CuratorFramework client;
   private final ServiceStore store;
   private final Notes notes;
-  private final Leadership leadership;
+  private final ServiceWatch serviceWatch;
+  private final LeaderWatch leaderWatch;
   private final MuxWatch muxWatch;
   private final SecureRandom random = new SecureRandom();
   private final PrometheusMeterRegistry registry =
@@ -78,47 +103,42 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   /** Of the last epoch that this controller led in; null before the first. */
   private volatile Catalogue catalogue;
 
+  private volatile Leadership leadership;
   private volatile boolean isLeader;
   private volatile ConnectionState connection = ConnectionState.LOST;
 
   private FairleadController(
       Options options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
+    this.options = options;
     this.clock = options.clock();
     this.embedded = embedded;
     this.connectString = connectString;
-    Tree tree = new Tree(options.root());
-    client = ZooKeeperClient.create(connectString);
+    tree = new Tree(options.root());
+    client = ZooKeeperClient.create(connectString, tree, options.access());
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     store = new ServiceStore(client, tree, WRITE_DEADLINE);
     notes = new Notes(options.id(), clock);
+    serviceWatch = new ServiceWatch(client, tree, store);
+    leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
-    leadership =
-        new Leadership(
-            client,
-            tree,
-            options.id(),
-            new Leadership.Listener() {
-              @Override
-              public void lead(Epoch epoch) throws StoreException {
-                FairleadController.this.lead(epoch);
-              }
-
-              @Override
-              public void follow() {
-                isLeader = false;
-              }
-            });
     registry.getPrometheusRegistry().register(new StateMetrics(this::state));
   }
 
+  /** {@link #prepare} and {@link #start}, without an address for others. */
+  public static FairleadController open(Options options) throws IOException {
+    FairleadController controller = prepare(options);
+    controller.start(Optional.empty());
+    return controller;
+  }
+
   /**
-   * Starts the embedded server, if asked for, and begins to seek leadership; returns without
-   * waiting for it.
+   * Starts the embedded server, if asked for. What is returned follows nobody and does not lead
+   * before {@link #start}.
    *
    * @throws IllegalArgumentException for a bad option, with its name, value and what is allowed
    * @throws IOException if the embedded server cannot start
    */
-  public static FairleadController open(Options options) throws IOException {
+  public static FairleadController prepare(Options options) throws IOException {
     ZooKeeperAddress address = ZooKeeperAddress.parse(options.zookeeper());
     Optional<EmbeddedZooKeeper> embedded = Optional.empty();
     if (address.directory().isPresent()) {
@@ -127,11 +147,43 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
               EmbeddedZooKeeper.start(address.directory().get(), options.zookeeperListen()));
     }
     String connectString = embedded.map(EmbeddedZooKeeper::connectString).orElse(address.hosts());
-    FairleadController controller = new FairleadController(options, embedded, connectString);
-    controller.client.start();
-    controller.muxWatch.start();
-    controller.leadership.start();
-    return controller;
+    return new FairleadController(options, embedded, connectString);
+  }
+
+  /**
+   * Begins to follow and to seek leadership; returns without waiting for either.
+   *
+   * @param url of this controller's API, for the others to send writes to while it leads
+   */
+  public void start(Optional<URI> url) {
+    leadership =
+        new Leadership(
+            client,
+            tree,
+            options.id(),
+            url.map(URI::toString),
+            options.access(),
+            new Leadership.Listener() {
+              @Override
+              public void lead(Epoch epoch) throws StoreException {
+                FairleadController.this.lead(epoch);
+              }
+
+              @Override
+              public void follow() {
+                FairleadController.this.follow();
+              }
+            });
+    client.start();
+    leaderWatch.start();
+    muxWatch.start();
+    serviceWatch.start();
+    leadership.start();
+  }
+
+  /** Whether reads are answered. */
+  public boolean isServing() {
+    return lastImages().isPresent();
   }
 
   /** Whether this controller leads and has loaded every service, within {@code timeout}. */
@@ -161,15 +213,12 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   @Override
   public List<ServiceView> services() {
-    return read().writers().values().stream()
-        .map(writer -> ImageViews.service(writer.stored()))
-        .toList();
+    return images().all().stream().map(stored -> ImageViews.service(stored)).toList();
   }
 
   @Override
   public Optional<ServiceView> service(String name) {
-    return Optional.ofNullable(read().writers().get(name))
-        .map(writer -> ImageViews.service(writer.stored()));
+    return images().find(name).map(stored -> ImageViews.service(stored));
   }
 
   @Override
@@ -196,7 +245,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   @Override
   public List<BackendView> backends(String service) {
-    return counted(() -> ImageViews.backends(read().writer(service).image()));
+    return counted(() -> ImageViews.backends(images().get(service).image()));
   }
 
   @Override
@@ -211,13 +260,13 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   @Override
   public RingView ring(String service) {
-    return counted(() -> ImageViews.ring(read().writer(service).image()));
+    return counted(() -> ImageViews.ring(images().get(service).image()));
   }
 
   @Override
   public Explanation explain(String service, Flow flow) {
     long now = clock.instant().getEpochSecond();
-    return counted(() -> ImageViews.explain(read().writer(service).image(), flow, now));
+    return counted(() -> ImageViews.explain(images().get(service).image(), flow, now));
   }
 
   @Override
@@ -227,22 +276,26 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   @Override
   public Health health() {
-    Catalogue last = catalogue;
     return new Health(
         isLeader,
-        last == null ? 0 : last.epoch().number(),
+        Optional.ofNullable(catalogue).map(last -> last.epoch().number()).orElse(0L),
         switch (connection) {
           case CONNECTED, RECONNECTED, READ_ONLY -> "connected";
           case SUSPENDED -> "suspended";
           case LOST -> "lost";
         },
-        last == null ? 0 : last.writers().size());
+        lastImages().map(images -> images.all().size()).orElse(0),
+        leaderWatch.leader().flatMap(LeaderNode::url).map(URI::create));
   }
 
   @Override
   public void close() {
     isLeader = false;
-    leadership.close();
+    if (leadership != null) {
+      leadership.close();
+    }
+    leaderWatch.close();
+    serviceWatch.close();
     muxWatch.close();
     stop(catalogueThread);
     stop(writerThreads);
@@ -256,13 +309,22 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private void lead(Epoch epoch) throws StoreException {
-    Catalogue loaded = Catalogue.load(store, epoch, clock, notes, random, this::writer);
+    Catalogue loaded =
+        Catalogue.load(store, epoch, clock, notes, random, this::writer, serviceWatch::service);
     catalogue = loaded;
+    serviceWatch.pause();
     synchronized (leading) {
       isLeader = true;
       leading.notifyAll();
     }
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
+  }
+
+  private void follow() {
+    isLeader = false;
+    if (catalogue != null) {
+      serviceWatch.resume(catalogue.all());
+    }
   }
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
@@ -288,13 +350,35 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     return last;
   }
 
-  /** The catalogue to read from. */
-  private Catalogue read() {
-    Catalogue last = catalogue;
-    if (last == null || (!isLeader && connection.isConnected())) {
-      throw notLeading();
+  /** What to read from, as new as what was committed before this call if ZooKeeper is there. */
+  private Images images() {
+    if (!isLeader && connection.isConnected()) {
+      try {
+        serviceWatch.catchUp().get(CATCH_UP_MAX.toMillis(), TimeUnit.MILLISECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } catch (ExecutionException | TimeoutException e) {
+        LOG.debug("reading what is known: {}", e.toString());
+      }
     }
-    return last;
+    return lastImages().orElseThrow(this::notLoaded);
+  }
+
+  private Optional<Images> lastImages() {
+    if (!isLeader && serviceWatch.isLoaded()) {
+      return Optional.of(Images.of(serviceWatch));
+    }
+    return Optional.ofNullable(catalogue);
+  }
+
+  private Refusal notLoaded() {
+    return new Refusal(
+        Refusal.Kind.UNAVAILABLE,
+        "controller",
+        connection.isConnected()
+            ? "has not read all services yet"
+            : "has no connection with ZooKeeper",
+        "to try again in a moment");
   }
 
   private Refusal notLeading() {
@@ -343,12 +427,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private StateMetrics.State state() {
     Health health = health();
-    Catalogue last = catalogue;
-    List<ServiceWriter> writers = last == null ? List.of() : List.copyOf(last.writers().values());
+    Collection<StoredService> services = lastImages().map(Images::all).orElse(List.of());
     return new StateMetrics.State(
         new StateMetrics.Controller(health.leader(), health.epoch(), connection.isConnected()),
-        writers.stream()
-            .map(ServiceWriter::image)
+        services.stream()
+            .map(StoredService::image)
             .map(
                 image ->
                     new StateMetrics.Service(

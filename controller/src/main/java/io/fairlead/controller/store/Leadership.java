@@ -3,12 +3,19 @@ package io.fairlead.controller.store;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorWatcher;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.curator.framework.api.transaction.CuratorTransactionResult;
+import org.apache.curator.framework.api.transaction.TransactionOp;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.data.Stat;
@@ -36,6 +43,8 @@ public final class Leadership implements AutoCloseable {
   private final CuratorFramework client;
   private final Tree tree;
   private final String id;
+  private final Optional<String> url;
+  private final Optional<ZooKeeperAccess> access;
   private final Listener listener;
   private final LeaderLatchListener latchListener;
   private final ExecutorService thread =
@@ -46,10 +55,22 @@ public final class Leadership implements AutoCloseable {
   /** The epoch that this controller leads in, null while it does not; only {@code thread} looks. */
   private Epoch current;
 
-  public Leadership(CuratorFramework client, Tree tree, String id, Listener listener) {
+  /**
+   * @param url where others find this controller's API while it leads
+   * @param access protects the tree
+   */
+  public Leadership(
+      CuratorFramework client,
+      Tree tree,
+      String id,
+      Optional<String> url,
+      Optional<ZooKeeperAccess> access,
+      Listener listener) {
     this.client = client;
     this.tree = tree;
     this.id = id;
+    this.url = url;
+    this.access = access;
     this.listener = listener;
     this.latchListener =
         new LeaderLatchListener() {
@@ -148,13 +169,23 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
+  /** In one step with the news of who leads: nobody is sent to a leader whose epoch is over. */
   private Epoch raiseEpoch() throws Exception {
     Stat stat = new Stat();
     long number =
         ServiceReader.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
     byte[] decimal = Long.toString(number).getBytes(StandardCharsets.US_ASCII);
-    Stat raised = client.setData().withVersion(stat.getVersion()).forPath(tree.epoch(), decimal);
-    return new Epoch(number, raised.getVersion());
+    TransactionOp op = client.transactionOp();
+    List<CuratorOp> ops = new ArrayList<>();
+    ops.add(op.setData().withVersion(stat.getVersion()).forPath(tree.epoch(), decimal));
+    if (client.checkExists().forPath(tree.leader()) != null) {
+      ops.add(op.delete().forPath(tree.leader()));
+    }
+    LeaderNode leader = new LeaderNode(LeaderNode.FORMAT, id, number, url);
+    ops.add(
+        op.create().withMode(CreateMode.EPHEMERAL).forPath(tree.leader(), NodeJson.write(leader)));
+    List<CuratorTransactionResult> results = client.transaction().forOperations(ops);
+    return new Epoch(number, results.get(0).getResultStat().getVersion());
   }
 
   private void createTree() throws Exception {
@@ -171,6 +202,9 @@ public final class Leadership implements AutoCloseable {
     createIfAbsent(tree.election(), "");
     createIfAbsent(tree.audit(), "");
     createIfAbsent(tree.answers(), "");
+    if (access.isPresent()) {
+      access.get().protect(client, tree);
+    }
   }
 
   private void createIfAbsent(String path, String data) throws Exception {

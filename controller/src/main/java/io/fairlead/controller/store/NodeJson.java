@@ -22,6 +22,10 @@ final class NodeJson {
           .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
           .build();
 
+  /** For what has keys that may be absent. */
+  private static final ObjectMapper TOLERANT =
+      MAPPER.copy().disable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
+
   private NodeJson() {}
 
   static byte[] write(ServiceConfig config) {
@@ -36,6 +40,14 @@ final class NodeJson {
     return bytes(kept);
   }
 
+  static byte[] write(LeaderNode leader) {
+    return bytes(leader);
+  }
+
+  static LeaderNode readLeader(byte[] json) throws StoreException {
+    return read(json, LeaderNode.class, "leader");
+  }
+
   static AuditEntry readEntry(byte[] json) throws StoreException {
     return read(json, AuditEntry.class, "audit record");
   }
@@ -46,7 +58,7 @@ final class NodeJson {
 
   private static <T> T read(byte[] json, Class<T> type, String what) throws StoreException {
     try {
-      return MAPPER.readValue(json, type);
+      return TOLERANT.readValue(json, type);
     } catch (IOException e) {
       throw new StoreException(what + " is not readable: " + e.getMessage(), e);
     }

@@ -60,15 +60,29 @@ final class Reads {
    * Curator's own calls would wait for a connection beyond any deadline: without one this fails.
    */
   void sync(String path, Duration most) throws Exception {
+    CompletableFuture<Integer> done = new CompletableFuture<>();
+    sync(path, done);
+    check(done.get(most.toNanos(), TimeUnit.NANOSECONDS), path);
+  }
+
+  /** {@code then} runs on ZooKeeper's event thread, also when the connection breaks meanwhile. */
+  void syncInBackground(String path, Runnable then) throws Exception {
+    CompletableFuture<Integer> done = new CompletableFuture<>();
+    done.thenRun(then);
+    sync(path, done);
+  }
+
+  private void sync(String path, CompletableFuture<Integer> done) throws Exception {
     if (!client.getZookeeperClient().isConnected()) {
       throw new KeeperException.ConnectionLossException();
     }
-    CompletableFuture<Integer> done = new CompletableFuture<>();
     client
         .getZookeeperClient()
         .getZooKeeper()
         .sync(path, (code, ignored, context) -> done.complete(code), null);
-    int code = done.get(most.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private static void check(int code, String path) throws KeeperException {
     if (code != KeeperException.Code.OK.intValue()) {
       throw KeeperException.create(KeeperException.Code.get(code), path);
     }

@@ -73,6 +73,67 @@ final class ServiceReader {
     }
   }
 
+  /**
+   * As {@link #read}, for those who do not write: a commit that comes in between would tear what
+   * they read, so they look whether one did, and read again.
+   */
+  Optional<StoredService> readCommitted(String name, Optional<StoredService> known)
+      throws StoreException {
+    Optional<Moment> before = moment(name);
+    while (true) {
+      if (before.isPresent() && known.map(Moment::of).equals(before)) {
+        return known;
+      }
+      Optional<StoredService> read = Optional.empty();
+      Optional<StoreException.Damaged> damage = Optional.empty();
+      try {
+        read = read(name);
+      } catch (StoreException.Damaged e) {
+        damage = Optional.of(e);
+      }
+      Optional<Moment> after = moment(name);
+      if (before.equals(after)) {
+        if (damage.isPresent()) {
+          throw damage.get();
+        }
+        return read;
+      }
+      before = after;
+    }
+  }
+
+  /** What tells two commits to services of one name apart. */
+  private record Moment(int id, int configVersion, int latestVersion, long snapshot) {
+    static Moment of(StoredService service) {
+      return new Moment(
+          service.image().config().id(),
+          service.configVersion(),
+          service.latestVersion(),
+          service.snapshot());
+    }
+  }
+
+  private Optional<Moment> moment(String name) throws StoreException {
+    try {
+      Stat config = new Stat();
+      byte[] json = client.getData().storingStatIn(config).forPath(tree.config(name));
+      Stat latest = client.checkExists().forPath(tree.latestGeneration(name));
+      return Optional.of(
+          new Moment(
+              NodeJson.readConfig(json).id(),
+              config.getVersion(),
+              latest == null ? -1 : latest.getVersion(),
+              number(client.getData().forPath(tree.latestSnapshot(name)))));
+    } catch (KeeperException.NoNodeException e) {
+      return Optional.empty();
+    } catch (StoreException e) {
+      throw new StoreException.Damaged(
+          "service '%s' is damaged: %s".formatted(name, e.getMessage()), e);
+    } catch (Exception e) {
+      throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
+    }
+  }
+
   /** The chunks below {@code path}, joined. */
   byte[] chunks(String path) throws Exception {
     List<String> names = new ArrayList<>(client.getChildren().forPath(path));

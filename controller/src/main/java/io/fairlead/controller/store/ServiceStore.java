@@ -75,6 +75,15 @@ public final class ServiceStore {
     return reader.read(name);
   }
 
+  /**
+   * The service in one committed state, however many commits come in meanwhile; {@code known} if
+   * that is what there is.
+   */
+  public Optional<StoredService> readCommitted(String name, Optional<StoredService> known)
+      throws StoreException {
+    return reader.readCommitted(name, known);
+  }
+
   /** The id that was given to the latest service; ids are handed out once. */
   public int lastServiceId() throws StoreException {
     try {

@@ -17,6 +17,10 @@ public record Tree(String root) {
     return root + "/epoch";
   }
 
+  public String leader() {
+    return root + "/leader";
+  }
+
   public String lastServiceId() {
     return root + "/last_service_id";
   }

@@ -3,6 +3,7 @@ package io.fairlead.controller.store;
 
 import java.net.InetSocketAddress;
 import java.util.Collection;
+import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryNTimes;
@@ -29,11 +30,24 @@ public final class ZooKeeperClient {
 
   private ZooKeeperClient() {}
 
-  /** A client that is not started yet. */
+  /** A client that is not started yet, of nobody in particular. */
   public static CuratorFramework create(String connectString) {
+    return create(connectString, new Tree("/"), Optional.empty());
+  }
+
+  /**
+   * A client that is not started yet.
+   *
+   * @param access who it is, and who may do what with the nodes of {@code tree} that it creates
+   */
+  public static CuratorFramework create(
+      String connectString, Tree tree, Optional<ZooKeeperAccess> access) {
     // Whoever calls gets the exception; a change of the connection is logged once, by its listener.
     System.setProperty(DebugUtils.PROPERTY_DONT_LOG_CONNECTION_ISSUES, "true");
-    return CuratorFrameworkFactory.builder()
+    CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder();
+    access.ifPresent(
+        who -> builder.authorization(who.identities()).aclProvider(who.provider(tree)));
+    return builder
         .connectString(connectString)
         .sessionTimeoutMs(SESSION_MILLIS)
         .connectionTimeoutMs(CONNECTION_MILLIS)

@@ -140,7 +140,9 @@ class ApiFailuresTest {
         Reply reply = client.send(write.method(), write.path(), write.body());
         assertThat(reply.status()).as(write.toString()).isEqualTo(503);
         assertThat(reply.json().getString("field")).isEqualTo("zookeeper");
-        assertThat(reply.json().getString("allowed")).isEqualTo("a connected ZooKeeper");
+        assertThat(reply.json().getString("allowed"))
+            .isEqualTo("to try again; nothing was written");
+        assertThat(reply.header("Retry-After")).isEqualTo("2");
       }
       assertThat(client.get(WEB).status()).isEqualTo(200);
       assertThat(client.get("/healthz").status()).isEqualTo(200);

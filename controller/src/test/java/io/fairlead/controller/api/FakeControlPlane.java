@@ -343,7 +343,11 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized Health health() {
     return new Health(
-        outage.isEmpty(), 3, outage.isEmpty() ? "connected" : "suspended", pools.size());
+        outage.isEmpty(),
+        3,
+        outage.isEmpty() ? "connected" : "suspended",
+        pools.size(),
+        Optional.empty());
   }
 
   private interface Write {

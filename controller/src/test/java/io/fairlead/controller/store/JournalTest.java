@@ -134,7 +134,7 @@ class JournalTest {
             "2026-01-01T00:00:00Z",
             "alice",
             "PUT /v1/services/web/backends/7",
-            Optional.of("{}"),
+            Optional.empty(),
             "web",
             AuditEntry.COMMITTED,
             generation,

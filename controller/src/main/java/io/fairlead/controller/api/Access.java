@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.api.Tokens.Caller;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.openapi.contract.OpenAPIContract;
+import io.vertx.openapi.contract.Operation;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets through who has a token whose role is that of the operation in the contract ({@code x-role})
+ * or more. Without tokens everybody may do everything; an operation without a role is for everybody
+ * in any case.
+ */
+final class Access {
+  static final String NOBODY = "nobody";
+
+  private static final Logger LOG = LoggerFactory.getLogger(Access.class);
+  private static final String CALLER = Access.class.getName();
+  private static final String SCHEME = "Bearer ";
+
+  private final Contract contract;
+  private final OpenAPIContract api;
+  private final Supplier<Optional<Tokens>> tokens;
+  private final MeterRegistry metrics;
+
+  /**
+   * @param tokens as they are now, empty for no authentication
+   */
+  Access(
+      Contract contract,
+      OpenAPIContract api,
+      Supplier<Optional<Tokens>> tokens,
+      MeterRegistry metrics) {
+    this.contract = contract;
+    this.api = api;
+    this.tokens = tokens;
+    this.metrics = metrics;
+  }
+
+  void handle(RoutingContext context) {
+    Optional<Tokens> known = tokens.get();
+    Operation operation = api.findOperation(context.request().path(), context.request().method());
+    Optional<Role> wanted = operation == null ? Optional.of(Role.VIEWER) : contract.role(operation);
+    if (known.isEmpty() || wanted.isEmpty()) {
+      context.next();
+      return;
+    }
+    Optional<Caller> caller = token(context).flatMap(known.get()::find);
+    if (caller.isEmpty()) {
+      context.response().putHeader("WWW-Authenticate", "Bearer realm=\"fairlead\"");
+      refuse(
+          context,
+          "nobody",
+          Problem.of(
+              Problem.Kind.UNAUTHORIZED,
+              "Authorization",
+              token(context).map(sent -> "a token that nobody has"),
+              "Bearer and a token of this cluster"));
+    } else if (!caller.get().role().includes(wanted.get())) {
+      refuse(
+          context,
+          caller.get().name(),
+          Problem.of(
+              Problem.Kind.FORBIDDEN,
+              "role",
+              Optional.of(caller.get().role().toString()),
+              wanted.get().orMore()));
+    } else {
+      context.put(CALLER, caller.get().name());
+      context.next();
+    }
+  }
+
+  /** Whose token the request came with. */
+  static String caller(RoutingContext context) {
+    return context.get(CALLER, NOBODY);
+  }
+
+  private void refuse(RoutingContext context, String who, Problem problem) {
+    LOG.warn(
+        "{} {} by {} from {} is refused with {}",
+        context.request().method(),
+        context.request().path(),
+        who,
+        context.request().remoteAddress(),
+        problem.status());
+    metrics
+        .counter("fairlead.controller.access.refused", "status", Integer.toString(problem.status()))
+        .increment();
+    Failures.send(context, problem);
+  }
+
+  private static Optional<String> token(RoutingContext context) {
+    return Optional.ofNullable(context.request().getHeader("Authorization"))
+        .filter(value -> value.regionMatches(true, 0, SCHEME, 0, SCHEME.length()))
+        .map(value -> value.substring(SCHEME.length()).strip());
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.ControlPlane.Health;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.ext.web.RoutingContext;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Sends writes to the controller that leads, as they came and with the caller's token, and its
+ * answers back as they come: the leader checks everything itself. A request is sent on once only,
+ * so that two controllers that take each other for the leader don't play with it.
+ */
+final class Forward {
+  /** Says who sent a request on. */
+  static final String FORWARDED = "Fairlead-Forwarded-By";
+
+  private static final Set<HttpMethod> WRITES =
+      Set.of(HttpMethod.POST, HttpMethod.PUT, HttpMethod.PATCH, HttpMethod.DELETE);
+
+  /** Of one connection, RFC 9110 section 7.6.1. */
+  private static final Set<String> HOP_BY_HOP =
+      Set.of("connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host");
+
+  private static final String CONTROLLER = "controller";
+  private static final int CONNECT_MILLIS = 3000;
+
+  /** Longer than the leader waits for ZooKeeper. */
+  private static final int ANSWER_SECONDS = 30;
+
+  private final ControlPlane plane;
+  private final Endpoint listen;
+  private final HttpClient client;
+
+  Forward(Vertx vertx, ControlPlane plane, Endpoint listen, Optional<Path> authorities) {
+    this.plane = plane;
+    this.listen = listen;
+    HttpClientOptions options =
+        new HttpClientOptions()
+            .setConnectTimeout(CONNECT_MILLIS)
+            .setReadIdleTimeout(ANSWER_SECONDS)
+            .setIdleTimeoutUnit(TimeUnit.SECONDS);
+    authorities.ifPresent(
+        path -> options.setTrustOptions(new PemTrustOptions().addCertPath(path.toString())));
+    client = vertx.createHttpClient(options);
+  }
+
+  void handle(RoutingContext context) {
+    HttpServerRequest request = context.request();
+    Health health = WRITES.contains(request.method()) ? plane.health() : null;
+    if (health == null || health.leader()) {
+      context.next();
+    } else if (!health.zookeeper().equals("connected")) {
+      fail(context, "zookeeper", health.zookeeper(), "to try again; nothing was written");
+    } else if (health.leaderUrl().isEmpty()) {
+      fail(context, CONTROLLER, "nobody leads now", "to try again; nothing was written");
+    } else if (request.headers().contains(FORWARDED)) {
+      fail(
+          context,
+          CONTROLLER,
+          "does not lead, and %s has sent it here".formatted(request.getHeader(FORWARDED)),
+          "to try again; nothing was written");
+    } else {
+      forward(context, health.leaderUrl().get());
+    }
+  }
+
+  private void forward(RoutingContext context, URI leader) {
+    HttpServerRequest request = context.request().pause();
+    RequestOptions options =
+        new RequestOptions().setMethod(request.method()).setAbsoluteURI(leader + request.uri());
+    client
+        .request(options)
+        .onFailure(
+            e -> {
+              request.resume();
+              fail(
+                  context,
+                  CONTROLLER,
+                  "the leader at %s cannot be reached: %s".formatted(leader, e.getMessage()),
+                  "to try again; nothing was written");
+            })
+        .onSuccess(to -> send(context, leader, to));
+  }
+
+  private void send(RoutingContext context, URI leader, HttpClientRequest to) {
+    HttpServerRequest request = context.request();
+    copy(request.headers(), to.headers());
+    to.putHeader(FORWARDED, listen.toString());
+    if (!request.headers().contains("Content-Length")) {
+      to.setChunked(request.headers().contains("Transfer-Encoding"));
+    }
+    to.send(request)
+        .compose(answer -> back(context.response(), answer))
+        .onFailure(
+            e -> {
+              if (context.response().headWritten()) {
+                context.response().reset();
+                return;
+              }
+              fail(
+                  context,
+                  CONTROLLER,
+                  "the leader at %s did not answer: %s".formatted(leader, e.getMessage()),
+                  "to send it again under the same Idempotency-Key, or to look whether it was"
+                      + " written");
+            });
+  }
+
+  private static Future<Void> back(HttpServerResponse response, HttpClientResponse answer) {
+    response.setStatusCode(answer.statusCode());
+    copy(answer.headers(), response.headers());
+    response.setChunked(!answer.headers().contains("Content-Length"));
+    return answer.pipeTo(response);
+  }
+
+  private static void copy(MultiMap from, MultiMap to) {
+    for (Map.Entry<String, String> header : from) {
+      if (!HOP_BY_HOP.contains(header.getKey().toLowerCase(Locale.ROOT))) {
+        to.add(header.getKey(), header.getValue());
+      }
+    }
+  }
+
+  private static void fail(RoutingContext context, String field, String why, String allowed) {
+    Failures.send(context, Problem.of(new Refusal(Refusal.Kind.UNAVAILABLE, field, why, allowed)));
+  }
+}

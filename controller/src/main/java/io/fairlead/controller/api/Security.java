@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.secret.SecretFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * How the API is protected.
+ *
+ * @param tls certificate and key of the API; without it is plain HTTP
+ * @param authorities who signs the other controllers' certificates; the system's if empty
+ * @param tokens see {@link Tokens}; without it everybody may do everything
+ */
+public record Security(Optional<Tls> tls, Optional<Path> authorities, Optional<SecretFile> tokens) {
+  public static final Security NONE =
+      new Security(Optional.empty(), Optional.empty(), Optional.empty());
+
+  /**
+   * @param certificate PEM, the server's first, then those that lead to the authority
+   */
+  public record Tls(Path certificate, SecretFile key) {}
+
+  /**
+   * @throws IllegalArgumentException if a file is not there, naming its option
+   */
+  public Security {
+    tls.ifPresent(
+        files -> {
+          checkReadable("--tls-cert", files.certificate());
+          files.key().check();
+        });
+    authorities.ifPresent(path -> checkReadable("--tls-ca", path));
+  }
+
+  private static void checkReadable(String option, Path path) {
+    if (!Files.isRegularFile(path) || !Files.isReadable(path)) {
+      throw new IllegalArgumentException(
+          "%s '%s' is refused: it cannot be read; allowed: a PEM file".formatted(option, path));
+    }
+  }
+}

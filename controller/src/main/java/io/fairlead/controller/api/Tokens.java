@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import com.google.common.hash.Hashing;
+import com.google.common.io.BaseEncoding;
+import io.fairlead.controller.secret.SecretFile;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Who may call, from a file of lines {@code NAME ROLE sha256:DIGEST} or {@code NAME ROLE
+ * plain:TOKEN}. Several tokens may have one name, so that one can be replaced by another while both
+ * are good.
+ *
+ * <p>Tokens are drawn at random, not thought up: 16 characters and more, so that a plain SHA-256 of
+ * them gives nothing away.
+ */
+final class Tokens {
+  private static final Pattern LINE =
+      Pattern.compile(
+          "([A-Za-z0-9][A-Za-z0-9._@-]{0,63})\\s+(\\S+)\\s+"
+              + "(?:sha256:(?<digest>[0-9a-fA-F]{64})|plain:(?<plain>[!-~]{16,512}))");
+  private static final String ALLOWED =
+      "lines NAME ROLE sha256:64-HEX-DIGITS or NAME ROLE plain:TOKEN, a token of 16..512"
+          + " characters, a role of "
+          + Role.ALLOWED;
+
+  record Caller(String name, Role role) {}
+
+  private record Entry(byte[] digest, Caller caller) {}
+
+  private final List<Entry> entries;
+
+  private Tokens(List<Entry> entries) {
+    this.entries = entries;
+  }
+
+  /**
+   * @throws IllegalArgumentException naming file and line, never what stands there
+   */
+  static Tokens read(SecretFile file) {
+    List<Entry> entries = new ArrayList<>();
+    Set<String> seen = new HashSet<>();
+    for (SecretFile.Line line : file.lines()) {
+      Matcher matcher = LINE.matcher(line.text());
+      Optional<Role> role = matcher.matches() ? Role.parse(matcher.group(2)) : Optional.empty();
+      if (role.isEmpty()) {
+        throw file.refused("line %d is something else".formatted(line.number()), ALLOWED);
+      }
+      byte[] digest =
+          matcher.group("plain") != null
+              ? digest(matcher.group("plain"))
+              : BaseEncoding.base16().ignoreCase().decode(matcher.group("digest"));
+      if (!seen.add(BaseEncoding.base16().encode(digest))) {
+        throw file.refused("line %d repeats a token".formatted(line.number()), "each token once");
+      }
+      entries.add(new Entry(digest, new Caller(matcher.group(1), role.get())));
+    }
+    if (entries.isEmpty()) {
+      throw file.refused("it has no token", ALLOWED);
+    }
+    return new Tokens(List.copyOf(entries));
+  }
+
+  /** Takes the same time whether, where and how nearly {@code token} is one of them. */
+  Optional<Caller> find(String token) {
+    byte[] digest = digest(token);
+    Caller found = null;
+    for (Entry entry : entries) {
+      if (MessageDigest.isEqual(digest, entry.digest())) {
+        found = entry.caller();
+      }
+    }
+    return Optional.ofNullable(found);
+  }
+
+  private static byte[] digest(String token) {
+    return Hashing.sha256().hashString(token, StandardCharsets.UTF_8).asBytes();
+  }
+}

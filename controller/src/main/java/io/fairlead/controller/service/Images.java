@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.store.ServiceWatch;
+import io.fairlead.controller.store.StoredService;
+import java.util.Collection;
+import java.util.Optional;
+
+/** What reads are answered from: the leader's own images, or those that a follower has. */
+interface Images {
+  /** By ascending name. */
+  Collection<StoredService> all();
+
+  Optional<StoredService> find(String name);
+
+  /** Why a service that is there cannot be read. */
+  Optional<String> damage(String name);
+
+  /** The service, or a refusal that says why there is none. */
+  default StoredService get(String name) {
+    return find(name).orElseThrow(() -> missing(name));
+  }
+
+  default Refusal missing(String name) {
+    return damage(name)
+        .map(
+            damage ->
+                new Refusal(
+                    Refusal.Kind.UNAVAILABLE,
+                    "service",
+                    name,
+                    "services whose data are whole; here: " + damage))
+        .orElseGet(() -> Catalogue.notFound(name));
+  }
+
+  static Images of(ServiceWatch watch) {
+    return new Images() {
+      @Override
+      public Collection<StoredService> all() {
+        return watch.services();
+      }
+
+      @Override
+      public Optional<StoredService> find(String name) {
+        return watch.service(name);
+      }
+
+      @Override
+      public Optional<String> damage(String name) {
+        return watch.damage(name);
+      }
+    };
+  }
+}

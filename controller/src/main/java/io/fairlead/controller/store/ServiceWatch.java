@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.watch.PersistentWatcher;
+import org.apache.zookeeper.WatchedEvent;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Every service as ZooKeeper holds it, followed by one watch on all of them: what a controller
+ * reads from that does not lead.
+ *
+ * <p>Each image is one committed state: it is read again if a commit came in between, and it only
+ * ever goes forward. {@link #catchUp} waits until the images are as new as anything committed
+ * before the call. Without ZooKeeper they stay as they were last.
+ *
+ * <p>Events come on ZooKeeper's thread and only mark services as changed; one thread of its own
+ * reads them.
+ */
+public final class ServiceWatch implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ServiceWatch.class);
+  private static final long RETRY_MILLIS = 500;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final ServiceStore store;
+  private final Reads reads;
+  private final PersistentWatcher watcher;
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("service-watch"));
+  private final ConcurrentNavigableMap<String, StoredService> services =
+      new ConcurrentSkipListMap<>();
+
+  /** Services that cannot be read, and why. */
+  private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+
+  private final Set<String> changed = new HashSet<>();
+  private volatile boolean isPaused;
+  private volatile boolean isLoaded;
+
+  /** Whether events may be missing, as after a lost session; only {@code thread} looks. */
+  private boolean isStale = true;
+
+  private boolean isRetrying;
+
+  public ServiceWatch(CuratorFramework client, Tree tree, ServiceStore store) {
+    this.client = client;
+    this.tree = tree;
+    this.store = store;
+    this.reads = new Reads(client);
+    watcher = new PersistentWatcher(client, tree.services(), true);
+    watcher.getListenable().addListener(this::seen);
+    watcher.getResetListenable().addListener(this::reset);
+  }
+
+  /** Begins to follow as soon as ZooKeeper can be reached; returns at once. */
+  public void start() {
+    watcher.start();
+  }
+
+  /** Whether there are images of all services, if perhaps old ones. */
+  public boolean isLoaded() {
+    return isLoaded;
+  }
+
+  /** By ascending name. */
+  public Collection<StoredService> services() {
+    return services.values();
+  }
+
+  public Optional<StoredService> service(String name) {
+    return Optional.ofNullable(services.get(name));
+  }
+
+  /** Why the service cannot be read, if it is there and cannot. */
+  public Optional<String> damage(String name) {
+    return Optional.ofNullable(damaged.get(name));
+  }
+
+  /** Done when everything that was committed before this call can be seen here. */
+  public CompletableFuture<Void> catchUp() {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    try {
+      // Its answer comes behind the events of what was committed before it.
+      reads.syncInBackground(
+          tree.root(),
+          () ->
+              execute(
+                  () -> {
+                    refresh();
+                    done.complete(null);
+                  }));
+    } catch (Exception e) {
+      done.completeExceptionally(e);
+    }
+    return done;
+  }
+
+  /** Forgets everything and does not follow: who leads knows better. */
+  public void pause() {
+    isPaused = true;
+    execute(
+        () -> {
+          if (isPaused) {
+            isLoaded = false;
+            services.clear();
+            damaged.clear();
+          }
+        });
+  }
+
+  /** Follows again, from {@code known}, which are all services. */
+  public void resume(Collection<StoredService> known) {
+    isPaused = false;
+    execute(
+        () -> {
+          for (StoredService each : known) {
+            services.put(each.image().config().name(), each);
+          }
+          isLoaded = true;
+        });
+    reset();
+  }
+
+  private void seen(WatchedEvent event) {
+    String path = event.getPath();
+    if (isPaused || path == null || !path.startsWith(tree.services() + "/")) {
+      return;
+    }
+    String name = path.substring(tree.services().length() + 1).split("/", 2)[0];
+    if (path.equals(tree.config(name)) || path.equals(tree.latestGeneration(name))) {
+      mark(List.of(name));
+      execute(this::refresh);
+    }
+  }
+
+  private void reset() {
+    execute(
+        () -> {
+          isStale = true;
+          refresh();
+        });
+  }
+
+  private void refresh() {
+    boolean isDone = true;
+    if (isPaused) {
+      return;
+    }
+    if (isStale) {
+      isDone = markAll();
+    }
+    for (String name : takeChanged()) {
+      try {
+        refresh(name);
+      } catch (StoreException e) {
+        LOG.debug("{}", e.getMessage());
+        isDone = false;
+        mark(List.of(name));
+      }
+    }
+    isLoaded |= isDone;
+    if (!isDone && !isRetrying) {
+      isRetrying = true;
+      retry();
+    }
+  }
+
+  private boolean markAll() {
+    try {
+      mark(store.names());
+      mark(services.keySet());
+      mark(damaged.keySet());
+      isStale = false;
+      return true;
+    } catch (StoreException e) {
+      LOG.debug("{}", e.getMessage());
+      return false;
+    }
+  }
+
+  private void mark(Collection<String> names) {
+    synchronized (changed) {
+      changed.addAll(names);
+    }
+  }
+
+  private List<String> takeChanged() {
+    synchronized (changed) {
+      List<String> names = new ArrayList<>(changed);
+      changed.clear();
+      return names;
+    }
+  }
+
+  private void refresh(String name) throws StoreException {
+    try {
+      Optional<StoredService> now = store.readCommitted(name, service(name));
+      now.ifPresentOrElse(service -> services.put(name, service), () -> services.remove(name));
+      damaged.remove(name);
+    } catch (StoreException.Damaged e) {
+      if (damaged.put(name, e.getMessage()) == null) {
+        LOG.error("{}", e.getMessage());
+      }
+      services.remove(name);
+    }
+  }
+
+  private void retry() {
+    try {
+      thread.schedule(
+          () -> {
+            isRetrying = false;
+            refresh();
+          },
+          RETRY_MILLIS,
+          TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("closed");
+    }
+  }
+
+  private void execute(Runnable task) {
+    try {
+      thread.execute(task);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("closed");
+    }
+  }
+
+  @Override
+  public void close() {
+    watcher.close();
+    thread.shutdownNow();
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
+import java.security.Key;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.Base64;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+
+/**
+ * A certificate for 127.0.0.1 that signs itself, made by the JDK's keytool, and its key; both as
+ * PEM files.
+ */
+public record Certificate(X509Certificate x509, Path pem, Path key) {
+  private static final String PASSWORD = "only for this test";
+
+  /** Writes {@code name.pem} and {@code name.key}, over those that are there. */
+  public static Certificate make(Path directory, String name) {
+    try {
+      Path store = directory.resolve(name + ".p12");
+      Files.deleteIfExists(store);
+      Process keytool =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                  "-genkeypair",
+                  "-alias",
+                  "it",
+                  "-keyalg",
+                  "EC",
+                  "-dname",
+                  "CN=" + name,
+                  "-ext",
+                  "san=ip:127.0.0.1",
+                  "-storetype",
+                  "PKCS12",
+                  "-keystore",
+                  store.toString(),
+                  "-storepass",
+                  PASSWORD)
+              .redirectErrorStream(true)
+              .start();
+      String said = new String(keytool.getInputStream().readAllBytes());
+      if (keytool.waitFor() != 0) {
+        throw new IllegalStateException("keytool: " + said);
+      }
+      KeyStore keys = KeyStore.getInstance("PKCS12");
+      try (InputStream in = Files.newInputStream(store)) {
+        keys.load(in, PASSWORD.toCharArray());
+      }
+      X509Certificate x509 = (X509Certificate) keys.getCertificate("it");
+      Key key = keys.getKey("it", PASSWORD.toCharArray());
+      Path pem =
+          Files.writeString(
+              directory.resolve(name + ".pem"), pem(x509.getEncoded(), "CERTIFICATE"));
+      Path keyFile =
+          Files.writeString(directory.resolve(name + ".key"), pem(key.getEncoded(), "PRIVATE KEY"));
+      Files.setPosixFilePermissions(keyFile, PosixFilePermissions.fromString("rw-------"));
+      return new Certificate(x509, pem, keyFile);
+    } catch (IOException | GeneralSecurityException | InterruptedException e) {
+      throw new IllegalStateException("no certificate could be made", e);
+    }
+  }
+
+  /** For a client that trusts this certificate and no other. */
+  public SSLContext trust() {
+    try {
+      KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+      trusted.load(null, null);
+      trusted.setCertificateEntry("it", x509);
+      TrustManagerFactory factory =
+          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      factory.init(trusted);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, factory.getTrustManagers(), null);
+      return context;
+    } catch (IOException | GeneralSecurityException e) {
+      throw new IllegalStateException("the certificate cannot be trusted", e);
+    }
+  }
+
+  private static String pem(byte[] der, String what) {
+    String base64 = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(der);
+    return "-----BEGIN %s-----%n%s%n-----END %s-----%n".formatted(what, base64, what);
+  }
+}
