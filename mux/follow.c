@@ -31,6 +31,11 @@ struct follow {
 	bool is_listing;
 	bool list_again; /* asked for while it was being read */
 	uint64_t relist_at;
+	char *cluster_path;
+	char cluster[FOLLOW_CLUSTER_MAX + 1]; /* whose services these are, "" before it is known */
+	bool is_foreign;                      /* the tree is another cluster's */
+	bool is_held;        /* that, or not known yet since the connection: nothing is taken from it */
+	uint64_t cluster_at; /* when to read it again, UINT64_MAX for not */
 };
 
 static void list(struct follow *follow);
@@ -128,6 +133,8 @@ static void on_list(void *context, const struct store_reply *reply)
 		store_exists(follow->store, follow->services, true, on_list_exists, follow);
 		return;
 	}
+	if (follow->is_held) /* asked for before that was known */
+		return;
 	if (reply->rc != ZOK) {
 		follow->relist_at = store_now(follow->store) + FOLLOW_RELIST_MS;
 		return;
@@ -159,6 +166,79 @@ static void list(struct follow *follow)
 	store_children(follow->store, follow->services, true, on_list, follow);
 }
 
+static void refresh(struct follow *follow)
+{
+	list(follow);
+	for (unsigned i = 0; i < follow->count; i++)
+		feed_refresh(follow->feeds[i]);
+}
+
+/* What serves stays; the watch on the cluster's node tells when the tree is ours again. */
+static void hold(struct follow *follow, const char *found)
+{
+	if (!follow->is_foreign)
+		fprintf(stderr, "mux event=foreign_cluster expected=%s found=%s services=%u\n", follow->cluster, found,
+			follow->count);
+	follow->is_foreign = true;
+	follow->is_held = true;
+	follow->relist_at = UINT64_MAX;
+}
+
+static void release(struct follow *follow)
+{
+	if (follow->is_foreign)
+		fprintf(stderr, "mux event=own_cluster cluster=%s services=%u\n", follow->cluster, follow->count);
+	follow->is_foreign = false;
+	follow->is_held = false;
+	refresh(follow);
+}
+
+static void read_cluster(struct follow *follow);
+
+static void on_cluster_exists(void *context, const struct store_reply *reply)
+{
+	struct follow *follow = context;
+
+	if (reply->rc == ZOK) /* it has come meanwhile; otherwise the watch tells when */
+		read_cluster(follow);
+	else if (reply->rc != ZNONODE)
+		follow->cluster_at = store_now(follow->store) + FOLLOW_RELIST_MS;
+}
+
+static void on_cluster(void *context, const struct store_reply *reply)
+{
+	struct follow *follow = context;
+	const char *found = (const char *)reply->data;
+	bool is_ours;
+
+	if (reply->rc == ZNONODE) {
+		store_exists(follow->store, follow->cluster_path, true, on_cluster_exists, follow);
+		if (follow->cluster[0] && follow->count)
+			hold(follow, "none");
+		else
+			release(follow);
+		return;
+	}
+	if (reply->rc != ZOK || !reply->len || reply->len > FOLLOW_CLUSTER_MAX) {
+		follow->cluster_at = store_now(follow->store) + FOLLOW_RELIST_MS;
+		return;
+	}
+	is_ours = !strcmp(follow->cluster, found);
+	if (!is_ours && follow->cluster[0] && follow->count) {
+		hold(follow, found);
+		return;
+	}
+	if (!is_ours) /* nothing to lose: whatever cluster this is, it is followed */
+		snprintf(follow->cluster, sizeof(follow->cluster), "%s", found);
+	release(follow);
+}
+
+static void read_cluster(struct follow *follow)
+{
+	follow->cluster_at = UINT64_MAX;
+	store_get(follow->store, follow->cluster_path, true, on_cluster, follow);
+}
+
 static void on_connected(void *context)
 {
 	struct follow *follow = context;
@@ -166,9 +246,8 @@ static void on_connected(void *context)
 	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n",
 		(uint64_t)store_session(follow->store));
 	node_connected(follow->node);
-	list(follow);
-	for (unsigned i = 0; i < follow->count; i++)
-		feed_refresh(follow->feeds[i]);
+	follow->is_held = true;
+	read_cluster(follow);
 }
 
 static void on_disconnected(void *context)
@@ -186,7 +265,9 @@ static void on_changed(void *context, const char *path)
 	struct feed *feed;
 
 	node_watched(follow->node, path);
-	if (strncmp(path, follow->services, len))
+	if (!strcmp(path, follow->cluster_path))
+		read_cluster(follow);
+	if (follow->is_held || strncmp(path, follow->services, len))
 		return;
 	if (!path[len])
 		list(follow);
@@ -250,11 +331,14 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 	if (!follow)
 		goto fail;
 	follow->relist_at = UINT64_MAX;
+	follow->cluster_at = UINT64_MAX;
 	follow->self = describe(options);
 	follow->root = strdup(options->root);
 	snprintf(path, sizeof(path), "%s/services", options->root);
 	follow->services = strdup(path);
-	if (!follow->self || !follow->root || !follow->services)
+	snprintf(path, sizeof(path), "%s/cluster", options->root);
+	follow->cluster_path = strdup(path);
+	if (!follow->self || !follow->root || !follow->services || !follow->cluster_path)
 		goto fail;
 	follow->store = store_open(options->zookeeper, &events, follow);
 	if (!follow->store) {
@@ -296,6 +380,7 @@ void follow_free(struct follow *follow)
 	json_decref(follow->self);
 	free(follow->feeds);
 	free(follow->services);
+	free(follow->cluster_path);
 	free(follow->root);
 	free(follow);
 }
@@ -316,7 +401,10 @@ uint64_t follow_deadline(const struct follow *follow)
 
 	if (!store_is_connected(follow->store))
 		return at; /* everything else waits for the connection */
-	at = earlier(at, earlier(follow->relist_at, node_deadline(follow->node)));
+	at = earlier(at, earlier(follow->cluster_at, node_deadline(follow->node)));
+	if (follow->is_held)
+		return at;
+	at = earlier(at, follow->relist_at);
 	for (unsigned i = 0; i < follow->count; i++)
 		at = earlier(at, feed_deadline(follow->feeds[i]));
 	return at;
@@ -328,6 +416,10 @@ void follow_run(struct follow *follow, uint64_t now_ms)
 	if (!store_is_connected(follow->store))
 		return;
 	node_run(follow->node, now_ms);
+	if (now_ms >= follow->cluster_at)
+		read_cluster(follow);
+	if (follow->is_held)
+		return;
 	if (now_ms >= follow->relist_at)
 		list(follow);
 	for (unsigned i = 0; i < follow->count; i++)
@@ -344,6 +436,11 @@ void follow_announce(struct follow *follow)
 bool follow_is_connected(const struct follow *follow)
 {
 	return store_is_connected(follow->store);
+}
+
+bool follow_is_foreign(const struct follow *follow)
+{
+	return follow->is_foreign;
 }
 
 bool follow_has_list(const struct follow *follow)

@@ -4,7 +4,8 @@
  *
  * A service ends when its config is gone or its name leaves the list. If the list itself is not there, nothing ends: a
  * mux serves on rather than believe that an empty ZooKeeper is what somebody wanted. The same while ZooKeeper can't be
- * reached.
+ * reached, and while the tree is another cluster's: a controller that finds ZooKeeper empty makes a new cluster without
+ * services, and a restored one has the name of the old (protocol/README.md, 4). A mux without services follows any.
  */
 #ifndef MUX_FOLLOW_H
 #define MUX_FOLLOW_H
@@ -12,7 +13,7 @@
 #include "feed.h"
 #include "why.h"
 
-enum follow_limits { FOLLOW_RELIST_MS = 1000 };
+enum follow_limits { FOLLOW_RELIST_MS = 1000, FOLLOW_CLUSTER_MAX = 64 };
 
 /* Text outlives the call only where copied: everything here is. */
 struct follow_options {
@@ -41,6 +42,8 @@ void follow_run(struct follow *follow, uint64_t now_ms);
 void follow_announce(struct follow *follow);
 
 bool follow_is_connected(const struct follow *follow);
+/* Whether ZooKeeper holds another cluster than the one that is served. */
+bool follow_is_foreign(const struct follow *follow);
 /* Whether the list of services has been read at all. */
 bool follow_has_list(const struct follow *follow);
 bool follow_is_registered(const struct follow *follow);

@@ -73,6 +73,8 @@ void metrics_write(FILE *out, const struct http_sources *from)
 	fprintf(out, "fairlead_mux_info{id=\"%s\",version=\"%s\"} 1\n", from->id, FAIRLEAD_VERSION);
 	one(out, "zookeeper_connected", "gauge", "Whether there is a session with ZooKeeper.",
 	    follow_is_connected(from->follow));
+	one(out, "foreign_cluster", "gauge", "Whether ZooKeeper holds another cluster than the one that is served.",
+	    follow_is_foreign(from->follow));
 	one(out, "registered", "gauge", "Whether this mux's own node stands in ZooKeeper.",
 	    follow_is_registered(from->follow));
 	write_packets(out, from->counters);

@@ -399,6 +399,43 @@ def test_zookeeper_is_emptied_and_restored(tree: Tree, mux: MuxProcess, zookeepe
     assert mux.logged(event="loaded") == loaded
 
 
+def test_another_cluster_is_not_followed(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
+    """A controller that found ZooKeeper empty has made a new cluster; then the old one is restored, higher up."""
+    tree.client.create("/fairlead/cluster", b"0" * 32)
+    service = served(tree, mux)
+    zookeeper.stop()
+    zookeeper.forget()
+    zookeeper.start()
+    other = Tree(zookeeper.address)
+    other.clear()
+    other.client.create("/fairlead/cluster", b"1" * 32)
+    until(lambda: mux.metric("foreign_cluster") == 1, 40, "the other cluster to be seen")
+    stays(lambda: mux.serves(service.image) and mux.state() == "serving", 2, "the ring")
+    service.client = other.client
+    service.image["generation"] = 1000
+    service.create()
+    stays(lambda: mux.generation() == 2, 1, "the ring, as long as the name is another one")
+    other.client.set("/fairlead/cluster", b"0" * 32)
+    mux.until_serving(service.image)
+    assert mux.metric("foreign_cluster") == 0 and mux.explain()[0] == 200
+    mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
+    assert not mux.logged(event="deleted") and not mux.logged(event="refused"), mux.log()
+    other.close()
+
+
+def test_a_mux_without_services_follows_any_cluster(tree: Tree, mux: MuxProcess):
+    tree.client.create("/fairlead/cluster", b"0" * 32)
+    until(lambda: mux.get("/healthz")[0] == 200, 20, "the list of services")
+    tree.client.set("/fairlead/cluster", b"1" * 32)
+    served(tree, mux)
+    tree.client.set("/fairlead/cluster", b"0" * 32)
+    until(lambda: mux.metric("foreign_cluster") == 1, 20, "the other cluster to be seen")
+    tree.client.delete("/fairlead/cluster")
+    stays(lambda: mux.metric("foreign_cluster") == 1, 1, "the mux to hold on")
+    tree.client.create("/fairlead/cluster", b"1" * 32)
+    until(lambda: mux.metric("foreign_cluster") == 0, 20, "its own cluster")
+
+
 def test_list_vanishes_and_returns(tree: Tree, mux: MuxProcess):
     """In one transaction each, without a new session; the service is then at lower generations than before."""
     service = served(tree, mux)

@@ -80,16 +80,17 @@ class Service:
         return f"{self.path}/ring/gen/{generation:010d}"
 
     def create(self, transaction=None) -> "Service":
-        """Generation 1: a snapshot of an empty ring."""
+        """The image as the first generation: a snapshot, by default of an empty ring."""
+        generation = self.image["generation"]
         mine = transaction or self.client.transaction()
         mine.create(self.path)
         mine.create(f"{self.path}/config", json.dumps(self.config).encode())
         mine.create(f"{self.path}/ring")
-        mine.create(f"{self.path}/ring/latest_gen", b"1")
-        mine.create(f"{self.path}/ring/latest_snapshot", b"1")
+        mine.create(f"{self.path}/ring/latest_gen", str(generation).encode())
+        mine.create(f"{self.path}/ring/latest_snapshot", str(generation).encode())
         mine.create(f"{self.path}/ring/gen")
-        mine.create(self.gen(1))
-        self.put(mine, 1, "snapshot", self.snapshot_bytes())
+        mine.create(self.gen(generation))
+        self.put(mine, generation, "snapshot", self.snapshot_bytes())
         if not transaction:
             commit(mine)
         return self
