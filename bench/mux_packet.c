@@ -234,8 +234,10 @@ static void run_stages(struct bench *b, double out[STAGES])
 
 static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t buckets)
 {
-	struct next_hop hop = {
-	    .resolved = true, .mtu = 9000, .source_mac = {2, 0, 0, 0, 0, 1}, .source = {10, 1, 0, 11}};
+	struct next_hop hop = {.resolved = true,
+			       .mtu = 9000,
+			       .source_mac = {2, 0, 0, 0, 0, 1},
+			       .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	struct next_hops hops = {.context = &hop, .lookup = image_hop};
 	struct tables *tables = tables_new(1, &hops);
 	struct service_config config = image_config(1, "10.99.0.1", buckets);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +43,10 @@ static void make_row(struct backend *row, const struct fl_delta_backend *b, cons
 {
 	const struct backend *before = old ? backends_get(old, b->id) : NULL;
 	bool removed = b->flags & FL_BACKEND_REMOVED;
+	struct fl_address address = before ? encap_destination(before) : (struct fl_address){{0}};
 	struct next_hop hop = {0};
 
-	if (removed && before && !memcmp(encap_destination(before), b->address.bytes + 12, 4)) {
+	if (removed && before && fl_address_equal(&address, &b->address)) {
 		*row = *before;
 		row->removed = 1;
 		return;
@@ -103,18 +103,6 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
 	struct backends *backends;
 
-	for (uint32_t i = 0; i < delta->backends_count; i++) {
-		const struct fl_delta_backend *b = &delta->backends[i];
-		char text[INET6_ADDRSTRLEN];
-
-		if (fl_address_is_ipv4(&b->address))
-			continue;
-		inet_ntop(AF_INET6, b->address.bytes, text, sizeof(text));
-		why_refuse(why, -EAFNOSUPPORT, "backend %u: address %s is IPv6; this mux reaches IPv4 backends", b->id,
-			   text);
-		errno = EAFNOSUPPORT;
-		return NULL;
-	}
 	backends = table(old_count + delta->backends_count);
 	if (!backends)
 		goto no_memory;

@@ -14,7 +14,7 @@
 #include "why.h"
 
 enum backend_numbers {
-	BACKEND_HEAD_LEN = 14 + 20 + 8 + 4 + 12, /* Ethernet, IPv4, UDP, GUE, steer without MOVED */
+	BACKEND_HEAD_LEN = 14 + 20 + 8 + 4 + 4, /* Ethernet, IPv4, UDP, GUE, steer up to the bucket */
 	BACKEND_LINE = 64,
 };
 
@@ -25,12 +25,21 @@ enum backend_state {
 };
 
 struct backend {
-	uint8_t head[BACKEND_HEAD_LEN]; /* lengths, DSCP, checksum, source port, bucket, generation are zero here */
-	uint8_t state : 7;              /* enum backend_state */
-	uint8_t removed : 1;            /* a bucket may still name it, a port may not */
-	uint8_t port;                   /* DPDK port id to leave by */
-	uint16_t mtu;                   /* of that port */
-	uint16_t sum;                   /* of the outer IPv4 header as it stands in head: folded, not inverted */
+	union {
+		uint8_t head[BACKEND_HEAD_LEN]; /* over IPv4: lengths, DSCP, checksum, source port are zero here */
+		struct {                        /* over IPv6: what is not the same for all */
+			uint8_t macs[12];
+			uint8_t addresses[32];
+			uint8_t service[2];
+		};
+	};
+	uint8_t state;   /* enum backend_state */
+	uint8_t removed; /* a bucket may still name it, a port may not */
+	uint8_t ipv6;    /* the outer header's family */
+	uint8_t port;    /* DPDK port id to leave by */
+	uint16_t mtu;    /* of that port and the route */
+	uint16_t vlan;   /* 0: frames get no tag */
+	uint16_t sum;    /* of the outer IPv4 header as it stands in head: folded, not inverted */
 } __attribute__((aligned(BACKEND_LINE)));
 
 _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");
@@ -49,7 +58,7 @@ uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, cons
 
 /*
  * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
- * templates for this service. NULL, errno and why: no memory, or an address that is not IPv4.
+ * templates for this service. NULL, errno and why: no memory.
  */
 struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
 			      struct why *why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "burst.h"
 
+#include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
 #include "encap.h"
@@ -28,7 +29,7 @@ void burst_classify(struct burst *burst)
 
 static inline bool is_by_id(const struct packet *packet)
 {
-	return packet->bucket == FL_STEER_BUCKET_NONE;
+	return packet->flags & PACKET_BY_ID;
 }
 
 static inline enum verdict absent(const struct packet *packet)
@@ -48,7 +49,10 @@ void burst_hash(struct burst *burst)
 			packet->verdict = VERDICT_NO_RING;
 			continue;
 		}
-		packet->hash = hash_connection(packet->service, packet->key);
+		if (!(packet->flags & (PACKET_IPV6 | PACKET_HASHED)))
+			packet->hash = hash_connection(packet->service, packet->key);
+		else if (!(packet->flags & PACKET_HASHED))
+			packet->hash = hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
 		if (is_by_id(packet))
 			continue;
 		packet->bucket = packet->hash & packet->ring->mask;
@@ -56,76 +60,138 @@ void burst_hash(struct burst *burst)
 	}
 }
 
+/* Generation, row, backends of its ring: in this order (ring.h). */
+static inline void read_row(struct packet *packet)
+{
+	const struct ring *ring = packet->ring;
+
+	packet->generation = ring_generation(ring);
+	if (is_by_id(packet)) {
+		packet->row = fl_row_make((uint16_t)packet->bucket, FL_BACKEND_NONE, 0);
+		packet->bucket = FL_STEER_BUCKET_NONE;
+	} else {
+		packet->row = ring_row(ring, packet->bucket);
+	}
+	packet->backends = ring_backends(ring);
+}
+
 void burst_rows(struct burst *burst)
 {
 	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet *packet = &burst->packets[i];
-		const struct backends *backends;
 
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
-		/* generation, row, backends: in this order (ring.h) */
-		packet->generation = ring_generation(packet->ring);
-		if (!is_by_id(packet))
-			packet->row = ring_row(packet->ring, packet->bucket);
-		backends = ring_backends(packet->ring);
-		if (fl_row_current(packet->row) == FL_BACKEND_NONE || fl_row_current(packet->row) >= backends->size) {
+		read_row(packet);
+		if (fl_row_current(packet->row) == FL_BACKEND_NONE ||
+		    fl_row_current(packet->row) >= packet->backends->size) {
 			packet->verdict = absent(packet);
 			continue;
 		}
-		packet->backends = backends;
-		rte_prefetch0(&backends->rows[fl_row_current(packet->row)]);
+		rte_prefetch0(&packet->backends->rows[fl_row_current(packet->row)]);
 	}
 }
 
-/* Whether servers are told of the bucket's last move, and if so of whom. */
-static inline void fill_moved(const struct packet *packet, uint32_t now, struct encap_fields *fields)
+/* The previous owner that servers are told of, NULL if the bucket's move is no news or there was none. */
+static inline const struct backend *moved_from(const struct packet *packet, uint32_t now)
 {
 	uint32_t window = __atomic_load_n(&packet->service->window, __ATOMIC_RELAXED);
-	const struct backend *previous;
 
-	fields->moved = false;
-	if (!fl_row_is_moved(packet->row, now, window))
-		return;
-	previous = backends_get(packet->backends, fl_row_previous(packet->row));
-	if (!previous)
-		return;
-	fields->moved = true;
-	fields->since = fl_row_since(packet->row);
-	memcpy(fields->previous, encap_destination(previous), 4);
+	if (likely(!fl_row_is_moved(packet->row, now, window)))
+		return NULL;
+	return backends_get(packet->backends, fl_row_previous(packet->row));
+}
+
+static inline uint8_t inner_protocol(const struct packet *packet)
+{
+	return packet->flags & PACKET_IPV6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
+}
+
+/*
+ * A packet that is too big. What the sender is told to fit counts a move, whether there is one now or not, so that it
+ * is not told twice; the previous owner is most likely of the backend's family. About an error nobody is told.
+ */
+static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
+						      struct packet *packet)
+{
+	uint8_t moved = backend->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint32_t now = encap_room(backend, flags), later = encap_room(backend, (flags & FL_STEER_TAG) | moved);
+
+	packet->mtu = (uint16_t)(now < later ? now : later);
+	return packet->flags & PACKET_QUOTE ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
+}
+
+/* Makes room for a header of len bytes in front of the IP packet and returns where it begins, NULL: there is none. */
+static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *packet, uint32_t len)
+{
+	uint32_t prepend = len - packet->at_ip;
+
+	if (unlikely(rte_pktmbuf_headroom(mbuf) < prepend))
+		return NULL;
+	/* the frame may be longer than the IP packet: Ethernet pads to 60 bytes */
+	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
+	mbuf->data_len = (uint16_t)(len + packet->ip_len);
+	mbuf->pkt_len = mbuf->data_len;
+	return rte_pktmbuf_mtod(mbuf, uint8_t *);
+}
+
+/* Any header but the plain one, kept apart from it. */
+static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
+							  struct packet *packet, const struct backend *backend,
+							  const struct backend *previous)
+{
+	struct encap_fields fields = {
+	    .inner_len = packet->ip_len,
+	    .inner_protocol = inner_protocol(packet),
+	    .tos = packet->tos,
+	    .flags = burst->tag_key ? FL_STEER_TAG : 0,
+	    .hash = packet->hash,
+	    .bucket = packet->bucket,
+	    .generation = packet->generation,
+	    .tag_key = burst->tag_key,
+	};
+	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
+	uint8_t *out;
+
+	if (previous) {
+		fields.flags |= previous->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+		fields.since = fl_row_since(packet->row);
+		fields.previous = encap_destination(previous);
+	}
+	if (packet->ip_len > encap_room(backend, fields.flags))
+		return too_big(backend, fields.flags, packet);
+	out = make_room(mbuf, packet, vlan_len + encap_len(backend, fields.flags));
+	if (!out)
+		return VERDICT_NO_HEADROOM;
+	encap_write(out + vlan_len, backend, &fields);
+	if (vlan_len)
+		encap_write_vlan(out, backend->vlan);
+	burst->moved += !!previous;
+	return VERDICT_SERVICE;
 }
 
 /* Rewrites one packet, or says why not. */
 static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, struct packet *packet)
 {
-	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)];
-	struct encap_fields fields = {
-	    .inner_len = packet->ip_len,
-	    .tos = packet->tos,
-	    .hash = packet->hash,
-	    .bucket = packet->bucket,
-	    .generation = packet->generation,
-	};
-	uint32_t frame_len = mbuf->pkt_len, prepend;
+	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
+	uint8_t *out;
 
-	if (backend->state == BACKEND_ABSENT || (backend->removed && is_by_id(packet)))
-		return absent(packet);
-	if (backend->state != BACKEND_READY)
-		return VERDICT_NO_NEIGHBOUR;
-	fill_moved(packet, burst->now, &fields);
-	if (encap_too_big(backend, packet->ip_len, fields.moved))
-		return VERDICT_TOO_BIG;
-	prepend = encap_len(fields.moved) - ENCAP_AT_IP;
-	if (rte_pktmbuf_headroom(mbuf) < prepend)
+	if (unlikely(backend->state != BACKEND_READY || backend->removed)) {
+		if (backend->state == BACKEND_ABSENT || (backend->removed && is_by_id(packet)))
+			return absent(packet);
+		if (backend->state != BACKEND_READY)
+			return VERDICT_NO_NEIGHBOUR;
+	}
+	previous = moved_from(packet, burst->now);
+	if (unlikely(previous || burst->tag_key || backend->ipv6 || backend->vlan))
+		return encap_other(burst, mbuf, packet, backend, previous);
+	if (unlikely(packet->ip_len + ENCAP_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
+		return too_big(backend, 0, packet);
+	out = make_room(mbuf, packet, ENCAP_PLAIN_LEN);
+	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	/* the frame may be longer than the IP packet: Ethernet pads to 60 bytes */
-	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
-	mbuf->data_len = (uint16_t)(encap_len(fields.moved) + packet->ip_len);
-	mbuf->pkt_len = mbuf->data_len;
-	encap_write(rte_pktmbuf_mtod(mbuf, uint8_t *), backend, &fields);
-	packet->port = backend->port;
-	burst->moved += fields.moved;
-	burst->bytes += frame_len;
+	encap_write_plain(out, backend, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
+			  packet->bucket, packet->generation);
 	return VERDICT_SERVICE;
 }
 
@@ -135,8 +201,15 @@ void burst_encap(struct burst *burst)
 	burst->bytes = 0;
 	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet *packet = &burst->packets[i];
+		const struct backends *backends = packet->backends;
+		uint32_t frame_len = burst->mbufs[i]->pkt_len;
 
-		if (packet->verdict == VERDICT_SERVICE)
-			packet->verdict = encap(burst, burst->mbufs[i], packet);
+		if (packet->verdict != VERDICT_SERVICE)
+			continue;
+		packet->verdict = (uint8_t)encap(burst, burst->mbufs[i], packet);
+		if (packet->verdict != VERDICT_SERVICE)
+			continue;
+		packet->port = backends->rows[fl_row_current(packet->row)].port;
+		burst->bytes += frame_len;
 	}
 }

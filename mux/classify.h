@@ -2,73 +2,57 @@
 /*
  * What a packet is: one verdict, from the packet's bytes and the VIPs alone.
  *
- *	our MAC, type IPv4?	no: not ours
- *	destination a VIP?	no: not ours
- *	---			from here on, what is not steered is dropped under its own name
- *	header sound? fragment? in one buffer? TCP or UDP, and sound? a service there?
+ *	our MAC, at most two VLAN tags, type IPv4 or IPv6?	no: not ours
+ *	destination a VIP?					no: not ours
+ *	---			from here on, what is not steered or answered is dropped under its own name
+ *	IP header (ipv6.h walks the extensions) sound? fragment? in one buffer?
+ *	TCP or UDP (transport.h), or ICMP (icmp.h), and sound? a service there?
  */
 #ifndef FAIRLEAD_MUX_CLASSIFY_H
 #define FAIRLEAD_MUX_CLASSIFY_H
 
 #include <fairlead/types.h>
 
+#include "verdict.h"
+
 struct backends;
 struct lookup;
 struct ring;
 struct service;
 
-/* Order: what is done first, then why something is dropped; names in verdict_name(). */
-enum verdict {
-	VERDICT_SERVICE = 0, /* steer it */
-	VERDICT_NOT_OURS,    /* the kernel's */
-	VERDICT_FROM_KERNEL, /* came by an exception port (port.h), left by the port that it stands for */
-
-	/* malformed, though for a VIP */
-	VERDICT_IP_TRUNCATED,     /* the frame ends within the IP header */
-	VERDICT_IP_HEADER_LENGTH, /* ihl below 5 */
-	VERDICT_IP_TOTAL_LENGTH,  /* below the header's, or beyond the frame */
-	VERDICT_IP_CHECKSUM,
-	VERDICT_IP_TTL,        /* 0 */
-	VERDICT_IP_SOURCE,     /* no host may send from it: 0/8, 127/8, 224/3, the VIP itself */
-	VERDICT_TCP_TRUNCATED, /* shorter than its header */
-	VERDICT_TCP_OFFSET,    /* data offset below 5 or beyond the packet */
-	VERDICT_TCP_PORT_ZERO, /* source port */
-	VERDICT_UDP_TRUNCATED,
-	VERDICT_UDP_LENGTH, /* below 8, or more than IP carries */
-	VERDICT_SEGMENTED,  /* not all of the frame is in its first buffer */
-
-	/* sound, but not to be served */
-	VERDICT_FRAGMENT,
-	VERDICT_PROTOCOL,        /* neither TCP nor UDP */
-	VERDICT_NO_SERVICE_PORT, /* a VIP, but no service at this protocol and port */
-	VERDICT_NO_RING,         /* the service's ring is not loaded */
-	VERDICT_NO_BACKEND,      /* the bucket has none */
-	VERDICT_NO_BACKEND_ID,   /* no backend has the id that the port names, or it was removed */
-	VERDICT_NO_NEIGHBOUR,    /* the backend's next hop is not resolved */
-	VERDICT_TOO_BIG,         /* would not fit the port's MTU after encapsulation */
-	VERDICT_NO_HEADROOM,     /* the buffer has no room in front */
-	VERDICT_PORT_FULL,       /* the port did not take it */
-	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not take it */
-	VERDICTS,
+enum packet_flags {
+	PACKET_IPV6 = 0x01,   /* of the inner packet; else IPv4 */
+	PACKET_BY_ID = 0x02,  /* the packet names its backend: its id stands in bucket until rows are read */
+	PACKET_HASHED = 0x04, /* hash is there already */
+	PACKET_QUOTE = 0x08,  /* an ICMP error that goes by the packet it quotes */
+	PACKET_SYN = 0x10,    /* TCP with SYN */
 };
 
 /*
- * One packet on its way through a burst (burst.h). Classification fills verdict, and for VERDICT_SERVICE everything up
- * to service, and bucket: FL_STEER_BUCKET_NONE where the port names the backend, which then stands in row. The later
- * stages fill the rest.
+ * One packet on its way through a burst (burst.h). Classification fills the first line, from verdict to service, for
+ * VERDICT_SERVICE. The later stages fill the rest.
  */
 struct packet {
 	uint8_t verdict; /* enum verdict */
-	uint8_t tos;
-	uint16_t ip_len;     /* IPv4 total length */
-	uint32_t generation; /* stamped into the steer header */
-	uint64_t
-	    key[2]; /* the 13 bytes src | dst | sport | dport | proto as loaded from memory, and three zero bytes */
+	uint8_t flags;   /* enum packet_flags */
+	uint8_t at_ip;   /* bytes in front of the IP header: Ethernet and VLAN tags */
+	uint8_t tos;     /* or traffic class */
+	uint16_t at_l4;  /* from the frame's begin to the TCP or UDP header */
+	uint16_t ip_len; /* of the whole IP packet, header included */
+	union {
+		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */
+		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
+	};
 	struct service *service;
 	uint32_t hash;
 	uint32_t bucket;
-	struct ring *ring;
-	uint64_t row;
+	uint32_t generation; /* stamped into the steer header */
+	uint16_t mtu;        /* TOO_BIG: of the largest packet that fits */
+	uint16_t spare;
+	union {
+		struct ring *ring; /* until rows are read */
+		uint64_t row;
+	};
 	union {
 		const struct backends *backends;
 		uint8_t port; /* after encapsulation: DPDK port id to leave by */
@@ -92,13 +76,5 @@ static inline uint64_t mac_word(const uint8_t mac[6])
  */
 void classify(const struct lookup *lookup, uint64_t mac, const uint8_t *data, uint32_t len, uint32_t frame_len,
 	      struct packet *out);
-
-/* The word for metrics, logs and tests: "service", "not_ours", "ip_checksum", ... */
-const char *verdict_name(enum verdict verdict);
-
-static inline bool verdict_is_drop(enum verdict verdict)
-{
-	return verdict > VERDICT_FROM_KERNEL;
-}
 
 #endif

@@ -19,7 +19,8 @@ struct mux {
 	struct tables *tables;
 	struct neighbours *neighbours; /* NULL in tests without ports */
 	struct counters *counters;
-	uint8_t address[4]; /* outer source: --address or the first port's */
+	struct fl_address address; /* outer sources: --address or the first port's; none: it has none */
+	struct fl_address address6;
 };
 
 struct control;

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "address.h"
 #include "node.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -309,13 +310,22 @@ static char *render(void *context)
 	return text;
 }
 
+static void describe_address(json_t *self, const char *key, const struct fl_address *address)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (!fl_address_is_none(address))
+		json_object_set_new(self, key, json_string(address_print(address, text)));
+}
+
 static json_t *describe(const struct follow_options *options)
 {
-	const uint8_t *a = options->address;
 	json_t *ports = json_array();
-	json_t *self = json_pack("{s:i, s:s, s:s, s:o}", "format", NODE_FORMAT, "id", options->id, "version",
-				 FAIRLEAD_VERSION, "address", json_sprintf("%u.%u.%u.%u", a[0], a[1], a[2], a[3]));
+	json_t *self =
+	    json_pack("{s:i, s:s, s:s}", "format", NODE_FORMAT, "id", options->id, "version", FAIRLEAD_VERSION);
 
+	describe_address(self, "address", options->address);
+	describe_address(self, "address6", options->address6);
 	for (unsigned i = 0; i < options->ports_count; i++)
 		json_array_append_new(ports, json_string(options->ports[i]));
 	json_object_set_new(self, "ports", ports);

@@ -20,7 +20,8 @@ struct follow_options {
 	const char *zookeeper; /* host:port,... */
 	const char *root;
 	const char *id;
-	const uint8_t *address; /* 4 bytes, the outer source */
+	const struct fl_address *address; /* outer sources; none: it has none of the family */
+	const struct fl_address *address6;
 	unsigned ports_count;
 	const char *const *ports; /* names for people */
 	struct tables *tables;

@@ -15,6 +15,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 
+#include "address.h"
 #include "metrics.h"
 
 struct http {

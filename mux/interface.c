@@ -2,6 +2,7 @@
 #include "interface.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -51,17 +52,42 @@ int interface_mac(const char *name, uint8_t mac[6])
 	return error;
 }
 
-int interface_address(const char *name, uint8_t address[4])
+static int find_address(const char *name, int family, struct fl_address *out)
 {
-	struct ifreq ifr = {0};
-	struct sockaddr_in in;
-	int error = ask(name, SIOCGIFADDR, &ifr);
+	struct ifaddrs *all, *at;
+	int error = -EADDRNOTAVAIL;
 
-	if (error)
-		return error;
-	memcpy(&in, &ifr.ifr_addr, sizeof(in));
-	memcpy(address, &in.sin_addr, 4);
-	return 0;
+	if (getifaddrs(&all))
+		return -errno;
+	for (at = all; at && error; at = at->ifa_next) {
+		if (!at->ifa_addr || at->ifa_addr->sa_family != family || strcmp(at->ifa_name, name))
+			continue;
+		if (family == AF_INET) {
+			struct sockaddr_in in;
+
+			memcpy(&in, at->ifa_addr, sizeof(in));
+			*out = fl_address_from_ipv4((const uint8_t *)&in.sin_addr);
+			error = 0;
+		} else {
+			struct sockaddr_in6 in6;
+
+			memcpy(&in6, at->ifa_addr, sizeof(in6));
+			memcpy(out->bytes, &in6.sin6_addr, sizeof(out->bytes));
+			error = IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr) ? -EADDRNOTAVAIL : 0;
+		}
+	}
+	freeifaddrs(all);
+	return error;
+}
+
+int interface_address(const char *name, struct fl_address *out)
+{
+	return find_address(name, AF_INET, out);
+}
+
+int interface_address6(const char *name, struct fl_address *out)
+{
+	return find_address(name, AF_INET6, out);
 }
 
 int interface_queues(const char *name, unsigned *queues)

@@ -3,12 +3,14 @@
 #ifndef FAIRLEAD_MUX_INTERFACE_H
 #define FAIRLEAD_MUX_INTERFACE_H
 
-#include <stdint.h>
+#include <fairlead/types.h>
 
 int interface_mtu(const char *name, uint16_t *mtu);
 int interface_set_mtu(const char *name, uint16_t mtu);
 int interface_mac(const char *name, uint8_t mac[6]);
-int interface_address(const char *name, uint8_t address[4]);
+/* The first IPv4, and the first global IPv6 address; -EADDRNOTAVAIL: it has none. */
+int interface_address(const char *name, struct fl_address *out);
+int interface_address6(const char *name, struct fl_address *out);
 
 /* Receive queues that the interface uses at present; 1 where a driver can't tell. */
 int interface_queues(const char *name, unsigned *queues);

@@ -21,20 +21,25 @@ struct program {
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
 	struct control *control;
+	struct fl_address address; /* outer sources, none: it has none of the family */
+	struct fl_address address6;
 };
 
-static int outer_address(const struct program *p, uint8_t address[4], struct why *why)
+/* The outer sources: what was asked for, else what the first port has; one of them is needed. */
+static int outer_addresses(struct program *p, struct why *why)
 {
-	int error = 0;
+	const struct port *port = &p->ports.port[0];
 
-	if (p->options.has_address)
-		memcpy(address, p->options.address, 4);
-	else
-		error = port_address(&p->ports.port[0], address);
-	if (error)
-		return why_refuse(why, error,
-				  "--address is missing and %s has none; allowed: an IPv4 address of this mux",
-				  p->ports.port[0].arguments);
+	p->address = p->options.address;
+	p->address6 = p->options.address6;
+	if (fl_address_is_none(&p->address) && port_address(port, &p->address))
+		p->address = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->address6) && port_address6(port, &p->address6))
+		p->address6 = (struct fl_address){{0}};
+	if (fl_address_is_none(&p->address) && fl_address_is_none(&p->address6))
+		return why_refuse(why, -EADDRNOTAVAIL,
+				  "--address is missing and %s has none; allowed: an IPv4 or IPv6 address of this mux",
+				  port->arguments);
 	return 0;
 }
 
@@ -43,7 +48,7 @@ static int build(struct program *p, struct why *why)
 	struct vip_listener listener = {.context = &p->ports, .changed = ports_vips};
 	struct next_hops hops;
 
-	p->neighbours = neighbours_new(&p->ports, p->options.has_address ? p->options.address : NULL, why);
+	p->neighbours = neighbours_new(&p->ports, &p->options.address, &p->options.address6, why);
 	if (!p->neighbours)
 		return -errno;
 	hops = neighbours_hops(p->neighbours);
@@ -61,12 +66,17 @@ static int start(struct program *p, struct why *why)
 			  .ports = &p->ports,
 			  .tables = p->tables,
 			  .neighbours = p->neighbours,
-			  .counters = p->counters};
-	int error = outer_address(p, mux.address, why);
+			  .counters = p->counters,
+			  .address = p->address,
+			  .address6 = p->address6};
+	struct worker_place place = {.tables = p->tables,
+				     .ports = &p->ports,
+				     .counters = p->counters,
+				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL};
+	int error = 0;
 
 	while (!error && p->workers_count < p->options.workers) {
-		error = worker_start(&p->workers[p->workers_count], p->workers_count, p->tables, &p->ports, p->counters,
-				     why);
+		error = worker_start(&p->workers[p->workers_count], p->workers_count, &place, why);
 		if (!error)
 			p->workers_count++;
 	}
@@ -103,6 +113,8 @@ static int serve(struct program *p, struct why *why)
 	if (error)
 		return error;
 	error = ports_open(&p->ports, &p->options, why);
+	if (!error)
+		error = outer_addresses(p, why);
 	if (!error)
 		error = build(p, why);
 	if (!error)

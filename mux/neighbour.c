@@ -21,7 +21,7 @@ enum { SWEEP_TICKS = 60 };
 
 struct station {
 	unsigned ifindex;
-	uint32_t address;
+	struct fl_address address;
 	bool known; /* mac is set */
 	bool fresh;
 	unsigned used;
@@ -29,15 +29,17 @@ struct station {
 };
 
 struct hop {
-	uint32_t address;
+	struct fl_address address;
 	struct netlink_route route; /* ifindex 0: there is none */
+	unsigned port;              /* ifindex of the port to leave by: that of the route, or its parent */
+	uint16_t vlan;
 	unsigned used;
 };
 
 struct neighbours {
 	struct ports *ports;
-	bool has_source;
-	uint32_t source;
+	struct fl_address source; /* none: the kernel's */
+	struct fl_address source6;
 	struct netlink *netlink;
 	void *hops;     /* tsearch */
 	void *stations; /* tsearch */
@@ -53,7 +55,7 @@ static int compare_hops(const void *left, const void *right)
 {
 	const struct hop *a = left, *b = right;
 
-	return a->address < b->address ? -1 : a->address > b->address;
+	return memcmp(&a->address, &b->address, sizeof(a->address));
 }
 
 static int compare_stations(const void *left, const void *right)
@@ -62,10 +64,11 @@ static int compare_stations(const void *left, const void *right)
 
 	if (a->ifindex != b->ifindex)
 		return a->ifindex < b->ifindex ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return memcmp(&a->address, &b->address, sizeof(a->address));
 }
 
-struct neighbours *neighbours_new(struct ports *ports, const uint8_t source[4], struct why *why)
+struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
+				  const struct fl_address *source6, struct why *why)
 {
 	struct neighbours *n = calloc(1, sizeof(*n));
 
@@ -75,10 +78,8 @@ struct neighbours *neighbours_new(struct ports *ports, const uint8_t source[4], 
 	}
 	n->ports = ports;
 	n->sweep = 1;
-	if (source) {
-		memcpy(&n->source, source, 4);
-		n->has_source = true;
-	}
+	n->source = *source;
+	n->source6 = *source6;
 	n->netlink = netlink_new(why);
 	if (!n->netlink) {
 		free(n);
@@ -141,18 +142,37 @@ static void ask_station(struct neighbours *n, struct station *station)
 	if (!netlink_neighbour(n->netlink, &now))
 		n->changed |= update(station, &now);
 	if (!station->fresh)
-		netlink_resolve(n->netlink, station->ifindex, station->address);
+		netlink_resolve(n->netlink, station->ifindex, &station->address);
+}
+
+/* The port by which a route leaves, NULL if none of ours; *vlan: the tag that its frames get. */
+static const struct port *port_of(struct neighbours *n, unsigned ifindex, uint16_t *vlan)
+{
+	const struct port *port = ports_by_ifindex(n->ports, ifindex);
+	struct netlink_vlan tag;
+
+	*vlan = 0;
+	if (port || !ifindex || netlink_vlan(n->netlink, ifindex, &tag) || !tag.id)
+		return port;
+	*vlan = tag.id;
+	return ports_by_ifindex(n->ports, tag.parent);
 }
 
 static void ask_route(struct neighbours *n, struct hop *hop)
 {
+	const struct port *port = NULL;
 	struct netlink_route now;
+	uint16_t vlan = 0;
 
-	if (netlink_route(n->netlink, hop->address, &now) || !ports_by_ifindex(n->ports, now.ifindex))
-		now = (struct netlink_route){0};
-	if (memcmp(&now, &hop->route, sizeof(now)))
+	if (!netlink_route(n->netlink, &hop->address, &now))
+		port = port_of(n, now.ifindex, &vlan);
+	if (!port)
+		memset(&now, 0, sizeof(now));
+	if (memcmp(&now, &hop->route, sizeof(now)) || vlan != hop->vlan)
 		n->changed = true;
 	hop->route = now;
+	hop->port = port ? port->ifindex : 0;
+	hop->vlan = vlan;
 }
 
 static const struct station *station_of(struct neighbours *n, const struct hop *hop)
@@ -175,18 +195,18 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 	struct neighbours *n = context;
 	const struct station *station;
 	const struct port *port;
-	struct hop key = {0}, *hop;
+	struct hop key = {.address = *address}, *hop;
+	const struct fl_address *source = fl_address_is_ipv4(address) ? &n->source : &n->source6;
 	bool found;
 
 	memset(out, 0, sizeof(*out));
-	memcpy(&key.address, address->bytes + 12, 4);
 	hop = find_or_add(&n->hops, &key, sizeof(key), compare_hops, &found);
 	if (!hop)
 		return;
 	if (!found)
 		ask_route(n, hop);
 	hop->used = n->sweep;
-	port = ports_by_ifindex(n->ports, hop->route.ifindex);
+	port = ports_by_ifindex(n->ports, hop->port);
 	if (!port)
 		return;
 	station = station_of(n, hop);
@@ -194,10 +214,11 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 		return;
 	out->resolved = true;
 	out->port = (uint8_t)port->id;
-	out->mtu = port->mtu;
+	out->mtu = hop->route.mtu && hop->route.mtu < port->mtu ? (uint16_t)hop->route.mtu : port->mtu;
+	out->vlan = hop->vlan;
 	memcpy(out->source_mac, &port->mac, sizeof(out->source_mac));
 	memcpy(out->mac, station->mac, 6);
-	memcpy(out->source, n->has_source ? &n->source : &hop->route.source, 4);
+	out->source = fl_address_is_none(source) ? hop->route.source : *source;
 }
 
 struct next_hops neighbours_hops(struct neighbours *n)

@@ -2,11 +2,13 @@
 /*
  * Next hops from the kernel's routing and neighbour tables over netlink.
  *
- * For every address that somebody looked up, its route is asked for (interface, gateway, source address), then the
+ * For every address that somebody looked up, its route is asked for (interface, gateway, source address, MTU), then the
  * MAC address of the gateway or of the address itself; both are followed by subscription. What is missing is resolved
  * by the kernel at our request and asked for again every second. Packets of the mux do not pass the kernel, so a
  * neighbour that has become stale is confirmed the same way. A MAC address once known stays in use until the kernel
  * names another or the route goes: a host that does not answer ARP for a moment loses no connection by that.
+ *
+ * A route by a VLAN interface of a port leaves by that port, with the tag.
  *
  * All functions are called by the control thread, which polls the descriptor.
  */
@@ -19,8 +21,12 @@
 
 struct neighbours;
 
-/* ports must outlive it. source: --address, or NULL for the one that the kernel prefers. */
-struct neighbours *neighbours_new(struct ports *ports, const uint8_t source[4], struct why *why);
+/*
+ * ports must outlive it. source, source6: the mux's outer addresses; none (fl_address_is_none): the one that the kernel
+ * prefers.
+ */
+struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
+				  const struct fl_address *source6, struct why *why);
 void neighbours_free(struct neighbours *neighbours);
 
 /* For tables_new. */

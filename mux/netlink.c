@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include <libmnl/libmnl.h>
+#include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
@@ -30,7 +31,8 @@ struct netlink {
 
 struct netlink *netlink_new(struct why *why)
 {
-	static const int groups[] = {RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE};
+	static const int groups[] = {RTNLGRP_LINK,       RTNLGRP_NEIGH,       RTNLGRP_IPV4_IFADDR,
+				     RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE};
 	struct netlink *netlink = calloc(1, sizeof(*netlink));
 	int size = EVENTS_BUFFER;
 
@@ -89,13 +91,55 @@ static int request(struct netlink *netlink, struct nlmsghdr *message, mnl_cb_t c
 	return 0;
 }
 
-static uint32_t attribute_address(const struct nlattr *attribute)
+/* False, with nothing changed, if it is neither an IPv4 nor an IPv6 address. */
+static bool read_address(const void *bytes, size_t len, struct fl_address *out)
 {
-	uint32_t address = 0;
+	if (len == 4)
+		*out = fl_address_from_ipv4(bytes);
+	else if (len == sizeof(out->bytes))
+		memcpy(out->bytes, bytes, len);
+	else
+		return false;
+	return true;
+}
 
-	if (mnl_attr_get_payload_len(attribute) == sizeof(address))
-		memcpy(&address, mnl_attr_get_payload(attribute), sizeof(address));
-	return address;
+static bool attribute_address(const struct nlattr *attribute, struct fl_address *out)
+{
+	return read_address(mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute), out);
+}
+
+static void put_address(struct nlmsghdr *message, uint16_t type, const struct fl_address *address)
+{
+	size_t len = fl_address_is_ipv4(address) ? 4 : 16;
+
+	mnl_attr_put(message, type, len, address->bytes + 16 - len);
+}
+
+static uint8_t family_of(const struct fl_address *address)
+{
+	return fl_address_is_ipv4(address) ? AF_INET : AF_INET6;
+}
+
+static uint32_t read_mtu(const struct nlattr *metrics)
+{
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each_nested(attribute, metrics)
+	{
+		if (mnl_attr_get_type(attribute) == RTAX_MTU)
+			return mnl_attr_get_u32(attribute);
+	}
+	return 0;
+}
+
+/* The gateway of another family than its route: struct rtvia. */
+static void read_via(const struct nlattr *attribute, struct fl_address *out)
+{
+	const struct rtvia *via = mnl_attr_get_payload(attribute);
+	size_t len = mnl_attr_get_payload_len(attribute);
+
+	if (len > sizeof(*via))
+		read_address(via->rtvia_addr, len - sizeof(*via), out);
 }
 
 static int read_route(const struct nlmsghdr *message, void *data)
@@ -113,17 +157,23 @@ static int read_route(const struct nlmsghdr *message, void *data)
 			route->ifindex = mnl_attr_get_u32(attribute);
 			break;
 		case RTA_GATEWAY:
-			route->gateway = attribute_address(attribute);
+			attribute_address(attribute, &route->gateway);
 			break;
 		case RTA_PREFSRC:
-			route->source = attribute_address(attribute);
+			attribute_address(attribute, &route->source);
+			break;
+		case RTA_VIA:
+			read_via(attribute, &route->gateway);
+			break;
+		case RTA_METRICS:
+			route->mtu = read_mtu(attribute);
 			break;
 		}
 	}
 	return MNL_CB_STOP;
 }
 
-int netlink_route(struct netlink *netlink, uint32_t address, struct netlink_route *out)
+int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
@@ -133,15 +183,68 @@ int netlink_route(struct netlink *netlink, uint32_t address, struct netlink_rout
 	message->nlmsg_type = RTM_GETROUTE;
 	message->nlmsg_flags = NLM_F_REQUEST;
 	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
-	header->rtm_family = AF_INET;
-	header->rtm_dst_len = 32;
-	mnl_attr_put_u32(message, RTA_DST, address);
+	header->rtm_family = family_of(address);
+	header->rtm_dst_len = header->rtm_family == AF_INET ? 32 : 128;
+	put_address(message, RTA_DST, address);
 
-	*out = (struct netlink_route){.gateway = address};
+	memset(out, 0, sizeof(*out)); /* padding too: routes are compared by their bytes */
+	out->gateway = *address;
 	error = request(netlink, message, read_route, out);
 	if (error)
 		return error;
 	return out->ifindex ? 0 : -ENOENT;
+}
+
+static void read_vlan(const struct nlattr *info, struct netlink_vlan *out)
+{
+	const struct nlattr *attribute, *data;
+	bool is_vlan = false;
+
+	mnl_attr_for_each_nested(attribute, info)
+	{
+		if (mnl_attr_get_type(attribute) == IFLA_INFO_KIND)
+			is_vlan = !strncmp(mnl_attr_get_str(attribute), "vlan", mnl_attr_get_payload_len(attribute));
+		if (mnl_attr_get_type(attribute) != IFLA_INFO_DATA || !is_vlan)
+			continue;
+		mnl_attr_for_each_nested(data, attribute)
+		{
+			if (mnl_attr_get_type(data) == IFLA_VLAN_ID)
+				out->id = mnl_attr_get_u16(data);
+		}
+	}
+}
+
+static int read_link(const struct nlmsghdr *message, void *data)
+{
+	struct netlink_vlan *out = data;
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each(attribute, message, sizeof(struct ifinfomsg))
+	{
+		if (mnl_attr_get_type(attribute) == IFLA_LINK)
+			out->parent = mnl_attr_get_u32(attribute);
+		if (mnl_attr_get_type(attribute) == IFLA_LINKINFO)
+			read_vlan(attribute, out);
+	}
+	return MNL_CB_STOP;
+}
+
+int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out)
+{
+	char buffer[MNL_NLMSG_HDRLEN + 256];
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct ifinfomsg *link;
+	int error;
+
+	message->nlmsg_type = RTM_GETLINK;
+	message->nlmsg_flags = NLM_F_REQUEST;
+	link = mnl_nlmsg_put_extra_header(message, sizeof(*link));
+	link->ifi_index = (int)ifindex;
+	*out = (struct netlink_vlan){0};
+	error = request(netlink, message, read_link, out);
+	if (error || !out->id)
+		*out = (struct netlink_vlan){0};
+	return error;
 }
 
 static int read_neighbour(const struct nlmsghdr *message, void *data)
@@ -151,14 +254,14 @@ static int read_neighbour(const struct nlmsghdr *message, void *data)
 	const struct nlattr *attribute;
 	bool mac = false;
 
-	if (header->ndm_family != AF_INET)
+	if (header->ndm_family != AF_INET && header->ndm_family != AF_INET6)
 		return MNL_CB_STOP;
 	neighbour->ifindex = (unsigned)header->ndm_ifindex;
 	mnl_attr_for_each(attribute, message, sizeof(*header))
 	{
 		switch (mnl_attr_get_type(attribute)) {
 		case NDA_DST:
-			neighbour->address = attribute_address(attribute);
+			attribute_address(attribute, &neighbour->address);
 			break;
 		case NDA_LLADDR:
 			mac = mnl_attr_get_payload_len(attribute) == sizeof(neighbour->mac);
@@ -174,7 +277,7 @@ static int read_neighbour(const struct nlmsghdr *message, void *data)
 
 /* A message about one neighbour, without flags. */
 static struct nlmsghdr *neighbour_message(char *buffer, uint16_t type, uint16_t flags, unsigned ifindex,
-					  uint32_t address)
+					  const struct fl_address *address)
 {
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
 	struct ndmsg *header;
@@ -182,9 +285,9 @@ static struct nlmsghdr *neighbour_message(char *buffer, uint16_t type, uint16_t 
 	message->nlmsg_type = type;
 	message->nlmsg_flags = flags;
 	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
-	header->ndm_family = AF_INET;
+	header->ndm_family = family_of(address);
 	header->ndm_ifindex = (int)ifindex;
-	mnl_attr_put_u32(message, NDA_DST, address);
+	put_address(message, NDA_DST, address);
 	return message;
 }
 
@@ -192,7 +295,7 @@ int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbo
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
 	struct nlmsghdr *message =
-	    neighbour_message(buffer, RTM_GETNEIGH, NLM_F_REQUEST, neighbour->ifindex, neighbour->address);
+	    neighbour_message(buffer, RTM_GETNEIGH, NLM_F_REQUEST, neighbour->ifindex, &neighbour->address);
 	int error;
 
 	neighbour->known = false;
@@ -201,7 +304,7 @@ int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbo
 	return error == -ENOENT ? 0 : error;
 }
 
-int netlink_resolve(struct netlink *netlink, unsigned ifindex, uint32_t address)
+int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_address *address)
 {
 	char buffer[MNL_NLMSG_HDRLEN + 256];
 	struct nlmsghdr *message =
@@ -221,7 +324,7 @@ static int dispatch(const struct nlmsghdr *message, void *data)
 	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
 		read_neighbour(message, &neighbour);
-		if (neighbour.ifindex && neighbour.address)
+		if (neighbour.ifindex && !fl_address_is_none(&neighbour.address))
 			events->neighbour(events->context, &neighbour);
 		break;
 	case RTM_NEWLINK:

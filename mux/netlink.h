@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes and neighbours as the kernel's rtnetlink tells them; addresses are IPv4 in network order. */
+/* Routes, neighbours and VLANs as the kernel's rtnetlink tells them. */
 #ifndef FAIRLEAD_MUX_NETLINK_H
 #define FAIRLEAD_MUX_NETLINK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <fairlead/types.h>
 
 #include "why.h"
 
@@ -12,13 +11,20 @@ struct netlink;
 
 struct netlink_route {
 	unsigned ifindex;
-	uint32_t gateway; /* or the destination itself, if it is on the link */
-	uint32_t source;  /* the kernel's preferred one */
+	uint32_t mtu;              /* of the route, 0: that of the interface */
+	struct fl_address gateway; /* or the destination itself, if it is on the link */
+	struct fl_address source;  /* the kernel's preferred one */
+};
+
+/* An interface that is a VLAN of another one; both 0: it is none. */
+struct netlink_vlan {
+	unsigned parent;
+	uint16_t id;
 };
 
 struct netlink_neighbour {
 	unsigned ifindex;
-	uint32_t address;
+	struct fl_address address;
 	bool known; /* it has a MAC address that the kernel would send to */
 	bool fresh; /* and the kernel has confirmed it lately */
 	uint8_t mac[6];
@@ -41,12 +47,15 @@ int netlink_fd(const struct netlink *netlink);
 void netlink_receive(struct netlink *netlink, const struct netlink_events *events);
 
 /* The route to an address. -ENETUNREACH and the like; -ENOENT: not a route to another host. */
-int netlink_route(struct netlink *netlink, uint32_t address, struct netlink_route *out);
+int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out);
+
+/* Of which interface this one is a VLAN. */
+int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out);
 
 /* What the kernel knows of a neighbour: ifindex and address are asked for, the rest is filled; unknown is no error. */
 int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbour);
 
 /* Has the kernel resolve or confirm a neighbour; the answer is an event. */
-int netlink_resolve(struct netlink *netlink, unsigned ifindex, uint32_t address);
+int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_address *address);
 
 #endif

@@ -8,10 +8,11 @@
 struct next_hop {
 	bool resolved; /* else the rest is zero */
 	uint8_t port;  /* DPDK port id */
-	uint16_t mtu;  /* of that port: what fits without the Ethernet header */
+	uint16_t mtu;  /* of that port and the route: what fits without the Ethernet header */
+	uint16_t vlan; /* tag that frames get there, 0: none */
 	uint8_t source_mac[6];
 	uint8_t mac[6];
-	uint8_t source[4]; /* outer source address */
+	struct fl_address source; /* outer source address, of the destination's family */
 };
 
 /* Who answers; lookup may begin a resolution whose end it reports elsewhere (tables_refresh). */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tag_key.h"
+
 static const char prefix[] = "FAIRLEAD_MUX_";
 
 const char options_usage[] =
@@ -20,12 +22,14 @@ const char options_usage[] =
     "                         af_packet:IFACE   a packet socket on the interface\n"
     "                         0000:01:00.0      a PCI device, taken from the kernel\n"
     "                         net_NAME0,ARGS    any DPDK virtual device\n"
-    "  --address IPV4       outer source address           (first address of the port's interface)\n"
+    "  --address ADDRESS    outer source address, repeatable, one of each family\n"
+    "                                                      (the first ones of the first port's interface)\n"
     "  --http HOST:PORT     metrics, explain and health    (127.0.0.1:9108)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
     "  --no-huge            do without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --help               this text\n"
     "\n"
@@ -169,14 +173,33 @@ static int set_port(struct options *options, const char *name, const char *value
 	return 0;
 }
 
+/* One address or, from the environment, two separated by a space; each family once. */
 static int set_address(struct options *options, const char *name, const char *value, struct why *why)
 {
-	const uint8_t *a = options->address;
+	char text[OPTIONS_TEXT_MAX + 1], *at = text, *word;
 
-	if (inet_pton(AF_INET, value, options->address) != 1 || a[0] == 0 || a[0] == 127 || a[0] >= 224)
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: an IPv4 address of this host", name,
-				  value);
-	options->has_address = true;
+	snprintf(text, sizeof(text), "%s", value);
+	while ((word = strsep(&at, " "))) {
+		uint8_t bytes[16];
+		bool ipv4 = inet_pton(AF_INET, word, bytes) == 1, ipv6 = !ipv4 && inet_pton(AF_INET6, word, bytes) == 1;
+		struct fl_address *out = ipv4 ? &options->address : &options->address6, address = {{0}};
+
+		if (ipv4)
+			address = fl_address_from_ipv4(bytes);
+		else if (ipv6)
+			memcpy(address.bytes, bytes, sizeof(bytes));
+		if ((!ipv4 && !ipv6) || (ipv4 && (bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224)) ||
+		    (ipv6 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
+			      (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
+			return why_refuse(
+			    why, -EINVAL,
+			    "%s: '%s' is not allowed; allowed: an IPv4 or a global IPv6 address of this host", name,
+			    value);
+		if (!fl_address_is_none(out))
+			return why_refuse(why, -EINVAL, "%s: '%s' is the second of its family; one of each is allowed",
+					  name, word);
+		*out = address;
+	}
 	return 0;
 }
 
@@ -218,12 +241,21 @@ static int set_announce(struct options *options, const char *name, const char *v
 	return 0;
 }
 
+static int set_tag_key(struct options *options, const char *name, const char *value, struct why *why)
+{
+	int error = tag_key_read(name, value, &options->tag_key, why);
+
+	options->has_tag_key = !error;
+	return error;
+}
+
 static const struct option table[] = {
     {"id", false, set_id},           {"zookeeper", false, set_zookeeper},
     {"root", false, set_root},       {"port", false, set_port},
     {"address", false, set_address}, {"http", false, set_http},
     {"workers", false, set_workers}, {"memory", false, set_memory},
     {"no-huge", true, set_no_huge},  {"announce", false, set_announce},
+    {"tag-key", false, set_tag_key},
 };
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
@@ -272,7 +304,7 @@ static int parse_arguments(struct options *options, int argc, char *const *argv,
 		value = equals ? equals + 1 : table[at].alone ? "true" : argv[++i];
 		if (!equals && !table[at].alone && i == argc)
 			return why_refuse(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
-		if (seen[at] && strcmp(table[at].flag, "port"))
+		if (seen[at] && strcmp(table[at].flag, "port") && strcmp(table[at].flag, "address"))
 			return why_refuse(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
 		seen[at] = true;
 		error = table[at].set(options, name, value, why);

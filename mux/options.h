@@ -6,8 +6,7 @@
 #ifndef FAIRLEAD_MUX_OPTIONS_H
 #define FAIRLEAD_MUX_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <fairlead/hash.h>
 
 #include "why.h"
 
@@ -28,8 +27,8 @@ struct options {
 	char root[OPTIONS_TEXT_MAX + 1];      /* --root /fairlead */
 	unsigned ports_count;
 	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
-	bool has_address;                                    /* --address */
-	uint8_t address[4];
+	struct fl_address address;                           /* --address, IPv4; none: the first port's */
+	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
 	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT; an IPv6 host stands in brackets there, not here */
 	uint16_t http_port;
 	unsigned workers;       /* --workers */
@@ -37,6 +36,8 @@ struct options {
 	bool no_huge;           /* --no-huge */
 	bool no_exception;      /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce; /* --announce */
+	bool has_tag_key;       /* --tag-key: a file with the cluster's key */
+	struct fl_siphash_key tag_key;
 	bool help;
 };
 

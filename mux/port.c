@@ -407,7 +407,12 @@ struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex)
 	return NULL;
 }
 
-int port_address(const struct port *port, uint8_t address[4])
+int port_address(const struct port *port, struct fl_address *address)
 {
 	return *port->interface ? interface_address(port->interface, address) : -EADDRNOTAVAIL;
+}
+
+int port_address6(const struct port *port, struct fl_address *address)
+{
+	return *port->interface ? interface_address6(port->interface, address) : -EADDRNOTAVAIL;
 }

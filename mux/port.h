@@ -64,7 +64,8 @@ void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
 /* The port that stands for a kernel interface, NULL if none. */
 struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex);
 
-/* The first IPv4 address of the port's interface. -EADDRNOTAVAIL: it has none. */
-int port_address(const struct port *port, uint8_t address[4]);
+/* The first IPv4, the first global IPv6 address of the port's interface. -EADDRNOTAVAIL: it has none. */
+int port_address(const struct port *port, struct fl_address *address);
+int port_address6(const struct port *port, struct fl_address *address);
 
 #endif

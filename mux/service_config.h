@@ -64,10 +64,4 @@ static inline bool mptcp_ports_has(const struct mptcp_ports *mptcp, uint8_t prot
 	return mptcp->last && protocol == IPPROTO_TCP && port >= mptcp->first && port <= mptcp->last;
 }
 
-/* Writes the address as people read it: IPv4 in dots. */
-enum { ADDRESS_TEXT_MAX = 46 };
-const char *address_print(const struct fl_address *address, char text[ADDRESS_TEXT_MAX]);
-/* False if text is neither an IPv4 nor an IPv6 address. */
-bool address_parse(const char *text, struct fl_address *out);
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include "address.h"
 #include "backend.h"
 #include "lookup.h"
 
@@ -155,15 +155,8 @@ static uint16_t shared_port(const struct service_config *a, const struct service
 static int check(const struct tables *tables, const struct service_config *config, const struct service *except,
 		 struct why *why)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
-	for (uint32_t v = 0; v < config->vips_count; v++) {
-		if (fl_address_is_ipv4(&config->vips[v]))
-			continue;
-		inet_ntop(AF_INET6, config->vips[v].bytes, text, sizeof(text));
-		return why_refuse(why, -EAFNOSUPPORT, "vips: %s of service %s is IPv6; this mux serves IPv4 VIPs", text,
-				  config->name);
-	}
 	for (uint32_t i = 0; i < tables->count; i++) {
 		const struct service_config *other = &tables->services[i]->config;
 		const struct fl_address *vip;
@@ -181,7 +174,7 @@ static int check(const struct tables *tables, const struct service_config *confi
 		port = vip ? shared_port(config, other) : 0;
 		if (!port)
 			continue;
-		inet_ntop(AF_INET, vip->bytes + 12, text, sizeof(text));
+		address_print(vip, text);
 		return why_refuse(why, -EEXIST,
 				  "vips: %s port %u of service %s belongs to service %s; a VIP's port has one service",
 				  text, port, config->name, other->name);

@@ -42,7 +42,7 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until service_load. The configuration is copied.
- * -EEXIST: id, name, or a VIP with protocol and port are another's. -EAFNOSUPPORT: an IPv6 VIP. -ENOSPC: too many.
+ * -EEXIST: id, name, or a VIP with protocol and port are another's. -ENOSPC: too many.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 
@@ -55,13 +55,13 @@ void tables_remove(struct tables *tables, struct service *service);
 
 /*
  * Loads a snapshot: a new ring built aside and swapped in. Nothing has changed on failure: -EINVAL (of another service
- * or number of buckets), -EAFNOSUPPORT (an IPv6 backend), -ENOMEM.
+ * or number of buckets), -ENOMEM.
  */
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct why *why);
 
 /*
  * Applies a delta to the loaded ring. Nothing has changed on failure: -ENOENT (no ring), -ESTALE (does not follow the
- * ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
+ * ring's generation), -EINVAL, -ENOMEM.
  */
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why);
 

@@ -13,6 +13,7 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_thread.h>
 
+#include "answer.h"
 #include "burst.h"
 #include "lookup.h"
 
@@ -31,6 +32,10 @@ struct worker {
 	struct tables *tables;
 	const struct ports *ports;
 	struct worker_counters *counters;
+	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
+	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
+	struct limiter echoes;
+	struct limiter errors;
 	struct burst burst;
 	struct outbox outbox[RTE_MAX_ETHPORTS];
 	uint16_t queued[RTE_MAX_ETHPORTS]; /* ports with something in their outbox */
@@ -71,6 +76,25 @@ static inline void flush(struct worker *worker)
 	worker->queued_count = 0;
 }
 
+/*
+ * Answers an echo request, or tells the sender of a packet that it was too big; by itself, since it is rare. Returns
+ * the verdict that counts: an echo request that was answered, a packet that was dropped.
+ */
+static __attribute__((noinline)) enum verdict answer(struct worker *worker, const struct port *port,
+						     struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	bool echo = packet->verdict == VERDICT_ECHO;
+
+	if (!limiter_pass(echo ? &worker->echoes : &worker->errors, worker->now_ms) ||
+	    !(echo ? answer_echo(mbuf, packet) : answer_too_big(mbuf, packet))) {
+		rte_pktmbuf_free(mbuf);
+		return echo ? VERDICT_ECHO_LIMIT : VERDICT_TOO_BIG_SILENT;
+	}
+	if (!send_all(worker, port->id, &mbuf, 1))
+		return echo ? VERDICT_PORT_FULL : VERDICT_TOO_BIG_SILENT;
+	return packet->verdict;
+}
+
 /* The one place where a verdict becomes an action. */
 static inline void act(struct worker *worker, const struct port *port)
 {
@@ -89,6 +113,10 @@ static inline void act(struct worker *worker, const struct port *port)
 			break;
 		case VERDICT_NOT_OURS:
 			passed[passes++] = burst->mbufs[i];
+			break;
+		case VERDICT_ECHO:
+		case VERDICT_TOO_BIG:
+			counter_add(&counters->packets[answer(worker, port, burst->mbufs[i], packet)], 1);
 			break;
 		default:
 			counter_add(&counters->packets[packet->verdict], 1);
@@ -125,6 +153,7 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 	burst->lookup = tables_lookup(worker->tables);
 	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
+	burst->tag_key = worker->tag_key;
 	burst_steer(burst);
 	act(worker, port);
 	return (uint16_t)burst->count;
@@ -153,6 +182,14 @@ static inline uint32_t clock_seconds(void)
 	return (uint32_t)now.tv_sec;
 }
 
+static inline uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 /* Sleeps for the idle's next step; nobody waits for us meanwhile. */
 static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
 {
@@ -173,6 +210,7 @@ static void loop(struct worker *worker)
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
 		uint32_t now = clock_seconds(), got = 0;
 
+		worker->now_ms = clock_ms();
 		for (unsigned i = 0; i < worker->ports->count; i++) {
 			const struct port *port = &worker->ports->port[i];
 
@@ -221,8 +259,7 @@ static void *registered(void *argument)
 	return NULL;
 }
 
-int worker_start(struct worker **out, unsigned index, struct tables *tables, const struct ports *ports,
-		 struct counters *counters, struct why *why)
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why)
 {
 	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
 	char name[16];
@@ -232,9 +269,10 @@ int worker_start(struct worker **out, unsigned index, struct tables *tables, con
 		return why_refuse(why, -ENOMEM, "worker %u: no memory", index);
 	memset(worker, 0, sizeof(*worker));
 	worker->index = index;
-	worker->tables = tables;
-	worker->ports = ports;
-	worker->counters = counters_of(counters, index);
+	worker->tables = place->tables;
+	worker->ports = place->ports;
+	worker->counters = counters_of(place->counters, index);
+	worker->tag_key = place->tag_key;
 	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
 		free(worker);

@@ -24,9 +24,16 @@ enum worker_numbers {
 
 struct worker;
 
-/* Starts a thread that is reader and queue number index. All referenced objects must outlive it. */
-int worker_start(struct worker **out, unsigned index, struct tables *tables, const struct ports *ports,
-		 struct counters *counters, struct why *why);
+/* Where workers work; the same for all of a mux, and it outlives them. */
+struct worker_place {
+	struct tables *tables;
+	const struct ports *ports;
+	struct counters *counters;
+	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
+};
+
+/* Starts a thread that is reader and queue number index. */
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why);
 
 /* Asks it to end, waits until it has, and frees it. */
 void worker_stop(struct worker *worker);

@@ -2,13 +2,15 @@
 /*
  * A frame from outside through all stages of the packet path. Input: one byte of how much of the frame stands in the
  * first buffer, one of the headroom, then the frame; its destination MAC is made ours, since anything else ends at
- * once. Whatever it is, the verdict must be one that exists, nothing may be read or written outside the buffer, and a
- * steered packet must carry a header that servers accept, in front of the inner packet as it came.
+ * once. Whatever it is, the verdict must be one that exists, nothing may be read or written outside the buffer, a
+ * steered packet must carry a header that servers accept, in front of the inner packet as it came, and an answer must
+ * be a whole packet.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../answer.h"
 #include "../burst.h"
 #include "../encap.h"
 #include "../lookup.h"
@@ -18,6 +20,7 @@
 enum { HEADROOM_MAX = 128, FRAME_MAX = 4096 };
 
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+static const struct fl_siphash_key tag_key = {1, 2};
 static struct tables *tables;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -25,15 +28,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	static struct next_hop hop = {.resolved = true, .mtu = 1600, .source = {10, 1, 0, 11}};
+	static struct next_hop hop = {.resolved = true, .mtu = 300, .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 	struct service_config config = image_config(1, "10.99.0.1", 256);
-	struct delta snapshot = image_snapshot(1, 3, 256, 5);
+	struct delta snapshot = image_snapshot(1, 3, 256, 6);
 	struct service *service;
 	struct why why;
 
 	(void)argc;
 	(void)argv;
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::1");
+	for (int i = 0; i < 6; i += 2)
+		snapshot.backends[i].address.bytes[0] = 0x20; /* no mapped address any more: IPv6 */
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){17, 443};
 	for (uint32_t i = 0; i < 256; i += 2) {
@@ -51,13 +58,26 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check_steered(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame, size_t len)
 {
 	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint32_t at = fl_load_be16(out + 12) == 0x86dd ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
 	struct fl_steer header;
 
-	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header) != FL_STEER_OK)
+	if (fl_steer_parse(out + at, out + mbuf->data_len, &header) != FL_STEER_OK)
 		__builtin_trap();
-	if (packet->ip_len > len - ENCAP_AT_IP || packet->ip_len + ENCAP_AT_GUE + header.header_len != mbuf->data_len)
+	if (packet->ip_len > len - packet->at_ip || packet->ip_len + at + header.header_len != mbuf->data_len)
 		__builtin_trap();
-	if (memcmp(out + ENCAP_AT_GUE + header.header_len, frame + ENCAP_AT_IP, packet->ip_len))
+	if (memcmp(out + at + header.header_len, frame + packet->at_ip, packet->ip_len))
+		__builtin_trap();
+}
+
+/* An answer is never longer than the packet or the least that everybody takes, and nothing of it is elsewhere. */
+static void check_answered(struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	bool echo = packet->verdict == VERDICT_ECHO;
+
+	if (!(echo ? answer_echo(mbuf, packet) : answer_too_big(mbuf, packet)))
+		return;
+	if (mbuf->data_len > packet->at_ip + (echo ? packet->ip_len : ANSWER_IPV6_MAX) ||
+	    mbuf->data_off + mbuf->data_len > mbuf->buf_len)
 		__builtin_trap();
 }
 
@@ -105,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mbuf.pkt_len = (uint32_t)len;
 
 	burst.lookup = tables_lookup(tables);
+	burst.tag_key = data[0] & 2 ? &tag_key : NULL;
 	burst.mac = mac_word(mac);
 	burst.now = 1700000100;
 	burst.count = 1;
@@ -114,6 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		__builtin_trap();
 	if (burst.packets[0].verdict == VERDICT_SERVICE && visible < len)
 		__builtin_trap();
+	if (burst.packets[0].verdict == VERDICT_ECHO || burst.packets[0].verdict == VERDICT_TOO_BIG)
+		check_answered(&mbuf, &burst.packets[0]);
 	if (burst.packets[0].verdict == VERDICT_SERVICE)
 		check_steered(&mbuf, &burst.packets[0], frame, len);
 	free(frame);

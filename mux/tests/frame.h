@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames for tests: Ethernet, IPv4 and TCP or UDP with right lengths and IP checksum, to be bent afterwards. */
+/* Frames for tests: Ethernet, IPv4 or IPv6, TCP or UDP with right lengths and IP checksum, to be bent afterwards. */
 #ifndef FAIRLEAD_MUX_TESTS_FRAME_H
 #define FAIRLEAD_MUX_TESTS_FRAME_H
 
@@ -11,7 +11,8 @@ enum {
 	FRAME_MAX = 2048,
 	FRAME_HEADROOM = 128,
 	FRAME_AT_IP = 14,
-	FRAME_AT_L4 = 34, /* without IP options */
+	FRAME_AT_L4 = 34,  /* without IP options */
+	FRAME_AT_L46 = 54, /* over IPv6, without extension headers */
 };
 
 extern const uint8_t frame_mac[6]; /* the port's */
@@ -21,14 +22,18 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
-/* protocol: IPPROTO_TCP or IPPROTO_UDP; the flow's addresses are IPv4. */
+/* protocol: IPPROTO_TCP or IPPROTO_UDP; the flow's addresses are of one family. */
 struct frame frame_new(const struct flow *flow, uint32_t payload);
 
 /* Sets the IPv4 checksum right for the header as it stands. */
 void frame_fix_checksum(struct frame *frame);
 
-/* The flow 203.0.113.7:40000 -> 10.99.0.1:80. */
+/* Puts count bytes at `at` and moves what stands there. Lengths in headers stay as they are. */
+void frame_insert(struct frame *frame, uint32_t at, const void *bytes, uint32_t count);
+
+/* The flows 203.0.113.7:40000 -> 10.99.0.1:80 and [2001:db8:7::7]:40000 -> [2001:db8:99::1]:80. */
 struct flow frame_flow(uint8_t protocol);
+struct flow frame_flow6(uint8_t protocol);
 
 /* An mbuf over memory of its own: headroom, the frame, nothing after it. frame_unwrap() frees it. */
 struct rte_mbuf *frame_wrap(const struct frame *frame);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../address.h"
 
 uint64_t chance_next(struct chance *chance)
 {
@@ -18,13 +19,13 @@ uint32_t chance_below(struct chance *chance, uint32_t bound)
 	return (uint32_t)((chance_next(chance) >> 32) * bound >> 32);
 }
 
-struct fl_address image_ipv4(const char *text)
+struct fl_address image_address(const char *text)
 {
-	uint8_t bytes[4] = {0};
+	struct fl_address address;
 
-	if (inet_pton(AF_INET, text, bytes) != 1)
+	if (!address_parse(text, &address))
 		abort();
-	return fl_address_from_ipv4(bytes);
+	return address;
 }
 
 struct service_config image_config(uint16_t id, const char *vip, uint32_t buckets)
@@ -33,7 +34,7 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 	    .id = id,
 	    .name = "web",
 	    .vips_count = 1,
-	    .vips = {image_ipv4(vip)},
+	    .vips = {image_address(vip)},
 	    .ports_count = 1,
 	    .ports = {{.protocol = IPPROTO_TCP, .port = 80}},
 	    .buckets = buckets,
@@ -106,4 +107,6 @@ void image_hop(void *context, const struct fl_address *address, struct next_hop 
 	out->mac[0] = 2;
 	out->mac[1] = 0;
 	memcpy(out->mac + 2, address->bytes + 12, 4);
+	if (!fl_address_is_ipv4(address))
+		out->source = image_address("2001:db8:1::11");
 }

@@ -17,7 +17,8 @@ struct chance {
 uint64_t chance_next(struct chance *chance);
 uint32_t chance_below(struct chance *chance, uint32_t bound);
 
-struct fl_address image_ipv4(const char *text);
+/* Either family. */
+struct fl_address image_address(const char *text);
 
 /* Service "web": id, one VIP, TCP port 80, a fixed SipHash key, window 240. */
 struct service_config image_config(uint16_t id, const char *vip, uint32_t buckets);
@@ -31,7 +32,10 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 
 void image_free(struct delta *delta);
 
-/* All addresses by one port: MAC 02:00:00:00:00:01 to 02:00 and the address. context: struct next_hop. */
+/*
+ * All addresses by one port: MAC 02:00:00:00:00:01 to 02:00 and the address's last four bytes; the source of an IPv6
+ * address is 2001:db8:1::11. context: struct next_hop.
+ */
 void image_hop(void *context, const struct fl_address *address, struct next_hop *out);
 
 #endif

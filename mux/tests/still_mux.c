@@ -3,7 +3,10 @@
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
  * command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...
+ *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS
+ *		BACKEND...
+ *
+ * The service has the port by TCP and by UDP.
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
  * --exception yes: raw ports get their way to the kernel, as in the program; benchmarks do without.
@@ -22,13 +25,14 @@
 #include <rte_eal.h>
 
 #include "../neighbour.h"
+#include "../tag_key.h"
 #include "../worker.h"
 #include "image.h"
 
 struct arguments {
-	int via; /* -1: the kernel knows */
-	const char *vip;
-	uint16_t tcp_port;
+	int via;    /* -1: the kernel knows */
+	char *vips; /* separated by commas */
+	uint16_t port;
 	uint32_t buckets;
 	int backends_count;
 	char **backends;
@@ -38,6 +42,15 @@ static void die(const char *text)
 {
 	fprintf(stderr, "still_mux: %s\n", text);
 	exit(1);
+}
+
+static void read_key(struct options *options, const char *path)
+{
+	struct why why;
+
+	if (tag_key_read("--tag-key", path, &options->tag_key, &why))
+		die(why.text);
+	options->has_tag_key = true;
 }
 
 static void parse(int argc, char **argv, struct options *options, struct arguments *a)
@@ -55,13 +68,16 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			options->workers = (unsigned)atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--exception"))
 			options->no_exception = strcmp(argv[i + 1], "yes") != 0;
+		else if (!strcmp(argv[i], "--tag-key"))
+			read_key(options, argv[i + 1]);
 		else
-			die("allowed: --port, --via, --workers, --exception");
+			die("allowed: --port, --via, --workers, --exception, --tag-key");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
-		die("usage: --port P [--via N] [--workers N] [--exception yes] VIP TCP-PORT BUCKETS BACKEND-IPV4...");
-	a->vip = argv[i];
-	a->tcp_port = (uint16_t)atoi(argv[i + 1]);
+		die("usage: --port P [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS "
+		    "BACKEND...");
+	a->vips = argv[i];
+	a->port = (uint16_t)atoi(argv[i + 1]);
 	a->buckets = (uint32_t)strtoul(argv[i + 2], NULL, 10);
 	a->backends_count = argc - i - 3;
 	a->backends = argv + i + 3;
@@ -77,14 +93,19 @@ static double clock_now(void)
 
 static void load(struct tables *tables, const struct arguments *a)
 {
-	struct service_config config = image_config(1, a->vip, a->buckets);
+	struct service_config config = image_config(1, "10.99.0.1", a->buckets);
 	struct delta snapshot = image_snapshot(1, 1, a->buckets, (uint16_t)a->backends_count);
 	struct service *service;
 	struct why why;
 
-	config.ports[0].port = a->tcp_port;
+	config.vips_count = 0;
+	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
+		config.vips[config.vips_count++] = image_address(vip);
+	config.ports_count = 2;
+	config.ports[0].port = a->port;
+	config.ports[1] = (struct service_port){IPPROTO_UDP, a->port};
 	for (int i = 0; i < a->backends_count; i++)
-		snapshot.backends[i].address = image_ipv4(a->backends[i]);
+		snapshot.backends[i].address = image_address(a->backends[i]);
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		die(why.text);
 	image_free(&snapshot);
@@ -145,12 +166,16 @@ int main(int argc, char **argv)
 {
 	static struct options options;
 	static struct ports ports;
-	struct next_hop fixed = {
-	    .resolved = true, .mtu = 9000, .source_mac = {2, 0, 0, 0, 0, 1}, .source = {10, 1, 0, 11}};
+	struct next_hop fixed = {.resolved = true,
+				 .mtu = 9000,
+				 .source_mac = {2, 0, 0, 0, 0, 1},
+				 .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	struct next_hops hops = {.context = &fixed, .lookup = image_hop};
 	struct vip_listener listener = {.context = &ports, .changed = ports_vips};
+	const struct fl_address anywhere = {{0}};
 	struct neighbours *neighbours = NULL;
 	struct counters *counters;
+	struct worker_place place;
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct arguments a;
 	struct tables *tables;
@@ -169,7 +194,7 @@ int main(int argc, char **argv)
 	if (a.via >= 0) {
 		fixed.port = (uint8_t)ports.port[a.via].id;
 	} else {
-		neighbours = neighbours_new(&ports, NULL, &why);
+		neighbours = neighbours_new(&ports, &anywhere, &anywhere, &why);
 		if (!neighbours)
 			die(why.text);
 		hops = neighbours_hops(neighbours);
@@ -180,8 +205,12 @@ int main(int argc, char **argv)
 		die("no memory");
 	tables_listen(tables, &listener);
 	load(tables, &a);
+	place = (struct worker_place){.tables = tables,
+				      .ports = &ports,
+				      .counters = counters,
+				      .tag_key = options.has_tag_key ? &options.tag_key : NULL};
 	for (unsigned i = 0; i < options.workers; i++)
-		if (worker_start(&workers[i], i, tables, &ports, counters, &why))
+		if (worker_start(&workers[i], i, &place, &why))
 			die(why.text);
 	puts("{\"ready\": true}");
 	report(counters);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packets through all stages: explain says where they go, every outcome has its verdict, and a reader that steers while
- * the ring, its backends and the whole lookup are changed never sees anything that did not exist.
- */
+/* Packets through all stages: explain says where they go, and every outcome has its verdict. */
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rte_rcu_qsbr.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+
+#include <fairlead/tag.h>
 
 #include "../backend.h"
 #include "../burst.h"
@@ -28,10 +24,7 @@ enum {
 	BACKENDS = 50,
 	FLOWS = 1000,
 	NOW = 1700000100,
-	CHANGES = 1000,
 	FIRST_ID_PORT = 20000,
-	ROTATION = 13, /* backends of the test under change */
-	AHEAD = 3,     /* generations that can pass while a reader holds on: two more, then the writer waits for it */
 };
 
 static struct next_hop hop;
@@ -40,9 +33,22 @@ static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 static int set_up(void **state)
 {
 	(void)state;
-	hop = (struct next_hop){
-	    .resolved = true, .port = 2, .mtu = 1600, .source_mac = {2, 0, 0, 0, 0, 1}, .source = {10, 1, 0, 11}};
+	hop = (struct next_hop){.resolved = true,
+				.port = 2,
+				.mtu = 1600,
+				.source_mac = {2, 0, 0, 0, 0, 1},
+				.source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	return 0;
+}
+
+static struct flow random_flow6(struct chance *chance)
+{
+	struct flow flow = frame_flow6(chance_below(chance, 2) ? IPPROTO_TCP : IPPROTO_UDP);
+
+	for (int i = 6; i < 16; i++)
+		flow.source.bytes[i] = (uint8_t)chance_next(chance);
+	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
+	return flow;
 }
 
 static struct flow random_flow(struct chance *chance)
@@ -55,7 +61,7 @@ static struct flow random_flow(struct chance *chance)
 }
 
 /* A service with a loaded ring of which a third has moved lately, a third long ago. */
-static struct service *serve(struct tables *tables, struct service_config config)
+static struct service *serve_at(struct tables *tables, struct service_config config, bool mixed)
 {
 	struct delta snapshot = image_snapshot(config.id, 9, config.buckets, BACKENDS);
 	struct service *service;
@@ -66,18 +72,28 @@ static struct service *serve(struct tables *tables, struct service_config config
 			snapshot.previous[i] = (uint16_t)(1 + (i + 7) % BACKENDS);
 			snapshot.since[i] = i % 3 == 1 ? NOW - 10 : NOW - 1000;
 		}
+	for (uint32_t i = 0; mixed && i < BACKENDS; i += 2) {
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
+	}
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
 	return service;
 }
 
+static struct service *serve(struct tables *tables, struct service_config config)
+{
+	return serve_at(tables, config, false);
+}
+
 /* Steers one frame; the mbuf is the caller's to unwrap. */
-static enum verdict steer(const struct tables *tables, const struct frame *frame, struct rte_mbuf **mbuf,
-			  struct burst *burst)
+static enum verdict steer_with(const struct tables *tables, const struct frame *frame,
+			       const struct fl_siphash_key *tag_key, struct rte_mbuf **mbuf, struct burst *burst)
 {
 	*mbuf = frame_wrap(frame);
 	burst->lookup = tables_lookup(tables);
+	burst->tag_key = tag_key;
 	burst->mac = mac_word(frame_mac);
 	burst->now = NOW;
 	burst->count = 1;
@@ -86,22 +102,48 @@ static enum verdict steer(const struct tables *tables, const struct frame *frame
 	return burst->packets[0].verdict;
 }
 
+static enum verdict steer(const struct tables *tables, const struct frame *frame, struct rte_mbuf **mbuf,
+			  struct burst *burst)
+{
+	return steer_with(tables, frame, NULL, mbuf, burst);
+}
+
+/* The outer header as a router reads it: where GUE stands, and where it goes. */
+static const uint8_t *read_outer(const uint8_t *out, uint32_t hash, struct fl_address *to)
+{
+	const uint8_t *ip = out + ENCAP_AT_IP, *udp;
+
+	if (fl_load_be16(out + 12) == 0x86dd) {
+		memcpy(to->bytes, ip + 24, 16);
+		udp = ip + 40;
+	} else {
+		*to = fl_address_from_ipv4(ip + 16);
+		udp = ip + 20;
+	}
+	assert_int_equal(fl_load_be16(udp), fl_outer_source_port(hash));
+	return udp + 8;
+}
+
 static void check_flow(const struct tables *tables, const struct service *service, const struct flow *flow)
 {
 	struct frame frame = frame_new(flow, 33);
-	const uint8_t *out;
+	bool ipv6 = !fl_address_is_ipv4(&flow->source);
+	const uint8_t *out, *gue;
 	struct explanation why;
+	struct fl_address to;
 	struct rte_mbuf *mbuf;
 	struct fl_steer header;
 	struct burst burst;
+	uint32_t head;
 
 	assert_int_equal(service_explain(service, flow, NOW, &why), 0);
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_SERVICE);
 	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	assert_int_equal(burst.packets[0].port, 2);
-	assert_memory_equal(out + ENCAP_AT_IP + 16, why.current_address.bytes + 12, 4);
-	assert_int_equal(fl_load_be16(out + ENCAP_AT_UDP), fl_outer_source_port(why.hash));
-	assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header), FL_STEER_OK);
+	gue = read_outer(out, why.hash, &to);
+	assert_memory_equal(&to, &why.current_address, sizeof(to));
+	assert_int_equal(fl_steer_parse(gue, out + mbuf->data_len, &header), FL_STEER_OK);
+	assert_int_equal(header.inner_protocol, ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4);
 	assert_int_equal(header.bucket, why.bucket);
 	assert_int_equal(header.generation, why.generation);
 	assert_int_equal(header.service, service->id);
@@ -113,9 +155,10 @@ static void check_flow(const struct tables *tables, const struct service *servic
 		assert_memory_equal(&header.previous, &why.previous_address, sizeof(header.previous));
 	}
 	/* the inner packet is untouched, and nothing follows it */
-	assert_int_equal(mbuf->data_len, ENCAP_AT_GUE + header.header_len + frame.len - FRAME_AT_IP);
+	head = (uint32_t)(gue - out) + header.header_len;
+	assert_int_equal(mbuf->data_len, head + frame.len - FRAME_AT_IP);
 	assert_int_equal(mbuf->pkt_len, mbuf->data_len);
-	assert_memory_equal(out + ENCAP_AT_GUE + header.header_len, frame.bytes + FRAME_AT_IP, frame.len - FRAME_AT_IP);
+	assert_memory_equal(out + head, frame.bytes + FRAME_AT_IP, frame.len - FRAME_AT_IP);
 	frame_unwrap(mbuf);
 }
 
@@ -239,6 +282,111 @@ static void a_port_names_its_backend(void **state)
 	tables_free(tables);
 }
 
+/* Both families inside and outside, moves between them, with either hash and affinity. */
+static void all_four_combinations_go_where_explain_says(void **state)
+{
+	static const enum fl_hash_kind hashes[] = {FL_HASH_SIPHASH, FL_HASH_CRC32};
+	static const enum affinity affinities[] = {AFFINITY_CONNECTION, AFFINITY_CLIENT};
+	struct chance chance = {20261120};
+
+	(void)state;
+	for (int kind = 0; kind < 4; kind++) {
+		struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
+		struct tables *tables = tables_new(1, &hops);
+		struct service *service;
+
+		config.hash = hashes[kind & 1];
+		config.affinity = affinities[kind >> 1];
+		config.vips_count = 2;
+		config.vips[1] = image_address("2001:db8:99::1");
+		config.ports_count = 2;
+		config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
+		service = serve_at(tables, config, true);
+		for (int i = 0; i < FLOWS; i++) {
+			struct flow flow = i & 1 ? random_flow6(&chance) : random_flow(&chance);
+
+			check_flow(tables, service, &flow);
+		}
+		tables_free(tables);
+	}
+}
+
+static enum fl_steer_error parse_tagged(const struct rte_mbuf *mbuf, struct fl_steer *header,
+					struct fl_tag_message *message)
+{
+	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *), *end = out + mbuf->data_len;
+	const uint8_t *gue = out + (fl_load_be16(out + 12) == 0x86dd ? ENCAP_AT_GUE6 : ENCAP_AT_GUE);
+	enum fl_steer_error error = fl_steer_parse(gue, end, header);
+
+	if (!error)
+		assert_true(fl_tag_message(gue, header, gue + header->header_len, end, message));
+	return error;
+}
+
+static void the_cluster_s_key_tags_every_packet(void **state)
+{
+	static const struct fl_siphash_key key = {11, 12};
+	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
+	struct tables *tables = tables_new(1, &hops);
+	struct chance chance = {20261120};
+	uint32_t moved = 0;
+
+	(void)state;
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::1");
+	config.ports_count = 2;
+	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
+	serve_at(tables, config, true);
+	for (int i = 0; i < FLOWS; i++) {
+		struct flow flow = i & 1 ? random_flow6(&chance) : random_flow(&chance);
+		struct frame frame = frame_new(&flow, 33);
+		struct fl_tag_message message;
+		struct rte_mbuf *mbuf;
+		struct fl_steer header;
+		struct burst burst;
+
+		steer_with(tables, &frame, &key, &mbuf, &burst);
+		assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
+		assert_int_equal(parse_tagged(mbuf, &header, &message), FL_STEER_OK);
+		assert_true(header.flags & FL_STEER_TAG);
+		assert_true(fl_tag_load(header.tag) == fl_tag(&key, &message));
+		moved += !!(header.flags & FL_STEER_MOVED);
+		frame_unwrap(mbuf);
+	}
+	assert_int_not_equal(moved, 0);
+	tables_free(tables);
+}
+
+static void vlan_tags_come_off_and_go_on(void **state)
+{
+	static const uint8_t tag[] = {0x81, 0, 0, 5};
+	struct tables *tables = tables_new(1, &hops);
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	struct frame frame = frame_new(&flow, 10), plain = frame;
+	struct rte_mbuf *tagged, *untagged;
+	struct burst burst;
+
+	(void)state;
+	serve(tables, image_config(3, "10.99.0.1", BUCKETS));
+	frame_insert(&frame, 12, tag, sizeof(tag));
+	assert_int_equal(steer(tables, &frame, &tagged, &burst), VERDICT_SERVICE);
+	assert_int_equal(steer(tables, &plain, &untagged, &burst), VERDICT_SERVICE);
+	assert_int_equal(tagged->data_len, untagged->data_len);
+	assert_memory_equal(rte_pktmbuf_mtod(tagged, uint8_t *), rte_pktmbuf_mtod(untagged, uint8_t *),
+			    tagged->data_len);
+	frame_unwrap(tagged);
+	hop.vlan = 7;
+	tables_refresh(tables);
+	assert_int_equal(steer(tables, &frame, &tagged, &burst), VERDICT_SERVICE);
+	assert_int_equal(tagged->data_len, untagged->data_len + 4);
+	assert_memory_equal(rte_pktmbuf_mtod(tagged, uint8_t *) + 12, "\x81\0\0\7\x08\0", 6);
+	assert_memory_equal(rte_pktmbuf_mtod(tagged, uint8_t *) + 16, rte_pktmbuf_mtod(untagged, uint8_t *) + 12,
+			    untagged->data_len - 12U);
+	frame_unwrap(tagged);
+	frame_unwrap(untagged);
+	tables_free(tables);
+}
+
 static void padding_is_cut_off(void **state)
 {
 	struct tables *tables = tables_new(1, &hops);
@@ -251,7 +399,7 @@ static void padding_is_cut_off(void **state)
 	serve(tables, image_config(3, "10.99.0.1", BUCKETS));
 	frame.len = 60;
 	assert_int_equal(steer(tables, &frame, &mbuf, &burst), VERDICT_SERVICE);
-	assert_int_equal(mbuf->pkt_len, encap_len(burst.moved) + 40);
+	assert_int_equal(mbuf->pkt_len, (burst.moved ? 66U : 58U) + 40);
 	frame_unwrap(mbuf);
 	tables_free(tables);
 }
@@ -309,162 +457,17 @@ static void every_later_drop_has_its_verdict(void **state)
 	tables_free(tables);
 }
 
-/*
- * Under change: generation g gives every bucket to backend 1 + g mod ROTATION, whose address ends in that number, in
- * turn by a delta that also names a backend, by a delta alone, and by a snapshot; now and then another service comes or
- * goes, or all next hops change. A packet that carries generation g must go to
- * the backend of g or of one just after it.
- */
-struct reader {
-	struct tables *tables;
-	pthread_t thread;
-	bool stop; /* atomic */
-	uint64_t packets;
-	const char *complaint;
-};
-
-static uint8_t owner(uint32_t generation)
-{
-	return (uint8_t)(1 + generation % ROTATION);
-}
-
-static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
-{
-	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct fl_steer header;
-
-	if (packet->verdict != VERDICT_SERVICE)
-		return verdict_name(packet->verdict);
-	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header))
-		return "a malformed header";
-	if (header.generation < *seen)
-		return "a generation that went back";
-	*seen = header.generation;
-	/* the row may be newer by what was published while the burst ran */
-	for (uint32_t ahead = 0; ahead <= AHEAD; ahead++)
-		if (out[ENCAP_AT_IP + 19] == owner(header.generation + ahead))
-			return NULL;
-	return "a backend of no generation near";
-}
-
-static void *read_on(void *argument)
-{
-	struct reader *reader = argument;
-	struct rte_rcu_qsbr *rcu = tables_rcu(reader->tables);
-	struct chance chance = {1};
-	uint32_t seen = 0;
-
-	rte_rcu_qsbr_thread_register(rcu, 0);
-	rte_rcu_qsbr_thread_online(rcu, 0);
-	while (!__atomic_load_n(&reader->stop, __ATOMIC_ACQUIRE) && !reader->complaint) {
-		struct flow flow = random_flow(&chance);
-		struct frame frame = frame_new(&flow, 0);
-		struct rte_mbuf *mbuf;
-		struct burst burst;
-
-		steer(reader->tables, &frame, &mbuf, &burst);
-		__atomic_store_n(&reader->complaint, complain(mbuf, &burst.packets[0], &seen), __ATOMIC_RELAXED);
-		frame_unwrap(mbuf);
-		__atomic_fetch_add(&reader->packets, 1, __ATOMIC_RELAXED);
-		rte_rcu_qsbr_quiescent(rcu, 0);
-	}
-	rte_rcu_qsbr_thread_offline(rcu, 0);
-	rte_rcu_qsbr_thread_unregister(rcu, 0);
-	return NULL;
-}
-
-static void rotate(struct delta *snapshot, uint32_t generation)
-{
-	snapshot->generation = generation;
-	for (uint32_t i = 0; i < snapshot->buckets; i++)
-		snapshot->current[i] = owner(generation);
-}
-
-static void change(struct tables *tables, struct service *service, struct delta *snapshot, uint32_t generation)
-{
-	struct fl_delta_backend named = {.id = owner(generation),
-					 .address = snapshot->backends[owner(generation) - 1].address};
-	struct delta delta;
-	struct why why = {{0}};
-	int error;
-
-	if (generation % 3 == 2) {
-		rotate(snapshot, generation);
-		error = tables_load(tables, service, snapshot, &why);
-	} else {
-		delta = image_move(snapshot, generation, 0, snapshot->buckets, owner(generation), 0, NOW);
-		delta.backends_count = generation % 3 == 0;
-		delta.backends = &named;
-		error = tables_apply(tables, service, &delta, &why);
-		delta.backends = NULL;
-		image_free(&delta);
-	}
-	if (error)
-		fail_msg("generation %u: %s", generation, why.text);
-}
-
-static void bystander(struct tables *tables, uint32_t generation)
-{
-	struct service_config config = image_config(4, "10.99.0.2", 256);
-	struct service *other = tables_find_id(tables, 4);
-	struct why why;
-
-	if (generation % 5)
-		return;
-	strcpy(config.name, "bystander");
-	if (other)
-		tables_remove(tables, other);
-	else
-		assert_int_equal(tables_add(tables, &config, &other, &why), 0);
-	hop.mac[5]++;
-	hop.source_mac[5]++;
-	tables_refresh(tables);
-}
-
-static bool reader_is_done(const struct reader *reader, uint32_t generation)
-{
-	if (__atomic_load_n(&reader->complaint, __ATOMIC_RELAXED))
-		return true;
-	return generation > CHANGES && __atomic_load_n(&reader->packets, __ATOMIC_RELAXED) > 10 * CHANGES;
-}
-
-static void a_reader_under_change_sees_only_what_was(void **state)
-{
-	struct delta snapshot = image_snapshot(3, 2, 256, ROTATION);
-	struct service_config config = image_config(3, "10.99.0.1", 256);
-	struct reader reader = {.tables = tables_new(1, &hops)};
-	struct service *service;
-	struct why why;
-
-	(void)state;
-	for (uint8_t i = 0; i < ROTATION; i++)
-		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
-	rotate(&snapshot, 2);
-	assert_int_equal(tables_add(reader.tables, &config, &service, &why), 0);
-	assert_int_equal(tables_load(reader.tables, service, &snapshot, &why), 0);
-	assert_int_equal(pthread_create(&reader.thread, NULL, read_on, &reader), 0);
-	/* both sides have to get somewhere, whatever cores they share */
-	for (uint32_t generation = 3; !reader_is_done(&reader, generation); generation++) {
-		change(reader.tables, service, &snapshot, generation);
-		bystander(reader.tables, generation);
-	}
-	__atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
-	pthread_join(reader.thread, NULL);
-	if (reader.complaint)
-		fail_msg("after %lu packets: %s", (unsigned long)reader.packets, reader.complaint);
-	image_free(&snapshot);
-	tables_free(reader.tables);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(explain_says_where_1000_flows_go, set_up),
 	    cmocka_unit_test(hashes_equal_the_protocol_s),
 	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),
+	    cmocka_unit_test_setup(all_four_combinations_go_where_explain_says, set_up),
+	    cmocka_unit_test_setup(the_cluster_s_key_tags_every_packet, set_up),
+	    cmocka_unit_test_setup(vlan_tags_come_off_and_go_on, set_up),
 	    cmocka_unit_test_setup(padding_is_cut_off, set_up),
 	    cmocka_unit_test_setup(every_later_drop_has_its_verdict, set_up),
-	    cmocka_unit_test_setup(a_reader_under_change_sees_only_what_was, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

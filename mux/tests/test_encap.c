@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outer header: exact bytes, and random ones against a builder that computes everything afresh. */
+/*
+ * The outer header: exact bytes, and random ones of every kind (both families outside and inside, with and without a
+ * move, of either family, with and without a tag and a VLAN) against a builder that computes everything afresh.
+ */
+#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -8,30 +12,42 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fairlead/tag.h>
+
 #include "../encap.h"
 #include "image.h"
 
-enum { RANDOM = 1000000 };
+enum { RANDOM = 300000, INNER_MAX = 100 };
 
-static const struct next_hop hop = {.resolved = true,
-				    .port = 3,
-				    .mtu = 1600,
-				    .source_mac = {2, 0, 0, 0, 0, 1},
-				    .mac = {2, 0, 0, 0, 0, 0x21},
-				    .source = {10, 1, 0, 11}};
+static const struct fl_siphash_key tag_key = {0x1716151413121110ULL, 0x1f1e1d1c1b1a1918ULL};
 
-static struct backend template(uint16_t service, const char *address)
+static struct next_hop hop_to(const struct fl_address *address)
 {
-	struct fl_address a = image_ipv4(address);
+	struct next_hop hop = {.resolved = true,
+			       .port = 3,
+			       .mtu = 1600,
+			       .source_mac = {2, 0, 0, 0, 0, 1},
+			       .mac = {2, 0, 0, 0, 0, 0x21},
+			       .source = image_address("10.1.0.11")};
+
+	if (!fl_address_is_ipv4(address))
+		hop.source = image_address("2001:db8:1::11");
+	return hop;
+}
+
+static struct backend template(uint16_t service, const char *text)
+{
+	struct fl_address address = image_address(text);
+	struct next_hop hop = hop_to(&address);
 	struct backend backend;
 
-	encap_template(&backend, service, &a, &hop);
+	encap_template(&backend, service, &address, &hop);
 	return backend;
 }
 
-static void bytes_without_a_move(void **state)
+static void bytes_over_ipv4(void **state)
 {
-	static const uint8_t expected[BACKEND_HEAD_LEN] = {
+	static const uint8_t expected[ENCAP_PLAIN_LEN] = {
 	    2,    0,    0,    0,    0, 0x21, 2,    0,    0,    0,    0,    1,    8,  0, /* Ethernet */
 	    0x45, 0xb8, 0,    0x54, 0, 0,    0x40, 0,    0x40, 0x11, 0x25, 0xc0, 10, 1, 0, 11, 10, 1, 0, 21, /* IP */
 	    0xf7, 0xab, 0x17, 0xc0, 0, 0x40, 0,    0,                                                        /* UDP */
@@ -39,82 +55,166 @@ static void bytes_without_a_move(void **state)
 	    0x10, 0,    0,    7,    0, 0,    0xbe, 0xef, 0,    0,    0,    12,                               /* steer */
 	};
 	struct backend backend = template(7, "10.1.0.21");
-	struct encap_fields fields = {
-	    .inner_len = 40, .tos = 0xb8, .hash = 0xdeadbeef, .bucket = 0xbeef, .generation = 12};
-	uint8_t out[ENCAP_MOVED_LEN];
+	uint8_t out[ENCAP_LEN_MAX];
 
 	(void)state;
 	memset(out, 0xee, sizeof(out));
-	assert_int_equal(encap_len(false), BACKEND_HEAD_LEN);
+	assert_int_equal(encap_len(&backend, 0), ENCAP_PLAIN_LEN);
+	encap_write_plain(out, &backend, 40, FL_GUE_PROTO_IPV4, 0xb8, 0xdeadbeef, 0xbeef, 12);
+	assert_memory_equal(out, expected, sizeof(expected));
+	for (size_t i = sizeof(expected); i < sizeof(out); i++)
+		assert_int_equal(out[i], 0xee);
+}
+
+static void bytes_over_ipv6(void **state)
+{
+	static const uint8_t expected[] = {
+	    2,    0,    0,    0,    0, 0x21, 2,    0,    0, 0, 0, 1,  0x86, 0xdd,          /* Ethernet */
+	    0x6b, 0x8d, 0xea, 0xdb, 0, 84,   17,   64,                                     /* IPv6 */
+	    0x20, 1,    0xd,  0xb8, 0, 1,    0,    0,    0, 0, 0, 0,  0,    0,    0, 0x11, /* source */
+	    0x20, 1,    0xd,  0xb8, 0, 1,    0,    0,    0, 0, 0, 0,  0,    0,    0, 0x21, /* destination */
+	    0xf7, 0xab, 0x17, 0xc0, 0, 84,   0,    0,                                      /* UDP */
+	    8,    41,   0,    0,                                                           /* GUE: 32 bytes of steer */
+	    0x10, 3,    0,    7,    0, 0,    0xbe, 0xef, 0, 0, 0, 12,                      /* steer */
+	    0x65, 0x53, 0xf1, 0,                                                           /* since */
+	    0x20, 1,    0xd,  0xb8, 0, 1,    0,    0,    0, 0, 0, 0,  0,    0,    0, 0x22, /* previous */
+	};
+	struct backend backend = template(7, "2001:db8:1::21");
+	struct encap_fields fields = {.inner_len = 40,
+				      .inner_protocol = FL_GUE_PROTO_IPV6,
+				      .tos = 0xb8,
+				      .flags = FL_STEER_MOVED | FL_STEER_PREVIOUS6,
+				      .hash = 0xdeadbeef,
+				      .bucket = 0xbeef,
+				      .generation = 12,
+				      .since = 1700000000,
+				      .previous = image_address("2001:db8:1::22")};
+	uint8_t out[ENCAP_LEN_MAX];
+
+	(void)state;
+	memset(out, 0xee, sizeof(out));
+	assert_int_equal(encap_len(&backend, fields.flags), sizeof(expected));
 	encap_write(out, &backend, &fields);
 	assert_memory_equal(out, expected, sizeof(expected));
 	for (size_t i = sizeof(expected); i < sizeof(out); i++)
 		assert_int_equal(out[i], 0xee);
 }
 
-static void bytes_with_a_move(void **state)
-{
-	static const uint8_t tail[] = {
-	    5,    4,    0,    0,                                 /* GUE: 20 bytes of steer */
-	    0x10, 1,    0,    7,  0, 0, 0xbe, 0xef, 0, 0, 0, 12, /* steer */
-	    0x65, 0x53, 0xf1, 0,                                 /* since */
-	    10,   1,    0,    22,                                /* previous */
-	};
-	struct backend backend = template(7, "10.1.0.21");
-	struct encap_fields fields = {.inner_len = 40,
-				      .hash = 0xdeadbeef,
-				      .bucket = 0xbeef,
-				      .generation = 12,
-				      .moved = true,
-				      .since = 1700000000,
-				      .previous = {10, 1, 0, 22}};
-	uint8_t out[ENCAP_MOVED_LEN];
-
-	(void)state;
-	encap_write(out, &backend, &fields);
-	assert_int_equal(fl_load_be16(out + ENCAP_AT_IP + 2), 20 + 8 + 4 + 20 + 40);
-	assert_int_equal(fl_load_be16(out + ENCAP_AT_UDP + 4), 8 + 4 + 20 + 40);
-	assert_memory_equal(out + ENCAP_AT_GUE, tail, sizeof(tail));
-}
-
 /* The same header without templates or shortcuts. */
-static uint32_t build(uint8_t *out, const struct encap_fields *fields, uint16_t service, const uint8_t to[4])
+struct wanted {
+	struct encap_fields fields;
+	uint16_t service;
+	struct fl_address source;
+	struct fl_address to;
+	uint8_t inner[INNER_MAX];
+};
+
+static uint32_t build_ip(uint8_t *ip, const struct wanted *w, uint32_t udp_len)
 {
-	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4,
-				 .flags = fields->moved ? FL_STEER_MOVED : 0,
-				 .service = service,
-				 .bucket = fields->bucket,
-				 .generation = fields->generation,
-				 .since = fields->since,
-				 .previous = fl_address_from_ipv4(fields->previous)};
-	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
-	uint32_t gue_len = fl_steer_write(&steer, gue);
-	uint8_t *ip = out + 14, *udp = ip + 20;
 	uint32_t sum = 0;
 
-	memset(out, 0, 42);
-	memcpy(out, hop.mac, 6);
-	memcpy(out + 6, hop.source_mac, 6);
-	out[12] = 8;
+	if (!fl_address_is_ipv4(&w->to)) {
+		ip[0] = (uint8_t)(0x60 | w->fields.tos >> 4);
+		ip[1] = (uint8_t)(w->fields.tos << 4 | w->fields.hash >> 28);
+		fl_store_be16(ip + 2, (uint16_t)(w->fields.hash >> 12));
+		fl_store_be16(ip + 4, (uint16_t)udp_len);
+		ip[6] = 17;
+		ip[7] = 64;
+		memcpy(ip + 8, w->source.bytes, 16);
+		memcpy(ip + 24, w->to.bytes, 16);
+		return 40;
+	}
 	ip[0] = 0x45;
-	ip[1] = fields->tos;
-	fl_store_be16(ip + 2, (uint16_t)(28 + gue_len + fields->inner_len));
+	ip[1] = w->fields.tos;
+	fl_store_be16(ip + 2, (uint16_t)(20 + udp_len));
 	ip[6] = 0x40;
 	ip[8] = 64;
 	ip[9] = 17;
-	memcpy(ip + 12, hop.source, 4);
-	memcpy(ip + 16, to, 4);
+	memcpy(ip + 12, w->source.bytes + 12, 4);
+	memcpy(ip + 16, w->to.bytes + 12, 4);
 	for (int i = 0; i < 10; i++) {
 		sum += fl_load_be16(ip + 2 * i);
 		if (sum > 0xffff)
 			sum -= 0xffff;
 	}
 	fl_store_be16(ip + 10, (uint16_t)(0xffff - sum));
-	fl_store_be16(udp, fl_outer_source_port(fields->hash));
-	fl_store_be16(udp + 2, FL_GUE_PORT);
-	fl_store_be16(udp + 4, (uint16_t)(8 + gue_len + fields->inner_len));
-	memcpy(udp + 8, gue, gue_len);
-	return 42 + gue_len;
+	return 20;
+}
+
+static uint32_t build(uint8_t *out, const struct wanted *w)
+{
+	struct fl_steer steer = {.inner_protocol = w->fields.inner_protocol,
+				 .flags = w->fields.flags & (FL_STEER_MOVED | FL_STEER_TAG),
+				 .service = w->service,
+				 .bucket = w->fields.bucket,
+				 .generation = w->fields.generation,
+				 .since = w->fields.since,
+				 .previous = w->fields.previous};
+	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + INNER_MAX];
+	uint32_t gue_len = fl_steer_write(&steer, gue), ip_len;
+	struct fl_tag_message message;
+
+	if (w->fields.flags & FL_STEER_TAG) {
+		memcpy(gue + gue_len, w->inner, w->fields.inner_len);
+		assert_true(fl_tag_message(gue, &steer, gue + gue_len, gue + gue_len + w->fields.inner_len, &message));
+		fl_tag_store(gue + gue_len - FL_STEER_TAG_LEN, fl_tag(w->fields.tag_key, &message));
+	}
+	memset(out, 0, ENCAP_LEN_MAX);
+	memcpy(out, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x01", 12);
+	fl_store_be16(out + 12, fl_address_is_ipv4(&w->to) ? 0x0800 : 0x86dd);
+	ip_len = build_ip(out + 14, w, 8 + gue_len + w->fields.inner_len);
+	out += 14 + ip_len;
+	fl_store_be16(out, fl_outer_source_port(w->fields.hash));
+	fl_store_be16(out + 2, FL_GUE_PORT);
+	fl_store_be16(out + 4, (uint16_t)(8 + gue_len + w->fields.inner_len));
+	memcpy(out + 8, gue, gue_len);
+	return 14 + ip_len + 8 + gue_len;
+}
+
+static struct fl_address random_address(struct chance *chance, bool ipv4)
+{
+	struct fl_address address = {{0x20, 1}};
+	uint8_t four[4];
+
+	for (int i = 8; i < 16; i++)
+		address.bytes[i] = (uint8_t)chance_next(chance);
+	fl_store_be32(four, (uint32_t)chance_next(chance));
+	return ipv4 ? fl_address_from_ipv4(four) : address;
+}
+
+/* An IP header of either family with random contents, of a length that is its own. */
+static void random_inner(struct chance *chance, struct wanted *w)
+{
+	bool ipv6 = chance_below(chance, 2);
+
+	for (int i = 0; i < INNER_MAX; i++)
+		w->inner[i] = (uint8_t)chance_next(chance);
+	w->fields.inner_len = (uint16_t)(60 + chance_below(chance, 40));
+	w->fields.inner_protocol = ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
+	w->inner[0] = ipv6 ? 0x60 : 0x45;
+	w->inner[ipv6 ? 6 : 9] = chance_below(chance, 2) ? 6 : 17;
+	fl_store_be16(w->inner + (ipv6 ? 4 : 2), (uint16_t)(w->fields.inner_len - (ipv6 ? 40 : 0)));
+}
+
+static struct wanted random_wanted(struct chance *chance)
+{
+	struct wanted w = {.fields = {.tos = (uint8_t)chance_next(chance),
+				      .hash = (uint32_t)chance_next(chance),
+				      .bucket = (uint32_t)chance_next(chance),
+				      .generation = (uint32_t)chance_next(chance) | 1,
+				      .since = (uint32_t)chance_next(chance),
+				      .tag_key = &tag_key},
+			   .service = (uint16_t)chance_next(chance)};
+
+	random_inner(chance, &w);
+	w.to = random_address(chance, chance_below(chance, 2));
+	w.fields.previous = random_address(chance, chance_below(chance, 2));
+	if (chance_below(chance, 2))
+		w.fields.flags =
+		    fl_address_is_ipv4(&w.fields.previous) ? FL_STEER_MOVED : FL_STEER_MOVED | FL_STEER_PREVIOUS6;
+	if (chance_below(chance, 2))
+		w.fields.flags |= FL_STEER_TAG;
+	return w;
 }
 
 static void random_headers_equal_those_built_afresh(void **state)
@@ -123,64 +223,82 @@ static void random_headers_equal_those_built_afresh(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < RANDOM; i++) {
-		uint64_t a = chance_next(&chance), b = chance_next(&chance), c = chance_next(&chance);
-		struct encap_fields fields = {.inner_len = (uint16_t)(20 + (a & 0x7fff)),
-					      .tos = (uint8_t)(a >> 16),
-					      .hash = (uint32_t)(a >> 32),
-					      .bucket = (uint32_t)b,
-					      .generation = (uint32_t)(b >> 32) | 1,
-					      .moved = c & 1,
-					      .since = (uint32_t)(c >> 32)};
-		uint8_t to[4], out[ENCAP_MOVED_LEN], expected[ENCAP_MOVED_LEN + 32];
-		struct fl_address address;
+		struct wanted w = random_wanted(&chance);
+		uint8_t out[ENCAP_LEN_MAX + INNER_MAX], expected[ENCAP_LEN_MAX + INNER_MAX];
+		struct next_hop hop = hop_to(&w.to);
 		struct backend backend;
 		uint32_t len;
 
-		fl_store_be32(to, (uint32_t)chance_next(&chance));
-		memcpy(fields.previous, &c, 4);
-		address = fl_address_from_ipv4(to);
-		encap_template(&backend, (uint16_t)(a >> 24), &address, &hop);
-		encap_write(out, &backend, &fields);
-		len = build(expected, &fields, (uint16_t)(a >> 24), to);
-		assert_int_equal(len, encap_len(fields.moved));
-		if (memcmp(out, expected, len))
+		w.source = hop.source;
+		encap_template(&backend, w.service, &w.to, &hop);
+		len = encap_len(&backend, w.fields.flags);
+		memset(out, 0xee, sizeof(out));
+		memcpy(out + len, w.inner, w.fields.inner_len);
+		encap_write(out, &backend, &w.fields);
+		assert_int_equal(len, build(expected, &w));
+		if (memcmp(out, expected, len) || memcmp(out + len, w.inner, w.fields.inner_len))
 			fail_msg("seed 20261120, header %u differs", i);
+		if (w.fields.flags || backend.ipv6)
+			continue;
+		encap_write_plain(out, &backend, w.fields.inner_len, w.fields.inner_protocol, w.fields.tos,
+				  w.fields.hash, w.fields.bucket, w.fields.generation);
+		if (memcmp(out, expected, len))
+			fail_msg("seed 20261120, plain header %u differs", i);
 	}
 }
 
 static void templates_say_how_they_stand(void **state)
 {
+	static const char *const addresses[] = {"10.1.0.21", "2001:db8:1::21"};
 	struct next_hop nowhere = {0};
-	struct fl_address address = image_ipv4("10.1.0.21");
-	struct backend backend = template(1, "10.1.0.21");
 
 	(void)state;
-	assert_int_equal(backend.state, BACKEND_READY);
-	assert_int_equal(backend.port, 3);
-	assert_memory_equal(encap_destination(&backend), address.bytes + 12, 4);
-	encap_template(&backend, 1, &address, &nowhere);
-	assert_int_equal(backend.state, BACKEND_NO_NEIGHBOUR);
+	for (int i = 0; i < 2; i++) {
+		struct fl_address address = image_address(addresses[i]), to;
+		struct backend backend = template(1, addresses[i]);
+
+		assert_int_equal(backend.state, BACKEND_READY);
+		assert_int_equal(backend.port, 3);
+		assert_int_equal(backend.ipv6, i);
+		to = encap_destination(&backend);
+		assert_memory_equal(&to, &address, sizeof(to));
+		encap_template(&backend, 1, &address, &nowhere);
+		assert_int_equal(backend.state, BACKEND_NO_NEIGHBOUR);
+	}
 }
 
 static void the_mtu_counts_every_byte_after_ethernet(void **state)
 {
-	struct backend backend = template(1, "10.1.0.21");
+	struct backend over4 = template(1, "10.1.0.21"), over6 = template(1, "2001:db8:1::21");
 
 	(void)state;
-	assert_false(encap_too_big(&backend, 1600 - 44, false));
-	assert_true(encap_too_big(&backend, 1600 - 43, false));
-	assert_false(encap_too_big(&backend, 1600 - 52, true));
-	assert_true(encap_too_big(&backend, 1600 - 51, true));
+	assert_int_equal(encap_room(&over4, 0), 1600 - 44);
+	assert_int_equal(encap_room(&over4, FL_STEER_MOVED), 1600 - 52);
+	assert_int_equal(encap_room(&over4, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), 1600 - 72);
+	assert_int_equal(encap_room(&over6, 0), 1600 - 64);
+	assert_int_equal(encap_room(&over6, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), 1600 - 92);
+	over4.mtu = 44;
+	assert_int_equal(encap_room(&over4, 0), 0);
+}
+
+static void a_tag_stands_behind_the_macs(void **state)
+{
+	uint8_t frame[] = "....ddddddssssss\x08\x00tail";
+
+	(void)state;
+	encap_write_vlan(frame, 0x0123);
+	assert_memory_equal(frame, "ddddddssssss\x81\x00\x01\x23\x08\x00tail", sizeof(frame) - 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(bytes_without_a_move),
-	    cmocka_unit_test(bytes_with_a_move),
+	    cmocka_unit_test(bytes_over_ipv4),
+	    cmocka_unit_test(bytes_over_ipv6),
 	    cmocka_unit_test(random_headers_equal_those_built_afresh),
 	    cmocka_unit_test(templates_say_how_they_stand),
 	    cmocka_unit_test(the_mtu_counts_every_byte_after_ethernet),
+	    cmocka_unit_test(a_tag_stands_behind_the_macs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags and environment: what is taken, and every refusal by its name, its value and what is allowed. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +53,8 @@ static void defaults_are_as_documented(void **state)
 	assert_string_equal(o.zookeeper, "zk1:2181");
 	assert_int_equal(o.ports_count, 1);
 	assert_string_equal(o.ports[0], "af_xdp:eth0");
-	assert_false(o.has_address);
+	assert_true(fl_address_is_none(&o.address));
+	assert_true(fl_address_is_none(&o.address6));
 	assert_string_equal(o.http_host, "127.0.0.1");
 	assert_int_equal(o.http_port, 9108);
 	assert_int_equal(o.workers, 1);
@@ -66,17 +71,18 @@ static void every_flag_is_taken(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    parse(&o,
-		  "--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
-		  "no-rx=1|--address|10.1.0.11|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		  "--announce|none|--root|/a/b",
-		  "", &why),
+	    parse(
+		&o,
+		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
+		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
+		"--announce|none|--root|/a/b",
+		"", &why),
 	    0);
 	assert_string_equal(o.id, "m.2_x-y");
 	assert_int_equal(o.ports_count, 2);
 	assert_string_equal(o.ports[1], "net_null0,no-rx=1");
-	assert_true(o.has_address);
-	assert_memory_equal(o.address, "\x0a\x01\x00\x0b", 4);
+	assert_memory_equal(o.address.bytes + 10, "\xff\xff\x0a\x01\x00\x0b", 6);
+	assert_memory_equal(o.address6.bytes, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x0b", 16);
 	assert_string_equal(o.http_host, "::1");
 	assert_int_equal(o.http_port, 80);
 	assert_int_equal(o.workers, 4);
@@ -130,7 +136,13 @@ static void every_refusal_names_itself(void **state)
 	    {BASE "|--address|0.0.0.0", "", "--address: '0.0.0.0'", "of this host"},
 	    {BASE "|--address|127.0.0.1", "", "--address: '127.0.0.1'", "of this host"},
 	    {BASE "|--address|239.1.1.1", "", "--address: '239.1.1.1'", "of this host"},
-	    {BASE "|--address|::1", "", "--address: '::1'", "IPv4"},
+	    {BASE "|--address|::", "", "--address: '::'", "IPv6"},
+	    {BASE "|--address|fe80::1", "", "--address: 'fe80::1'", "global IPv6"},
+	    {BASE "|--address|ff02::1", "", "--address: 'ff02::1'", "global IPv6"},
+	    {BASE "|--address|::ffff:10.1.0.1", "", "--address: '::ffff:10.1.0.1'", "global IPv6"},
+	    {BASE "|--address|10.1.0.1|--address|10.1.0.2", "", "--address: '10.1.0.2'", "one of each"},
+	    {BASE "|--tag-key|/nowhere", "", "--tag-key: '/nowhere'", "can be read"},
+	    {BASE "|--tag-key|/proc/self", "", "--tag-key: '/proc/self'", "can be read"},
 	    {BASE "|--http|9108", "", "--http: '9108'", "HOST:PORT"},
 	    {BASE "|--http|:9108", "", "--http: ':9108'", "HOST:PORT"},
 	    {BASE "|--http|a:0", "", "--http: 'a:0'", "HOST:PORT"},
@@ -189,6 +201,41 @@ static void help_needs_nothing_else(void **state)
 	assert_non_null(strstr(options_usage, "--zookeeper"));
 }
 
+/* Writes a file of one's own with this mode, reads it as --tag-key, and says what came of it. */
+static int with_key_file(const char *text, unsigned mode, struct options *o, struct why *why)
+{
+	char path[] = "/tmp/fairlead-key-XXXXXX", words[128];
+	int fd = mkstemp(path), error;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	snprintf(words, sizeof(words), BASE "|--tag-key|%s", path);
+	error = parse(o, words, "", why);
+	unlink(path);
+	return error;
+}
+
+static void the_cluster_s_key_is_read_from_a_file(void **state)
+{
+	static const char *const bad[] = {"", "00", "000102030405060708090a0b0c0d0e0g",
+					  "000102030405060708090a0b0c0d0e0f00", "000102030405060708090a0b0c0d0e0f\n\n"};
+	struct options o;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(with_key_file("000102030405060708090a0b0c0d0e0f\n", 0600, &o, &why), 0);
+	assert_true(o.has_tag_key);
+	assert_true(o.tag_key.k0 == 0x0706050403020100ULL && o.tag_key.k1 == 0x0f0e0d0c0b0a0908ULL);
+	assert_int_equal(with_key_file("000102030405060708090a0b0c0d0e0f", 0644, &o, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "has mode 0644; allowed: 0600"));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(with_key_file(bad[i], 0600, &o, &why), -EINVAL);
+		assert_non_null(strstr(why.text, "32 hex digits"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +245,7 @@ int main(void)
 	    cmocka_unit_test(every_refusal_names_itself),
 	    cmocka_unit_test(too_many_ports_are_refused),
 	    cmocka_unit_test(help_needs_nothing_else),
+	    cmocka_unit_test(the_cluster_s_key_is_read_from_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

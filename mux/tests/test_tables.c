@@ -17,7 +17,7 @@
 
 enum { SERVICES = 1000, PROBES = 200000 };
 
-static struct next_hop hop = {.resolved = true, .mtu = 1600, .source = {10, 1, 0, 11}};
+static struct next_hop hop = {.resolved = true, .mtu = 1600, .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 
 static struct tables *fresh(void)
@@ -228,10 +228,12 @@ static void clashes_are_refused_by_name(void **state)
 		assert_int_equal(tables_add(tables, &rows[i].config, &out, &why), -EEXIST);
 		assert_non_null(strstr(why.text, rows[i].word));
 	}
-	memset(v6.vips[0].bytes, 0, 16);
-	v6.vips[0].bytes[0] = 0x20;
-	assert_int_equal(tables_add(tables, &v6, &out, &why), -EAFNOSUPPORT);
-	assert_non_null(strstr(why.text, "2000::"));
+	v6.vips[0] = image_address("2001:db8:99::1");
+	assert_int_equal(tables_add(tables, &v6, &out, &why), 0);
+	v6.id++;
+	strcpy(v6.name, "seven");
+	assert_int_equal(tables_add(tables, &v6, &out, &why), -EEXIST);
+	assert_non_null(strstr(why.text, "2001:db8:99::1 port 80 of service seven belongs to service six"));
 	assert_ptr_equal(tables_find(tables, "web"), web);
 	assert_null(tables_find(tables, "other"));
 	assert_ptr_equal(tables_find_id(tables, 1), web);
@@ -243,7 +245,7 @@ static void changes_keep_what_may_not_change(void **state)
 	struct tables *tables = fresh();
 	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
 	struct service_config config = named(1, "web", "10.99.0.2", 443), other;
-	struct fl_address old = image_ipv4("10.99.0.1"), new = image_ipv4("10.99.0.2");
+	struct fl_address old = image_address("10.99.0.1"), new = image_address("10.99.0.2");
 	struct why why;
 
 	(void)state;
@@ -337,7 +339,7 @@ static void vips_are_told_as_they_come_and_go(void **state)
 	struct told told = {0};
 	struct vip_listener listener = {&told, tell};
 	struct service_config moved = named(1, "web", "10.99.0.7", 80);
-	struct fl_address vip = image_ipv4("10.99.0.7");
+	struct fl_address vip = image_address("10.99.0.7");
 	struct service *web;
 	struct why why;
 

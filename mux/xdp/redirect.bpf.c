@@ -11,6 +11,7 @@
 #include <linux/in6.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/stddef.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -18,6 +19,12 @@
 enum {
 	QUEUES_MAX = 64,
 	VIPS_MAX = 65536,
+	VLANS_MAX = 2,
+};
+
+struct vlan_tag {
+	__be16 tci;
+	__be16 type;
 };
 
 struct {
@@ -43,19 +50,44 @@ struct {
 	__type(value, __u8);
 } vips6 SEC(".maps");
 
-static __always_inline int is_vip(void *data, void *end)
+/* Where the IP header stands and of which type: behind Ethernet and at most two VLAN tags. NULL: the frame ends. */
+static __always_inline void *ip_header(void *data, void *end, __be16 *type)
 {
 	struct ethhdr *ethernet = data;
+	void *at = ethernet + 1;
+	int i;
 
-	if ((void *)(ethernet + 1) > end)
+	if (at > end)
+		return NULL;
+	*type = ethernet->h_proto;
+#pragma unroll
+	for (i = 0; i < VLANS_MAX; i++) {
+		struct vlan_tag *tag = at;
+
+		if (*type != bpf_htons(ETH_P_8021Q) && *type != bpf_htons(ETH_P_8021AD))
+			break;
+		if ((void *)(tag + 1) > end)
+			return NULL;
+		*type = tag->type;
+		at = tag + 1;
+	}
+	return at;
+}
+
+static __always_inline int is_vip(void *data, void *end)
+{
+	__be16 type;
+	void *at = ip_header(data, end, &type);
+
+	if (!at)
 		return 0;
-	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
-		struct iphdr *ip = (void *)(ethernet + 1);
+	if (type == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = at;
 
 		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips4, &ip->daddr);
 	}
-	if (ethernet->h_proto == bpf_htons(ETH_P_IPV6)) {
-		struct ipv6hdr *ip = (void *)(ethernet + 1);
+	if (type == bpf_htons(ETH_P_IPV6)) {
+		struct ipv6hdr *ip = at;
 
 		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips6, &ip->daddr);
 	}

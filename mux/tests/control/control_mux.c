@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	static struct options options = {.workers = 1, .root = "/fairlead", .http_host = "127.0.0.1"};
 	static struct ports ports;
 	struct next_hops hops = {.lookup = hop};
-	struct mux mux = {.options = &options, .ports = &ports, .address = {10, 1, 0, 11}};
+	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	struct control *control;
 	struct why why = {""};
 	sigset_t signals;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "address.h"
 #include "service_config.h"
 
 static const char example[] =

@@ -3,8 +3,13 @@
 
 import contextlib
 import os
+import pathlib
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "protocol" / "vectors"))  # the oracle of the test vectors
+
 import rack as racks
 
 results = []

@@ -2,6 +2,7 @@
 """A rack of two: this network namespace is the rack (servers, router), another one is the mux's.
 
     here:  fls0  10.1.0.1, .21 ..  ======= veth, MTU 1600 =======  flm0  10.1.0.11  :mux's namespace, still_mux
+                 2001:db8:1::1, ::21 ..                                  2001:db8:1::11
 
 Everything is undone in the reverse order, also after a failure.
 """
@@ -11,6 +12,7 @@ import json
 import os
 import pathlib
 import socket
+import struct
 import subprocess
 import time
 
@@ -21,12 +23,20 @@ MUX = "10.1.0.11"
 CLIENT = "203.0.113.7"
 BUCKETS = 1024
 BACKENDS = ["10.1.0.21", "10.1.0.22", "10.1.0.23"]
+VIP6 = "2001:db8:99::1"
+MUX6 = "2001:db8:1::11"
+CLIENT6 = "2001:db8:7::7"
+BACKENDS6 = ["2001:db8:1::21", "2001:db8:1::22", "2001:db8:1::23"]
 OUTSIDE = "fls0"
 INSIDE = "flm0"
 MTU = 1600
 SETTLING_FLOWS = 40
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
+SOL_PACKET = 263
+PACKET_AUXDATA = 8
+TP_STATUS_VLAN_VALID = 1 << 4
+AUXILIARY = struct.Struct("IIIHHHH")  # tpacket_auxdata
 
 
 def run(*words):
@@ -63,11 +73,14 @@ class Rack:
             run(*side, "ip", "link", "set", "lo", "up")
         for address in ["10.1.0.1", *BACKENDS]:
             run("ip", "address", "add", f"{address}/24", "dev", OUTSIDE)
+        for address in ["2001:db8:1::1", *BACKENDS6]:
+            run("ip", "address", "add", f"{address}/64", "dev", OUTSIDE, "nodad")
         self.mac = self.outside_mac()
         self.mux_mac = self.inside_link(INSIDE)["address"]
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         undo.callback(self.socket.close)
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self.socket.bind((OUTSIDE, ETH_P_ALL))
 
     def inside(self, *words):
@@ -97,10 +110,19 @@ class Rack:
         while len(found) < count and (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
             with contextlib.suppress(TimeoutError):
-                data = self.socket.recv(65535)
+                data = self._frame()
                 if data[6:12] == bytes.fromhex(self.mux_mac.replace(":", "")) and wanted(Ether(data)):
                     found.append(Ether(data))
         return found
+
+    def _frame(self):
+        """One frame, with the VLAN tag that the kernel has taken off."""
+        data, notes, _, _ = self.socket.recvmsg(65535, socket.CMSG_SPACE(AUXILIARY.size))
+        for _, kind, note in notes:
+            status, *_, tci, tpid = AUXILIARY.unpack(note[: AUXILIARY.size])
+            if kind == PACKET_AUXDATA and status & TP_STATUS_VLAN_VALID:
+                data = data[:12] + struct.pack("!HH", tpid or 0x8100, tci) + data[12:]
+        return data
 
     def drain(self):
         self.socket.setblocking(False)
@@ -120,11 +142,11 @@ def is_echo_reply(frame):
 class Mux:
     """still_mux in the mux's namespace."""
 
-    def __init__(self, rack, port, backends, *more):
+    def __init__(self, rack, port, backends, *more, vips=VIP):
         command = ["ip", "netns", "exec", rack.namespace, os.environ["FAIRLEAD_STILL_MUX"], "--port", port, *more]
         self.rack = rack
         self.process = subprocess.Popen(
-            [*command, VIP, "80", str(BUCKETS), *backends],
+            [*command, vips, "80", str(BUCKETS), *backends],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         line = self.process.stdout.readline()
@@ -176,11 +198,32 @@ class Mux:
 
 
 @contextlib.contextmanager
-def mux(rack, port, backends=BACKENDS, *more, settled=True):
-    one = Mux(rack, port, backends, *more)
+def mux(rack, port, backends=BACKENDS, *more, settled=True, vips=VIP):
+    one = Mux(rack, port, backends, *more, vips=vips)
     try:
         if settled:
             one.settle()
         yield one
     finally:
         one.stop()
+
+
+def drops(counts):
+    return {name: n for name, n in counts.items() if name not in ("service", "not_ours", "from_kernel")}
+
+
+def send_and_count(rack, one, packets):
+    """Sends frames and waits until the mux has counted as many, ARP and the like aside."""
+    packets = list(packets)
+    rack.drain()
+    one.counters()
+    rack.send(packets)
+    seen = {}
+
+    def counted():
+        for name, n in one.counters().items():
+            seen[name] = seen.get(name, 0) + n
+        return sum(n for name, n in seen.items() if name not in ("not_ours", "from_kernel")) >= len(packets)
+
+    until(f"{len(packets)} packets like {packets[-1].summary()} counted", counted)
+    return seen

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real packets in by a real port, and what comes out: AF_XDP, a packet socket, a device with an exception port."""
 
-import ipaddress
 import struct
 import time
 
 import pytest
+from oracle import flow as oracle
 from rack import (
     BACKENDS,
     BUCKETS,
@@ -16,15 +16,17 @@ from rack import (
     OUTSIDE,
     VIP,
     Mux,
+    drops,
     is_echo_reply,
     is_tunnel,
     mux,
     run,
+    send_and_count,
     until,
 )  # fmt: skip
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption_NOP, Raw
 
-KEY = bytes(range(16))  # of tests/image.c
+KEY = bytes(range(16)).hex()  # of tests/image.c
 FLOWS = 300
 
 
@@ -33,41 +35,9 @@ def address(rack):
     rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
 
 
-def siphash(key, data):
-    """SipHash-2-4 after its paper, plainly."""
-    mask = (1 << 64) - 1
-
-    def rotate(x, b):
-        return (x << b | x >> 64 - b) & mask
-
-    def rounds(n):
-        for _ in range(n):
-            v[0] = v[0] + v[1] & mask
-            v[1] = rotate(v[1], 13) ^ v[0]
-            v[0] = rotate(v[0], 32)
-            v[2] = v[2] + v[3] & mask
-            v[3] = rotate(v[3], 16) ^ v[2]
-            v[0] = v[0] + v[3] & mask
-            v[3] = rotate(v[3], 21) ^ v[0]
-            v[2] = v[2] + v[1] & mask
-            v[1] = rotate(v[1], 17) ^ v[2]
-            v[2] = rotate(v[2], 32)
-
-    k0, k1 = struct.unpack("<QQ", key)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
-    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])
-    for (word,) in struct.iter_unpack("<Q", padded):
-        v[3] ^= word
-        rounds(2)
-        v[0] ^= word
-    v[2] ^= 255
-    rounds(4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
-
-
 def flow_hash(sport):
-    addresses = ipaddress.ip_address(CLIENT).packed + ipaddress.ip_address(VIP).packed
-    return siphash(KEY, addresses + struct.pack("!HHB", sport, 80, 6)) & 0xFFFFFFFF
+    flow = {"protocol": 6, "source": CLIENT, "sourcePort": sport, "destination": VIP, "destinationPort": 80}
+    return oracle.flow_hash(flow | {"affinity": "connection", "hash": "siphash", "hashKey": KEY})
 
 
 def check_tunnel(rack, frame, sent):
@@ -89,27 +59,6 @@ def check_tunnel(rack, frame, sent):
     del checked.chksum
     assert IP(bytes(checked)).chksum == outer.chksum
     assert outer.len == 44 + len(inner)
-
-
-def drops(counts):
-    return {name: n for name, n in counts.items() if name not in ("service", "not_ours", "from_kernel")}
-
-
-def send_and_count(rack, one, packets):
-    """Sends frames and waits until the mux has counted as many, ARP and the like aside."""
-    packets = list(packets)
-    rack.drain()
-    one.counters()
-    rack.send(packets)
-    seen = {}
-
-    def counted():
-        for name, n in one.counters().items():
-            seen[name] = seen.get(name, 0) + n
-        return sum(n for name, n in seen.items() if name not in ("not_ours", "from_kernel")) >= len(packets)
-
-    until(f"{len(packets)} packets like {packets[-1].summary()} counted", counted)
-    return seen
 
 
 def test_every_flow_reaches_its_backend(rack, port):
@@ -156,7 +105,8 @@ def bent(rack):
         "tcp_port_zero": rack.to_vip(0),
         "udp_length": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / UDP(dport=80, len=7),
         "fragment": late,
-        "protocol": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / ICMP(),
+        "protocol": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP, proto=132) / Raw(b"sctp"),
+        "icmp_type": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / ICMP(type=13),
         "no_service_port": Ether(src=rack.mac, dst=rack.mux_mac) / IP(src=CLIENT, dst=VIP) / TCP(sport=9, dport=81),
         "too_big": rack.to_vip(2000, b"x" * (MTU - 40 - 43)),
     }

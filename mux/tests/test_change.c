@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reader that steers while the ring, its backends and the whole lookup are changed never sees anything that did not
+ * exist.
+ */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../burst.h"
+#include "../encap.h"
+#include "../tables.h"
+#include "frame.h"
+#include "image.h"
+
+enum {
+	NOW = 1700000100,
+	CHANGES = 1000,
+	ROTATION = 13, /* backends */
+	AHEAD = 3,     /* generations that can pass while a reader holds on: two more, then the writer waits for it */
+};
+
+static struct next_hop hop = {.resolved = true,
+			      .port = 2,
+			      .mtu = 1600,
+			      .source_mac = {2, 0, 0, 0, 0, 1},
+			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
+static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+
+static struct flow random_flow(struct chance *chance)
+{
+	struct flow flow = frame_flow(IPPROTO_TCP);
+
+	fl_store_be32(flow.source.bytes + 12, 0x0b000000 | (uint32_t)chance_next(chance) >> 8);
+	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
+	return flow;
+}
+
+/* Steers one frame; the mbuf is the caller's to unwrap. */
+static void steer(const struct tables *tables, const struct frame *frame, struct rte_mbuf **mbuf, struct burst *burst)
+{
+	*mbuf = frame_wrap(frame);
+	burst->lookup = tables_lookup(tables);
+	burst->tag_key = NULL;
+	burst->mac = mac_word(frame_mac);
+	burst->now = NOW;
+	burst->count = 1;
+	burst->mbufs[0] = *mbuf;
+	burst_steer(burst);
+}
+
+/*
+ * Generation g gives every bucket to backend 1 + g mod ROTATION, whose address ends in that number, in
+ * turn by a delta that also names a backend, by a delta alone, and by a snapshot; now and then another service comes or
+ * goes, or all next hops change. A packet that carries generation g must go to
+ * the backend of g or of one just after it.
+ */
+struct reader {
+	struct tables *tables;
+	pthread_t thread;
+	bool stop; /* atomic */
+	uint64_t packets;
+	const char *complaint;
+};
+
+static uint8_t owner(uint32_t generation)
+{
+	return (uint8_t)(1 + generation % ROTATION);
+}
+
+static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
+{
+	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct fl_steer header;
+
+	if (packet->verdict != VERDICT_SERVICE)
+		return verdict_name(packet->verdict);
+	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header))
+		return "a malformed header";
+	if (header.generation < *seen)
+		return "a generation that went back";
+	*seen = header.generation;
+	/* the row may be newer by what was published while the burst ran */
+	for (uint32_t ahead = 0; ahead <= AHEAD; ahead++)
+		if (out[ENCAP_AT_IP + 19] == owner(header.generation + ahead))
+			return NULL;
+	return "a backend of no generation near";
+}
+
+static void *read_on(void *argument)
+{
+	struct reader *reader = argument;
+	struct rte_rcu_qsbr *rcu = tables_rcu(reader->tables);
+	struct chance chance = {1};
+	uint32_t seen = 0;
+
+	rte_rcu_qsbr_thread_register(rcu, 0);
+	rte_rcu_qsbr_thread_online(rcu, 0);
+	while (!__atomic_load_n(&reader->stop, __ATOMIC_ACQUIRE) && !reader->complaint) {
+		struct flow flow = random_flow(&chance);
+		struct frame frame = frame_new(&flow, 0);
+		struct rte_mbuf *mbuf;
+		struct burst burst;
+
+		steer(reader->tables, &frame, &mbuf, &burst);
+		__atomic_store_n(&reader->complaint, complain(mbuf, &burst.packets[0], &seen), __ATOMIC_RELAXED);
+		frame_unwrap(mbuf);
+		__atomic_fetch_add(&reader->packets, 1, __ATOMIC_RELAXED);
+		rte_rcu_qsbr_quiescent(rcu, 0);
+	}
+	rte_rcu_qsbr_thread_offline(rcu, 0);
+	rte_rcu_qsbr_thread_unregister(rcu, 0);
+	return NULL;
+}
+
+static void rotate(struct delta *snapshot, uint32_t generation)
+{
+	snapshot->generation = generation;
+	for (uint32_t i = 0; i < snapshot->buckets; i++)
+		snapshot->current[i] = owner(generation);
+}
+
+static void change(struct tables *tables, struct service *service, struct delta *snapshot, uint32_t generation)
+{
+	struct fl_delta_backend named = {.id = owner(generation),
+					 .address = snapshot->backends[owner(generation) - 1].address};
+	struct delta delta;
+	struct why why = {{0}};
+	int error;
+
+	if (generation % 3 == 2) {
+		rotate(snapshot, generation);
+		error = tables_load(tables, service, snapshot, &why);
+	} else {
+		delta = image_move(snapshot, generation, 0, snapshot->buckets, owner(generation), 0, NOW);
+		delta.backends_count = generation % 3 == 0;
+		delta.backends = &named;
+		error = tables_apply(tables, service, &delta, &why);
+		delta.backends = NULL;
+		image_free(&delta);
+	}
+	if (error)
+		fail_msg("generation %u: %s", generation, why.text);
+}
+
+static void bystander(struct tables *tables, uint32_t generation)
+{
+	struct service_config config = image_config(4, "10.99.0.2", 256);
+	struct service *other = tables_find_id(tables, 4);
+	struct why why;
+
+	if (generation % 5)
+		return;
+	strcpy(config.name, "bystander");
+	if (other)
+		tables_remove(tables, other);
+	else
+		assert_int_equal(tables_add(tables, &config, &other, &why), 0);
+	hop.mac[5]++;
+	hop.source_mac[5]++;
+	tables_refresh(tables);
+}
+
+static bool reader_is_done(const struct reader *reader, uint32_t generation)
+{
+	if (__atomic_load_n(&reader->complaint, __ATOMIC_RELAXED))
+		return true;
+	return generation > CHANGES && __atomic_load_n(&reader->packets, __ATOMIC_RELAXED) > 10 * CHANGES;
+}
+
+static void a_reader_under_change_sees_only_what_was(void **state)
+{
+	struct delta snapshot = image_snapshot(3, 2, 256, ROTATION);
+	struct service_config config = image_config(3, "10.99.0.1", 256);
+	struct reader reader = {.tables = tables_new(1, &hops)};
+	struct service *service;
+	struct why why;
+
+	(void)state;
+	for (uint8_t i = 0; i < ROTATION; i++)
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
+	rotate(&snapshot, 2);
+	assert_int_equal(tables_add(reader.tables, &config, &service, &why), 0);
+	assert_int_equal(tables_load(reader.tables, service, &snapshot, &why), 0);
+	assert_int_equal(pthread_create(&reader.thread, NULL, read_on, &reader), 0);
+	/* both sides have to get somewhere, whatever cores they share */
+	for (uint32_t generation = 3; !reader_is_done(&reader, generation); generation++) {
+		change(reader.tables, service, &snapshot, generation);
+		bystander(reader.tables, generation);
+	}
+	__atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
+	pthread_join(reader.thread, NULL);
+	if (reader.complaint)
+		fail_msg("after %lu packets: %s", (unsigned long)reader.packets, reader.complaint);
+	image_free(&snapshot);
+	tables_free(reader.tables);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_reader_under_change_sees_only_what_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

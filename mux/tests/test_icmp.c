@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ICMP errors of both families: whatever of the quoted packet is there, they go where the connection's packets go. */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <fairlead/steer.h>
+
+#include "../hash.h"
+#include "../icmp.h"
+#include "../lookup.h"
+#include "frame.h"
+#include "image.h"
+
+enum { FIRST = 20000, LAST = 20999 };
+
+/* An error for the flow's server, quoting `quoted` bytes of what the server has sent. */
+struct error {
+	struct flow flow; /* the client's, towards the VIP */
+	const char *from; /* who reports it */
+	uint8_t type;
+	uint32_t quoted; /* bytes behind the quoted IP header */
+};
+
+struct row {
+	const char *name;
+	enum verdict expected;
+	uint8_t protocol;
+	bool ipv6;
+	uint8_t type;
+	uint16_t quoted;
+	uint16_t server_port;
+	int at; /* of the quoted packet: its byte is set to value; -1: none is */
+	uint8_t value;
+};
+
+static const struct row rows[] = {
+    {"unreachable, 8 bytes of TCP", VERDICT_SERVICE, 6, false, 3, 8, 80, -1, 0},
+    {"time exceeded, all of TCP's header", VERDICT_SERVICE, 6, false, 11, 20, 80, -1, 0},
+    {"parameter problem, UDP", VERDICT_SERVICE, 17, false, 12, 8, 80, -1, 0},
+    {"by a port of ids", VERDICT_SERVICE, 6, false, 3, 8, FIRST + 7, -1, 0},
+    {"a first fragment is quoted", VERDICT_SERVICE, 6, false, 3, 8, 80, 6, 0x20},
+    {"7 bytes", VERDICT_ICMP_TRUNCATED, 6, false, 3, 7, 80, -1, 0},
+    {"source quench", VERDICT_ICMP_TYPE, 6, false, 4, 8, 80, -1, 0},
+    {"a later fragment is quoted", VERDICT_ICMP_QUOTE, 6, false, 3, 8, 80, 7, 8},
+    {"not from the VIP", VERDICT_ICMP_QUOTE, 6, false, 3, 8, 80, 15, 9},
+    {"not from a service's port", VERDICT_ICMP_QUOTE, 6, false, 3, 8, 81, -1, 0},
+    {"another protocol", VERDICT_ICMP_QUOTE, 6, false, 3, 8, 80, 9, 47},
+    {"ihl 4", VERDICT_ICMP_QUOTE, 6, false, 3, 8, 80, 0, 0x44},
+    {"IPv6 in ICMP", VERDICT_ICMP_QUOTE, 6, false, 3, 20, 80, 0, 0x65},
+    {"options beyond the quote", VERDICT_ICMP_TRUNCATED, 6, false, 3, 8, 80, 0, 0x4f},
+
+    {"v6 unreachable, 8 bytes of TCP", VERDICT_SERVICE, 6, true, 1, 8, 80, -1, 0},
+    {"v6 too big, all of TCP's header", VERDICT_SERVICE, 6, true, 2, 20, 80, -1, 0},
+    {"v6 time exceeded, UDP", VERDICT_SERVICE, 17, true, 3, 8, 80, -1, 0},
+    {"v6 an error that nobody knows yet", VERDICT_SERVICE, 17, true, 99, 8, 80, -1, 0},
+    {"v6 by a port of ids", VERDICT_SERVICE, 6, true, 1, 8, FIRST + 7, -1, 0},
+    {"v6 7 bytes", VERDICT_ICMP_TRUNCATED, 6, true, 1, 7, 80, -1, 0},
+    {"v6 not from the VIP", VERDICT_ICMP_QUOTE, 6, true, 1, 8, 80, 23, 9},
+    {"v6 not from a service's port", VERDICT_ICMP_QUOTE, 6, true, 1, 8, 81, -1, 0},
+    {"v6 IPv4 in ICMPv6", VERDICT_ICMP_QUOTE, 6, true, 1, 8, 80, 0, 0x45},
+    {"v6 ESP", VERDICT_ICMP_QUOTE, 6, true, 1, 8, 80, 6, 50},
+};
+
+static struct service service;
+static struct lookup *lookup;
+
+static int set_up(void **state)
+{
+	struct service *services[] = {&service};
+
+	(void)state;
+	service.config = image_config(1, "10.99.0.1", 256);
+	service.config.vips_count = 2;
+	service.config.vips[1] = image_address("2001:db8:99::1");
+	service.config.ports_count = 2;
+	service.config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
+	service.config.mptcp = (struct mptcp_ports){FIRST, LAST};
+	service.key = service.config.key;
+	service.hash = FL_HASH_SIPHASH;
+	service.affinity = AFFINITY_CONNECTION;
+	lookup = lookup_new(services, 1);
+	return lookup ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	lookup_free(lookup);
+	return 0;
+}
+
+static struct flow reverse(const struct flow *flow)
+{
+	return (struct flow){.source = flow->destination,
+			     .destination = flow->source,
+			     .source_port = flow->destination_port,
+			     .destination_port = flow->source_port,
+			     .protocol = flow->protocol};
+}
+
+/* The frame of an error: what the server sent, quoted, behind an ICMP header, to the VIP. */
+static struct frame error_frame(const struct error *error, int at, uint8_t value)
+{
+	bool ipv6 = !fl_address_is_ipv4(&error->flow.destination);
+	uint32_t ip_len = ipv6 ? 40 : 20;
+	struct flow sent = reverse(&error->flow), reported = error->flow;
+	struct frame quote = frame_new(&sent, 40), frame;
+	uint8_t icmp[8] = {error->type};
+
+	if (at >= 0)
+		quote.bytes[FRAME_AT_IP + at] = value;
+	reported.source = image_address(error->from);
+	reported.protocol = IPPROTO_UDP;
+	frame = frame_new(&reported, 0);
+	frame.len = FRAME_AT_IP + ip_len;
+	frame_insert(&frame, frame.len, icmp, sizeof(icmp));
+	frame_insert(&frame, frame.len, quote.bytes + FRAME_AT_IP, ip_len + error->quoted);
+	if (ipv6) {
+		frame.bytes[FRAME_AT_IP + 6] = IPPROTO_ICMPV6;
+		fl_store_be16(frame.bytes + FRAME_AT_IP + 4, (uint16_t)(8 + ip_len + error->quoted));
+	} else {
+		frame.bytes[FRAME_AT_IP + 9] = IPPROTO_ICMP;
+		fl_store_be16(frame.bytes + FRAME_AT_IP + 2, (uint16_t)(28 + ip_len + error->quoted));
+		frame_fix_checksum(&frame);
+	}
+	return frame;
+}
+
+static struct packet classify_exactly(const struct frame *frame)
+{
+	uint8_t *bytes = malloc(frame->len);
+	struct packet packet;
+
+	assert_non_null(bytes);
+	memset(&packet, 0xee, sizeof(packet));
+	memcpy(bytes, frame->bytes, frame->len);
+	classify(lookup, mac_word(frame_mac), bytes, frame->len, frame->len, &packet);
+	free(bytes);
+	return packet;
+}
+
+/* The hash that a packet of the flow itself has. */
+static void check_hash(const struct packet *packet, const struct flow *flow)
+{
+	uint32_t wanted = service_flow_hash(&service, flow);
+
+	assert_true(packet->flags & PACKET_QUOTE);
+	if (packet->flags & PACKET_HASHED)
+		assert_int_equal(packet->hash, wanted);
+	else
+		assert_int_equal(hash_connection(&service, packet->key), wanted);
+	assert_int_equal(!!(packet->flags & PACKET_BY_ID), flow->destination_port >= FIRST);
+	if (packet->flags & PACKET_BY_ID)
+		assert_int_equal(packet->bucket, flow->destination_port - FIRST);
+}
+
+static void every_row_has_its_verdict(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		struct error error = {.flow = row->ipv6 ? frame_flow6(row->protocol) : frame_flow(row->protocol),
+				      .from = row->ipv6 ? "2001:db8:8::1" : "198.51.100.1",
+				      .type = row->type,
+				      .quoted = row->quoted};
+		struct frame frame;
+		struct packet packet;
+
+		error.flow.destination_port = row->server_port;
+		frame = error_frame(&error, row->at, row->value);
+		packet = classify_exactly(&frame);
+		if (packet.verdict != row->expected)
+			fail_msg("%s: is %s, should be %s", row->name, verdict_name(packet.verdict),
+				 verdict_name(row->expected));
+		if (packet.verdict == VERDICT_SERVICE)
+			check_hash(&packet, &error.flow);
+	}
+}
+
+static void any_flow_s_error_has_its_hash(void **state)
+{
+	struct chance chance = {20261120};
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		bool ipv6 = i & 1;
+		uint8_t protocol = chance_below(&chance, 2) ? IPPROTO_TCP : IPPROTO_UDP;
+		struct error error = {.flow = ipv6 ? frame_flow6(protocol) : frame_flow(protocol),
+				      .from = ipv6 ? "2001:db8:8::1" : "198.51.100.1",
+				      .type = ipv6 ? 1 : 3,
+				      .quoted = 8 + chance_below(&chance, 12)};
+		struct frame frame;
+		struct packet packet;
+
+		error.flow.source.bytes[15] = (uint8_t)chance_next(&chance);
+		error.flow.source.bytes[14] = (uint8_t)chance_next(&chance);
+		error.flow.source_port = (uint16_t)chance_next(&chance);
+		service.affinity = chance_below(&chance, 2) ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+		service.hash = chance_below(&chance, 2) ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+		frame = error_frame(&error, -1, 0);
+		packet = classify_exactly(&frame);
+		assert_int_equal(packet.verdict, VERDICT_SERVICE);
+		check_hash(&packet, &error.flow);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_row_has_its_verdict),
+	    cmocka_unit_test(any_flow_s_error_has_its_hash),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

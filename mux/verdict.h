@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a packet: one word for code, metrics and tests. docs/mux.md says when each is met. */
+#ifndef FAIRLEAD_MUX_VERDICT_H
+#define FAIRLEAD_MUX_VERDICT_H
+
+#include <stdbool.h>
+
+/* Order: what is done first, then why something is dropped; names in verdict_name(). */
+enum verdict {
+	VERDICT_SERVICE = 0, /* steer it */
+	VERDICT_NOT_OURS,    /* the kernel's */
+	VERDICT_FROM_KERNEL, /* came by an exception port (port.h), left by the port that it stands for */
+	VERDICT_ECHO,        /* an echo request to a VIP, to be answered */
+
+	/* malformed, though for a VIP */
+	VERDICT_IP_TRUNCATED,     /* the frame ends within the IP header */
+	VERDICT_IP_HEADER_LENGTH, /* ihl below 5 */
+	VERDICT_IP_TOTAL_LENGTH,  /* below the header's, or beyond the frame */
+	VERDICT_IP_CHECKSUM,
+	VERDICT_IP_TTL,        /* 0 */
+	VERDICT_IP_SOURCE,     /* no host may send from it: unspecified, loopback, multicast, ..., the VIP itself */
+	VERDICT_IP_EXTENSION,  /* IPv6 extension headers: cut short, too many, out of order, not at their end */
+	VERDICT_TCP_TRUNCATED, /* shorter than its header */
+	VERDICT_TCP_OFFSET,    /* data offset below 5 or beyond the packet */
+	VERDICT_TCP_PORT_ZERO, /* source port */
+	VERDICT_UDP_TRUNCATED,
+	VERDICT_UDP_LENGTH,     /* below 8, or more than IP carries */
+	VERDICT_ICMP_TRUNCATED, /* shorter than its header, or an error whose quote ends before the ports */
+	VERDICT_SEGMENTED,      /* not all of the frame is in its first buffer */
+
+	/* sound, but not to be served */
+	VERDICT_FRAGMENT,
+	VERDICT_PROTOCOL,        /* neither TCP, UDP nor ICMP */
+	VERDICT_ICMP_TYPE,       /* neither an echo request nor an error */
+	VERDICT_ICMP_QUOTE,      /* an error about a packet that no service here has sent */
+	VERDICT_NO_SERVICE_PORT, /* a VIP, but no service at this protocol and port */
+	VERDICT_NO_RING,         /* the service's ring is not loaded */
+	VERDICT_NO_BACKEND,      /* the bucket has none */
+	VERDICT_NO_BACKEND_ID,   /* no backend has the id that the port names, or it was removed */
+	VERDICT_NO_NEIGHBOUR,    /* the backend's next hop is not resolved */
+	VERDICT_TOO_BIG,         /* would not fit the port's MTU after encapsulation; the sender was told */
+	VERDICT_TOO_BIG_SILENT,  /* the same, and the sender was not told: too often, or not to be told */
+	VERDICT_ECHO_LIMIT,      /* an echo request beyond what is answered in a second */
+	VERDICT_NO_HEADROOM,     /* the buffer has no room in front */
+	VERDICT_PORT_FULL,       /* the port did not take it */
+	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not take it */
+	VERDICTS,
+};
+
+/* The word for metrics, logs and tests: "service", "not_ours", "ip_checksum", ... */
+const char *verdict_name(enum verdict verdict);
+
+static inline bool verdict_is_drop(enum verdict verdict)
+{
+	return verdict > VERDICT_ECHO;
+}
+
+#endif
