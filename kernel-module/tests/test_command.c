@@ -9,7 +9,7 @@
 #include "vectors.h"
 #include "stand.h"
 
-#define COMMAND "/tools/fairlead-server"
+#define COMMAND "/bin/fairlead-server"
 
 static char output[65536];
 

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual machine: QEMU's command line, its start and end, and what its kernel complained of.
+
+QEMU emulates the processor (TCG), so that no hardware support is needed; a machine is up in about five seconds.
+
+    with Machine(directory, kernel, initramfs(kernel, agent)) as machine:
+        machine.wait()
+        machine.run(["uname", "-r"])
+"""
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.deadline import LabError
+from lab.vm.channel import Channel, Done
+from lab.vm.kernel import Kernel
+
+QEMU = "qemu-system-x86_64"
+BOOT_SECONDS = 60.0  # on a busy machine; else about five
+STOP_SECONDS = 10
+COMPLAINT = re.compile(
+    r"WARNING:|BUG|Oops|general protection|Call Trace|refcount_t:|unregister_netdevice: waiting|still has objects"
+    r"|Objects remaining|suspicious RCU|scheduling while atomic|Kernel panic|use-after-free|Redzone|Poison overwritten"
+    r"|leak|soft lockup|rcu_sched self-detected|rcu_preempt self-detected"
+)
+
+
+@dataclass(frozen=True)
+class Plug:
+    """Where the machine's eth0 is plugged in: a TAP interface in a network namespace, and its bridge if one is named.
+
+    The TAP has no offloads: packets pass with whole checksums and of the sizes that they have on copper.
+    """
+
+    netns: str
+    interface: str
+    mac: str
+    mtu: int = 1500
+    bridge: str = ""
+
+
+@dataclass
+class Machine:
+    directory: Path  # of its sockets and its console's log; a short path
+    kernel: Kernel
+    initramfs: Path
+    plug: Plug | None = None
+    setup: str = ""  # a shell script, run once at each start with -e
+    memory: int = 192  # MiB
+    processors: int = 1
+    append: str = ""  # to the kernel's command line
+    channel: Channel = field(init=False)
+    _qemu: subprocess.Popen | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.channel = Channel(self.directory)
+
+    @property
+    def console(self) -> Path:
+        return self.directory / "console.log"
+
+    def command(self) -> list[str]:
+        """QEMU's command line, in what is its own process; `environment` goes with it."""
+        words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", str(self.processors), "-m", str(self.memory)]
+        words += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
+        words += ["-append", f"console=ttyS0 panic=-1 loglevel=7 {self.append}".rstrip()]
+        words += ["-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console"]
+        words += ["-device", "virtio-serial-pci"]
+        for path in self.channel.paths():
+            words += ["-chardev", f"socket,id={path.stem},path={path},server=on,wait=off"]
+            words += ["-device", f"virtserialport,chardev={path.stem},name={path.stem}"]
+        if self.setup:
+            script = self.directory / "setup"
+            script.write_text(self.setup)
+            words += ["-fw_cfg", f"name=opt/setup,file={script}"]
+        if self.plug:
+            script = Path(__file__).parent / "plug"
+            words += ["-netdev", f"tap,id=eth0,script={script},downscript=no,vnet_hdr=off"]
+            words += ["-device", f"virtio-net-pci,netdev=eth0,mac={self.plug.mac},romfile="]
+        return words
+
+    def environment(self) -> dict[str, str]:
+        plug = self.plug
+        if not plug:
+            return {}
+        where = {"NETNS": plug.netns, "INTERFACE": plug.interface, "MTU": str(plug.mtu), "BRIDGE": plug.bridge}
+        return {f"PLUG_{name}": value for name, value in where.items()}
+
+    # Inside.
+
+    def wait(self, seconds: float = BOOT_SECONDS) -> None:
+        """Until the machine is up and its setup script has ended well; LabError with what it said if it has not."""
+        script = "while [ ! -e /run/setup.exit ]; do sleep 0.1; done; cat /run/setup.log; exit $(cat /run/setup.exit)"
+        try:
+            done = self.run(["sh", "-c", script], seconds=seconds)
+        except LabError as error:
+            raise LabError(f"{error}; its console ends with:\n{self.tail()}") from None
+        if done.code:
+            said = (done.stdout + done.stderr).decode(errors="replace").strip()
+            raise LabError(f"the set-up of the machine of {self.directory} failed with {done.code}: {said}")
+
+    def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = 30) -> Done:
+        """Runs a command to its end, whatever its exit code."""
+        return self.channel.run(argv, stdin, seconds)
+
+    def check(self, *argv: str, seconds: float | None = 30) -> str:
+        """The command's standard output; LabError with its standard error when it fails."""
+        done = self.run(list(argv), seconds=seconds)
+        if done.code:
+            said = (done.stderr or done.stdout).decode(errors="replace").strip() or "nothing said"
+            raise LabError(f"'{' '.join(argv)}' in the machine of {self.directory} failed with {done.code}: {said}")
+        return done.stdout.decode(errors="replace")
+
+    def complaints(self) -> list[str]:
+        """Lines of the console in which the kernel reports a defect."""
+        lines = self.console.read_text(errors="replace").splitlines() if self.console.exists() else []
+        return [line for line in lines if COMPLAINT.search(line)]
+
+    def tail(self, lines: int = 15) -> str:
+        text = self.console.read_text(errors="replace") if self.console.exists() else "(nothing)"
+        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+
+    # As a process of ours. The lab starts `command` as one of its own instead.
+
+    def __enter__(self) -> "Machine":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts QEMU, which ends with this thread at the latest."""
+        with open(self.directory / "qemu.log", "ab") as log:
+            try:
+                self._qemu = subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "KILL", *self.command()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **self.environment()},
+                )
+            except FileNotFoundError as error:
+                raise LabError(f"the command '{error.filename}' is missing: run scripts/install-deps") from None
+
+    def power_off(self, seconds: float = STOP_SECONDS) -> bool:
+        """Has the machine end in order; whether it did within `seconds`."""
+        assert self._qemu is not None
+        self.run(["sh", "-c", "sync; (sleep 0.2; poweroff -f) >/dev/null 2>&1 &"])
+        try:
+            self._qemu.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """The power is cut; QEMU has ended when this returns."""
+        if self._qemu is not None:
+            self._qemu.kill()
+            self._qemu.wait()
+            self._qemu = None
