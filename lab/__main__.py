@@ -7,24 +7,37 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import BinaryIO
 
 from lab import mux, topology
 from lab.deadline import LabError
 from lab.instance import Instance
 from lab.lab import SERVICE, Lab
+from lab.vm import machine
+from lab.vm.channel import Channel
 
 
 def up(options: argparse.Namespace) -> int:
-    lab = Lab(options.servers, options.muxes, options.port, options.window, options.embedded)
+    lab = Lab(
+        options.servers,
+        options.muxes,
+        options.port,
+        options.window,
+        options.embedded,
+        vm_servers=options.vm_servers,
+        vm_kernel=options.vm_kernel,
+    )
     lab.up_or_undone()
     lab.detach()
     print(f"lab {lab.instance.name} is up; logs and state in {lab.instance.directory}")
-    print(instructions(lab.instance.name))
+    print(instructions(lab.instance))
     return 0
 
 
-def instructions(instance: str) -> str:
+def instructions(up: Instance) -> str:
     """What to try on a lab that is up."""
+    instance = up.name
     run = f"lab/lab exec --instance {instance}"
     api = f"--api http://{topology.CONTROLLER}:{topology.REST_PORT}"
     return f"""\
@@ -32,12 +45,24 @@ def instructions(instance: str) -> str:
   the controller       {run} controller controller/bin/fairleadctl {api} backend list {SERVICE}
   drain a server       {run} controller controller/bin/fairleadctl {api} backend drain {SERVICE} 1
   a mux's metrics      {run} mux1 curl -s http://127.0.0.1:{mux.HTTP_PORT}/metrics
-  a server's counters  {run} server1 build/lab/server-bpf/fairlead-server show --interface eth0
+{_counters(up, run)}
   routes to the VIP    {run} router ip route show {topology.VIP}
   kill -9 a mux        lab/lab kill --instance {instance} mux1/mux
   start it again       lab/lab start --instance {instance} mux1/mux
   all of it            lab/lab status --instance {instance}
   the end              lab/lab down --instance {instance}"""
+
+
+def _counters(up: Instance, run: str) -> str:
+    """How to see the counters of a server of each kind that there is."""
+    shown: dict[str, str] = {}
+    for node in (record["node"] for record in up.state["namespaces"] if record["node"].startswith("server")):
+        if isinstance(up.find(node), Channel):
+            shown.setdefault("  a machine's counters ", f"{run} {node} fairlead-server show --form module")
+        else:
+            command = "build/lab/server-bpf/fairlead-server show --interface eth0"
+            shown.setdefault("  a server's counters  ", f"{run} {node} {command}")
+    return "\n".join(what + how for what, how in shown.items())
 
 
 def down(options: argparse.Namespace) -> int:
@@ -67,10 +92,23 @@ def _running(instance: Instance) -> dict[str, bool]:
 
 
 def execute(options: argparse.Namespace) -> int:
-    if not options.command:
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
         raise LabError("exec needs a command: lab/lab exec NODE COMMAND ...")
-    namespace = Instance.choose(options.instance).find(options.node)
-    return subprocess.run(namespace.enter(options.command), check=False).returncode
+    instance = Instance.choose(options.instance)
+    where = instance.find(options.node)
+    if isinstance(where, Channel):
+        instance.process(f"{options.node}/machine").expect_alive()
+        return where.stream(command, _writer(sys.stdout.buffer), _writer(sys.stderr.buffer))
+    return subprocess.run(where.enter(command), check=False).returncode
+
+
+def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
+
+    return write
 
 
 def kill(options: argparse.Namespace) -> int:
@@ -87,8 +125,25 @@ def start(options: argparse.Namespace) -> int:
     instance = Instance.choose(options.instance)
     process = instance.process(options.process)
     instance.start(process)
+    if isinstance(where := instance.find(process.name.partition("/")[0]), Channel):
+        machine.wait(where.directory)
     print(f"{process.name} runs as process {process.pid}; its log is {process.log}")
     return 0
+
+
+def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vm-servers",
+        type=int,
+        default=0,
+        metavar="N",
+        help="besides, servers that are virtual machines with the kernel module (%(default)s)",
+    )
+    parser.add_argument(
+        "--vm-kernel",
+        metavar="RELEASE",
+        help="their kernel, a release or series whose headers are installed (the oldest: Debian 12's own)",
+    )
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -103,18 +158,20 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         return added
 
     making = verb("up", up, "bring a lab up and leave it running")
-    making.add_argument("--servers", type=int, default=4)
+    making.add_argument("--servers", type=int, default=4, help="servers with the XDP program (%(default)s)")
+    add_machine_arguments(making)
     making.add_argument("--muxes", type=int, default=2)
     making.add_argument("--port", choices=mux.PORTS, default="af_xdp", help="how the muxes get at their packets")
     making.add_argument("--window", type=int, default=240, help="seconds for which a moved bucket is chained")
     making.add_argument("--embedded", action="store_true", help="ZooKeeper inside the controller")
     verb("down", down, "undo a lab, also one whose run crashed").add_argument("--all", action="store_true")
     verb("status", status, "what is up").add_argument("-o", "--output", choices=("table", "json"), default="table")
-    running = verb("exec", execute, "run a command on a node")
+    running = verb("exec", execute, "run a command on a node; in a virtual machine without standard input")
     running.add_argument("node")
     running.add_argument("command", nargs=argparse.REMAINDER)
-    verb("kill", kill, "kill -9 a program").add_argument("process", help="as status lists it: mux1/mux")
-    verb("start", start, "start a program again").add_argument("process", help="as status lists it: mux1/mux")
+    programs = "as status lists it: mux1/mux; a virtual machine is server5/machine"
+    verb("kill", kill, "kill -9 a program").add_argument("process", help=programs)
+    verb("start", start, "start a program again").add_argument("process", help=programs)
     return parser.parse_args(arguments)
 
 

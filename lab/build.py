@@ -15,22 +15,26 @@ from lab.frr import DAEMONS
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
 MUX = DIRECTORY / "mux" / "fairlead-mux"
+AGENT = DIRECTORY / "lab" / "vm" / "vm-agent"
 SERVER = DIRECTORY / "server-bpf" / "fairlead-server"
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
 CONTROLLER = ROOT / "controller" / "bin" / "fairlead-controller"
 CTL = ROOT / "controller" / "bin" / "fairleadctl"
+MACHINE_COMMANDS = ("qemu-system-x86_64", "make", "modinfo", "strip", "sparse")
 COMMANDS = ("ip", "ethtool", "nsenter", "ss", "nginx", "vtysh", "java")
 
 
-def missing() -> list[str]:
-    """One sentence for each thing without which no lab can be brought up."""
+def missing(machines: bool = False) -> list[str]:
+    """One sentence for each thing without which no lab, or none with virtual machines, can be brought up."""
     found = []
+    commands = COMMANDS + MACHINE_COMMANDS if machines else COMMANDS
+    files = (MUX, SERVER, JAR, AGENT) if machines else (MUX, SERVER, JAR)
     if os.geteuid() != 0:
         found.append("the lab makes network namespaces and must run as root (try sudo)")
-    found += [f"the command '{name}' is missing: run scripts/install-deps" for name in COMMANDS if not _there(name)]
+    found += [f"the command '{name}' is missing: run scripts/install-deps" for name in commands if not _there(name)]
     if not (DAEMONS / "bgpd").exists():
         found.append(f"FRR's {DAEMONS}/bgpd is missing: run scripts/install-deps")
-    found += [f"{path} is not built: run lab/build" for path in (MUX, SERVER, JAR) if not path.exists()]
+    found += [f"{path} is not built: run lab/build" for path in files if not path.exists()]
     return found
 
 
@@ -38,7 +42,7 @@ def _there(command: str) -> bool:
     return shutil.which(command, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
 
 
-def check() -> None:
-    found = missing()
+def check(machines: bool = False) -> None:
+    found = missing(machines)
     if found:
         raise LabError("the lab cannot be brought up:\n" + "\n".join(f"  - {sentence}" for sentence in found))

@@ -136,7 +136,7 @@ def main() -> int:
             timeline.verdict(False, f"{summary['broken']} of {summary['connections']:,} connections broke.")
         if options.keep:
             lab.detach()
-            print(f"The lab stays up as {lab.instance.name}. To play with it:\n{instructions(lab.instance.name)}")
+            print(f"The lab stays up as {lab.instance.name}. To play with it:\n{instructions(lab.instance)}")
     return 0 if good else 1
 
 

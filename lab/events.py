@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lab.deadline import LabError, until
 from lab.lab import SERVICE, Lab
 from lab.rest import Refused, Unreachable
+from lab.server import Server
 from lab.traffic import Traffic
 
 Tell = Callable[[str], None]
@@ -25,7 +26,7 @@ FLOOD_SECONDS = 8.0
 @dataclass(frozen=True)
 class Event:
     name: str
-    run: Callable[[Lab, Traffic, Tell], None]
+    run: Callable[[Lab, Traffic, Tell], object]
     moves: bool  # buckets with live connections move, so packets must be chained
 
 
@@ -38,25 +39,27 @@ def _moved(plan: dict, lab: Lab) -> str:
     return f"{plan['movedBuckets']:,} of {lab.service()['buckets']:,} buckets move, generation {plan['generation']}"
 
 
-def add_server(lab: Lab, traffic: Traffic, tell: Tell) -> None:
-    server, plan = lab.add_server()
+def add_server(lab: Lab, traffic: Traffic, tell: Tell, machine: bool = False) -> Server:
+    """A server of the XDP form, or a virtual `machine`; which one it was."""
+    server, plan = lab.add_server(machine=machine)
     tell(f"{server.name} joins: {_moved(plan, lab)}")
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.wait_quiet()
+    return server
 
 
-def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell) -> None:
+def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int | None = None) -> None:
     """As an operator would: weight 0, out of the service, and off once its last connection has ended in order."""
-    number = active(lab)[1]
+    number = active(lab)[1] if number is None else number
     server = lab.servers[number]
     plan = lab.drain(number)
-    tell(f"{server.name} is drained: {_moved(plan, lab)}; it keeps {server.nginx.connections()} connections")
+    tell(f"{server.name} is drained: {_moved(plan, lab)}; it keeps {server.connections()} connections")
     traffic.wait_seconds(WATCH_SECONDS)
     lab.remove_server(number)
-    tell(f"{server.name} is out of the service and still serves {server.nginx.connections()} connections")
+    tell(f"{server.name} is out of the service and still serves {server.connections()} connections")
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.renew(server.name)
-    until(f"{server.name} has no connection left", lambda: server.nginx.connections() == 0, 15)
+    until(f"{server.name} has no connection left", lambda: server.connections() == 0, 15)
     lab.switch_off(number)
     tell(f"its clients have left it, {server.name} is switched off")
     traffic.wait_quiet()

@@ -5,8 +5,9 @@
     /run/fairlead-lab/<id>/<node>/         configuration and logs of that node's programs
 
 A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
-directory (XDP programs live and die with their interface). So undoing is: for each namespace, newest first, end the
-processes in it and delete it; then delete the directory. That works after a crash at any point, from the file alone.
+directory (XDP programs live and die with their interface; a virtual machine is a process, QEMU, in a namespace of its
+own, and its TAP lives and dies with QEMU). So undoing is: for each namespace, newest first, end the processes in it and
+delete it; then delete the directory. That works after a crash at any point, from the file alone.
 An instance without an owner was left running on purpose; one whose owner has died is a leftover.
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 from lab.deadline import LabError, until
 from lab.namespace import Namespace
 from lab.process import Process, start_ticks
+from lab.vm.channel import Channel
 
 RUN = Path("/run/fairlead-lab")
 FRR_CRASH_LOGS = Path("/var/tmp/frr")
@@ -100,18 +102,19 @@ class Instance:
 
     # What is made, and therefore undone.
 
-    def namespace(self, node: str) -> Namespace:
-        """A new namespace for a node, written down before it is made."""
+    def namespace(self, node: str, machine: bool = False) -> Namespace:
+        """A new namespace for a node, written down before it is made; for a `machine` it is QEMU's."""
         namespace = Namespace(f"fl-{self.name}-{node}")
-        self.state["namespaces"].append({"node": node, "name": namespace.name})
+        self.state["namespaces"].append({"node": node, "name": namespace.name, "machine": machine})
         self.save()
         namespace.create()
         return namespace
 
-    def find(self, node: str) -> Namespace:
+    def find(self, node: str) -> Namespace | Channel:
+        """Where the node's commands run: its namespace, or the way into its virtual machine."""
         for record in self.state["namespaces"]:
             if record["node"] == node:
-                return Namespace(record["name"])
+                return Channel(self.directory / node) if record["machine"] else Namespace(record["name"])
         known = ", ".join(record["node"] for record in self.state["namespaces"])
         raise LabError(f"node '{node}' is not in lab {self.name}; allowed: {known}")
 

@@ -20,10 +20,12 @@ from lab.client_node import ClientNode
 from lab.controller import Controller
 from lab.deadline import LabError, until
 from lab.instance import Instance
+from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
 from lab.router import Router
-from lab.server import Server
+from lab.server import Server, XdpServer
 from lab.traffic import TestClient, Traffic, syn_flood
+from lab.vm import kernel as vm
 
 SERVICE = "web"
 CLIENTS = 2
@@ -38,11 +40,23 @@ class Lab:
         window: int = 240,
         embedded: bool = False,
         buckets: int | None = None,
+        vm_servers: int = 0,
+        vm_kernel: str | None = None,
     ) -> None:
-        """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller."""
-        for name, value, most in (("servers", servers, topology.SERVERS_MAX), ("muxes", muxes, topology.MUXES_MAX)):
-            if not 1 <= value <= most:
-                raise LabError(f"{name} '{value}' is refused; allowed: 1..{most}")
+        """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller.
+
+        Of the servers, `servers` have the XDP program and the `vm_servers` after them are virtual machines with the
+        module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed.
+        """
+        for name, value, least, most in (
+            ("vm-servers", vm_servers, 0, topology.VM_SERVERS_MAX),
+            ("servers", servers, 0 if vm_servers else 1, topology.SERVERS_MAX - vm_servers),
+            ("muxes", muxes, 1, topology.MUXES_MAX),
+        ):
+            if not least <= value <= most:
+                raise LabError(f"{name} '{value}' is refused; allowed: {least}..{most}")
+        self.wanted_vm_servers = vm_servers
+        self.vm_kernel = vm.choose(vm_kernel) if vm_servers or vm_kernel else None
         self.port = port
         self.window = window
         self.embedded = embedded
@@ -87,8 +101,11 @@ class Lab:
 
     def up(self) -> None:
         """Everything there, the service created, and the VIP on the router by way of every mux."""
-        build.check()
+        build.check(machines=self.vm_kernel is not None)
         settings = {"port": self.port, "window": self.window, "embedded": self.embedded}
+        if self.vm_kernel:
+            self._archive = archive(self.vm_kernel)
+            settings["vmKernel"] = self.vm_kernel.release
         self.instance = Instance.create(settings)
         self.router = Router(self.instance)
         self.router.frr.start()
@@ -96,8 +113,9 @@ class Lab:
         if self.controller.zookeeper:
             self.controller.zookeeper.start()
         self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]
-        for number in range(1, self.wanted_servers + 1):
-            self.make_server(number)
+        # Virtual machines take longest: they boot while everything else comes up.
+        numbers = range(1, self.wanted_servers + self.wanted_vm_servers + 1)
+        starting = [self.start_server(number, machine=number > self.wanted_servers) for number in numbers]
         for number in range(1, self.wanted_muxes + 1):
             self.muxes[number] = Mux(self.instance, self.router, number, self.port, self.controller.connect_string)
             self.muxes[number].frr.start()
@@ -105,6 +123,8 @@ class Lab:
             self.controller.zookeeper.wait()
         self.controller.start()
         self.controller.wait()
+        for server in starting:
+            self.wait_server(server)
         self._create_service()
         for mux in self.muxes.values():
             mux.start()
@@ -190,18 +210,29 @@ class Lab:
 
     # Servers.
 
-    def make_server(self, number: int) -> Server:
-        """A machine ready to serve, not yet known to the controller."""
-        server = Server(self.instance, self.router, number, self.window)
-        server.start()
+    def start_server(self, number: int, machine: bool = False) -> Server:
+        """A new server that has begun to start, not yet known to the controller."""
+        server: Server
+        if machine:
+            if self.vm_kernel is None:
+                raise LabError("this lab has no virtual machines; one with vm_servers or a vm_kernel has")
+            server = MachineServer(self.instance, self.router, number, self.window, self.vm_kernel, self._archive)
+        else:
+            server = XdpServer(self.instance, self.router, number, self.window)
         self._numbered = max(self._numbered, number)
-        with self._chained_lock:
-            self.servers[number] = server
+        server.start()
         return server
 
-    def add_server(self, weight: int = 100) -> tuple[Server, dict[str, Any]]:
-        """A new machine, added to the service and applied by the muxes; and what the controller moved for it."""
-        server = self.make_server(self._numbered + 1)
+    def wait_server(self, server: Server) -> None:
+        """Until it serves; from then on it belongs to `servers`."""
+        server.wait()
+        with self._chained_lock:
+            self.servers[server.number] = server
+
+    def add_server(self, weight: int = 100, machine: bool = False) -> tuple[Server, dict[str, Any]]:
+        """A new server, added to the service and applied by the muxes; and what the controller moved for it."""
+        server = self.start_server(self._numbered + 1, machine)
+        self.wait_server(server)
         plan = self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
         self.wait_applied()
         return server, plan

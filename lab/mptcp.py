@@ -20,11 +20,11 @@ from typing import Any
 
 from lab import build, topology
 from lab.client_node import ClientNode
-from lab.deadline import until
+from lab.deadline import LabError, until
 from lab.lab import Lab
 from lab.node import wire
 from lab.process import Process
-from lab.server import Server
+from lab.server import Server, XdpServer
 from lab.traffic import Traffic
 
 SERVICE = "mptcp"
@@ -68,6 +68,8 @@ class MptcpService:
             spec["mptcpPorts"] = {"first": self.first, "last": self.first + IDS}
         self.lab.api("POST", "/v1/services", spec)
         for server in self.lab.servers.values():
+            if not isinstance(server, XdpServer):
+                raise LabError(f"{server.name} is a virtual machine, which has no program that speaks MPTCP")
             self._prepare(server)
         self.change(*(self._addition(server) for server in self.servers.values()))
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nginx on a server: answers its own name on the VIP, and never ends a connection by itself."""
 
+from pathlib import Path
+
 from lab import topology
 from lab.node import Node
 
@@ -32,22 +34,17 @@ http {{
 """
 
 
-class Nginx:
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        directory = node.directory / "nginx"
-        directory.mkdir(exist_ok=True)
-        config = directory / "nginx.conf"
-        config.write_text(CONFIG.format(directory=directory, vip=topology.VIP, port=topology.VIP_PORT, name=node.name))
-        argv = ["nginx", "-e", "stderr", "-p", str(directory), "-c", str(config)]
-        self.process = node.program("nginx", argv)
+def config(directory: Path, name: str) -> str:
+    """nginx's configuration; `directory` is there for its files, `name` is what it answers."""
+    return CONFIG.format(directory=directory, vip=topology.VIP, port=topology.VIP_PORT, name=name)
 
-    def start(self) -> None:
-        self.node.instance.start(self.process)
 
-    def connections(self) -> int:
-        """Connections to the VIP that this machine holds at the moment."""
-        listed = self.node.run(
-            "ss", "-Htn", "state", "established", "src", topology.VIP, "sport", "=", f":{topology.VIP_PORT}"
-        )
-        return len(listed.splitlines())
+def command(directory: Path) -> list[str]:
+    """Runs nginx in the foreground, from the `nginx.conf` in `directory`."""
+    return ["nginx", "-e", "stderr", "-p", str(directory), "-c", str(directory / "nginx.conf")]
+
+
+def connections(node: Node) -> int:
+    """Connections to the VIP that this machine holds at the moment."""
+    listed = node.run("ss", "-Htn", "state", "established", "src", topology.VIP, "sport", "=", f":{topology.VIP_PORT}")
+    return len(listed.splitlines())

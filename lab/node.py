@@ -21,11 +21,12 @@ SYSCTLS = {
 
 
 class Node:
-    def __init__(self, instance: Instance, name: str, address: str) -> None:
+    def __init__(self, instance: Instance, name: str, address: str, machine: bool = False) -> None:
+        """With `machine` the namespace is only where QEMU runs."""
         self.instance = instance
         self.name = name
         self.address = address
-        self.namespace: Namespace = instance.namespace(name)
+        self.namespace: Namespace = instance.namespace(name, machine)
         self.directory: Path = instance.node_directory(name)
         self.namespace.sysctl(**SYSCTLS)
         self.namespace.ip("link set lo up")

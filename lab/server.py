@@ -1,47 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server: nginx on the VIP (on its loopback), fairlead-server's XDP program on its rack port, direct return."""
+"""A server: nginx on the VIP (on its loopback), fairlead-server in front of it, direct return.
+
+Two kinds of one face: `XdpServer` is a namespace with the XDP program on its rack port, `MachineServer`
+(lab/machine_server.py) a virtual machine with the kernel module.
+"""
 
 import json
 from typing import Any
 
-from lab import build, topology
+from lab import build, nginx, topology
 from lab.instance import Instance
-from lab.nginx import Nginx
 from lab.node import Node, wire
 from lab.router import Router
 
+SYSCTLS = {
+    "ipv4__conf__all__arp_ignore": 1,  # the VIP is on every server: none answers ARP for it
+    "ipv4__conf__all__arp_announce": 2,
+}
+
 
 class Server(Node):
-    def __init__(self, instance: Instance, router: Router, number: int, window: int) -> None:
-        super().__init__(instance, f"server{number}", topology.server_address(number))
+    command: str  # fairlead-server, where this server's commands run
+    form: tuple[str, ...]  # its arguments that choose the form
+
+    def __init__(self, instance: Instance, number: int, window: int, machine: bool = False) -> None:
+        super().__init__(instance, f"server{number}", topology.server_address(number), machine)
         self.number = number
         self.window = window
-        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
-        router.plug(self.name)
-        self.namespace.sysctl(
-            ipv4__conf__all__arp_ignore=1,  # the VIP is on every server: none answers ARP for it
-            ipv4__conf__all__arp_announce=2,
-            ipv4__conf__eth0__forwarding=1,  # the way to a bucket's previous owner is looked up in the kernel's tables
-        )
-        self.namespace.ip(f"addr add {topology.VIP}/32 dev lo", f"route add default via {topology.ROUTER}")
-        self.nginx = Nginx(self)
 
     def start(self) -> None:
-        self.nginx.start()
-        self.attach()
+        """Begins to start it; wait() for it."""
+        raise NotImplementedError
+
+    def wait(self) -> None:
+        """Until it serves."""
+        raise NotImplementedError
+
+    def attachment(self, chaining: bool = True) -> list[str]:
+        """The command that sets the server side up."""
+        own = ["--address", self.address, "--peers", topology.RACK, "--window", str(self.window)]
+        return [self.command, "attach", *self.form, *own, *([] if chaining else ["--no-chaining"])]
 
     def attach(self, chaining: bool = True) -> None:
-        """Attaches the XDP program, or swaps it for one of another configuration; its memory stays."""
-        self.run(
-            *(str(build.SERVER), "attach", "--interface", "eth0", "--address", self.address),
-            *("--window", str(self.window), "--peers", topology.RACK),
-            *(() if chaining else ("--no-chaining",)),
-        )
+        """Sets the server side up, or swaps its configuration; its memory stays."""
+        self.run(*self.attachment(chaining))
 
     def show(self) -> dict[str, Any]:
-        return json.loads(self.run(str(build.SERVER), "show", "--interface", "eth0", "-o", "json"))
+        return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
 
     def chained(self) -> int:
         """Packets that this server has sent on to a bucket's previous owner."""
         counters = self.show()["counters"]
         return counters["chain"] + counters["chain_by_kernel"]
+
+    def connections(self) -> int:
+        """Connections to the VIP that it holds at the moment."""
+        return nginx.connections(self)
+
+
+class XdpServer(Server):
+    command = str(build.SERVER)
+    form = ("--interface", "eth0")
+
+    def __init__(self, instance: Instance, router: Router, number: int, window: int) -> None:
+        super().__init__(instance, number, window)
+        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        router.plug(self.name)
+        self.namespace.sysctl(**SYSCTLS)
+        # The way to a bucket's previous owner is looked up in the kernel's tables.
+        self.namespace.sysctl(ipv4__conf__eth0__forwarding=1)
+        self.namespace.ip(f"addr add {topology.VIP}/32 dev lo", f"route add default via {topology.ROUTER}")
+        directory = self.directory / "nginx"
+        directory.mkdir(exist_ok=True)
+        (directory / "nginx.conf").write_text(nginx.config(directory, self.name))
+        self.nginx = self.program("nginx", nginx.command(directory))
+
+    def start(self) -> None:
+        self.instance.start(self.nginx)
+
+    def wait(self) -> None:
+        self.attach()

@@ -16,6 +16,9 @@
      fairlead-mux          nginx on the VIP 10.99.0.1:80 (on lo), fairlead-server (XDP) on eth0
      + FRR                 replies go straight to 10.1.0.1: direct return
 
+The last servers may be virtual machines, with a kernel of their own and the module in place of the XDP program: their
+namespace holds QEMU, and their eth0 is a TAP interface on the rack.
+
 Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more clients take 10.2.<n>.0/24.
 """
 
@@ -33,6 +36,7 @@ ZOOKEEPER_PORT = 2181
 REST_PORT = 8080
 MUXES_MAX = 9
 SERVERS_MAX = 200
+VM_SERVERS_MAX = 20  # each takes 192 MiB and some processor time
 
 
 def mux_address(number: int) -> str:

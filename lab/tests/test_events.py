@@ -13,7 +13,7 @@ from lab.traffic import Traffic
 LONG = 200
 
 
-def under_traffic(lab: Lab, event: Callable[[Lab, Traffic, events.Tell], None]) -> tuple[dict[str, Any], int, str]:
+def under_traffic(lab: Lab, event: Callable[[Lab, Traffic, events.Tell], object]) -> tuple[dict[str, Any], int, str]:
     """Runs the event with 200 long-lived and 40 short connections a second; counts, packets chained, what broke."""
     with lab.traffic(long=LONG, interval=0.2, short_rate=40) as traffic:
         traffic.wait_open()

@@ -2,6 +2,7 @@
 """The lab itself: it leaves nothing behind, not even after a crash, and says what it refuses."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from lab import Lab, LabError, build, topology
+from lab.deadline import until
 from lab.instance import RUN, Instance
 from lab.process import Process
 
 UP_AND_WAIT = """
 import sys
 from lab import Lab
-with Lab(servers=1, muxes=1) as lab:
+with Lab(servers=1, muxes=1, vm_servers=1) as lab:
     print(lab.instance.name, flush=True)
     sys.stdin.read()
 """
@@ -69,10 +71,33 @@ def test_a_crashed_run_is_found_and_undone(built: None) -> None:
     assert links() <= before
 
 
+def test_an_interrupted_up_leaves_no_machine_behind(built: None) -> None:
+    """The interrupt comes while the virtual machine boots."""
+    before, labs = links(), {instance.name for instance in Instance.all()}
+    command = [build.ROOT / "lab" / "lab", "up", "--servers", "0", "--muxes", "1", "--vm-servers", "1"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def machine() -> Process | None:
+        assert run.poll() is None, run.stdout and run.stdout.read()
+        found = [instance for instance in Instance.all() if instance.name not in labs]
+        started = [process for instance in found for process in instance.processes()]
+        return next((process for process in started if process.name == "server1/machine"), None)
+
+    qemu = until("the machine is started", machine, 60, pause=0.01)
+    name = next(instance.name for instance in Instance.all() if instance.name not in labs)
+    run.send_signal(signal.SIGTERM)
+    said, _ = run.communicate(timeout=30)
+    assert run.returncode == 128 + signal.SIGTERM, said
+    assert left_behind(name, [qemu]) == []
+    assert links() <= before
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"servers": 0}, "servers '0' is refused; allowed: 1..200"),
+        ({"vm_servers": 21}, "vm-servers '21' is refused; allowed: 0..20"),
+        ({"vm_servers": 1, "vm_kernel": "2.4"}, r"kernel '2.4' is refused; allowed, .*: 6\.1\."),
         ({"muxes": 10}, "muxes '10' is refused; allowed: 1..9"),
     ],
 )

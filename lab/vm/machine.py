@@ -18,13 +18,33 @@ from lab.vm.channel import Channel, Done
 from lab.vm.kernel import Kernel
 
 QEMU = "qemu-system-x86_64"
+CONSOLE = "machine.log"
+CONSOLE_LINES = 15  # of it are shown when the machine does not come up
 BOOT_SECONDS = 60.0  # on a busy machine; else about five
 STOP_SECONDS = 10
+TRANSLATED = 256  # MiB at most for the emulator's translated code; by default it takes a GiB
 COMPLAINT = re.compile(
     r"WARNING:|BUG|Oops|general protection|Call Trace|refcount_t:|unregister_netdevice: waiting|still has objects"
     r"|Objects remaining|suspicious RCU|scheduling while atomic|Kernel panic|use-after-free|Redzone|Poison overwritten"
     r"|leak|soft lockup|rcu_sched self-detected|rcu_preempt self-detected"
 )
+
+
+def wait(directory: Path, seconds: float = BOOT_SECONDS) -> None:
+    """Until the machine whose sockets are in `directory` is up, see Machine.wait."""
+    script = "while [ ! -e /run/setup.exit ]; do sleep 0.1; done; cat /run/setup.log; exit $(cat /run/setup.exit)"
+    try:
+        done = Channel(directory).run(["sh", "-c", script], seconds=seconds)
+    except LabError as error:
+        tail = "\n".join(f"    {line}" for line in _lines(directory / CONSOLE)[-CONSOLE_LINES:])
+        raise LabError(f"{error}; its console ends with:\n{tail}") from None
+    if done.code:
+        said = (done.stdout + done.stderr).decode(errors="replace").strip()
+        raise LabError(f"the set-up of the machine of {directory} failed with {done.code}: {said}")
+
+
+def _lines(console: Path) -> list[str]:
+    return console.read_text(errors="replace").splitlines() if console.exists() else []
 
 
 @dataclass(frozen=True)
@@ -59,15 +79,26 @@ class Machine:
 
     @property
     def console(self) -> Path:
-        return self.directory / "console.log"
+        """What QEMU and the kernel write: `command`'s standard output."""
+        return self.directory / CONSOLE
 
     def command(self) -> list[str]:
         """QEMU's command line, in what is its own process; `environment` goes with it."""
-        words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", str(self.processors), "-m", str(self.memory)]
+        words = [
+            QEMU,
+            "-accel",
+            f"tcg,tb-size={TRANSLATED}",
+            "-cpu",
+            "max",
+            "-smp",
+            str(self.processors),
+            "-m",
+            str(self.memory),
+        ]
         words += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
         words += ["-append", f"console=ttyS0 panic=-1 loglevel=7 {self.append}".rstrip()]
-        words += ["-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console"]
+        words += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
         words += ["-device", "virtio-serial-pci"]
         for path in self.channel.paths():
             words += ["-chardev", f"socket,id={path.stem},path={path},server=on,wait=off"]
@@ -93,14 +124,7 @@ class Machine:
 
     def wait(self, seconds: float = BOOT_SECONDS) -> None:
         """Until the machine is up and its setup script has ended well; LabError with what it said if it has not."""
-        script = "while [ ! -e /run/setup.exit ]; do sleep 0.1; done; cat /run/setup.log; exit $(cat /run/setup.exit)"
-        try:
-            done = self.run(["sh", "-c", script], seconds=seconds)
-        except LabError as error:
-            raise LabError(f"{error}; its console ends with:\n{self.tail()}") from None
-        if done.code:
-            said = (done.stdout + done.stderr).decode(errors="replace").strip()
-            raise LabError(f"the set-up of the machine of {self.directory} failed with {done.code}: {said}")
+        wait(self.directory, seconds)
 
     def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = 30) -> Done:
         """Runs a command to its end, whatever its exit code."""
@@ -116,12 +140,7 @@ class Machine:
 
     def complaints(self) -> list[str]:
         """Lines of the console in which the kernel reports a defect."""
-        lines = self.console.read_text(errors="replace").splitlines() if self.console.exists() else []
-        return [line for line in lines if COMPLAINT.search(line)]
-
-    def tail(self, lines: int = 15) -> str:
-        text = self.console.read_text(errors="replace") if self.console.exists() else "(nothing)"
-        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+        return [line for line in _lines(self.console) if COMPLAINT.search(line)]
 
     # As a process of ours. The lab starts `command` as one of its own instead.
 
@@ -134,7 +153,7 @@ class Machine:
 
     def start(self) -> None:
         """Starts QEMU, which ends with this thread at the latest."""
-        with open(self.directory / "qemu.log", "ab") as log:
+        with open(self.console, "ab") as log:
             try:
                 self._qemu = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "KILL", *self.command()],

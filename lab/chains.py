@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who chains to whom, as seen on the wire: the rack's bridge counts encapsulated packets from one server to another.
+
+A mux's packets are not counted: they have the mux's address as outer source, chained ones that of the server. The table
+belongs to the router's namespace and goes with it.
+"""
+
+import json
+
+from lab import topology
+from lab.router import Router
+
+FIRST, LAST = topology.server_address(1), topology.server_address(topology.SERVERS_MAX)
+GUE_PORT = 6080
+TABLE = f"""\
+table bridge chaining {{
+  set pairs {{
+    type ipv4_addr . ipv4_addr
+    size 65535
+    flags dynamic
+    counter
+  }}
+  chain forward {{
+    type filter hook forward priority 0
+    ip saddr {FIRST}-{LAST} ip daddr {FIRST}-{LAST} udp dport {GUE_PORT} add @pairs {{ ip saddr . ip daddr }}
+  }}
+}}
+"""
+
+
+class Chains:
+    def __init__(self, router: Router) -> None:
+        """Counts from now on."""
+        self._router = router
+        rules = router.directory / "chaining.nft"
+        rules.write_text(TABLE)
+        router.run("nft", "-f", str(rules))
+
+    def packets(self) -> dict[tuple[str, str], int]:
+        """Packets by the addresses of who chained and to whom."""
+        said = json.loads(self._router.run("nft", "-j", "list", "set", "bridge", "chaining", "pairs"))
+        sets = [entry["set"] for entry in said["nftables"] if "set" in entry]
+        elements = [element["elem"] for listed in sets for element in listed.get("elem", [])]
+        return {tuple(element["val"]["concat"]): element["counter"]["packets"] for element in elements}

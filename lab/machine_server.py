@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that is a virtual machine: Debian's kernel with the module, nginx, and eth0 plugged into the rack by a TAP.
+
+All that makes it a server is in its set-up script, which the machine runs at each start: a machine that was killed and
+is started again, by whomever, comes back as it was.
+"""
+
+import shlex
+from pathlib import Path
+
+from lab import build, nginx, topology
+from lab.instance import Instance
+from lab.node import SYSCTLS as NODE_SYSCTLS
+from lab.router import BRIDGE, Router
+from lab.server import SYSCTLS, Server
+from lab.vm.image import initramfs
+from lab.vm.kernel import Kernel
+from lab.vm.machine import Machine, Plug
+
+PROCESS = "machine"
+MEMORY = 192  # MiB
+NGINX = Path("/run/nginx")
+SETUP = """\
+{sysctls}
+ip link set eth0 mtu {mtu} up
+ip addr add {address}/24 dev eth0
+ip addr add {vip}/32 dev lo
+ip route add default via {router}
+insmod /modules/fairlead.ko
+mkdir {directory}
+cat >{directory}/nginx.conf <<'END'
+{config}END
+{nginx} </dev/null >{directory}/log 2>&1 &
+until ss -Hltn sport = :{port} | grep -q .; do
+  kill -0 $! || {{ cat {directory}/log; exit 1; }}
+  sleep 0.1
+done
+{attach}
+"""
+
+
+class MachineServer(Server):
+    command = "fairlead-server"
+    form = ("--form", "module")
+
+    def __init__(
+        self, instance: Instance, router: Router, number: int, window: int, kernel: Kernel, archive: Path
+    ) -> None:
+        super().__init__(instance, number, window, machine=True)
+        mac = f"52:54:00:00:00:{number:02x}"
+        plug = Plug(router.namespace.name, self.name, mac, topology.RACK_MTU, BRIDGE)
+        self.machine = Machine(self.directory, kernel, archive, plug, self._setup(), MEMORY)
+        self.process = self.program(PROCESS, self.machine.command(), self.machine.environment())
+
+    def _setup(self) -> str:
+        paths = {f"/proc/sys/net/{key.replace('__', '/')}": value for key, value in (NODE_SYSCTLS | SYSCTLS).items()}
+        return SETUP.format(
+            sysctls="\n".join(f"echo {value} >{path}" for path, value in paths.items()),
+            mtu=topology.RACK_MTU,
+            address=self.address,
+            vip=topology.VIP,
+            port=topology.VIP_PORT,
+            router=topology.ROUTER,
+            directory=NGINX,
+            config=nginx.config(NGINX, self.name),
+            nginx=shlex.join(nginx.command(NGINX)),
+            attach=shlex.join(self.attachment()),
+        )
+
+    def start(self) -> None:
+        self.instance.start(self.process)
+
+    def wait(self) -> None:
+        self.machine.wait()
+
+    def run(self, *argv: str) -> str:
+        return self.machine.check(*argv)
+
+
+def archive(kernel: Kernel) -> Path:
+    """The image that such servers boot; the module is built for it if it has changed."""
+    return initramfs(kernel, build.AGENT, [build.SERVER])
