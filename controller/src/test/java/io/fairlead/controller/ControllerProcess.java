@@ -7,14 +7,21 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** {@code fairlead-controller} as a process of its own, so that a test can end it in any way. */
 final class ControllerProcess implements AutoCloseable {
   private static final Pattern READY =
       Pattern.compile("fairlead-controller ready on (\\S+) \\(zookeeper (\\S+), epoch ([0-9]+)\\)");
+  private static final Pattern FOLLOWS =
+      Pattern.compile(
+          "fairlead-controller follows on (\\S+) \\(zookeeper (\\S+), leader (\\S+)\\)");
   private static final int EXIT_SECONDS = 30;
 
   private final Process process;
@@ -31,29 +38,54 @@ final class ControllerProcess implements AutoCloseable {
    * Returns once it is ready, its data in {@code directory}, both of its ports picked by itself.
    */
   static ControllerProcess start(Path directory) throws IOException {
+    Process process =
+        launch(
+            directory,
+            Map.of(
+                "FAIRLEAD_CONTROLLER_ZOOKEEPER", "embedded:" + directory,
+                "FAIRLEAD_CONTROLLER_LISTEN", "127.0.0.1:0",
+                "FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN", "the flag wins"),
+            List.of("--zookeeper-listen=127.0.0.1:0"));
+    return await(process, List.of(READY));
+  }
+
+  /** One of several on a ZooKeeper of their own; returns once it leads or follows. */
+  static ControllerProcess join(Path directory, String zookeeper, String... flags)
+      throws IOException {
+    List<String> all = new ArrayList<>(List.of(flags));
+    all.add("--zookeeper=" + zookeeper);
+    if (Stream.of(flags).noneMatch(flag -> flag.startsWith("--listen="))) {
+      all.add("--listen=127.0.0.1:0");
+    }
+    return await(launch(directory, Map.of(), all), List.of(READY, FOLLOWS));
+  }
+
+  private static Process launch(Path directory, Map<String, String> environment, List<String> flags)
+      throws IOException {
     Path temporary = Files.createDirectories(temporary(directory));
-    ProcessBuilder builder =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx256m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-Djava.io.tmpdir=" + temporary,
-            "-cp",
-            System.getProperty("java.class.path"),
-            Main.class.getName(),
-            "--zookeeper-listen=127.0.0.1:0");
-    builder.environment().put("FAIRLEAD_CONTROLLER_ZOOKEEPER", "embedded:" + directory);
-    builder.environment().put("FAIRLEAD_CONTROLLER_LISTEN", "127.0.0.1:0");
-    builder.environment().put("FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN", "the flag wins");
-    Process process = builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    command.add("-Djava.io.tmpdir=" + temporary);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(flags);
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(environment);
+    return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
+  }
+
+  private static ControllerProcess await(Process process, List<Pattern> wanted) throws IOException {
     BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
     StringBuilder said = new StringBuilder();
     for (String line = out.readLine(); line != null; line = out.readLine()) {
-      Matcher ready = READY.matcher(line);
-      if (ready.matches()) {
-        return new ControllerProcess(
-            process, Endpoint.parse("ready line", ready.group(1)), Long.parseLong(ready.group(3)));
+      for (Pattern pattern : wanted) {
+        Matcher matcher = pattern.matcher(line);
+        if (matcher.matches()) {
+          return new ControllerProcess(
+              process,
+              Endpoint.parse("ready line", matcher.group(1)),
+              pattern == READY ? Long.parseLong(matcher.group(3)) : 0);
+        }
       }
       said.append(line).append('\n');
       if (!line.startsWith("fairlead-controller ")) {
@@ -72,8 +104,17 @@ final class ControllerProcess implements AutoCloseable {
     return api;
   }
 
+  /** 0 if it did not lead when it was started. */
   long epoch() {
     return epoch;
+  }
+
+  /** SIGSTOP or SIGCONT. */
+  void signal(String name) throws IOException, InterruptedException {
+    Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start();
+    if (kill.waitFor() != 0) {
+      throw new IOException("kill -%s %d failed".formatted(name, process.pid()));
+    }
   }
 
   /** SIGTERM; the exit code. */

@@ -86,7 +86,7 @@ final class Failures {
         .response()
         .setStatusCode(problem.status())
         .putHeader("Content-Type", Problem.MEDIA_TYPE)
-        .end(Operations.encode(problem));
+        .end(Answer.encode(problem));
   }
 
   /** What Netty could not even parse as HTTP. */
@@ -105,7 +105,7 @@ final class Failures {
         .setStatusCode(problem.status())
         .putHeader("Content-Type", Problem.MEDIA_TYPE)
         .putHeader("Connection", "close")
-        .end(Operations.encode(problem));
+        .end(Answer.encode(problem));
   }
 
   private Problem problem(RoutingContext context, int status, Throwable failure) {

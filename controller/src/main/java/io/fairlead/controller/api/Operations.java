@@ -2,19 +2,16 @@
 package io.fairlead.controller.api;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.ControlPlane.BackendView;
-import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.store.Journal;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.netty.util.NetUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -22,12 +19,10 @@ import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.Operation;
 import io.vertx.openapi.validation.ValidatedRequest;
-import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
-import java.util.concurrent.CompletionStage;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -44,18 +39,11 @@ final class Operations {
           .build();
 
   private static final int LISTED_IDS = 20;
+  private static final int AUDIT_LIMIT = 100;
 
   private final Vertx vertx;
   private final ControlPlane plane;
   private final Contract contract;
-
-  private record Answer(int status, String mediaType, Buffer body, Map<String, String> headers) {
-    Answer with(String header, String value) {
-      Map<String, String> more = new TreeMap<>(headers);
-      more.put(header, value);
-      return new Answer(status, mediaType, body, more);
-    }
-  }
 
   Operations(
       Vertx vertx,
@@ -78,44 +66,8 @@ final class Operations {
             Future.succeededFuture(
                 tagged(request, plane.explain(request.service(), request.flow()))));
     list(routes, "listMuxes", request -> plane.muxes(), MuxView::id, String::valueOf);
-    write(
-        routes,
-        "createService",
-        request ->
-            plane
-                .createService(request.serviceSpec(), request.options())
-                .thenApply(result -> created(result, "/v1/services/" + result.service())));
-    write(routes, "putService", this::putService);
-    write(
-        routes,
-        "changeService",
-        request ->
-            plane
-                .changeService(request.service(), request.serviceChange(), request.options())
-                .thenApply(Operations::ok));
-    write(
-        routes,
-        "deleteService",
-        request ->
-            plane.deleteService(request.service(), request.options()).thenApply(Operations::ok));
-    write(routes, "putBackend", this::putBackend);
-    write(
-        routes,
-        "changeBackend",
-        request ->
-            change(request, new Change.Weight(request.backend(), request.weight()))
-                .thenApply(Operations::ok));
-    write(
-        routes,
-        "removeBackend",
-        request -> change(request, new Change.Remove(request.backend())).thenApply(Operations::ok));
-    write(
-        routes,
-        "changeBackends",
-        request ->
-            plane
-                .change(request.service(), request.changes(), request.options())
-                .thenApply(Operations::ok));
+    new Writes(plane).operations().forEach((name, call) -> write(routes, name, call));
+    answer(routes, "listAudit", request -> Future.succeededFuture(audit(request)));
     answer(routes, "getHealth", request -> Future.succeededFuture(health()));
     answer(
         routes,
@@ -192,12 +144,12 @@ final class Operations {
   }
 
   private static Answer tagged(Request request, Object record) {
-    Answer answer = ok(record);
+    Answer answer = Answer.ok(record);
     return tagged(request, answer, EntityTags.of(answer.body()));
   }
 
   private static Answer tagged(Request request, Object record, String version) {
-    return tagged(request, ok(record), version);
+    return tagged(request, Answer.ok(record), version);
   }
 
   /** With its tag; without a body if the client has it already. */
@@ -210,7 +162,7 @@ final class Operations {
   }
 
   private void write(
-      RouterBuilder routes, String operation, Function<Request, CompletionStage<Answer>> call) {
+      RouterBuilder routes, String operation, Function<Request, Future<Answer>> call) {
     Operation model = routes.getRoute(operation).getOperation();
     answer(
         routes,
@@ -223,7 +175,7 @@ final class Operations {
                       throw new Violation.Found(violation);
                     });
           }
-          return Future.fromCompletionStage(call.apply(request));
+          return call.apply(request);
         });
   }
 
@@ -236,7 +188,7 @@ final class Operations {
             context -> {
               ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
               var here = vertx.getOrCreateContext();
-              here.executeBlocking(() -> call.apply(new Request(valid, context.request())), false)
+              here.executeBlocking(() -> call.apply(new Request(valid, context)), false)
                   .compose(Function.identity())
                   .onComplete(
                       done ->
@@ -286,41 +238,30 @@ final class Operations {
                         backends.stream().map(b -> Integer.toString(b.id())).toList())));
   }
 
-  private CompletionStage<Answer> putService(Request request) {
-    Optional<ServiceView> present = plane.service(request.service());
-    return plane
-        .putService(request.serviceState(present), request.pool(), request.options())
-        .thenApply(
-            result ->
-                present.isPresent()
-                    ? ok(result)
-                    : created(result, "/v1/services/" + result.service()));
+  /** Newest first; the cursor is the number of the last record of the page before. */
+  private Answer audit(Request request) {
+    OptionalLong before =
+        request.cursor().map(Operations::number).map(OptionalLong::of).orElse(OptionalLong.empty());
+    int limit = request.limit().orElse(AUDIT_LIMIT);
+    Journal.Page page = plane.audit(before, limit);
+    Answer answer =
+        Answer.ok(
+            page.entries().stream()
+                .map(each -> AuditView.of(each.number(), each.entry()))
+                .toList());
+    return page.next().isEmpty()
+        ? answer
+        : answer.with(
+            "Link",
+            "<%s?limit=%d&cursor=%d>; rel=\"next\""
+                .formatted(request.http().path(), limit, page.next().getAsLong()));
   }
 
-  private CompletionStage<Answer> putBackend(Request request) {
-    int id = request.backend();
-    String address = request.body().getString("address");
-    Optional<BackendView> live = find(plane.backends(request.service()), id);
-    if (live.isPresent()) {
-      request.options().precondition().checkAbsent("there is a backend %d".formatted(id));
-    } else {
-      return change(request, new Change.Add(id, address, request.weight()))
-          .thenApply(
-              result ->
-                  created(result, "/v1/services/%s/backends/%d".formatted(result.service(), id)));
+  private static long number(String cursor) {
+    if (!cursor.matches("[0-9]{1,10}")) {
+      throw new Refusal(Refusal.Kind.INVALID, "cursor", cursor, "the number of a record");
     }
-    if (!sameAddress(address, live.get().address())) {
-      throw new Refusal(
-          Refusal.Kind.CONFLICT,
-          "address",
-          address,
-          "%s, the address of the live backend %d".formatted(live.get().address(), id));
-    }
-    return change(request, new Change.Weight(id, request.weight())).thenApply(Operations::ok);
-  }
-
-  private CompletionStage<Result> change(Request request, Change change) {
-    return plane.change(request.service(), List.of(change), request.options());
+    return Long.parseLong(cursor);
   }
 
   /** 503, with the same body, while not even reads are served. */
@@ -332,17 +273,11 @@ final class Operations {
     } catch (Refusal refusal) {
       serves = false;
     }
-    return new Answer(serves ? 200 : 503, "application/json", encode(health), Map.of());
+    return new Answer(serves ? 200 : 503, "application/json", Answer.encode(health), Map.of());
   }
 
   private static Optional<BackendView> find(List<BackendView> backends, int id) {
     return backends.stream().filter(backend -> backend.id() == id).findFirst();
-  }
-
-  /** Both are literals: neither is looked up in the DNS. */
-  private static boolean sameAddress(String one, String other) {
-    InetAddress address = NetUtil.createInetAddressFromIpAddressString(one);
-    return address != null && address.equals(NetUtil.createInetAddressFromIpAddressString(other));
   }
 
   private static String listed(String what, List<String> names) {
@@ -351,23 +286,5 @@ final class Operations {
     }
     return names.stream().limit(LISTED_IDS).collect(Collectors.joining(", "))
         + (names.size() > LISTED_IDS ? " and %d more".formatted(names.size() - LISTED_IDS) : "");
-  }
-
-  private static Answer created(Result result, String location) {
-    return result.dryRun()
-        ? ok(result)
-        : new Answer(201, "application/json", encode(result), Map.of("Location", location));
-  }
-
-  private static Answer ok(Object record) {
-    return new Answer(200, "application/json", encode(record), Map.of());
-  }
-
-  static Buffer encode(Object record) {
-    try {
-      return Buffer.buffer(JSON.writeValueAsBytes(record));
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException("no JSON for " + record.getClass(), e);
-    }
   }
 }

@@ -28,6 +28,7 @@ record Problem(
     LINE_TOO_LONG(414, "too-large", "The request is too large"),
     HEADERS_TOO_LARGE(431, "too-large", "The request is too large"),
     UNSUPPORTED_MEDIA_TYPE(415, "unsupported-media-type", "The body is of the wrong type"),
+    KEY_REUSED(422, "idempotency-key-reused", "The key belongs to another request"),
     INTERNAL(500, "internal", "The controller failed"),
     UNAVAILABLE(503, "unavailable", "The controller cannot commit now");
 
@@ -53,11 +54,12 @@ record Problem(
           case NOT_FOUND -> Kind.NOT_FOUND;
           case CONFLICT -> Kind.CONFLICT;
           case PRECONDITION -> Kind.PRECONDITION_FAILED;
+          case KEY_REUSED -> Kind.KEY_REUSED;
           case UNAVAILABLE -> Kind.UNAVAILABLE;
         };
     String sentence =
         switch (refusal.kind()) {
-          case INVALID, CONFLICT, PRECONDITION -> "%s '%s' is refused; allowed: %s";
+          case INVALID, CONFLICT, PRECONDITION, KEY_REUSED -> "%s '%s' is refused; allowed: %s";
           case NOT_FOUND -> "%s '%s' does not exist; allowed: %s";
           case UNAVAILABLE -> "%s: %s; allowed: %s";
         };

@@ -9,19 +9,22 @@ import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
 import io.fairlead.controller.service.Precondition;
-import io.fairlead.controller.service.WriteOptions;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.validation.ValidatedRequest;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
 /** A request that the contract has let through, as the control plane's words. */
-record Request(ValidatedRequest valid, HttpServerRequest http) {
+record Request(ValidatedRequest valid, RoutingContext context) {
   static final int DEFAULT_WEIGHT = 100;
   static final int DEFAULT_WINDOW_SECONDS = 240;
+
+  private static final int RECORDED_MAX = 1024;
 
   String service() {
     return valid.getPathParameters().get("name").getString();
@@ -35,17 +38,45 @@ record Request(ValidatedRequest valid, HttpServerRequest http) {
     return valid.getQuery().get("dryRun").getBoolean(false);
   }
 
-  WriteOptions options() {
-    return WriteOptions.of(dryRun())
-        .with(
-            new Precondition(
-                header("If-Match").map(EntityTags::strong).orElse(Set.of()),
-                header("If-None-Match").isPresent()));
+  HttpServerRequest http() {
+    return context.request();
+  }
+
+  Precondition precondition() {
+    return new Precondition(
+        header("If-Match").map(EntityTags::strong).orElse(Set.of()),
+        header("If-None-Match").isPresent());
+  }
+
+  String caller() {
+    return Access.caller(context);
+  }
+
+  /** Method, path and query. */
+  String line() {
+    return "%s %s".formatted(http().method(), http().uri());
+  }
+
+  Buffer bodyBytes() {
+    Buffer body = context.body().buffer();
+    return body == null ? Buffer.buffer() : body;
+  }
+
+  /** The body for the audit record: without the hash key, which is a secret; not if it is long. */
+  Optional<String> recordedBody() {
+    if (bodyBytes().length() == 0 || bodyBytes().length() > RECORDED_MAX) {
+      return Optional.empty();
+    }
+    JsonObject body = body().copy();
+    if (body.containsKey("hashKey")) {
+      body.put("hashKey", "***");
+    }
+    return Optional.of(body.encode());
   }
 
   /** Several of one name are one, separated by commas. */
   Optional<String> header(String name) {
-    List<String> values = http.headers().getAll(name);
+    List<String> values = http().headers().getAll(name);
     return values.isEmpty() ? Optional.empty() : Optional.of(String.join(", ", values));
   }
 

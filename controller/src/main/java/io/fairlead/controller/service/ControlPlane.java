@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Note.KeptAnswer;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -68,6 +71,22 @@ public interface ControlPlane {
 
   /** Muxes by ascending id, as they last wrote their own nodes. */
   List<MuxView> muxes();
+
+  /**
+   * What was kept of the answer to a request that may be sent again, {@link Origin.Retry}.
+   *
+   * @throws Refusal if ZooKeeper cannot be asked
+   */
+  Optional<KeptAnswer> answer(String key);
+
+  /**
+   * Records of writes, the latest first.
+   *
+   * @param before only those with a lower number
+   * @param limit 1 and up
+   * @throws Refusal if ZooKeeper cannot be asked
+   */
+  Journal.Page audit(OptionalLong before, int limit);
 
   Health health();
 
@@ -252,12 +271,13 @@ public interface ControlPlane {
 
   /** Why a request is refused: names the field, its value and what is allowed. */
   final class Refusal extends RuntimeException {
-    /** Kinds map to one HTTP status each: 400, 404, 409, 412, 503. */
+    /** Kinds map to one HTTP status each: 400, 404, 409, 412, 422, 503. */
     public enum Kind {
       INVALID,
       NOT_FOUND,
       CONFLICT,
       PRECONDITION,
+      KEY_REUSED,
       UNAVAILABLE
     }
 

@@ -6,9 +6,11 @@ import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderNode;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
+import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
@@ -27,6 +29,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -35,6 +38,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.state.ConnectionState;
@@ -56,6 +60,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
   private static final Duration CATCH_UP_MAX = Duration.ofSeconds(2);
   private static final int WRITER_THREADS = 4;
+
+  /** Writes after which the oldest records are deleted. */
+  private static final int TIDY_EVERY = 200;
 
   /**
    * @param zookeeper "embedded:DIR" or "host:port,..."
@@ -86,6 +93,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final String connectString;
   private final CuratorFramework client;
   private final ServiceStore store;
+  private final Journal journal;
   private final Notes notes;
   private final ServiceWatch serviceWatch;
   private final LeaderWatch leaderWatch;
@@ -103,6 +111,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   /** Of the last epoch that this controller led in; null before the first. */
   private volatile Catalogue catalogue;
 
+  private final AtomicInteger writes = new AtomicInteger();
   private volatile Leadership leadership;
   private volatile boolean isLeader;
   private volatile ConnectionState connection = ConnectionState.LOST;
@@ -117,6 +126,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     client = ZooKeeperClient.create(connectString, tree, options.access());
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     store = new ServiceStore(client, tree, WRITE_DEADLINE);
+    journal = new Journal(client, tree);
     notes = new Notes(options.id(), clock);
     serviceWatch = new ServiceWatch(client, tree, store);
     leaderWatch = new LeaderWatch(client, tree);
@@ -275,6 +285,24 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
+  public Optional<KeptAnswer> answer(String key) {
+    try {
+      return journal.answer(key);
+    } catch (StoreException e) {
+      throw ServiceWriter.unavailable(e);
+    }
+  }
+
+  @Override
+  public Journal.Page audit(OptionalLong before, int limit) {
+    try {
+      return journal.page(before, limit);
+    } catch (StoreException e) {
+      throw ServiceWriter.unavailable(e);
+    }
+  }
+
+  @Override
   public Health health() {
     return new Health(
         isLeader,
@@ -317,6 +345,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       isLeader = true;
       leading.notifyAll();
     }
+    removeOldNotes(0);
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
   }
 
@@ -412,8 +441,24 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
                   : failure;
           if (cause instanceof Refusal refusal) {
             commitMetrics.refused(refusal.kind());
+          } else if (result != null && !result.dryRun()) {
+            removeOldNotes(writes.incrementAndGet());
           }
         });
+  }
+
+  private void removeOldNotes(int done) {
+    Catalogue last = catalogue;
+    if (done % TIDY_EVERY == 0 && isLeader && last != null) {
+      catalogueThread.execute(
+          () -> {
+            try {
+              journal.removeOld(last.epoch(), Journal.KEPT);
+            } catch (StoreException e) {
+              LOG.warn("{}", e.getMessage()); // the next round, or the next leader, does it
+            }
+          });
+    }
   }
 
   private <T> T counted(Supplier<T> read) {

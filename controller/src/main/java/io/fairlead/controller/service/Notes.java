@@ -9,8 +9,8 @@ import java.time.Clock;
 import java.time.temporal.ChronoUnit;
 
 /** Makes the notes that this controller's writes leave beside them. */
-record Notes(String controller, Clock clock) {
-  Note of(Epoch epoch, Origin origin, Result result) {
+public record Notes(String controller, Clock clock) {
+  public Note of(Epoch epoch, Origin origin, Result result) {
     AuditEntry entry =
         new AuditEntry(
             AuditEntry.FORMAT,

@@ -122,6 +122,7 @@ class ApiShapesTest {
             List.of("eth0"),
             Map.of("web", new MuxService(5, "serving"))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(1);
+    assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
     expect(200, "GET", "/healthz", "");
     assertThat(expect(200, "GET", "/openapi.json", "").json()).isEqualTo(contract.document());
     expect(200, "DELETE", web, "");

@@ -2,7 +2,13 @@
 package io.fairlead.controller.api;
 
 import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.Notes;
 import io.fairlead.controller.service.WriteOptions;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Note;
+import io.fairlead.controller.store.Note.KeptAnswer;
+import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -10,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -24,6 +31,8 @@ public final class FakeControlPlane implements ControlPlane {
   private record Pool(ServiceView view, TreeMap<Integer, BackendView> backends, int[] ring) {}
 
   private final Map<String, Pool> pools = new TreeMap<>();
+  private final List<Journal.Numbered> records = new ArrayList<>();
+  private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<RuntimeException> defect = Optional.empty();
@@ -33,6 +42,8 @@ public final class FakeControlPlane implements ControlPlane {
   public synchronized void clear() {
     pools.clear();
     muxes.clear();
+    records.clear();
+    kept.clear();
     lastId = 0;
     zookeeperBack();
   }
@@ -87,6 +98,7 @@ public final class FakeControlPlane implements ControlPlane {
       ServiceSpec spec, WriteOptions options) {
     boolean dryRun = options.dryRun();
     return write(
+        options,
         () -> {
           options.precondition().check(Optional.empty());
           if (pools.containsKey(spec.name())) {
@@ -133,6 +145,7 @@ public final class FakeControlPlane implements ControlPlane {
       String name, ServiceChange change, WriteOptions options) {
     boolean dryRun = options.dryRun();
     return write(
+        options,
         () -> {
           Pool pool = pool(name);
           ServiceView old = pool.view();
@@ -205,6 +218,7 @@ public final class FakeControlPlane implements ControlPlane {
     return done != null
         ? done
         : write(
+            options,
             () -> {
               options.precondition().check(Optional.of(old.version()));
               return new Result(
@@ -223,6 +237,7 @@ public final class FakeControlPlane implements ControlPlane {
   public synchronized CompletionStage<Result> deleteService(String name, WriteOptions options) {
     boolean dryRun = options.dryRun();
     return write(
+        options,
         () -> {
           Pool pool = pool(name);
           options.precondition().check(Optional.of(pool.view().version()));
@@ -244,6 +259,7 @@ public final class FakeControlPlane implements ControlPlane {
       String service, List<Change> changes, WriteOptions options) {
     boolean dryRun = options.dryRun();
     return write(
+        options,
         () -> {
           Pool pool = pool(service);
           options.precondition().check(Optional.of(pool.view().version()));
@@ -341,6 +357,33 @@ public final class FakeControlPlane implements ControlPlane {
   }
 
   @Override
+  public synchronized Optional<KeptAnswer> answer(String key) {
+    return Optional.ofNullable(kept.get(key));
+  }
+
+  @Override
+  public synchronized Journal.Page audit(OptionalLong before, int limit) {
+    List<Journal.Numbered> older =
+        records.stream().filter(r -> r.number() < before.orElse(Long.MAX_VALUE)).toList();
+    List<Journal.Numbered> page = older.stream().limit(limit).toList();
+    return new Journal.Page(
+        page,
+        page.size() < older.size()
+            ? OptionalLong.of(page.get(page.size() - 1).number())
+            : OptionalLong.empty());
+  }
+
+  private Result noted(WriteOptions options, Result result) {
+    if (!options.dryRun()) {
+      Note note =
+          new Notes("fake", Clock.systemUTC()).of(new Epoch(3, 3), options.origin(), result);
+      records.add(0, new Journal.Numbered(records.size(), note.entry()));
+      note.kept().ifPresent(answer -> kept.put(answer.key(), answer));
+    }
+    return result;
+  }
+
+  @Override
   public synchronized Health health() {
     return new Health(
         outage.isEmpty(),
@@ -354,13 +397,13 @@ public final class FakeControlPlane implements ControlPlane {
     Result plan();
   }
 
-  private CompletionStage<Result> write(Write write) {
+  private CompletionStage<Result> write(WriteOptions options, Write write) {
     try {
       outage.ifPresent(
           refusal -> {
             throw refusal;
           });
-      return CompletableFuture.completedFuture(write.plan());
+      return CompletableFuture.completedFuture(noted(options, write.plan()));
     } catch (Refusal refusal) {
       return CompletableFuture.failedFuture(refusal);
     }

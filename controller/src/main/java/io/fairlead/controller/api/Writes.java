@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.service.Origin;
+import io.fairlead.controller.service.WriteOptions;
+import io.netty.util.NetUtil;
+import io.vertx.core.Future;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** The operations that change something: each one call of the control plane, under its origin. */
+final class Writes {
+  /** What a request asks for, and the answer that the result makes. */
+  private record Asked(
+      Function<WriteOptions, CompletionStage<Result>> call, Function<Result, Answer> answer) {}
+
+  private final ControlPlane plane;
+  private final Retries retries;
+
+  Writes(ControlPlane plane) {
+    this.plane = plane;
+    this.retries = new Retries(plane);
+  }
+
+  /** By the names of the contract. */
+  Map<String, Function<Request, Future<Answer>>> operations() {
+    return Map.of(
+        "createService", operation(this::createService),
+        "putService", operation(this::putService),
+        "changeService", operation(this::changeService),
+        "deleteService", operation(this::deleteService),
+        "putBackend", operation(this::putBackend),
+        "changeBackend", operation(this::changeBackend),
+        "removeBackend", operation(this::removeBackend),
+        "changeBackends", operation(this::changeBackends));
+  }
+
+  private Function<Request, Future<Answer>> operation(Function<Request, Asked> asked) {
+    return request ->
+        Future.fromCompletionStage(
+            retries.answer(request, retry -> commit(request, asked.apply(request), retry)));
+  }
+
+  private static CompletionStage<Answer> commit(
+      Request request, Asked asked, Optional<Retries.Key> retry) {
+    Origin origin =
+        new Origin(
+            request.caller(),
+            request.line(),
+            request.recordedBody(),
+            retry.map(
+                key ->
+                    new Origin.Retry(
+                        key.name(),
+                        key.digest(),
+                        result -> Retries.keep(asked.answer().apply(result)))));
+    WriteOptions options = new WriteOptions(request.dryRun(), origin, request.precondition());
+    return asked.call().apply(options).thenApply(asked.answer());
+  }
+
+  private Asked createService(Request request) {
+    return new Asked(
+        options -> plane.createService(request.serviceSpec(), options),
+        result -> Answer.created(result, "/v1/services/" + result.service()));
+  }
+
+  private Asked putService(Request request) {
+    Optional<ServiceView> present = plane.service(request.service());
+    return new Asked(
+        options -> plane.putService(request.serviceState(present), request.pool(), options),
+        result ->
+            present.isPresent()
+                ? Answer.ok(result)
+                : Answer.created(result, "/v1/services/" + result.service()));
+  }
+
+  private Asked changeService(Request request) {
+    return new Asked(
+        options -> plane.changeService(request.service(), request.serviceChange(), options),
+        Answer::ok);
+  }
+
+  private Asked deleteService(Request request) {
+    return new Asked(options -> plane.deleteService(request.service(), options), Answer::ok);
+  }
+
+  private Asked putBackend(Request request) {
+    int id = request.backend();
+    String address = request.body().getString("address");
+    Optional<BackendView> live =
+        plane.backends(request.service()).stream().filter(b -> b.id() == id).findFirst();
+    if (live.isEmpty()) {
+      return change(
+          request,
+          new Change.Add(id, address, request.weight()),
+          result ->
+              Answer.created(
+                  result, "/v1/services/%s/backends/%d".formatted(result.service(), id)));
+    }
+    request.precondition().checkAbsent("there is a backend %d".formatted(id));
+    if (!sameAddress(address, live.get().address())) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "address",
+          address,
+          "%s, the address of the live backend %d".formatted(live.get().address(), id));
+    }
+    return change(request, new Change.Weight(id, request.weight()), Answer::ok);
+  }
+
+  private Asked changeBackend(Request request) {
+    return change(request, new Change.Weight(request.backend(), request.weight()), Answer::ok);
+  }
+
+  private Asked removeBackend(Request request) {
+    return change(request, new Change.Remove(request.backend()), Answer::ok);
+  }
+
+  private Asked changeBackends(Request request) {
+    return new Asked(
+        options -> plane.change(request.service(), request.changes(), options), Answer::ok);
+  }
+
+  private Asked change(Request request, Change change, Function<Result, Answer> answer) {
+    return new Asked(options -> plane.change(request.service(), List.of(change), options), answer);
+  }
+
+  /** Both are literals: neither is looked up in the DNS. */
+  private static boolean sameAddress(String one, String other) {
+    InetAddress address = NetUtil.createInetAddressFromIpAddressString(one);
+    return address != null && address.equals(NetUtil.createInetAddressFromIpAddressString(other));
+  }
+}
