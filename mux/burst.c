@@ -6,6 +6,7 @@
 
 #include "encap.h"
 #include "hash.h"
+#include "mss.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
 
@@ -75,6 +76,24 @@ static inline void read_row(struct packet *packet)
 	packet->backends = ring_backends(ring);
 }
 
+static inline bool has_backend(const struct packet *packet)
+{
+	return fl_row_current(packet->row) != FL_BACKEND_NONE && fl_row_current(packet->row) < packet->backends->size;
+}
+
+/*
+ * A QUIC packet whose id no backend has goes by its bucket. The ring may be a newer one than the packet had before:
+ * everything is read from it again. False: the bucket has no backend.
+ */
+static __attribute__((noinline)) bool fall_back(struct packet *packet)
+{
+	packet->ring = service_ring(packet->service);
+	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_QUIC);
+	packet->bucket = packet->hash & packet->ring->mask;
+	read_row(packet);
+	return has_backend(packet);
+}
+
 void burst_rows(struct burst *burst)
 {
 	for (uint32_t i = 0; i < burst->count; i++) {
@@ -83,9 +102,8 @@ void burst_rows(struct burst *burst)
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		read_row(packet);
-		if (fl_row_current(packet->row) == FL_BACKEND_NONE ||
-		    fl_row_current(packet->row) >= packet->backends->size) {
-			packet->verdict = absent(packet);
+		if (unlikely(!has_backend(packet)) && !(packet->flags & PACKET_QUIC && fall_back(packet))) {
+			packet->verdict = (uint8_t)absent(packet);
 			continue;
 		}
 		rte_prefetch0(&packet->backends->rows[fl_row_current(packet->row)]);
@@ -118,6 +136,8 @@ static __attribute__((noinline)) enum verdict too_big(const struct backend *back
 	uint32_t now = encap_room(backend, flags), later = encap_room(backend, (flags & FL_STEER_TAG) | moved);
 
 	packet->mtu = (uint16_t)(now < later ? now : later);
+	if (packet->service->encap == ENCAP_IPIP)
+		packet->mtu = (uint16_t)(backend->mtu > FL_IPIP_LEN ? backend->mtu - FL_IPIP_LEN : 0);
 	return packet->flags & PACKET_QUOTE ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
@@ -151,6 +171,7 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 	    .tag_key = burst->tag_key,
 	};
 	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
+	bool ipip = packet->service->encap == ENCAP_IPIP;
 	uint8_t *out;
 
 	if (previous) {
@@ -158,16 +179,44 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 		fields.since = fl_row_since(packet->row);
 		fields.previous = encap_destination(previous);
 	}
-	if (packet->ip_len > encap_room(backend, fields.flags))
+	if (ipip ? packet->ip_len + FL_IPIP_LEN > backend->mtu : packet->ip_len > encap_room(backend, fields.flags))
 		return too_big(backend, fields.flags, packet);
-	out = make_room(mbuf, packet, vlan_len + encap_len(backend, fields.flags));
+	out = make_room(mbuf, packet, vlan_len + (ipip ? ENCAP_IPIP_LEN : encap_len(backend, fields.flags)));
 	if (!out)
 		return VERDICT_NO_HEADROOM;
-	encap_write(out + vlan_len, backend, &fields);
+	if (ipip)
+		encap_write_ipip(out + vlan_len, backend, &fields);
+	else
+		encap_write(out + vlan_len, backend, &fields);
 	if (vlan_len)
 		encap_write_vlan(out, backend->vlan);
 	burst->moved += !!previous;
 	return VERDICT_SERVICE;
+}
+
+/*
+ * Why a packet can't go to its backend, VERDICT_SERVICE if it can: a removed one is still sent to, where a bucket names
+ * it. A QUIC packet may get another backend by that.
+ */
+static __attribute__((noinline)) enum verdict refuse(struct packet *packet, const struct backend **backend)
+{
+	bool gone = (*backend)->state == BACKEND_ABSENT || ((*backend)->removed && is_by_id(packet));
+
+	if (gone && packet->flags & PACKET_QUIC && fall_back(packet)) {
+		*backend = &packet->backends->rows[fl_row_current(packet->row)];
+		gone = (*backend)->state == BACKEND_ABSENT;
+	}
+	if (gone)
+		return absent(packet);
+	return (*backend)->state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
+}
+
+static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	uint16_t mss = __atomic_load_n(&packet->service->mss, __ATOMIC_RELAXED);
+
+	if (mss && !(packet->flags & PACKET_QUOTE))
+		mss_clamp(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_l4, mss);
 }
 
 /* Rewrites one packet, or says why not. */
@@ -177,13 +226,17 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	uint8_t *out;
 
 	if (unlikely(backend->state != BACKEND_READY || backend->removed)) {
-		if (backend->state == BACKEND_ABSENT || (backend->removed && is_by_id(packet)))
-			return absent(packet);
-		if (backend->state != BACKEND_READY)
-			return VERDICT_NO_NEIGHBOUR;
+		enum verdict verdict = refuse(packet, &backend);
+
+		if (verdict != VERDICT_SERVICE)
+			return verdict;
 	}
 	previous = moved_from(packet, burst->now);
-	if (unlikely(previous || burst->tag_key || backend->ipv6 || backend->vlan))
+	packet->port = backend->port; /* in place of the table of backends */
+	if (unlikely(packet->flags & PACKET_SYN))
+		clamp(mbuf, packet);
+	if (unlikely(previous || burst->tag_key || backend->ipv6 || backend->vlan ||
+		     packet->service->encap == ENCAP_IPIP))
 		return encap_other(burst, mbuf, packet, backend, previous);
 	if (unlikely(packet->ip_len + ENCAP_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
 		return too_big(backend, 0, packet);
@@ -201,15 +254,12 @@ void burst_encap(struct burst *burst)
 	burst->bytes = 0;
 	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet *packet = &burst->packets[i];
-		const struct backends *backends = packet->backends;
 		uint32_t frame_len = burst->mbufs[i]->pkt_len;
 
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		packet->verdict = (uint8_t)encap(burst, burst->mbufs[i], packet);
-		if (packet->verdict != VERDICT_SERVICE)
-			continue;
-		packet->port = backends->rows[fl_row_current(packet->row)].port;
-		burst->bytes += frame_len;
+		if (packet->verdict == VERDICT_SERVICE)
+			burst->bytes += frame_len;
 	}
 }

@@ -26,6 +26,7 @@ enum packet_flags {
 	PACKET_HASHED = 0x04, /* hash is there already */
 	PACKET_QUOTE = 0x08,  /* an ICMP error that goes by the packet it quotes */
 	PACKET_SYN = 0x10,    /* TCP with SYN */
+	PACKET_QUIC = 0x20,   /* by id where a backend has it, else by its bucket */
 };
 
 /*

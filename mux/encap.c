@@ -160,6 +160,21 @@ void encap_write(uint8_t *out, const struct backend *backend, const struct encap
 		write_flags(gue, fields);
 }
 
+void encap_write_ipip(uint8_t *out, const struct backend *backend, const struct encap_fields *fields)
+{
+	struct fl_ipip ipip = {
+	    .traffic_class = fields->tos, .inner_len = fields->inner_len, .generation = fields->generation};
+
+	memcpy(ipip.source, backend->head + ENCAP_AT_IP + 12, 4);
+	memcpy(ipip.destination, backend->head + ENCAP_AT_IP + 16, 4);
+	if (fields->flags & FL_STEER_MOVED && !(fields->flags & FL_STEER_PREVIOUS6)) {
+		memcpy(ipip.previous, fields->previous.bytes + 12, 4);
+		ipip.since = fields->since;
+	}
+	memcpy(out, backend->head, ENCAP_AT_IP);
+	fl_ipip_write(&ipip, out + ENCAP_AT_IP);
+}
+
 void encap_write_vlan(uint8_t *out, uint16_t vlan)
 {
 	memmove(out, out + ENCAP_VLAN_LEN, MACS_LEN);

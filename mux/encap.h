@@ -13,6 +13,8 @@
  *
  * What stands left of | differs by packet, the rest is the template's. The IPv4 checksum is exact: the template's sum
  * plus the two words that differ, folded. Outer and inner family have nothing to do with each other.
+ *
+ * A service may have the paper's own encapsulation instead: IPv4 in IPv4 with an option of 16 bytes.
  */
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
@@ -20,6 +22,7 @@
 #include <string.h>
 
 #include <fairlead/hash.h>
+#include <fairlead/ipip.h>
 #include <fairlead/steer.h>
 
 #include "backend.h"
@@ -35,6 +38,7 @@ enum encap_numbers {
 	ENCAP_AT_GUE6 = ENCAP_AT_UDP6 + ENCAP_UDP_LEN,
 	ENCAP_PLAIN_LEN = ENCAP_AT_GUE + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN, /* over IPv4, without MOVED and TAG */
 	ENCAP_LEN_MAX = ENCAP_AT_GUE6 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
+	ENCAP_IPIP_LEN = ENCAP_AT_IP + FL_IPIP_LEN,
 	ENCAP_TTL = 64,
 	ENCAP_VLAN_LEN = 4,
 };
@@ -112,6 +116,12 @@ static inline void encap_write_plain(uint8_t *out, const struct backend *backend
 
 /* Any header: encap_len(backend, fields->flags) bytes at out; the inner packet stands behind them. */
 void encap_write(uint8_t *out, const struct backend *backend, const struct encap_fields *fields);
+
+/*
+ * The paper's header instead (fairlead/ipip.h): ENCAP_IPIP_LEN bytes at out. The backend is reached by IPv4; of the
+ * fields hash and bucket are not told, nor a previous owner with an IPv6 address.
+ */
+void encap_write_ipip(uint8_t *out, const struct backend *backend, const struct encap_fields *fields);
 
 /* Puts a VLAN tag behind the MAC addresses of a frame that begins ENCAP_VLAN_LEN bytes behind out. */
 void encap_write_vlan(uint8_t *out, uint16_t vlan);

@@ -129,7 +129,7 @@ static int get_ports(const json_t *object, struct service_config *out, struct wh
 	return 0;
 }
 
-/* The one key that may be absent. */
+/* A key that may be absent, as the two below. */
 static int get_mptcp_ports(const json_t *object, struct service_config *out, struct why *why)
 {
 	const json_t *ports = json_object_get(object, "mptcpPorts");
@@ -152,6 +152,53 @@ static int get_mptcp_ports(const json_t *object, struct service_config *out, str
 					  "mptcpPorts is %" PRId64 "-%" PRId64
 					  "; allowed: a range without the service's own port tcp:%u",
 					  first, last, out->ports[i].port);
+	return 0;
+}
+
+static int get_quic_server_id(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *where = json_object_get(object, "quicServerId");
+	int64_t offset = 0, length = 0;
+	int error;
+
+	if (!where || json_is_null(where))
+		return 0;
+	if (!json_is_object(where))
+		return why_refuse(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
+	error = get_integer(where, "offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
+	if (!error)
+		error = get_integer(where, "length", 1, 2, &length, why);
+	out->quic = (struct quic_server_id){(uint8_t)offset, (uint8_t)length};
+	return error;
+}
+
+static int get_mss(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *value = json_object_get(object, "maxSegmentSize");
+	int64_t mss = 0;
+	int error;
+
+	if (!value || json_is_null(value))
+		return 0;
+	error = get_integer(object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX, &mss, why);
+	out->mss = (uint16_t)mss;
+	return error;
+}
+
+/* The paper's encapsulation knows IPv4 alone, and no packet that names its backend. */
+static int check_encap(const struct service_config *config, struct why *why)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (config->encap != ENCAP_IPIP)
+		return 0;
+	for (uint32_t i = 0; i < config->vips_count; i++)
+		if (!fl_address_is_ipv4(&config->vips[i]))
+			return why_refuse(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
+					  address_print(&config->vips[i], text));
+	if (config->mptcp.last || config->quic.length)
+		return why_refuse(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
+				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
 	return 0;
 }
 
@@ -207,7 +254,7 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 
 static int get_words(const json_t *object, struct service_config *out, struct why *why)
 {
-	static const char *const steerings[] = {"ring"}, *const encaps[] = {"gue"};
+	static const char *const steerings[] = {"ring"}, *const encaps[] = {"gue", "ipip"};
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
 	int steering = get_word(object, "steering", steerings, 1, why);
 	int hash, affinity, encap;
@@ -220,10 +267,11 @@ static int get_words(const json_t *object, struct service_config *out, struct wh
 	affinity = get_word(object, "affinity", affinities, 2, why);
 	if (affinity < 0)
 		return affinity;
-	encap = get_word(object, "encap", encaps, 1, why);
+	encap = get_word(object, "encap", encaps, 2, why);
 	if (encap < 0)
 		return encap;
 	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+	out->encap = encap == 0 ? ENCAP_GUE : ENCAP_IPIP;
 	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
 	return 0;
 }
@@ -250,7 +298,11 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_ports(object, out, why);
 	if (!error)
 		error = get_mptcp_ports(object, out, why);
-	return error;
+	if (!error)
+		error = get_quic_server_id(object, out, why);
+	if (!error)
+		error = get_mss(object, out, why);
+	return error ? error : check_encap(out, why);
 }
 
 int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why)

@@ -16,11 +16,24 @@ enum service_config_limits {
 	SERVICE_NAME_MAX = 63,
 	SERVICE_VIPS_MAX = 64,
 	SERVICE_PORTS_MAX = 64,
+	SERVICE_MSS_MIN = 536,
+	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
 };
 
 enum affinity {
 	AFFINITY_CONNECTION = 1,
 	AFFINITY_CLIENT,
+};
+
+enum encap_kind {
+	ENCAP_GUE = 1,
+	ENCAP_IPIP, /* IPv4 alone: VIPs and backends */
+};
+
+/* Where in a QUIC connection id the backend's id stands. length 0: nowhere. */
+struct quic_server_id {
+	uint8_t offset;
+	uint8_t length; /* 1 or 2 */
 };
 
 struct service_port {
@@ -46,7 +59,10 @@ struct service_config {
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;
 	enum affinity affinity;
-	uint32_t window; /* seconds */
+	enum encap_kind encap;
+	struct quic_server_id quic; /* of its UDP ports */
+	uint16_t mss;               /* 0: SYNs are left as they are */
+	uint32_t window;            /* seconds */
 };
 
 /*

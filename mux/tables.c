@@ -246,6 +246,10 @@ static void set_config(struct service *service, const struct service_config *con
 	service->config.ports_count = config->ports_count;
 	service->config.mptcp = config->mptcp;
 	service->config.window = config->window;
+	service->config.mss = config->mss;
+	service->config.quic = config->quic;
+	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
+	__atomic_store(&service->quic, &config->quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->window, config->window, __ATOMIC_RELAXED);
 }
 
@@ -267,6 +271,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 	service->id = config->id;
 	service->hash = (uint8_t)config->hash;
 	service->affinity = (uint8_t)config->affinity;
+	service->encap = (uint8_t)config->encap;
 	service->slot = (uint16_t)slot;
 	service->config = *config;
 	set_config(service, config);
@@ -292,11 +297,11 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 
 	if (config->id != before.id || strcmp(config->name, before.name) || config->buckets != before.buckets ||
 	    config->hash != before.hash || memcmp(&config->key, &before.key, sizeof(before.key)) ||
-	    config->affinity != before.affinity)
+	    config->affinity != before.affinity || config->encap != before.encap)
 		return why_refuse(
 		    why, -EINVAL,
-		    "service %s: id, name, buckets, hash, hashKey and affinity can't change; vips, ports, "
-		    "mptcpPorts and windowSeconds can",
+		    "service %s: id, name, buckets, hash, hashKey, affinity and encap can't change; vips, ports, "
+		    "mptcpPorts, quicServerId, maxSegmentSize and windowSeconds can",
 		    before.name);
 	error = check(tables, config, service, why);
 	if (error)
@@ -336,6 +341,14 @@ static int check_service(const struct service *service, const struct delta *delt
 	if (delta->buckets != service->config.buckets)
 		return why_refuse(why, -EINVAL, "buckets: generation %u has %u; service %s has %u", delta->generation,
 				  delta->buckets, service->config.name, service->config.buckets);
+	for (uint32_t i = 0; service->encap == ENCAP_IPIP && i < delta->backends_count; i++) {
+		char text[ADDRESS_TEXT_MAX];
+
+		if (!fl_address_is_ipv4(&delta->backends[i].address))
+			return why_refuse(why, -EAFNOSUPPORT,
+					  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address",
+					  delta->backends[i].id, address_print(&delta->backends[i].address, text));
+	}
 	return 0;
 }
 

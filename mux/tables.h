@@ -46,8 +46,10 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 
-/* Changes VIPs, ports, ports of ids and window. -EINVAL: id, name, buckets, hash, key or affinity differ; errors of
- * tables_add. */
+/*
+ * Changes VIPs, ports, ports of ids, place of ids in QUIC, MSS and window. -EINVAL: id, name, buckets, hash, key,
+ * affinity or encapsulation differ; errors of tables_add.
+ */
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why);
 
 /* Takes the service out of the lookup and frees it with its ring. */
@@ -55,13 +57,13 @@ void tables_remove(struct tables *tables, struct service *service);
 
 /*
  * Loads a snapshot: a new ring built aside and swapped in. Nothing has changed on failure: -EINVAL (of another service
- * or number of buckets), -ENOMEM.
+ * or number of buckets), -EAFNOSUPPORT (an IPv6 backend where the encapsulation knows none), -ENOMEM.
  */
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct why *why);
 
 /*
  * Applies a delta to the loaded ring. Nothing has changed on failure: -ENOENT (no ring), -ESTALE (does not follow the
- * ring's generation), -EINVAL, -ENOMEM.
+ * ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
  */
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why);
 

@@ -10,6 +10,8 @@
 
 #include "classify.h"
 #include "lookup.h"
+#include "quic.h"
+#include "service.h"
 
 enum transport_numbers {
 	TRANSPORT_TCP_LEN = 20,
@@ -82,7 +84,18 @@ static inline enum verdict transport_service(const struct lookup *lookup, const 
 	return VERDICT_SERVICE;
 }
 
-/* A whole TCP or UDP packet: flags, ports, service. out->flags is set before. */
+/* A UDP packet of a service whose QUIC connection ids name backends. l4: of l4_len bytes, all of them there. */
+static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct packet *out)
+{
+	uint16_t id = quic_backend(&out->service->quic, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN);
+
+	if (!id)
+		return;
+	out->flags |= PACKET_BY_ID | PACKET_QUIC;
+	out->bucket = id;
+}
+
+/* A whole TCP or UDP packet: flags, ports, service. out->flags is set before; len: bytes there, at least l4_len. */
 static inline enum verdict transport_classify(const struct lookup *lookup, const struct lookup_vip *vip,
 					      uint8_t protocol, const uint8_t *l4, uint32_t len, uint32_t l4_len,
 					      struct packet *out)
@@ -103,7 +116,10 @@ static inline enum verdict transport_classify(const struct lookup *lookup, const
 		return VERDICT_PROTOCOL;
 	}
 	out->key[1] = transport_load32(l4) | (uint64_t)protocol << 32;
-	return transport_service(lookup, vip, protocol, fl_load_be16(l4 + 2), out);
+	verdict = transport_service(lookup, vip, protocol, fl_load_be16(l4 + 2), out);
+	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP && out->service->quic.length)
+		transport_quic(l4, l4_len, out);
+	return verdict;
 }
 
 #endif

@@ -41,6 +41,7 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 	    .hash = FL_HASH_SIPHASH,
 	    .key = {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL},
 	    .affinity = AFFINITY_CONNECTION,
+	    .encap = ENCAP_GUE,
 	    .window = 240,
 	};
 

@@ -3,8 +3,8 @@
  * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
  * command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS
- *		BACKEND...
+ *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap ipip]
+ *		[--quic OFFSET:LENGTH] [--mss N] VIP,... PORT BUCKETS BACKEND...
  *
  * The service has the port by TCP and by UDP.
  *
@@ -33,6 +33,9 @@ struct arguments {
 	int via;    /* -1: the kernel knows */
 	char *vips; /* separated by commas */
 	uint16_t port;
+	bool ipip;
+	struct quic_server_id quic;
+	uint16_t mss;
 	uint32_t buckets;
 	int backends_count;
 	char **backends;
@@ -70,8 +73,14 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			options->no_exception = strcmp(argv[i + 1], "yes") != 0;
 		else if (!strcmp(argv[i], "--tag-key"))
 			read_key(options, argv[i + 1]);
+		else if (!strcmp(argv[i], "--encap"))
+			a->ipip = !strcmp(argv[i + 1], "ipip");
+		else if (!strcmp(argv[i], "--quic"))
+			sscanf(argv[i + 1], "%hhu:%hhu", &a->quic.offset, &a->quic.length);
+		else if (!strcmp(argv[i], "--mss"))
+			a->mss = (uint16_t)atoi(argv[i + 1]);
 		else
-			die("allowed: --port, --via, --workers, --exception, --tag-key");
+			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --quic, --mss");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
 		die("usage: --port P [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS "
@@ -101,6 +110,9 @@ static void load(struct tables *tables, const struct arguments *a)
 	config.vips_count = 0;
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
+	config.encap = a->ipip ? ENCAP_IPIP : ENCAP_GUE;
+	config.quic = a->quic;
+	config.mss = a->mss;
 	config.ports_count = 2;
 	config.ports[0].port = a->port;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, a->port};

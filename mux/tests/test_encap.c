@@ -281,6 +281,37 @@ static void the_mtu_counts_every_byte_after_ethernet(void **state)
 	assert_int_equal(encap_room(&over4, 0), 0);
 }
 
+static void the_paper_s_header_is_the_protocol_s(void **state)
+{
+	struct chance chance = {20261120};
+
+	(void)state;
+	for (uint32_t i = 0; i < RANDOM; i++) {
+		struct wanted w = random_wanted(&chance);
+		bool moved = w.fields.flags & FL_STEER_MOVED && fl_address_is_ipv4(&w.fields.previous);
+		uint8_t out[ENCAP_IPIP_LEN + 1], expected[FL_IPIP_LEN];
+		struct fl_address to = random_address(&chance, true);
+		struct next_hop hop = hop_to(&to);
+		struct fl_ipip ipip = {.traffic_class = w.fields.tos,
+				       .inner_len = w.fields.inner_len,
+				       .since = moved ? w.fields.since : 0,
+				       .generation = w.fields.generation};
+		struct backend backend;
+
+		memcpy(ipip.source, hop.source.bytes + 12, 4);
+		memcpy(ipip.destination, to.bytes + 12, 4);
+		if (moved)
+			memcpy(ipip.previous, w.fields.previous.bytes + 12, 4);
+		fl_ipip_write(&ipip, expected);
+		encap_template(&backend, w.service, &to, &hop);
+		out[ENCAP_IPIP_LEN] = 0xee;
+		encap_write_ipip(out, &backend, &w.fields);
+		assert_memory_equal(out, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x01\x08\x00", 14);
+		assert_memory_equal(out + ENCAP_AT_IP, expected, sizeof(expected));
+		assert_int_equal(out[ENCAP_IPIP_LEN], 0xee);
+	}
+}
+
 static void a_tag_stands_behind_the_macs(void **state)
 {
 	uint8_t frame[] = "....ddddddssssss\x08\x00tail";
@@ -298,6 +329,7 @@ int main(void)
 	    cmocka_unit_test(random_headers_equal_those_built_afresh),
 	    cmocka_unit_test(templates_say_how_they_stand),
 	    cmocka_unit_test(the_mtu_counts_every_byte_after_ethernet),
+	    cmocka_unit_test(the_paper_s_header_is_the_protocol_s),
 	    cmocka_unit_test(a_tag_stands_behind_the_macs),
 	};
 

@@ -68,6 +68,26 @@ static void reads_ports_of_ids(void **state)
 	free(text);
 }
 
+static void reads_what_is_rarely_there(void **state)
+{
+	char *text = changed("quicServerId", "{\"offset\": 1, \"length\": 2}");
+	struct service_config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.quic.offset, 1);
+	assert_int_equal(config.quic.length, 2);
+	assert_int_equal(config.mss, 0);
+	assert_int_equal(config.encap, ENCAP_GUE);
+	free(text);
+	text = changed("maxSegmentSize", "1400");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.mss, 1400);
+	assert_int_equal(config.quic.length, 0);
+	free(text);
+}
+
 /* The example with one key (first, last: of mptcpPorts) set to a JSON value, or without it (value NULL). */
 static char *changed(const char *key, const char *value)
 {
@@ -133,6 +153,14 @@ static void refuses(void **state)
 	    {"encap", "\"ipip\"", "gue"},
 	    {"windowSeconds", "-1", "-1"},
 	    {"windowSeconds", "99999999999", "99999999999"},
+	    {"encap", "\"gre\"", "allowed: gue, ipip"},
+	    {"encap", "\"ipip\"", "vips[1] is '2001:db8::1'; allowed with encap ipip"},
+	    {"quicServerId", "[1, 2]", "offset and length"},
+	    {"quicServerId", "{\"offset\": 1}", "length is missing"},
+	    {"quicServerId", "{\"offset\": 20, \"length\": 1}", "0..19"},
+	    {"quicServerId", "{\"offset\": 1, \"length\": 3}", "1..2"},
+	    {"maxSegmentSize", "535", "536..65535"},
+	    {"maxSegmentSize", "\"1400\"", "an integer 536..65535"},
 	    {"mptcpPorts", "[20000, 20999]", "first and last"},
 	    {"mptcpPorts", "{\"first\": 70, \"last\": 90}", "tcp:80"},
 	    {"mptcpPorts", "{\"first\": 80, \"last\": 81}", "tcp:80"},
@@ -241,13 +269,10 @@ static void tells_rings_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reads_every_field),
-	    cmocka_unit_test(reads_ports_of_ids),
-	    cmocka_unit_test(refuses),
-	    cmocka_unit_test(refuses_each_missing_key),
-	    cmocka_unit_test(refuses_what_is_no_object),
-	    cmocka_unit_test(ignores_unknown_keys),
-	    cmocka_unit_test(tells_rings_apart),
+	    cmocka_unit_test(reads_every_field),          cmocka_unit_test(reads_ports_of_ids),
+	    cmocka_unit_test(reads_what_is_rarely_there), cmocka_unit_test(refuses),
+	    cmocka_unit_test(refuses_each_missing_key),   cmocka_unit_test(refuses_what_is_no_object),
+	    cmocka_unit_test(ignores_unknown_keys),       cmocka_unit_test(tells_rings_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

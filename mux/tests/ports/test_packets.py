@@ -4,6 +4,7 @@ them. Rows are named by sentences; what is dropped is counted under its verdict 
 
 import pytest
 from oracle import flow as flows
+from oracle import ipip
 from oracle import steer as headers
 from oracle import tag as tags
 from rack import (
@@ -255,6 +256,72 @@ def test_every_packet_is_tagged_with_the_cluster_s_key(rack, port, tmp_path):
             assert send_and_count(rack, one, [wrap(rack, packet)]).get("service") == 1, sentence
             came = rack.receive(is_gue, 1)
             assert [bytes(f) for f in came] == [expected(rack, packet, connection, pool, TAG_KEY)], sentence
+
+
+def test_the_paper_s_encapsulation(rack, port):
+    with mux(rack, port, BACKENDS, "--encap", "ipip", settled=False) as one:
+        until(
+            "neighbours", lambda: send_and_count(rack, one, [rack.to_vip(s) for s in range(9, 39)])["service"] == 30, 20
+        )
+        rack.drain()
+        for sentence, packet, connection in STEERED:
+            if IPv6 in packet:
+                continue
+            assert send_and_count(rack, one, [wrap(rack, packet)]).get("service") == 1, sentence
+            inner = bytes(packet)
+            bucket = flows.bucket(hash_of(False, connection), BUCKETS)
+            outer = ipip.write(
+                {
+                    "trafficClass": inner[1], "innerLength": len(inner), "source": MUX, "since": None, "previous": None,
+                    "destination": BACKENDS[bucket % len(BACKENDS)], "generation": 1,
+                }
+            )  # fmt: skip
+            (came,) = rack.receive(lambda f: IP in f and f[IP].proto == 4, 1)
+            assert bytes(came)[14:] == outer + inner, sentence
+        # 36 bytes and no more; the size says so
+        assert send_and_count(rack, one, [wrap(rack, whole(False, MTU - 36, 2000))]).get("service") == 1
+        rack.drain()
+        assert drops(send_and_count(rack, one, [wrap(rack, whole(False, MTU - 35, 2000))])) == {"too_big": 1}
+        assert rack.receive(lambda f: ICMP in f, 1)[0][ICMP].nexthopmtu == MTU - 36
+
+
+def test_quic_stays_on_its_server_when_the_client_moves(rack, port):
+    """A short header's connection id, as the plaintext form of QUIC-LB: first byte, server id, nonce."""
+    with mux(rack, port, BACKENDS, "--quic", "1:2") as one:
+        for number, backend in enumerate(BACKENDS, 1):
+            cid = bytes([0x28]) + number.to_bytes(2) + b"nonce"
+            short = bytes([0x40 | number]) + cid + b"sealed" * 5
+            for client, sport in ((CLIENT, 5000), (CLIENT, 5001), ("203.0.113.99", 5002), ("198.51.100.4", 443)):
+                sent = IP(src=client, dst=VIP) / UDP(sport=sport, dport=80) / Raw(short)
+                assert send_and_count(rack, one, [wrap(rack, sent)])["service"] == 1
+                (came,) = rack.receive(is_gue, 1)
+                header = headers.read(bytes(came[UDP].payload))
+                assert (came[IP].dst, header["bucket"]) == (backend, 0xFFFFFFFF)
+        # a handshake's long header, an id that no backend has, and one that names nobody, go by their bucket
+        for payload in (b"\xc0\0\0\0\1\x08\x28\0\1", b"\x40\x28\x77\x77nonce", b"\x40\xe8\0\1nonce"):
+            packet = IP(bytes(IP(**V4) / UDP(sport=5000, dport=80) / Raw(payload)))
+            assert send_and_count(rack, one, [wrap(rack, packet)])["service"] == 1
+            assert [bytes(f) for f in rack.receive(is_gue, 1)] == [expected(rack, packet, (17, 5000, 80), BACKENDS)]
+
+
+def test_a_syn_s_mss_is_lowered(rack, port):
+    with mux(rack, port, BACKENDS, "--mss", "1300", vips=f"{VIP},{VIP6}") as one:
+        for head in (IP(**V4), IPv6(**V6)):
+            for asked, granted in ((1460, 1300), (1200, 1200)):
+                options = [("SAckOK", b""), ("NOP", None), ("MSS", asked), ("WScale", 7)]
+                sent = wrap(rack, head / TCP(sport=5000, dport=80, flags="S", options=options))
+                assert send_and_count(rack, one, [sent])["service"] == 1
+                (came,) = rack.receive(is_gue, 1)
+                inner = head.__class__(bytes(came[UDP].payload)[16:])
+                assert dict(inner[TCP].options)["MSS"] == granted
+                rebuilt = inner.copy()
+                del rebuilt[TCP].chksum
+                assert bytes(rebuilt) == bytes(inner)
+            # only a SYN's
+            sent = wrap(rack, head / TCP(sport=5000, dport=80, flags="A", options=[("MSS", 1460)]))
+            assert send_and_count(rack, one, [sent])["service"] == 1
+            (came,) = rack.receive(is_gue, 1)
+            assert bytes(came[UDP].payload)[16:] == bytes(sent)[14:]
 
 
 def test_what_is_malformed_is_dropped_under_its_name(rack, port):
