@@ -14,12 +14,12 @@ struct service {
 	struct ring *ring; /* atomic; NULL until a snapshot was loaded */
 	uint32_t window;   /* atomic; seconds */
 	uint16_t id;
-	uint8_t hash;     /* enum fl_hash_kind */
-	uint8_t affinity; /* enum affinity */
-	uint16_t slot;    /* of its counters, see counters.h */
-	uint16_t mss;     /* atomic; SYNs are clamped to it, 0: they are not */
-	uint8_t encap;    /* enum encap_kind */
-	struct quic_server_id quic;
+	uint8_t hash;               /* enum fl_hash_kind */
+	uint8_t affinity;           /* enum affinity */
+	uint16_t slot;              /* of its counters, see counters.h */
+	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
+	uint8_t encap;              /* enum encap_kind */
+	struct quic_server_id quic; /* atomic */
 
 	struct service_config config; /* readers may read what tables_change can't change */
 } __attribute__((aligned(64)));

@@ -240,6 +240,8 @@ static int take_slot(struct tables *tables)
 /* VIPs and ports are the control thread's; everything else of a config never changes and may be read by readers. */
 static void set_config(struct service *service, const struct service_config *config)
 {
+	struct quic_server_id quic = config->quic;
+
 	memcpy(service->config.vips, config->vips, sizeof(config->vips));
 	memcpy(service->config.ports, config->ports, sizeof(config->ports));
 	service->config.vips_count = config->vips_count;
@@ -249,7 +251,7 @@ static void set_config(struct service *service, const struct service_config *con
 	service->config.mss = config->mss;
 	service->config.quic = config->quic;
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
-	__atomic_store(&service->quic, &config->quic, __ATOMIC_RELAXED);
+	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->window, config->window, __ATOMIC_RELAXED);
 }
 

@@ -84,11 +84,14 @@ static inline enum verdict transport_service(const struct lookup *lookup, const 
 	return VERDICT_SERVICE;
 }
 
-/* A UDP packet of a service whose QUIC connection ids name backends. l4: of l4_len bytes, all of them there. */
+/* A UDP packet of a service whose QUIC connection ids may name backends. l4: of l4_len bytes, all of them there. */
 static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct packet *out)
 {
-	uint16_t id = quic_backend(&out->service->quic, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN);
+	struct quic_server_id where;
+	uint16_t id;
 
+	__atomic_load(&out->service->quic, &where, __ATOMIC_RELAXED);
+	id = where.length ? quic_backend(&where, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN) : 0;
 	if (!id)
 		return;
 	out->flags |= PACKET_BY_ID | PACKET_QUIC;
@@ -117,7 +120,7 @@ static inline enum verdict transport_classify(const struct lookup *lookup, const
 	}
 	out->key[1] = transport_load32(l4) | (uint64_t)protocol << 32;
 	verdict = transport_service(lookup, vip, protocol, fl_load_be16(l4 + 2), out);
-	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP && out->service->quic.length)
+	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP)
 		transport_quic(l4, l4_len, out);
 	return verdict;
 }
