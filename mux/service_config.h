@@ -33,8 +33,8 @@ enum encap_kind {
 /* Where in a QUIC connection id the backend's id stands. length 0: nowhere. */
 struct quic_server_id {
 	uint8_t offset;
-	uint8_t length; /* 1 or 2 */
-};
+	uint8_t length;        /* 1 or 2 */
+} __attribute__((aligned(2))); /* read as one word */
 
 struct service_port {
 	uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP */
