@@ -7,6 +7,7 @@ import io.fairlead.controller.api.Security;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.FairleadController;
+import io.fairlead.controller.store.Backup;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -104,6 +105,14 @@ public final class Main implements Callable<Integer> {
   private Path zookeeperAuth;
 
   @Option(
+      names = "--restore",
+      paramLabel = "FILE",
+      description =
+          "Rebuild the cluster from a backup in a ZooKeeper without services, while no controller"
+              + " runs; then end")
+  private Path restore;
+
+  @Option(
       names = "--zookeeper-listen",
       paramLabel = "HOST:PORT",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN:-127.0.0.1:2181}",
@@ -158,6 +167,10 @@ public final class Main implements Callable<Integer> {
                   Optional.ofNullable(zookeeperAuth)
                       .map(path -> new SecretFile("--zookeeper-auth", path))
                       .map(ZooKeeperAccess::read)));
+      if (restore != null) {
+        restore(controller, Backup.read(restore));
+        return 0;
+      }
       ApiServer api;
       try {
         api = ApiServer.open(endpoint, security, controller, controller.metrics());
@@ -174,6 +187,19 @@ public final class Main implements Callable<Integer> {
     } catch (IOException e) {
       spec.commandLine().getErr().println("fairlead-controller: " + e.getMessage());
       return 1;
+    }
+  }
+
+  private void restore(FairleadController controller, Backup backup) throws IOException {
+    try (controller) {
+      controller.restore(backup);
+      say(
+          "fairlead-controller restored cluster %s of %s, services: %d (zookeeper %s)"
+              .formatted(
+                  backup.cluster(),
+                  backup.taken(),
+                  backup.services().size(),
+                  controller.zookeeper()));
     }
   }
 

@@ -68,6 +68,12 @@ final class Operations {
     list(routes, "listMuxes", request -> plane.muxes(), MuxView::id, String::valueOf);
     new Writes(plane).operations().forEach((name, call) -> write(routes, name, call));
     answer(routes, "listAudit", request -> Future.succeededFuture(audit(request)));
+    answer(
+        routes,
+        "getBackup",
+        request ->
+            Future.succeededFuture(
+                new Answer(200, "application/json", Buffer.buffer(plane.backup()), Map.of())));
     answer(routes, "getHealth", request -> Future.succeededFuture(health()));
     answer(
         routes,

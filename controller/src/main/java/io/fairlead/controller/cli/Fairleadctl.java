@@ -19,6 +19,7 @@ import picocli.CommandLine.ScopeType;
       ApplyCommand.class,
       DiffCommand.class,
       ExportCommand.class,
+      BackupCommand.class,
       RingCommand.class,
       ExplainCommand.class,
       MuxesCommand.class,

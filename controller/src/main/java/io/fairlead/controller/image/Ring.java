@@ -63,6 +63,11 @@ public final class Ring {
         new int[buckets]);
   }
 
+  /** The same buckets under another number, for a ring that is restored. */
+  public Ring withGeneration(long other) {
+    return new Ring(service, other, committed, backends, current, previous, since);
+  }
+
   public static boolean isBuckets(long buckets) {
     return buckets >= BUCKETS_MIN && buckets <= BUCKETS_MAX && Long.bitCount(buckets) == 1;
   }

@@ -90,6 +90,9 @@ public interface ControlPlane {
 
   Health health();
 
+  /** Everything that is needed to rebuild the cluster, hash keys included, as JSON. */
+  byte[] backup();
+
   /** A protocol and port that a service listens on; protocol is "tcp" or "udp". */
   record Port(String protocol, int port) {}
 

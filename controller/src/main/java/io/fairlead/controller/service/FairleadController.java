@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.store.Backup;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
@@ -11,6 +13,7 @@ import io.fairlead.controller.store.LeaderNode;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
@@ -26,6 +29,7 @@ import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -314,6 +318,41 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
         },
         lastImages().map(images -> images.all().size()).orElse(0),
         leaderWatch.leader().flatMap(LeaderNode::url).map(URI::create));
+  }
+
+  @Override
+  public byte[] backup() {
+    List<ServiceImage> all = images().all().stream().map(StoredService::image).toList();
+    try {
+      return Backup.of(
+              store.cluster(),
+              clock.instant().truncatedTo(ChronoUnit.SECONDS),
+              store.epoch(),
+              store.lastServiceId(),
+              all)
+          .json();
+    } catch (StoreException e) {
+      throw ServiceWriter.unavailable(e);
+    }
+  }
+
+  /**
+   * In place of {@link #start}: rebuilds the cluster from a backup in a ZooKeeper without services.
+   *
+   * @throws IllegalArgumentException if this ZooKeeper does not allow it
+   * @throws IOException if ZooKeeper fails; the restore can be run again
+   */
+  public void restore(Backup backup) throws IOException {
+    client.start();
+    try {
+      client.blockUntilConnected();
+      new Restore(client, tree, options.access(), WRITE_DEADLINE).run(backup);
+    } catch (StoreException e) {
+      throw new IOException(e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while waiting for ZooKeeper", e);
+    }
   }
 
   @Override

@@ -102,7 +102,8 @@ public final class Leadership implements AutoCloseable {
     String said = "";
     while (!isClosed) {
       try {
-        createTree();
+        Roots.create(client, tree, access);
+        Roots.checkWhole(client, tree);
         removeFormerSelf();
         latch.start();
         return;
@@ -186,37 +187,6 @@ public final class Leadership implements AutoCloseable {
         op.create().withMode(CreateMode.EPHEMERAL).forPath(tree.leader(), NodeJson.write(leader)));
     List<CuratorTransactionResult> results = client.transaction().forOperations(ops);
     return new Epoch(number, results.get(0).getResultStat().getVersion());
-  }
-
-  private void createTree() throws Exception {
-    createIfAbsent(tree.format(), Tree.FORMAT);
-    String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);
-    if (!format.equals(Tree.FORMAT)) {
-      throw new StoreException(
-          "%s is '%s'; this controller knows '%s'".formatted(tree.format(), format, Tree.FORMAT));
-    }
-    createIfAbsent(tree.epoch(), "0");
-    createIfAbsent(tree.lastServiceId(), "0");
-    createIfAbsent(tree.services(), "");
-    createIfAbsent(tree.muxes(), "");
-    createIfAbsent(tree.election(), "");
-    createIfAbsent(tree.audit(), "");
-    createIfAbsent(tree.answers(), "");
-    if (access.isPresent()) {
-      access.get().protect(client, tree);
-    }
-  }
-
-  private void createIfAbsent(String path, String data) throws Exception {
-    try {
-      client
-          .create()
-          .creatingParentsIfNeeded()
-          .forPath(path, data.getBytes(StandardCharsets.US_ASCII));
-    } catch (KeeperException.NodeExistsException e) {
-      // As it should be on every start but the first.
-      LOG.debug("{} exists", path);
-    }
   }
 
   /**

@@ -95,6 +95,26 @@ public final class ServiceStore {
     }
   }
 
+  /** The name of the cluster, by which muxes know it. */
+  public String cluster() throws StoreException {
+    try {
+      return new String(client.getData().forPath(tree.cluster()), StandardCharsets.US_ASCII);
+    } catch (Exception e) {
+      throw new StoreException("the cluster's name cannot be read: " + e, e);
+    }
+  }
+
+  /** The number of the latest epoch. */
+  public long epoch() throws StoreException {
+    try {
+      return ServiceReader.number(client.getData().forPath(tree.epoch()));
+    } catch (StoreException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StoreException("the epoch cannot be read: " + e, e);
+    }
+  }
+
   /**
    * Creates a service with the generation of its ring as a snapshot, and takes its id. What is too
    * large for one step is written ahead: nobody looks at a service without a configuration.

@@ -21,6 +21,16 @@ public record Tree(String root) {
     return root + "/leader";
   }
 
+  /** Which cluster this is: 32 hex digits, drawn once. */
+  public String cluster() {
+    return root + "/cluster";
+  }
+
+  /** There while a restore is under way, or was and did not end. */
+  public String restoring() {
+    return root + "/restoring";
+  }
+
   public String lastServiceId() {
     return root + "/last_service_id";
   }

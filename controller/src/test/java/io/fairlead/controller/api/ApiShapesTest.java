@@ -124,6 +124,7 @@ class ApiShapesTest {
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(1);
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
     expect(200, "GET", "/healthz", "");
+    expect(200, "GET", "/v1/backup", "");
     assertThat(expect(200, "GET", "/openapi.json", "").json()).isEqualTo(contract.document());
     expect(200, "DELETE", web, "");
     assertThat(client.get(web).status()).isEqualTo(404);

@@ -8,6 +8,7 @@ import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -381,6 +382,15 @@ public final class FakeControlPlane implements ControlPlane {
       note.kept().ifPresent(answer -> kept.put(answer.key(), answer));
     }
     return result;
+  }
+
+  @Override
+  public byte[] backup() {
+    return """
+    {"format":1,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
+     "epoch":3,"lastServiceId":0,"services":[]}\
+    """
+        .getBytes(StandardCharsets.UTF_8);
   }
 
   @Override

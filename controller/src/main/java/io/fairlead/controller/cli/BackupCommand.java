@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "backup",
+    description = "Writes what it takes to rebuild the cluster when all of ZooKeeper is lost.",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  fairleadctl backup -f /var/backups/fairlead.json",
+      "  fairlead-controller --zookeeper zk1:2181 --restore /var/backups/fairlead.json",
+      "",
+      "The file holds the services' hash keys: only its owner can read it. It is",
+      "replaced at once, never half. Take one after every change that counts: what was",
+      "moved later is moved back by a restore."
+    })
+final class BackupCommand extends Verb {
+  @Option(
+      names = {"-f", "--file"},
+      required = true,
+      paramLabel = "FILE",
+      description = "Where to; an older backup there is replaced.")
+  private Path file;
+
+  @Override
+  public Integer call() {
+    Api.Reply reply = api().get("/v1/backup");
+    try {
+      write(reply.text());
+    } catch (IOException e) {
+      throw usage(
+          "-f '%s' cannot be written: %s; allowed: a file in a folder of yours"
+              .formatted(file, e.getMessage()));
+    }
+    out()
+        .printf(
+            "%s: cluster %s, services: %d%n",
+            file, reply.json().path("cluster").asText(), reply.json().path("services").size());
+    out().flush();
+    return 0;
+  }
+
+  private void write(String text) throws IOException {
+    Path folder = file.toAbsolutePath().getParent();
+    Path aside =
+        Files.createTempFile(
+            folder,
+            file.getFileName().toString(),
+            ".new",
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    try {
+      Files.writeString(aside, text);
+      try (FileChannel channel = FileChannel.open(aside, StandardOpenOption.WRITE)) {
+        channel.force(true);
+      }
+      Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } finally {
+      Files.deleteIfExists(aside);
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.image.DeltaCodec;
+import io.fairlead.controller.image.RefusedException;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Everything that a cluster is, to rebuild it when all of ZooKeeper is lost: not only what
+ * operators asked for but what came of it, as the ids of services, the hash keys and the owner of
+ * every bucket. With the same buckets no connection breaks.
+ *
+ * @param cluster the name by which muxes know whose services they serve
+ * @param taken ISO 8601, for people
+ * @param lastServiceId ids up to this one were handed out
+ * @param services by ascending id
+ */
+@JsonPropertyOrder({"format", "cluster", "taken", "epoch", "lastServiceId", "services"})
+public record Backup(
+    int format,
+    String cluster,
+    String taken,
+    long epoch,
+    int lastServiceId,
+    List<Service> services) {
+  public static final int FORMAT = 1;
+
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder()
+          .addModule(new Jdk8Module())
+          .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+          .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  public Backup {
+    services = List.copyOf(services);
+  }
+
+  /**
+   * @param config the service's settings as they stand in ZooKeeper
+   * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
+   */
+  @JsonPropertyOrder({"generation", "config", "snapshot"})
+  public record Service(long generation, JsonNode config, byte[] snapshot) {
+    static Service of(ServiceImage image) {
+      return new Service(
+          image.ring().generation(),
+          MAPPER.valueToTree(image.config()),
+          DeltaCodec.encode(image.ring()));
+    }
+
+    ServiceImage image() throws RefusedException, StoreException {
+      ServiceConfig settings =
+          NodeJson.readConfig(config.toString().getBytes(StandardCharsets.UTF_8));
+      return new ServiceImage(
+          settings,
+          DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets()));
+    }
+  }
+
+  /** {@code lastServiceId} as read after the images, so that it is not older than they are. */
+  public static Backup of(
+      String cluster,
+      Instant taken,
+      long epoch,
+      int lastServiceId,
+      Collection<ServiceImage> images) {
+    return new Backup(
+        FORMAT,
+        cluster,
+        taken.toString(),
+        epoch,
+        lastServiceId,
+        images.stream()
+            .sorted(Comparator.comparingInt(image -> image.config().id()))
+            .map(Service::of)
+            .toList());
+  }
+
+  public byte[] json() {
+    try {
+      return MAPPER.writeValueAsBytes(this);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("a backup has no JSON", e);
+    }
+  }
+
+  /**
+   * Reads and checks the whole of it, each ring included, so that a restore does not end halfway.
+   *
+   * @throws IllegalArgumentException naming the file, what is wrong and what is allowed
+   */
+  public static Backup read(Path file) {
+    Backup backup;
+    try {
+      backup = MAPPER.readValue(Files.readAllBytes(file), Backup.class);
+    } catch (IOException e) {
+      String why = e.getMessage() == null ? e.toString() : e.getMessage();
+      throw refused(file, why.lines().findFirst().orElse(""));
+    }
+    if (backup.format() != FORMAT) {
+      throw refused(file, "its format is %d".formatted(backup.format()));
+    }
+    if (!backup.cluster().matches("[0-9a-f]{32}")) {
+      throw refused(file, "cluster is '%s'".formatted(backup.cluster()));
+    }
+    Set<String> names = new HashSet<>();
+    int last = 0;
+    for (Service service : backup.services()) {
+      ServiceConfig config;
+      try {
+        config = service.image().config();
+      } catch (RefusedException | StoreException | IllegalArgumentException e) {
+        String name = service.config().path("name").asText();
+        throw refused(file, "service '%s': %s".formatted(name, e.getMessage()));
+      }
+      if (config.id() <= last || config.id() > backup.lastServiceId()) {
+        throw refused(file, "service '%s' has the id %d".formatted(config.name(), config.id()));
+      }
+      if (!names.add(config.name())) {
+        throw refused(file, "service '%s' is there twice".formatted(config.name()));
+      }
+      last = config.id();
+    }
+    return backup;
+  }
+
+  private static IllegalArgumentException refused(Path file, String what) {
+    return new IllegalArgumentException(
+        "--restore '%s' is refused: %s; allowed: what 'fairleadctl backup' has written"
+            .formatted(file, what));
+  }
+}

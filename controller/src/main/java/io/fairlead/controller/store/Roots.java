@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The nodes that every tree has, made by whoever comes first. */
+final class Roots {
+  private static final Logger LOG = LoggerFactory.getLogger(Roots.class);
+  private static final int CLUSTER_BYTES = 16;
+
+  private Roots() {}
+
+  /**
+   * Makes what is missing, in a new tree the cluster's name as well.
+   *
+   * @throws StoreException if the tree is of a format that this program does not know
+   */
+  static void create(CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access)
+      throws Exception {
+    createIfAbsent(client, tree.format(), Tree.FORMAT);
+    String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);
+    if (!format.equals(Tree.FORMAT)) {
+      throw new StoreException(
+          "%s is '%s'; this controller knows '%s'".formatted(tree.format(), format, Tree.FORMAT));
+    }
+    createIfAbsent(client, tree.cluster(), draw());
+    createIfAbsent(client, tree.epoch(), "0");
+    createIfAbsent(client, tree.lastServiceId(), "0");
+    createIfAbsent(client, tree.services(), "");
+    createIfAbsent(client, tree.muxes(), "");
+    createIfAbsent(client, tree.election(), "");
+    createIfAbsent(client, tree.audit(), "");
+    createIfAbsent(client, tree.answers(), "");
+    if (access.isPresent()) {
+      access.get().protect(client, tree);
+    }
+  }
+
+  /**
+   * @throws StoreException if a restore was begun and has not ended
+   */
+  static void checkWhole(CuratorFramework client, Tree tree) throws Exception {
+    if (client.checkExists().forPath(tree.restoring()) != null) {
+      throw new StoreException(
+          tree.restoring() + " is there: a restore is under way; if it was broken off, repeat it");
+    }
+  }
+
+  static void createIfAbsent(CuratorFramework client, String path, String data) throws Exception {
+    try {
+      client
+          .create()
+          .creatingParentsIfNeeded()
+          .forPath(path, data.getBytes(StandardCharsets.US_ASCII));
+    } catch (KeeperException.NodeExistsException e) {
+      // As it should be on every start but the first.
+      LOG.debug("{} exists", path);
+    }
+  }
+
+  private static String draw() {
+    byte[] cluster = new byte[CLUSTER_BYTES];
+    new SecureRandom().nextBytes(cluster);
+    return HexFormat.of().formatHex(cluster);
+  }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.remove;
+import static io.fairlead.controller.service.Requests.spec;
+import static io.fairlead.controller.service.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.service.ControlPlane.Explanation;
+import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.store.Backup;
+import io.fairlead.controller.store.Restore;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A cluster whose ZooKeeper is lost, rebuilt in an empty one. */
+class RestoreTest {
+  private static final long NOW = 1_700_000_000;
+
+  @TempDir private Path directory;
+  private final SettableClock clock = new SettableClock(NOW);
+  private TestingServer server;
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    controller = lead();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    controller.close();
+    server.close();
+  }
+
+  private FairleadController.Options options() {
+    return new FairleadController.Options(
+        server.getConnectString(), Requests.ANY_PORT, "/fairlead", "test", clock);
+  }
+
+  private FairleadController lead() throws Exception {
+    FairleadController leading = FairleadController.open(options());
+    assertThat(leading.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    return leading;
+  }
+
+  /** Another ZooKeeper, which knows nothing. */
+  private void loseZooKeeper() throws Exception {
+    controller.close();
+    server.close();
+    server = new TestingServer();
+  }
+
+  private Backup read(byte[] json) throws IOException {
+    return Backup.read(Files.write(directory.resolve("backup.json"), json));
+  }
+
+  private void restore(byte[] backup) throws IOException {
+    try (FairleadController restoring = FairleadController.prepare(options())) {
+      restoring.restore(read(backup));
+    }
+  }
+
+  /** Two services, one of them with moves in an open window, and an id that is gone. */
+  private void build() throws Exception {
+    done(controller.createService(spec("gone", "10.99.0.9"), false));
+    done(controller.createService(spec("web", "10.99.0.1"), false));
+    done(controller.createService(spec("api", "10.99.0.2"), false));
+    done(controller.deleteService("gone", false));
+    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    clock.set(NOW + 1000);
+    done(controller.change("web", List.of(remove(3), weight(2, 50)), false));
+    done(controller.deleteService("api", false));
+    done(controller.createService(spec("api", "10.99.0.3"), false));
+    done(controller.deleteService("api", false));
+  }
+
+  private List<Explanation> explanations() {
+    return IntStream.range(0, 500)
+        .mapToObj(
+            port -> controller.explain("web", new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80)))
+        .map(
+            e ->
+                new Explanation(
+                    e.service(),
+                    e.hash(),
+                    e.bucket(),
+                    e.current(),
+                    e.previous(),
+                    e.since(),
+                    e.moved(),
+                    0))
+        .toList();
+  }
+
+  @Test
+  void isTheSameClusterWithTheSameBucketsAtHigherGenerations() throws Exception {
+    build();
+    List<Explanation> before = explanations();
+    var runs = controller.ring("web").runs();
+    var backends = controller.backends("web");
+    long epoch = controller.health().epoch();
+    byte[] backup = controller.backup();
+    assertThat(before).anyMatch(Explanation::moved);
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    assertThat(controller.services()).hasSize(1);
+    assertThat(controller.service("web").orElseThrow().id()).isEqualTo(2);
+    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(3 + Restore.AHEAD);
+    assertThat(explanations()).isEqualTo(before);
+    assertThat(controller.ring("web").runs()).usingRecursiveComparison().isEqualTo(runs);
+    assertThat(controller.backends("web")).isEqualTo(backends);
+    assertThat(controller.health().epoch()).isGreaterThan(epoch);
+    JsonObject again = new JsonObject(new String(controller.backup(), StandardCharsets.UTF_8));
+    assertThat(again.getString("cluster")).isEqualTo(read(backup).cluster());
+    done(controller.createService(spec("api", "10.99.0.2"), false));
+    assertThat(controller.service("api").orElseThrow().id())
+        .as("ids are handed out once, also those of deleted services")
+        .isEqualTo(5);
+    done(controller.change("web", List.of(add(4)), false));
+    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(4 + Restore.AHEAD);
+  }
+
+  @Test
+  void onlyIntoAnEmptyZooKeeperAndWithoutControllers() throws Exception {
+    build();
+    byte[] backup = controller.backup();
+    assertThatThrownBy(() -> restore(backup))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("holds 1 services; allowed: a ZooKeeper without services");
+    done(controller.deleteService("web", false));
+    assertThatThrownBy(() -> restore(backup))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("1 controllers are running; allowed: none");
+    controller.close();
+    restore(backup);
+    controller = lead();
+    assertThat(controller.services()).hasSize(1);
+  }
+
+  /** Until it is repeated no controller leads, and the tree does not bear the cluster's name. */
+  @Test
+  void whatWasBrokenOffIsRepeated() throws Exception {
+    build();
+    done(controller.createService(spec("dns", "10.99.0.4"), false));
+    byte[] backup = controller.backup();
+    String cluster = read(backup).cluster();
+    loseZooKeeper();
+    restore(backup);
+    Tree tree = new Tree("/fairlead");
+    try (CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
+      client.start();
+      // As if it had ended before its last step, in the middle of a service.
+      client.create().forPath(tree.restoring(), new byte[0]);
+      client.setData().forPath(tree.cluster(), new byte[] {'x'});
+      client.delete().forPath(tree.config("dns"));
+      controller = FairleadController.open(options());
+      assertThat(controller.awaitLeader(Duration.ofSeconds(2))).isFalse();
+      controller.close();
+      restore(backup);
+      assertThat(client.checkExists().forPath(tree.restoring())).isNull();
+      assertThat(new String(client.getData().forPath(tree.cluster()), StandardCharsets.US_ASCII))
+          .isEqualTo(cluster);
+    }
+    controller = lead();
+    assertThat(controller.services()).hasSize(2);
+    assertThat(controller.backends("web")).hasSize(2);
+  }
+
+  @Test
+  void aDamagedBackupIsRefusedBeforeAnythingIsWritten() throws Exception {
+    build();
+    String whole = new String(controller.backup(), StandardCharsets.UTF_8);
+    JsonObject web = new JsonObject(whole).getJsonArray("services").getJsonObject(0);
+    String snapshot = web.getString("snapshot");
+    record Row(String name, String json, String says) {}
+    for (Row row :
+        List.of(
+            new Row("empty", "", "No content"),
+            new Row("cut off", whole.substring(0, whole.length() / 2), "end-of-input"),
+            new Row(
+                "another format", whole.replace("\"format\":1,\"clu", "\"format\":2,\"clu"), "2"),
+            new Row("no cluster", whole.replaceFirst("[0-9a-f]{32}", "x"), "cluster is 'x'"),
+            new Row("missing field", whole.replaceFirst("taken", "token"), "'taken'"),
+            new Row("unknown field", whole.replaceFirst("[{]", "{\"extra\":2,"), "\"extra\""),
+            new Row("id too high", whole.replace("Id\":4", "Id\":1"), "has the id 2"),
+            new Row(
+                "bit",
+                whole.replace(snapshot, "RkxT" + "A" + snapshot.substring(5)),
+                "service 'web'"),
+            new Row("generation", whole.replace("generation\":3", "generation\":4"), "generation"),
+            new Row("buckets", whole.replace("buckets\":1024", "buckets\":2048"), "buckets"))) {
+      assertThat(row.json()).as(row.name()).isNotEqualTo(whole);
+      assertThatThrownBy(() -> read(row.json().getBytes(StandardCharsets.UTF_8)))
+          .as(row.name())
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("--restore '")
+          .hasMessageContaining(row.says());
+    }
+    assertThatThrownBy(() -> Backup.read(directory.resolve("nowhere")))
+        .hasMessageContaining("nowhere");
+  }
+}

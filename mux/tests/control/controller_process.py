@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real controller on a real ZooKeeper, and its command line."""
+
+import json
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from deadline import free_port, until
+from zookeeper_process import ROOT
+
+BIN = ROOT / "controller" / "bin"
+
+
+class ControllerProcess:
+    def __init__(self, zookeeper: str, folder: Path):
+        self.zookeeper, self.log_path = zookeeper, folder / "controller.log"
+        self.api = f"http://127.0.0.1:{free_port()}"
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        command = [BIN / "fairlead-controller", "--zookeeper", self.zookeeper, "--listen", self.api.split("//")[1]]
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        until(lambda: self.health().get("leader"), 60, "the controller to lead")
+
+    def health(self) -> dict:
+        assert self.process.poll() is None, self.log()
+        try:
+            with urllib.request.urlopen(f"{self.api}/healthz", timeout=5) as answer:
+                return json.loads(answer.read())
+        except (urllib.error.URLError, OSError):
+            return {}
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.terminate()
+            self.process.wait(30)
+            self.process = None
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+    def restore(self, backup: Path) -> str:
+        command = [BIN / "fairlead-controller", "--zookeeper", self.zookeeper, "--restore", backup]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def ctl(self, *words: str) -> str:
+        command = [BIN / "fairleadctl", "--api", self.api, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout

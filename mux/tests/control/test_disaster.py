@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+All of ZooKeeper is lost, and a controller starts on what is left of it: nothing. The mux serves on; the controller is
+rebuilt from its backup, and the mux follows it again with the same owner of every bucket, so that no connection breaks.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from controller_process import ControllerProcess
+from deadline import stays, until
+from mux_process import MuxProcess
+from tree import Tree
+from zookeeper_process import ZooKeeperProcess
+
+AHEAD = 1_000_000
+
+
+@pytest.fixture
+def controller(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path: Path) -> Iterator[ControllerProcess]:
+    tree.client.delete("/fairlead", recursive=True)
+    process = ControllerProcess(zookeeper.address, tmp_path)
+    process.start()
+    yield process
+    process.stop()
+
+
+def owners(mux: MuxProcess) -> list[dict]:
+    """Where 50 connections go, without the number of the generation."""
+    answers = [mux.explain(sourcePort=port) for port in range(4000, 4050)]
+    assert all(status == 200 for status, _ in answers)
+    return [{key: value for key, value in answer.items() if key != "generation"} for _, answer in answers]
+
+
+def test_zookeeper_is_lost(
+    controller: ControllerProcess, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path: Path
+) -> None:
+    controller.ctl("service", "create", "web", "--vip", "10.99.0.1", "--port", "tcp:80", "--buckets", "1024")
+    for number in range(1, 5):
+        controller.ctl("backend", "add", "web", str(number), f"10.1.0.2{number}")
+    controller.ctl("backend", "drain", "web", "2")
+    until(lambda: mux.generation() == 6, 30, "the mux to follow")
+    ring, before = mux.ring(), owners(mux)
+    assert any(owner["moved"] for owner in before), "no bucket is in an open window"
+    backup = tmp_path / "backup.json"
+    assert "services: 1" in controller.ctl("backup", "-f", str(backup))
+    assert backup.stat().st_mode & 0o077 == 0, "it holds hash keys"
+    controller.stop()
+
+    zookeeper.stop()
+    zookeeper.forget()
+    zookeeper.start()
+    controller.start()
+    until(lambda: mux.metric("foreign_cluster") == 1, 40, "the mux to see another cluster")
+    assert controller.health()["services"] == 0
+    stays(lambda: mux.ring() == ring and mux.state() == "serving", 2, "the ring")
+
+    controller.stop()
+    assert "services: 1" in controller.restore(backup)
+    until(lambda: mux.generation() == 6 + AHEAD, 40, "the mux to follow the restored ring")
+    controller.start()
+    assert mux.ring() == ring | {"generation": str(6 + AHEAD)}, "the owners of all buckets"
+    assert owners(mux) == before
+    controller.ctl("backend", "weight", "web", "1", "50")
+    until(lambda: mux.generation() == 7 + AHEAD, 20, "the next generation")
+    assert mux.metric("foreign_cluster") == 0
+    assert not mux.logged(event="deleted") and not mux.logged(event="refused"), mux.log()
