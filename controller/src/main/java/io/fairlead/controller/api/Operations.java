@@ -74,6 +74,7 @@ final class Operations {
         request ->
             Future.succeededFuture(
                 new Answer(200, "application/json", Buffer.buffer(plane.backup()), Map.of())));
+    ofService(routes, "getUpkeep", request -> plane.upkeep(request.service()));
     answer(routes, "getHealth", request -> Future.succeededFuture(health()));
     answer(
         routes,

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Flow;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
 import io.fairlead.controller.service.Precondition;
+import io.fairlead.controller.service.UpkeepOrder;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.validation.ValidatedRequest;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -23,6 +28,9 @@ import java.util.Set;
 record Request(ValidatedRequest valid, RoutingContext context) {
   static final int DEFAULT_WEIGHT = 100;
   static final int DEFAULT_WINDOW_SECONDS = 240;
+  static final double DEFAULT_IMBALANCE = 1.05;
+  static final double DEFAULT_RULES = 1.2;
+  static final int DEFAULT_MOVES = 10;
 
   private static final int RECORDED_MAX = 1024;
 
@@ -164,6 +172,26 @@ record Request(ValidatedRequest valid, RoutingContext context) {
 
   List<Change> changes() {
     return objects(body().getJsonArray("changes")).stream().map(Request::change).toList();
+  }
+
+  UpkeepOrder upkeep(Kind kind) {
+    JsonObject body = body();
+    Map<Integer, Double> loads = new HashMap<>();
+    for (JsonObject load : objects(body.getJsonArray("loads", new JsonArray()))) {
+      if (loads.put(load.getInteger("id"), load.getDouble("load")) != null) {
+        throw new Refusal(
+            Refusal.Kind.INVALID,
+            "loads.id",
+            load.getInteger("id").toString(),
+            "each backend once in a measurement");
+      }
+    }
+    return new UpkeepOrder(
+        kind,
+        body.getDouble("target", kind == Kind.REBALANCE ? DEFAULT_IMBALANCE : DEFAULT_RULES),
+        body.getInteger("maxMoves", DEFAULT_MOVES),
+        body.getBoolean("moveChained", false),
+        loads);
   }
 
   Flow flow() {

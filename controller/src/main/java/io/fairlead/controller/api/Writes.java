@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static java.util.Map.entry;
+
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Change;
@@ -34,15 +37,18 @@ final class Writes {
 
   /** By the names of the contract. */
   Map<String, Function<Request, Future<Answer>>> operations() {
-    return Map.of(
-        "createService", operation(this::createService),
-        "putService", operation(this::putService),
-        "changeService", operation(this::changeService),
-        "deleteService", operation(this::deleteService),
-        "putBackend", operation(this::putBackend),
-        "changeBackend", operation(this::changeBackend),
-        "removeBackend", operation(this::removeBackend),
-        "changeBackends", operation(this::changeBackends));
+    return Map.ofEntries(
+        entry("createService", operation(this::createService)),
+        entry("putService", operation(this::putService)),
+        entry("changeService", operation(this::changeService)),
+        entry("deleteService", operation(this::deleteService)),
+        entry("putBackend", operation(this::putBackend)),
+        entry("changeBackend", operation(this::changeBackend)),
+        entry("removeBackend", operation(this::removeBackend)),
+        entry("changeBackends", operation(this::changeBackends)),
+        entry("rebalance", operation(request -> upkeep(request, Kind.REBALANCE))),
+        entry("defragment", operation(request -> upkeep(request, Kind.DEFRAGMENT))),
+        entry("stopUpkeep", operation(this::stopUpkeep)));
   }
 
   private Function<Request, Future<Answer>> operation(Function<Request, Asked> asked) {
@@ -82,6 +88,15 @@ final class Writes {
             present.isPresent()
                 ? Answer.ok(result)
                 : Answer.created(result, "/v1/services/" + result.service()));
+  }
+
+  private Asked upkeep(Request request, Kind kind) {
+    return new Asked(
+        options -> plane.startUpkeep(request.service(), request.upkeep(kind), options), Answer::ok);
+  }
+
+  private Asked stopUpkeep(Request request) {
+    return new Asked(options -> plane.stopUpkeep(request.service(), options), Answer::ok);
   }
 
   private Asked changeService(Request request) {

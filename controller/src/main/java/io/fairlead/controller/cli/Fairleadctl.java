@@ -21,6 +21,9 @@ import picocli.CommandLine.ScopeType;
       ExportCommand.class,
       BackupCommand.class,
       RingCommand.class,
+      UpkeepCommands.Rebalance.class,
+      UpkeepCommands.Defragment.class,
+      UpkeepCommands.Show.class,
       ExplainCommand.class,
       MuxesCommand.class,
       HealthCommand.class

@@ -3,23 +3,29 @@ package io.fairlead.controller.image;
 
 import java.util.Collections;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * All of one service at one moment: its configuration, and its ring with the pool of backends that
- * it serves. Immutable.
+ * All of one service at one moment: its configuration, its ring with the pool of backends that it
+ * serves, and how far its rebalance or defragmentation is. Immutable.
  */
 public final class ServiceImage {
   private final ServiceConfig config;
   private final Ring ring;
   private final SortedMap<Integer, Member> pool;
+  private final Optional<UpkeepState> upkeep;
 
   public ServiceImage(ServiceConfig config, Ring ring) {
-    this(config, ring, members(ring));
+    this(config, ring, members(ring), Optional.empty());
   }
 
-  private ServiceImage(ServiceConfig config, Ring ring, SortedMap<Integer, Member> pool) {
+  private ServiceImage(
+      ServiceConfig config,
+      Ring ring,
+      SortedMap<Integer, Member> pool,
+      Optional<UpkeepState> upkeep) {
     if (ring.service() != config.id() || ring.buckets() != config.buckets()) {
       throw new IllegalArgumentException(
           "%s does not belong to service '%s' (id %d, %d buckets)"
@@ -28,6 +34,7 @@ public final class ServiceImage {
     this.config = config;
     this.ring = ring;
     this.pool = pool;
+    this.upkeep = upkeep;
   }
 
   /** A backend in service with its weight; weight 0 is draining. */
@@ -58,7 +65,23 @@ public final class ServiceImage {
   }
 
   public ServiceImage withConfig(ServiceConfig changed) {
-    return new ServiceImage(changed, ring, pool);
+    return new ServiceImage(changed, ring, pool, upkeep);
+  }
+
+  /** The next generation; costs of backends that it has no more are gone. */
+  public ServiceImage withRing(Ring next) {
+    SortedMap<Integer, Member> members = members(next);
+    return new ServiceImage(
+        config, next, members, upkeep.map(state -> state.within(members.keySet())));
+  }
+
+  /** The latest rebalance or defragmentation, if there ever was one. */
+  public Optional<UpkeepState> upkeep() {
+    return upkeep;
+  }
+
+  public ServiceImage withUpkeep(UpkeepState state) {
+    return new ServiceImage(config, ring, pool, Optional.of(state));
   }
 
   private static SortedMap<Integer, Member> members(Ring ring) {
@@ -82,12 +105,13 @@ public final class ServiceImage {
   public boolean equals(Object other) {
     return other instanceof ServiceImage image
         && config.equals(image.config)
-        && ring.equals(image.ring);
+        && ring.equals(image.ring)
+        && upkeep.equals(image.upkeep);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(config, ring);
+    return Objects.hash(config, ring, upkeep);
   }
 
   @Override

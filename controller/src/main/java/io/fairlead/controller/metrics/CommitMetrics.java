@@ -49,6 +49,16 @@ public final class CommitMetrics {
         .increment(movedBuckets);
   }
 
+  /** An iteration of a rebalance or defragmentation. */
+  public void iterated(String service, String kind, int movedBuckets) {
+    registry
+        .counter("fairlead.controller.upkeep.iterations", "service", service, "kind", kind)
+        .increment();
+    registry
+        .counter("fairlead.controller.upkeep.moved.buckets", "service", service, "kind", kind)
+        .increment(movedBuckets);
+  }
+
   public void refused(Enum<?> kind) {
     registry
         .counter("fairlead.controller.refusals", "kind", kind.name().toLowerCase(Locale.ROOT))

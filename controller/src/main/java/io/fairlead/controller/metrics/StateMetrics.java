@@ -18,7 +18,21 @@ import java.util.function.Supplier;
 public final class StateMetrics implements MultiCollector {
   public record Controller(boolean leader, long epoch, boolean zookeeperConnected) {}
 
-  public record Service(String name, long generation, int backends, int buckets) {}
+  /**
+   * @param rules ranges of buckets with one owner
+   * @param fragmentation rules per owner
+   * @param imbalance highest load over the average
+   * @param upkeep whether a rebalance or defragmentation is running
+   */
+  public record Service(
+      String name,
+      long generation,
+      int backends,
+      int buckets,
+      int rules,
+      double fragmentation,
+      double imbalance,
+      boolean upkeep) {}
 
   /** What one mux has applied of one service. */
   public record Applied(String mux, String service, long generation) {}
@@ -41,12 +55,26 @@ public final class StateMetrics implements MultiCollector {
         gauge("fairlead_controller_backends", "Backends of the service, draining ones included");
     GaugeSnapshot.Builder buckets =
         gauge("fairlead_controller_buckets", "Buckets of the service's ring");
+    GaugeSnapshot.Builder rules =
+        gauge("fairlead_controller_rules", "Runs of neighbouring buckets with the same owner");
+    GaugeSnapshot.Builder fragmentation =
+        gauge("fairlead_controller_fragmentation", "Runs of buckets per owner, at least 1");
+    GaugeSnapshot.Builder imbalance =
+        gauge("fairlead_controller_imbalance", "Highest load over the average, at least 1");
+    GaugeSnapshot.Builder upkeep =
+        gauge(
+            "fairlead_controller_upkeep_running",
+            "Whether a rebalance or defragmentation is running");
     Map<String, Long> latest = new HashMap<>();
     for (Service service : now.services()) {
       Labels labels = Labels.of("service", service.name());
       generations.dataPoint(point(labels, service.generation()));
       backends.dataPoint(point(labels, service.backends()));
       buckets.dataPoint(point(labels, service.buckets()));
+      rules.dataPoint(point(labels, service.rules()));
+      fragmentation.dataPoint(point(labels, service.fragmentation()));
+      imbalance.dataPoint(point(labels, service.imbalance()));
+      upkeep.dataPoint(point(labels, service.upkeep() ? 1 : 0));
       latest.put(service.name(), service.generation());
     }
     GaugeSnapshot.Builder applied =
@@ -76,6 +104,10 @@ public final class StateMetrics implements MultiCollector {
         generations.build(),
         backends.build(),
         buckets.build(),
+        rules.build(),
+        fragmentation.build(),
+        imbalance.build(),
+        upkeep.build(),
         applied.build(),
         lag.build());
   }

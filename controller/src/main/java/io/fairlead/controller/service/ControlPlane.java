@@ -65,6 +65,19 @@ public interface ControlPlane {
     return change(service, changes, WriteOptions.of(dryRun));
   }
 
+  /**
+   * Begins a rebalance or defragmentation with its first iteration, whose result this is; those
+   * that follow are the leader's, one per window (Beamer, NSDI '18, §4.5 and A.1).
+   */
+  CompletionStage<Result> startUpkeep(String service, UpkeepOrder order, WriteOptions options);
+
+  /**
+   * Ends a rebalance or defragmentation where it is; {@code changed} says whether one was running.
+   */
+  CompletionStage<Result> stopUpkeep(String service, WriteOptions options);
+
+  UpkeepView upkeep(String service);
+
   RingView ring(String service);
 
   Explanation explain(String service, Flow flow);
@@ -192,6 +205,38 @@ public interface ControlPlane {
 
     record Remove(int id) implements Change {}
   }
+
+  /**
+   * How even and how whole a ring is, and what is done about it. {@code imbalance}: the highest
+   * load over the average; {@code rules}: runs of buckets with one owner, {@code fragmentation} of
+   * them per owner; {@code costs}: what a bucket of a backend costs, the average being 1, where it
+   * was measured.
+   */
+  record UpkeepView(
+      String service,
+      long generation,
+      double imbalance,
+      int rules,
+      double fragmentation,
+      Map<Integer, Double> costs,
+      Optional<UpkeepJob> job) {}
+
+  /**
+   * The latest rebalance or defragmentation; {@code state} is "running", "reached" or "stopped".
+   * Times are Unix seconds, {@code next} of an iteration that is not before then.
+   */
+  record UpkeepJob(
+      String kind,
+      String state,
+      double target,
+      int maxMoves,
+      boolean moveChained,
+      int iterations,
+      long movedBuckets,
+      int leftBuckets,
+      long started,
+      long last,
+      Optional<Long> next) {}
 
   /** Contiguous buckets that go from one backend to another; 0 is "no backend". */
   record Move(int start, int count, int from, int to) {}

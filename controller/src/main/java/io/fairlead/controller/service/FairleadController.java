@@ -40,6 +40,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -64,6 +65,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
   private static final Duration CATCH_UP_MAX = Duration.ofSeconds(2);
   private static final int WRITER_THREADS = 4;
+  private static final long UPKEEP_POLL_MILLIS = 500;
 
   /** Writes after which the oldest records are deleted. */
   private static final int TIDY_EVERY = 200;
@@ -110,6 +112,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
   private final ExecutorService writerThreads =
       Executors.newFixedThreadPool(WRITER_THREADS, DaemonThreads.named("writer"));
+  private final ScheduledExecutorService upkeepThread =
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("upkeep"));
   private final Object leading = new Object();
 
   /** Of the last epoch that this controller led in; null before the first. */
@@ -193,6 +197,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     muxWatch.start();
     serviceWatch.start();
     leadership.start();
+    upkeepThread.scheduleWithFixedDelay(
+        this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /** Whether reads are answered. */
@@ -270,6 +276,30 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     } catch (Refusal e) {
       return counted(CompletableFuture.failedStage(e));
     }
+  }
+
+  @Override
+  public CompletionStage<Result> startUpkeep(
+      String service, UpkeepOrder order, WriteOptions options) {
+    try {
+      return counted(lead().writer(service).startUpkeep(order, options));
+    } catch (Refusal e) {
+      return counted(CompletableFuture.failedStage(e));
+    }
+  }
+
+  @Override
+  public CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
+    try {
+      return counted(lead().writer(service).stopUpkeep(options));
+    } catch (Refusal e) {
+      return counted(CompletableFuture.failedStage(e));
+    }
+  }
+
+  @Override
+  public UpkeepView upkeep(String service) {
+    return counted(() -> ImageViews.upkeep(images().get(service).image()));
   }
 
   @Override
@@ -364,6 +394,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     leaderWatch.close();
     serviceWatch.close();
     muxWatch.close();
+    stop(upkeepThread);
     stop(catalogueThread);
     stop(writerThreads);
     client.close();
@@ -397,6 +428,14 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
     return new ServiceWriter(store, epoch, clock, notes, commitMetrics, writerThreads, stored);
+  }
+
+  /** Iterations are asked for here and run on their service's event thread. */
+  private void upkeepIfDue() {
+    Catalogue last = catalogue;
+    if (isLeader && last != null && connection.isConnected()) {
+      last.writers().values().forEach(ServiceWriter::upkeepIfDue);
+    }
   }
 
   private void connected(ConnectionState state) {
@@ -514,16 +553,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     Collection<StoredService> services = lastImages().map(Images::all).orElse(List.of());
     return new StateMetrics.State(
         new StateMetrics.Controller(health.leader(), health.epoch(), connection.isConnected()),
-        services.stream()
-            .map(StoredService::image)
-            .map(
-                image ->
-                    new StateMetrics.Service(
-                        image.config().name(),
-                        image.ring().generation(),
-                        image.pool().size(),
-                        image.ring().buckets()))
-            .toList(),
+        services.stream().map(StoredService::image).map(ImageViews::metrics).toList(),
         muxes().stream()
             .flatMap(
                 mux ->

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.assign.Fragmentation;
+import io.fairlead.controller.assign.Rebalance;
 import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.Backend;
 import io.fairlead.controller.image.FlowHash;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;
@@ -15,6 +19,8 @@ import io.fairlead.controller.service.ControlPlane.Owner;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.service.ControlPlane.UpkeepJob;
+import io.fairlead.controller.service.ControlPlane.UpkeepView;
 import io.fairlead.controller.store.StoredService;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,6 +68,62 @@ final class ImageViews {
                     member.state(),
                     owned[member.id()]))
         .toList();
+  }
+
+  static UpkeepView upkeep(ServiceImage image) {
+    Fragmentation fragmentation = Fragmentation.of(image.ring());
+    Map<Integer, Double> costs = new TreeMap<>();
+    image
+        .upkeep()
+        .ifPresent(
+            state ->
+                state
+                    .costs()
+                    .forEach(
+                        (id, cost) -> costs.put(id, cost / (double) UpkeepState.AVERAGE_COST)));
+    return new UpkeepView(
+        image.config().name(),
+        image.ring().generation(),
+        imbalance(image),
+        fragmentation.rules(),
+        fragmentation.rate(),
+        costs,
+        image.upkeep().map(state -> job(image, state)));
+  }
+
+  /** By the costs, too, where buckets were measured. */
+  private static double imbalance(ServiceImage image) {
+    int[] weights = ServiceImage.weights(image.pool());
+    return Rebalance.imbalance(
+        image.ring(), image.upkeep().map(state -> state.corrected(weights)).orElse(weights));
+  }
+
+  private static UpkeepJob job(ServiceImage image, UpkeepState state) {
+    return new UpkeepJob(
+        state.kind().toString(),
+        state.phase().toString(),
+        state.target(),
+        state.maxMoves(),
+        state.moveChained(),
+        state.iterations(),
+        state.movedBuckets(),
+        state.leftBuckets(),
+        state.started(),
+        state.last(),
+        state.isRunning() ? Optional.of(UpkeepPlan.due(image, state)) : Optional.empty());
+  }
+
+  static StateMetrics.Service metrics(ServiceImage image) {
+    Fragmentation fragmentation = Fragmentation.of(image.ring());
+    return new StateMetrics.Service(
+        image.config().name(),
+        image.ring().generation(),
+        image.pool().size(),
+        image.ring().buckets(),
+        fragmentation.rules(),
+        fragmentation.rate(),
+        imbalance(image),
+        image.upkeep().filter(UpkeepState::isRunning).isPresent());
   }
 
   static RingView ring(ServiceImage image) {

@@ -8,6 +8,7 @@ import io.fairlead.controller.image.RefusedException;
 import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.service.ControlPlane.Change;
@@ -44,13 +45,29 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return sharedOut(before, before.pool(), Math.max(now, before.ring().committed()), dryRun);
   }
 
+  /** The same pool, and these buckets moved. */
+  static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
+    return of(before, before.pool(), runs, committed, dryRun);
+  }
+
   private static PoolPlan sharedOut(
       ServiceImage before, SortedMap<Integer, Member> pool, long committed, boolean dryRun) {
     ServiceConfig config = before.config();
     Runs runs =
         Assignment.of(config.assignment())
-            .assign(before.ring(), ServiceImage.weights(pool), committed, config.windowSeconds());
+            .assign(before.ring(), weights(before, pool), committed, config.windowSeconds());
     return of(before, pool, runs, committed, dryRun);
+  }
+
+  /** Beamer's goes by what buckets cost, too; the others by the weights alone. */
+  private static int[] weights(ServiceImage before, SortedMap<Integer, Member> pool) {
+    int[] weights = ServiceImage.weights(pool);
+    return before.config().assignment() == Method.BEAMER
+        ? before
+            .upkeep()
+            .map(state -> state.within(pool.keySet()).corrected(weights))
+            .orElse(weights)
+        : weights;
   }
 
   private static PoolPlan of(
@@ -75,7 +92,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       throw new IllegalStateException(
           "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
     }
-    ServiceImage after = new ServiceImage(before.config(), next);
+    ServiceImage after = before.withRing(next);
     return new PoolPlan(after, delta, result(before, after, runs, committed, dryRun));
   }
 

@@ -2,8 +2,10 @@
 package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
+import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
@@ -18,6 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,8 +40,14 @@ final class ServiceWriter {
   private final Clock clock;
   private final Notes notes;
   private final CommitMetrics metrics;
+  private final UpkeepPlan upkeep = new UpkeepPlan();
   private final Executor events;
   private volatile StoredService stored;
+
+  /** Unix seconds before which an iteration that found nothing to move is not tried again. */
+  private volatile long idleUntil;
+
+  private final AtomicBoolean isIterating = new AtomicBoolean();
 
   /** Whether ZooKeeper may hold something else than {@code stored}; only the event thread looks. */
   private boolean isUncertain;
@@ -113,6 +122,63 @@ final class ServiceWriter {
         });
   }
 
+  /** Begins a rebalance or defragmentation with its first iteration. */
+  CompletionStage<Result> startUpkeep(UpkeepOrder order, WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          long now = clock.instant().getEpochSecond();
+          return commit(upkeep.start(image(), order, now, options.dryRun()), options);
+        });
+  }
+
+  /** Ends it where it is; nothing happens if none is running. */
+  CompletionStage<Result> stopUpkeep(WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          if (image().upkeep().filter(UpkeepState::isRunning).isEmpty()) {
+            return unchanged(image(), options.dryRun());
+          }
+          ServiceImage after = image().withUpkeep(image().upkeep().get().stopped());
+          long now = Math.max(clock.instant().getEpochSecond(), image().ring().committed());
+          return commit(PoolPlan.of(after, Runs.EMPTY, now, options.dryRun()), options);
+        });
+  }
+
+  /** Runs the next iteration in the background if it is due; called every now and then. */
+  void upkeepIfDue() {
+    if (isUpkeepDue() && isIterating.compareAndSet(false, true)) {
+      submit(WriteOptions.of(false), this::iterate)
+          .whenComplete((result, failure) -> isIterating.set(false));
+    }
+  }
+
+  private boolean isUpkeepDue() {
+    ServiceImage now = image();
+    long seconds = clock.instant().getEpochSecond();
+    return !isGone
+        && seconds >= idleUntil
+        && now.upkeep()
+            .filter(state -> state.isRunning() && seconds >= UpkeepPlan.due(now, state))
+            .isPresent();
+  }
+
+  private Result iterate() throws StoreException {
+    if (!isUpkeepDue()) {
+      return unchanged(image(), false);
+    }
+    long now = clock.instant().getEpochSecond();
+    PoolPlan plan = upkeep.step(image(), now, false);
+    UpkeepState after = plan.after().upkeep().orElseThrow();
+    if (plan.result().movedBuckets() == 0 && after.isRunning()) {
+      idleUntil = now + image().config().windowSeconds();
+      return unchanged(image(), false);
+    }
+    String what = "%s of %s, iteration %d".formatted(after.kind(), name(), after.iterations());
+    return commit(plan, new WriteOptions(false, Origin.controller(what)));
+  }
+
   CompletionStage<Result> delete(WriteOptions options) {
     return submit(
         options,
@@ -132,13 +198,25 @@ final class ServiceWriter {
     long now = clock.instant().getEpochSecond();
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
-            ? PoolPlan.of(from, now, options.dryRun())
+            ? PoolPlan.of(
+                from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from),
+                now,
+                options.dryRun())
             : PoolPlan.of(from, changes, now, options.dryRun());
     SpecRules.checkNamesAll(from.config(), plan.after().pool());
+    return commit(plan, options);
+  }
+
+  private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, plan.result());
+      int iterations = iterations();
       stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
       metrics.committed(name(), plan.result().movedBuckets());
+      if (iterations() > 0 && iterations() != iterations) {
+        String kind = image().upkeep().orElseThrow().kind().toString();
+        metrics.iterated(name(), kind, plan.result().movedBuckets());
+      }
       events.execute(this::snapshotIfDue);
     }
     return plan.result();
@@ -161,6 +239,10 @@ final class ServiceWriter {
 
   private boolean isSharedOutAs(ServiceConfig config) {
     return config.assignment() == image().config().assignment();
+  }
+
+  private int iterations() {
+    return image().upkeep().map(UpkeepState::iterations).orElse(0);
   }
 
   private ServiceStore noting(WriteOptions options, Result result) {

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import java.io.IOException;
 
@@ -30,6 +31,18 @@ final class NodeJson {
 
   static byte[] write(ServiceConfig config) {
     return bytes(config);
+  }
+
+  static byte[] write(UpkeepState state) {
+    return bytes(state);
+  }
+
+  static UpkeepState readUpkeep(byte[] json) throws StoreException {
+    UpkeepState state = read(json, UpkeepState.class, "upkeep");
+    if (state.format() != UpkeepState.FORMAT) {
+      throw new StoreException("upkeep has the unknown format " + state.format());
+    }
+    return state;
   }
 
   static byte[] write(AuditEntry entry) {

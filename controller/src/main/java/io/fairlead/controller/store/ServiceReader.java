@@ -59,7 +59,7 @@ final class ServiceReader {
       }
       return Optional.of(
           new StoredService(
-              new ServiceImage(config, ring),
+              withUpkeep(new ServiceImage(config, ring)),
               configStat.getVersion(),
               latestStat.getVersion(),
               snapshot,
@@ -131,6 +131,15 @@ final class ServiceReader {
           "service '%s' is damaged: %s".formatted(name, e.getMessage()), e);
     } catch (Exception e) {
       throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
+    }
+  }
+
+  private ServiceImage withUpkeep(ServiceImage image) throws Exception {
+    try {
+      return image.withUpkeep(
+          NodeJson.readUpkeep(client.getData().forPath(tree.upkeep(image.config().name()))));
+    } catch (KeeperException.NoNodeException e) {
+      return image;
     }
   }
 

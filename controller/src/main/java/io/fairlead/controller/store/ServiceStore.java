@@ -192,7 +192,7 @@ public final class ServiceStore {
   }
 
   /**
-   * Commits the next generation: its delta, the configuration if it changed, and {@code
+   * Commits the next generation: its delta, configuration and upkeep if they changed, and {@code
    * latest_gen}.
    *
    * @param next {@code before}'s image after {@code delta}
@@ -222,6 +222,9 @@ public final class ServiceStore {
           if (!next.config().equals(before.image().config())) {
             ops.add(set(tree.config(name), before.configVersion(), NodeJson.write(next.config())));
           }
+          if (!next.upkeep().equals(before.image().upkeep())) {
+            ops.add(upkeep(before.image(), next));
+          }
           ops.add(set(tree.latestGeneration(name), before.latestVersion(), decimal(generation)));
           return ops;
         },
@@ -237,6 +240,12 @@ public final class ServiceStore {
           return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
     return before.withGeneration(next, bytes.length);
+  }
+
+  private CuratorOp upkeep(ServiceImage before, ServiceImage after) throws Exception {
+    String path = tree.upkeep(after.config().name());
+    byte[] json = NodeJson.write(after.upkeep().orElseThrow());
+    return before.upkeep().isPresent() ? set(path, -1, json) : create(path, json);
   }
 
   /**

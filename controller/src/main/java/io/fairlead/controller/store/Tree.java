@@ -72,6 +72,10 @@ public record Tree(String root) {
     return service(name) + "/config";
   }
 
+  public String upkeep(String name) {
+    return service(name) + "/upkeep";
+  }
+
   public String ring(String name) {
     return service(name) + "/ring";
   }

@@ -105,6 +105,19 @@ class ApiShapesTest {
         web + "/changes",
         "{\"changes\":[{\"op\":\"add\",\"id\":9,\"address\":\"10.1.0.29\"},"
             + "{\"op\":\"weight\",\"id\":8,\"weight\":50},{\"op\":\"remove\",\"id\":7}]}");
+    expect(
+        200,
+        "POST",
+        web + "/rebalance",
+        "{\"target\":1,\"maxMoves\":3,\"loads\":[{\"id\":9,\"load\":0.5}]}");
+    expect(200, "POST", web + "/defragment?dryRun=true", "{\"moveChained\":true}");
+    expect(400, "POST", web + "/rebalance", "{\"target\":0.5}");
+    expect(400, "POST", web + "/defragment", "{\"loads\":[]}");
+    String twice = "{\"loads\":[{\"id\":9,\"load\":1},{\"id\":9,\"load\":1}]}";
+    assertThat(expect(400, "POST", web + "/rebalance", twice).json().getString("field"))
+        .isEqualTo("loads.id");
+    expect(200, "GET", web + "/upkeep", "");
+    expect(200, "DELETE", web + "/upkeep", "");
     JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
     String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";

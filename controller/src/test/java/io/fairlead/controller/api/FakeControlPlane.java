@@ -3,6 +3,7 @@ package io.fairlead.controller.api;
 
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.Notes;
+import io.fairlead.controller.service.UpkeepOrder;
 import io.fairlead.controller.service.WriteOptions;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
@@ -310,6 +311,23 @@ public final class FakeControlPlane implements ControlPlane {
           int moved = moves.stream().mapToInt(Move::count).sum();
           return new Result(service, generation, options.dryRun(), moved, 0, moves, shares);
         });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> startUpkeep(
+      String service, UpkeepOrder order, WriteOptions options) {
+    return change(service, List.of(), options);
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
+    return change(service, List.of(), options);
+  }
+
+  @Override
+  public synchronized UpkeepView upkeep(String service) {
+    return new UpkeepView(
+        service, pool(service).view().generation(), 1, 1, 1, Map.of(), Optional.empty());
   }
 
   @Override

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Instant;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.TypeConversionException;
+
+/** Putting a ring right a few buckets at a time. */
+final class UpkeepCommands {
+  private UpkeepCommands() {}
+
+  /** A backend's measured load, {@code 7=812.5}. */
+  record Load(int id, double load) {}
+
+  static final class LoadConverter implements ITypeConverter<Load> {
+    @Override
+    public Load convert(String text) {
+      if (!text.matches("[0-9]{1,5}=[0-9]+([.][0-9]+)?")) {
+        throw new TypeConversionException("'%s' is refused; allowed: ID=LOAD".formatted(text));
+      }
+      String[] parts = text.split("=");
+      return new Load(Integer.parseInt(parts[0]), Double.parseDouble(parts[1]));
+    }
+  }
+
+  /** What both kinds have in common. */
+  abstract static class Start extends Write {
+    @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
+    private String service;
+
+    @Option(
+        names = "--max-moves",
+        paramLabel = "N",
+        description = "Buckets that a backend gives, and takes, in an iteration. Default: 10")
+    private Integer maxMoves;
+
+    @Option(
+        names = "--move-chained",
+        description = "Move buckets, too, that are still being chained.")
+    private boolean isMovingChained;
+
+    @Option(names = "--stop", description = "Stop what is running instead.")
+    private boolean isStop;
+
+    final int start(String kind, ObjectNode order) {
+      if (isStop) {
+        return write(
+            "DELETE",
+            servicePath(service) + "/upkeep",
+            MissingNode.getInstance(),
+            "stopped upkeep of " + service,
+            "would stop upkeep of " + service);
+      }
+      if (maxMoves != null) {
+        order.put("maxMoves", maxMoves);
+      }
+      if (isMovingChained) {
+        order.put("moveChained", true);
+      }
+      return write(
+          "POST",
+          servicePath(service) + "/" + kind,
+          order,
+          "began to %s %s".formatted(kind, service),
+          "would begin to %s %s".formatted(kind, service));
+    }
+  }
+
+  @Command(
+      name = "rebalance",
+      description = "Evens out the load, a few buckets per window.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl rebalance web --load 1=812.5,2=640,3=655 --dry-run",
+        "  fairleadctl rebalance web --target 1.1 --max-moves 4",
+        "  fairleadctl upkeep web",
+        "",
+        "The first iteration is made at once, the others by the controller."
+      })
+  static final class Rebalance extends Start {
+    @Option(
+        names = "--target",
+        paramLabel = "RATE",
+        description = "Highest load over the average at which it ends. Default: 1.05")
+    private Double target;
+
+    @Option(
+        names = "--load",
+        arity = "1..*",
+        split = ",",
+        paramLabel = "ID=LOAD",
+        converter = LoadConverter.class,
+        description = "Measured loads, in one unit; without them, by weights alone.")
+    private List<Load> loads;
+
+    @Override
+    public Integer call() {
+      ObjectNode order = Api.object();
+      if (target != null) {
+        order.put("target", target);
+      }
+      if (loads != null) {
+        ArrayNode array = order.putArray("loads");
+        loads.forEach(load -> array.addObject().put("id", load.id()).put("load", load.load()));
+      }
+      return start("rebalance", order);
+    }
+  }
+
+  @Command(
+      name = "defragment",
+      description = "Brings each backend's buckets together, a few per window.",
+      footerHeading = "%nExamples:%n",
+      footer = {"  fairleadctl defragment web --target 1.5", "  fairleadctl defragment web --stop"})
+  static final class Defragment extends Start {
+    @Option(
+        names = "--target",
+        paramLabel = "RATE",
+        description = "Ranges of buckets per backend at which it ends. Default: 1.2")
+    private Double target;
+
+    @Override
+    public Integer call() {
+      ObjectNode order = Api.object();
+      if (target != null) {
+        order.put("target", target);
+      }
+      return start("defragment", order);
+    }
+  }
+
+  @Command(
+      name = "upkeep",
+      description = "Shows how even and whole a ring is, and what is done about it.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl upkeep web")
+  static final class Show extends Verb {
+    @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
+    private String service;
+
+    @Override
+    public Integer call() {
+      print(api().get(servicePath(service) + "/upkeep"), this::printUpkeep);
+      return 0;
+    }
+
+    private void printUpkeep(JsonNode upkeep) {
+      Fields fields = new Fields();
+      fields.add("generation", upkeep.path("generation").asText());
+      fields.add("imbalance", "%.3f".formatted(upkeep.path("imbalance").asDouble()));
+      fields.add("rules", upkeep.path("rules").asText());
+      fields.add("fragmentation", "%.3f".formatted(upkeep.path("fragmentation").asDouble()));
+      JsonNode job = upkeep.path("job");
+      if (job.isMissingNode()) {
+        fields.add("upkeep", "none yet");
+      } else {
+        fields.add("upkeep", job.path("kind").asText() + ", " + job.path("state").asText());
+        fields.add("target", job.path("target").asText());
+        fields.add("iterations", job.path("iterations").asText());
+        fields.add("moved", job.path("movedBuckets").asText() + " buckets");
+        fields.add("left", "at most " + job.path("leftBuckets").asText() + " buckets");
+        fields.add("last", Instant.ofEpochSecond(job.path("last").asLong()).toString());
+        if (job.has("next")) {
+          fields.add("next", Instant.ofEpochSecond(job.path("next").asLong()).toString());
+        }
+      }
+      fields.print(out());
+    }
+  }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.UpkeepState.Kind;
+import java.util.Map;
+
+/**
+ * A rebalance or defragmentation to begin.
+ *
+ * @param target at which to stop, 1..1000: the highest load over the average, or rules per backend
+ * @param maxMoves buckets that a backend gives at most in an iteration, and takes at most
+ * @param moveChained whether buckets inside their window move too
+ * @param loads measured load by backend id in any unit, the same for all; empty to go by weights
+ *     alone
+ */
+public record UpkeepOrder(
+    Kind kind, double target, int maxMoves, boolean moveChained, Map<Integer, Double> loads) {
+  public UpkeepOrder {
+    loads = Map.copyOf(loads);
+  }
+}

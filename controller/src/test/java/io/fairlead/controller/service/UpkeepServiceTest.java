@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static io.fairlead.controller.service.Requests.remove;
+import static io.fairlead.controller.service.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
+import io.fairlead.controller.service.ControlPlane.Share;
+import io.fairlead.controller.service.ControlPlane.UpkeepJob;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rebalance and defragmentation of a live service, iteration by iteration, on a real ZooKeeper. */
+class UpkeepServiceTest {
+  private static final long NOW = 1_700_000_000;
+  private static final int WINDOW = 240;
+
+  @TempDir private Path directory;
+  private final SettableClock clock = new SettableClock(NOW);
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    controller =
+        FairleadController.open(
+            new FairleadController.Options(
+                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+  }
+
+  @AfterEach
+  void close() {
+    controller.close();
+  }
+
+  private Result start(Kind kind, double target, int moves) throws Exception {
+    UpkeepOrder order = new UpkeepOrder(kind, target, moves, false, Map.of());
+    return done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+  }
+
+  private UpkeepJob job() {
+    return controller.upkeep("web").job().orElseThrow();
+  }
+
+  private List<Integer> owned() {
+    return controller.backends("web").stream().map(BackendView::buckets).toList();
+  }
+
+  private void advance(long seconds) {
+    clock.set(clock.seconds() + seconds);
+  }
+
+  private UpkeepJob nextIteration() {
+    int before = job().iterations();
+    advance(WINDOW);
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> job().iterations() > before || !job().state().equals("running"));
+    return job();
+  }
+
+  /** Eight backends whose buckets a history of other weights has scattered. */
+  private void fragment() throws Exception {
+    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
+    List<Change> pool = new ArrayList<>();
+    for (int id = 1; id <= 8; id++) {
+      pool.add(add(id));
+    }
+    done(controller.change("web", pool, false));
+    for (int round = 0; round < 12; round++) {
+      List<Change> weights = new ArrayList<>();
+      for (int id = 1; id <= 8; id++) {
+        weights.add(weight(id, round == 11 ? 100 : 20 + (id * 37 + round * 53) % 200));
+      }
+      advance(WINDOW);
+      done(controller.change("web", weights, false));
+    }
+    advance(WINDOW);
+  }
+
+  @Test
+  void defragmentationRunsOncePerWindowAcrossARestartUntilItsTarget() throws Exception {
+    fragment();
+    List<Integer> owned = owned();
+    assertThat(controller.upkeep("web").fragmentation()).isGreaterThan(4);
+    assertThat(controller.upkeep("web").job()).isEmpty();
+    UpkeepOrder order = new UpkeepOrder(Kind.DEFRAGMENT, 1, 20, false, Map.of());
+    Result planned = done(controller.startUpkeep("web", order, WriteOptions.of(true)));
+    assertThat(controller.upkeep("web").job()).isEmpty();
+    Result first = start(Kind.DEFRAGMENT, 1, 20);
+    assertThat(planned).usingRecursiveComparison().ignoringFields("dryRun").isEqualTo(first);
+    assertThat(first.movedBuckets()).isBetween(20, 8 * 20);
+    assertThat(first.stillChained()).isZero();
+    assertThat(job().state()).isEqualTo("running");
+    assertThat(job().next()).contains(clock.seconds() + WINDOW);
+    Refusal second =
+        refusal(
+            controller.startUpkeep(
+                "web",
+                new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of()),
+                WriteOptions.of(false)));
+    assertThat(second.kind()).isEqualTo(Refusal.Kind.CONFLICT);
+    assertThat(nextIteration().iterations()).isEqualTo(2);
+    close();
+    open();
+    assertThat(job().state()).isEqualTo("running");
+    UpkeepJob job = job();
+    for (int i = 0; job.state().equals("running"); i++) {
+      assertThat(i).isLessThan(100);
+      job = nextIteration();
+      assertThat(owned()).isEqualTo(owned);
+    }
+    assertThat(job.state()).isEqualTo("reached");
+    assertThat(job.next()).isEmpty();
+    assertThat(controller.upkeep("web").rules()).isEqualTo(8);
+    assertThat(controller.metrics().scrape())
+        .contains("fairlead_controller_rules{service=\"web\"} 8.0")
+        .contains("fairlead_controller_fragmentation{service=\"web\"} 1.0")
+        .contains("fairlead_controller_upkeep_running{service=\"web\"} 0.0")
+        .contains("fairlead_controller_upkeep_moved_buckets_total{kind=\"defragment\"");
+  }
+
+  @Test
+  void whatIsStoppedStaysWhereItIs() throws Exception {
+    fragment();
+    start(Kind.DEFRAGMENT, 1, 1);
+    Result stopped = done(controller.stopUpkeep("web", WriteOptions.of(false)));
+    assertThat(stopped.changed()).isTrue();
+    assertThat(stopped.movedBuckets()).isZero();
+    assertThat(job().state()).isEqualTo("stopped");
+    assertThat(done(controller.stopUpkeep("web", WriteOptions.of(false))).changed()).isFalse();
+    close();
+    open();
+    assertThat(job().state()).isEqualTo("stopped");
+    assertThat(job().iterations()).isEqualTo(1);
+    assertThat(start(Kind.DEFRAGMENT, 1, 500).movedBuckets()).isPositive();
+  }
+
+  @Test
+  void bucketsThatAreStillChainedWaitForTheirWindow() throws Exception {
+    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
+    done(controller.change("web", List.of(add(1)), false));
+    advance(WINDOW);
+    done(controller.change("web", List.of(add(2), remove(1)), false));
+    done(controller.change("web", List.of(add(3)), false));
+    UpkeepOrder heavy = new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(2, 30.0, 3, 10.0));
+    Result none = done(controller.startUpkeep("web", heavy, WriteOptions.of(false)));
+    assertThat(none.movedBuckets()).isZero();
+    assertThat(job().leftBuckets()).isEqualTo(256);
+    assertThat(nextIteration().movedBuckets()).isEqualTo(100);
+  }
+
+  @Test
+  void measuredLoadsCountUntilTheNextRebalance() throws Exception {
+    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
+    done(controller.change("web", List.of(add(1), add(2), add(3), add(4)), false));
+    advance(WINDOW);
+    Map<Integer, Double> loads = Map.of(1, 300.0, 2, 100.0, 3, 100.0, 4, 100.0);
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1.0, 64, false, loads);
+    Result first = done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+    assertThat(first.shares()).contains(new Share(1, 100, 256, 192));
+    assertThat(controller.upkeep("web").costs())
+        .containsExactlyInAnyOrderEntriesOf(Map.of(1, 2.0, 2, 0.667, 3, 0.667, 4, 0.667));
+    while (job().state().equals("running")) {
+      nextIteration();
+    }
+    // A bucket of 1 costs three times as much: 1/10 of the ring is as much load as 3/10.
+    assertThat(owned().get(0)).isBetween(101, 104);
+    advance(WINDOW);
+    close();
+    open();
+    done(controller.change("web", List.of(add(5)), false));
+    assertThat(owned().get(0)).as("a change of the pool keeps to the costs").isBetween(80, 90);
+    advance(WINDOW);
+    done(controller.change("web", List.of(remove(1)), false));
+    assertThat(controller.upkeep("web").costs()).doesNotContainKey(1);
+    advance(WINDOW);
+    done(controller.change("web", List.of(add(1)), false));
+    assertThat(controller.upkeep("web").costs()).doesNotContainKey(1);
+    advance(WINDOW);
+    start(Kind.REBALANCE, 1, 1000);
+    assertThat(job().state()).isEqualTo("reached");
+    assertThat(controller.upkeep("web").costs()).isEmpty();
+    assertThat(owned()).allSatisfy(buckets -> assertThat(buckets).isBetween(204, 205));
+  }
+
+  @Test
+  void ordersThatMakeNoSenseAreRefused() throws Exception {
+    record Row(UpkeepOrder order, String field) {}
+    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
+    done(controller.change("web", List.of(add(1)), false));
+    List<Row> rows =
+        List.of(
+            new Row(new UpkeepOrder(Kind.REBALANCE, 0.9, 1, false, Map.of()), "target"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, Double.NaN, 1, false, Map.of()), "target"),
+            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 0, false, Map.of()), "maxMoves"),
+            new Row(new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, false, Map.of(1, 1.0)), "loads"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(2, 1.0)), "loads.id"),
+            new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(1, -1.0)), "loads.load"));
+    for (Row row : rows) {
+      Refusal refused = refusal(controller.startUpkeep("web", row.order(), WriteOptions.of(false)));
+      assertThat(refused.field()).as("%s", row).isEqualTo(row.field());
+    }
+    ServiceChange maglev =
+        new ServiceChange(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.of("maglev"));
+    done(controller.changeService("web", maglev, false));
+    Refusal refused =
+        refusal(controller.startUpkeep("web", rows.get(0).order(), WriteOptions.of(false)));
+    assertThat(refused.field()).isEqualTo("target");
+    UpkeepOrder good = new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, false, Map.of());
+    assertThat(refusal(controller.startUpkeep("web", good, WriteOptions.of(false))).field())
+        .isEqualTo("assignment");
+  }
+}
