@@ -8,14 +8,14 @@ import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentNavigableMap;
-import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
 import org.apache.curator.framework.recipes.cache.CuratorCache;
-import org.apache.curator.framework.recipes.cache.CuratorCacheListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,33 +39,40 @@ final class MuxWatch implements AutoCloseable {
 
   private final String parent;
   private final CuratorCache cache;
-  private final ConcurrentNavigableMap<String, MuxView> muxes = new ConcurrentSkipListMap<>();
+
+  /** Nodes as they were read last, by their paths. */
+  private final Map<String, Read> reads = new ConcurrentHashMap<>();
+
+  /** A node of one write, and what it says if it is readable. */
+  private record Read(long written, Optional<MuxView> mux) {}
 
   MuxWatch(CuratorFramework client, Tree tree) {
     parent = tree.muxes();
     cache = CuratorCache.build(client, parent);
-    cache
-        .listenable()
-        .addListener(
-            CuratorCacheListener.builder()
-                .forCreates(this::seen)
-                .forChanges((before, after) -> seen(after))
-                .forDeletes(gone -> muxes.remove(id(gone)))
-                .build());
   }
 
   void start() {
     cache.start();
   }
 
-  /** By ascending id. */
+  /**
+   * By ascending id. The cache is asked each time: it tells its listeners nothing of a node that
+   * was deleted and created again while the connection was lost.
+   */
   List<MuxView> muxes() {
-    return List.copyOf(muxes.values());
+    List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
+    reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
+    return nodes.stream()
+        .flatMap(
+            node -> reads.compute(node.getPath(), (path, last) -> read(node, last)).mux().stream())
+        .sorted(Comparator.comparing(MuxView::id))
+        .toList();
   }
 
-  private void seen(ChildData node) {
-    if (node.getPath().equals(parent)) {
-      return;
+  private static Read read(ChildData node, Read last) {
+    long written = node.getStat().getMzxid();
+    if (last != null && last.written() == written) {
+      return last;
     }
     String id = id(node);
     try {
@@ -73,18 +80,19 @@ final class MuxWatch implements AutoCloseable {
       if (mux.format() != FORMAT || mux.ports() == null || mux.services() == null) {
         throw new IOException("format %d".formatted(mux.format()));
       }
-      muxes.put(
-          id,
-          new MuxView(
-              id,
-              mux.version(),
-              mux.address(),
-              List.copyOf(mux.ports()),
-              Map.copyOf(mux.services())));
+      return new Read(
+          written,
+          Optional.of(
+              new MuxView(
+                  id,
+                  mux.version(),
+                  mux.address(),
+                  List.copyOf(mux.ports()),
+                  Map.copyOf(mux.services()))));
     } catch (IOException e) {
       LOG.warn(
           "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());
-      muxes.remove(id);
+      return new Read(written, Optional.empty());
     }
   }
 

@@ -5,7 +5,6 @@ import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
 import org.apache.curator.framework.recipes.cache.CuratorCache;
-import org.apache.curator.framework.recipes.cache.CuratorCacheListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -13,36 +12,32 @@ import org.slf4j.LoggerFactory;
 public final class LeaderWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderWatch.class);
 
+  private final Tree tree;
   private final CuratorCache cache;
-  private volatile Optional<LeaderNode> leader = Optional.empty();
 
   public LeaderWatch(CuratorFramework client, Tree tree) {
+    this.tree = tree;
     cache = CuratorCache.build(client, tree.leader(), CuratorCache.Options.SINGLE_NODE_CACHE);
-    cache
-        .listenable()
-        .addListener(
-            CuratorCacheListener.builder()
-                .forCreates(this::seen)
-                .forChanges((before, after) -> seen(after))
-                .forDeletes(gone -> leader = Optional.empty())
-                .build());
   }
 
   public void start() {
     cache.start();
   }
 
-  /** Empty while nobody leads. */
+  /**
+   * Empty while nobody leads. The cache is asked each time: it tells its listeners nothing of a
+   * node that was deleted and created again while the connection was lost.
+   */
   public Optional<LeaderNode> leader() {
-    return leader;
-  }
-
-  private void seen(ChildData node) {
+    Optional<ChildData> node = cache.get(tree.leader());
+    if (node.isEmpty()) {
+      return Optional.empty();
+    }
     try {
-      leader = Optional.of(NodeJson.readLeader(node.getData()));
+      return Optional.of(NodeJson.readLeader(node.get().getData()));
     } catch (StoreException e) {
-      LOG.warn("{}: {}", node.getPath(), e.getMessage());
-      leader = Optional.empty();
+      LOG.debug("{}: {}", tree.leader(), e.getMessage());
+      return Optional.empty();
     }
   }
 
