@@ -161,10 +161,12 @@ public final class Ring {
     char[] nextCurrent = current.clone();
     char[] nextPrevious = previous.clone();
     int[] nextSince = since.clone();
+    boolean[] isLive = new boolean[Backend.MAX + 1];
+    boolean[] isKnown = new boolean[Backend.MAX + 1];
+    mark(nextBackends, isLive, isKnown);
     Runs runs = delta.runs();
     for (int run = 0; run < runs.size(); run++) {
-      checkCurrent(nextBackends, runs.current(run));
-      checkPrevious(nextBackends, runs.previous(run));
+      checkOwners(runs.current(run), runs.previous(run), isLive, isKnown);
       int start = runs.start(run);
       int end = start + runs.count(run);
       if (start < 0 || end <= start || end > buckets()) {
@@ -198,36 +200,34 @@ public final class Ring {
    * that is unknown.
    */
   void checkOwners() throws RefusedException {
-    boolean[] isCurrent = new boolean[Backend.MAX + 1];
-    boolean[] isPrevious = new boolean[Backend.MAX + 1];
+    boolean[] isLive = new boolean[Backend.MAX + 1];
+    boolean[] isKnown = new boolean[Backend.MAX + 1];
+    mark(backends, isLive, isKnown);
     for (int bucket = 0; bucket < current.length; bucket++) {
-      isCurrent[current[bucket]] = true;
-      isPrevious[previous[bucket]] = true;
-    }
-    for (int id = 1; id <= Backend.MAX; id++) {
-      if (isCurrent[id]) {
-        checkCurrent(backends, id);
-      }
-      if (isPrevious[id]) {
-        checkPrevious(backends, id);
-      }
+      checkOwners(current[bucket], previous[bucket], isLive, isKnown);
     }
   }
 
-  private static void checkCurrent(SortedMap<Integer, Backend> backends, int id)
+  /** By id, nobody's 0 included: who may own buckets, and who may have owned some. */
+  private static void mark(
+      SortedMap<Integer, Backend> backends, boolean[] isLive, boolean[] isKnown) {
+    isLive[Backend.NONE] = true;
+    isKnown[Backend.NONE] = true;
+    for (Backend backend : backends.values()) {
+      isLive[backend.id()] = !backend.removed();
+      isKnown[backend.id()] = true;
+    }
+  }
+
+  private static void checkOwners(int current, int previous, boolean[] isLive, boolean[] isKnown)
       throws RefusedException {
-    Backend backend = backends.get(id);
-    if (id != Backend.NONE && (backend == null || backend.removed())) {
+    if (!isLive[current]) {
       throw new RefusedException(
           Reason.RUN,
-          "current backend %d is %s".formatted(id, backend == null ? "unknown" : "removed"));
+          "current backend %d is %s".formatted(current, isKnown[current] ? "removed" : "unknown"));
     }
-  }
-
-  private static void checkPrevious(SortedMap<Integer, Backend> backends, int id)
-      throws RefusedException {
-    if (id != Backend.NONE && !backends.containsKey(id)) {
-      throw new RefusedException(Reason.RUN, "previous backend %d is unknown".formatted(id));
+    if (!isKnown[previous]) {
+      throw new RefusedException(Reason.RUN, "previous backend %d is unknown".formatted(previous));
     }
   }
 

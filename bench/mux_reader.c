@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A mux without packets, for bench/size: what follows ZooKeeper in fairlead-mux (follow.h: store, chunks, delta, ring,
+ * tables, its own node), with a session and tables of its own, and nothing else. Every next hop is known.
+ *
+ *	mux_reader ID ZOOKEEPER
+ *
+ * Says a line for each generation that its tables serve, and ends at the end of its standard input:
+ *
+ *	GENERATION REALTIME-NS PROCESSOR-NS BYTES-RECEIVED RESIDENT-KB
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/tcp.h>
+
+#include "counters.h"
+#include "follow.h"
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void hop(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	(void)context;
+	(void)address;
+	*out = (struct next_hop){.resolved = true};
+}
+
+/* Of all TCP connections that are open: of the one with ZooKeeper. */
+static uint64_t received(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (fds && (entry = readdir(fds))) {
+		struct tcp_info info = {0};
+		socklen_t len = sizeof(info);
+
+		if (!getsockopt(atoi(entry->d_name), IPPROTO_TCP, TCP_INFO, &info, &len))
+			bytes += info.tcpi_bytes_received;
+	}
+	if (fds)
+		closedir(fds);
+	return bytes;
+}
+
+static long resident_kb(void)
+{
+	long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (file && fscanf(file, "%*s %ld", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void tell(uint32_t generation, uint64_t now)
+{
+	printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %ld\n", generation, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+	       received(), resident_kb());
+	fflush(stdout);
+}
+
+/* Until the input ends: as the mux's control thread (control.c) does. */
+static void run(struct follow *follow, int epoll)
+{
+	struct epoll_event ready = {0};
+	uint32_t told = 0;
+
+	for (;;) {
+		uint64_t now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000, at;
+		const struct feed *feed;
+
+		follow_run(follow, now_ms);
+		feed = follow_next(follow, NULL);
+		if (feed && feed_generation(feed) != told) {
+			told = feed_generation(feed);
+			tell(told, clock_ns(CLOCK_REALTIME));
+		}
+		now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000;
+		at = follow_deadline(follow);
+		at = at > now_ms + 1000 ? 1000 : at > now_ms ? at - now_ms : 0;
+		if (epoll_wait(epoll, &ready, 1, (int)at) == 1 && ready.data.fd == STDIN_FILENO)
+			return;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct next_hops hops = {.lookup = hop};
+	struct follow_options options = {.root = "/fairlead", .address = (const uint8_t[]){10, 1, 0, 11}};
+	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
+	struct epoll_event events = {.events = EPOLLIN};
+	struct follow *follow = NULL;
+	struct why why = {""};
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER\n");
+		return 2;
+	}
+	options.id = argv[1];
+	options.zookeeper = argv[2];
+	options.tables = tables_new(1, &hops);
+	options.counters = counters_new(1);
+	if (options.tables && options.counters)
+		follow = follow_new(&options, &why);
+	events.data.fd = follow ? follow_fd(follow) : -1;
+	if (!follow || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, events.data.fd, &events)) {
+		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");
+		return 1;
+	}
+	run(follow, epoll);
+	follow_free(follow);
+	tables_free(options.tables);
+	counters_free(options.counters);
+	close(epoll);
+	return 0;
+}
