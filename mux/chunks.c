@@ -11,7 +11,8 @@ struct chunks {
 	char *path;
 	store_fn fn;
 	void *context;
-	int rc; /* first failure */
+	int rc;     /* first failure */
+	bool named; /* count is known, 1 until then */
 	int count;
 	int asked;
 	int answered;
@@ -21,8 +22,13 @@ struct chunks {
 		struct chunks *all;
 		uint8_t *data;
 		size_t len;
-	} * chunk;
+	} first, *chunk; /* first is 0000, asked for together with the names: most have no other */
 };
+
+static struct chunk *chunk_at(struct chunks *all, int i)
+{
+	return i ? &all->chunk[i] : &all->first;
+}
 
 static void finish(struct chunks *all)
 {
@@ -33,18 +39,19 @@ static void finish(struct chunks *all)
 	if (all->rc == ZOK) {
 		whole = store_alloc(all->len);
 		for (int i = 0; i < all->count; i++) {
-			if (all->chunk[i].len)
-				memcpy(whole + at, all->chunk[i].data, all->chunk[i].len);
-			at += all->chunk[i].len;
-			free(all->chunk[i].data);
-			all->chunk[i].data = NULL;
+			const struct chunk *chunk = chunk_at(all, i);
+
+			if (chunk->len)
+				memcpy(whole + at, chunk->data, chunk->len);
+			at += chunk->len;
 		}
 		reply.data = whole;
 		reply.len = at;
 	}
 	all->fn(all->context, &reply);
 	free(whole);
-	for (int i = 0; i < all->count; i++)
+	free(all->first.data);
+	for (int i = 1; i < all->count; i++)
 		free(all->chunk[i].data);
 	free(all->chunk);
 	free(all->path);
@@ -60,10 +67,10 @@ static void ask(struct chunks *all)
 
 	while (all->rc == ZOK && all->asked < all->count && all->asked - all->answered < CHUNKS_IN_FLIGHT) {
 		snprintf(path, sizeof(path), "%s/%04d", all->path, all->asked);
-		store_get(all->store, path, false, on_chunk, &all->chunk[all->asked]);
+		store_get(all->store, path, false, on_chunk, chunk_at(all, all->asked));
 		all->asked++;
 	}
-	if (all->asked == all->answered)
+	if (all->named && all->asked == all->answered)
 		finish(all);
 }
 
@@ -108,11 +115,15 @@ static void on_chunk_names(void *context, const struct store_reply *reply)
 {
 	struct chunks *all = context;
 
-	all->rc = reply->rc == ZOK ? check_names(reply) : reply->rc;
+	int rc = reply->rc == ZOK ? check_names(reply) : reply->rc;
+
+	all->named = true;
+	if (rc != ZOK)
+		all->rc = rc;
 	if (all->rc == ZOK) {
 		all->count = reply->child_count;
 		all->chunk = store_alloc(sizeof(*all->chunk) * (size_t)all->count);
-		for (int i = 0; i < all->count; i++)
+		for (int i = 1; i < all->count; i++)
 			all->chunk[i].all = all;
 	}
 	ask(all);
@@ -127,5 +138,8 @@ void chunks_read(struct store *store, const char *path, size_t max_len, store_fn
 	all->fn = fn;
 	all->context = context;
 	all->max_len = max_len;
+	all->count = 1;
+	all->first.all = all;
 	store_children(store, path, false, on_chunk_names, all);
+	ask(all);
 }
