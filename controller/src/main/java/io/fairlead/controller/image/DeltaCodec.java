@@ -114,10 +114,10 @@ public final class DeltaCodec {
   }
 
   /** The pieces that become ZooKeeper nodes, in order; readers join them again. */
-  public static List<byte[]> chunks(byte[] bytes) {
+  public static List<byte[]> chunks(byte[] bytes, int most) {
     List<byte[]> chunks = new ArrayList<>();
-    for (int at = 0; at < bytes.length; at += CHUNK_MAX) {
-      chunks.add(Arrays.copyOfRange(bytes, at, Math.min(at + CHUNK_MAX, bytes.length)));
+    for (int at = 0; at < bytes.length; at += most) {
+      chunks.add(Arrays.copyOfRange(bytes, at, Math.min(at + most, bytes.length)));
     }
     return chunks;
   }

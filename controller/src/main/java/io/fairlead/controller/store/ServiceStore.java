@@ -24,19 +24,24 @@ import org.apache.zookeeper.data.Stat;
  * {@code latest_gen} for a generation, {@code config} for the making, changing and deleting of a
  * service, {@code latest_snapshot} for a snapshot.
  *
- * <p>ZooKeeper refuses requests above 1 MB (jute.maxbuffer), so what is larger than {@link
- * #MULTI_MAX} creates its chunks ahead. Nobody looks at them before {@code latest_gen} names their
- * generation; if that never happens, they are orphans and removed by the next leader or the next
- * attempt.
+ * <p>ZooKeeper refuses requests above 1 MB (jute.maxbuffer), so what is larger creates its chunks
+ * ahead, one a request. Nobody looks at them before {@code latest_gen} names their generation; if
+ * that never happens, they are orphans and removed by the next leader or the next attempt.
  *
  * <p>Thread-safe as long as each service has one writer.
  */
 public final class ServiceStore {
-  private static final int MULTI_MAX = 900 * 1024;
+  /**
+   * How much one request may hold.
+   *
+   * @param deltaMax bytes of a delta or snapshot that is written in one step. With what stands
+   *     beside it (paths, the configuration, the note of a write with its answer in base64) it is
+   *     below 900 KB.
+   * @param chunkMax bytes of a node
+   */
+  record Sizes(int deltaMax, int chunkMax) {}
 
-  /** Of paths, the configuration, and the note beside a write with its answer in base64. */
-  private static final int BESIDES = 200 * 1024;
-
+  private static final Sizes SIZES = new Sizes(700 * 1024, DeltaCodec.CHUNK_MAX);
   private static final int KEPT_GENERATIONS = 16;
   private static final int DELETES_AT_ONCE = 500;
 
@@ -44,22 +49,33 @@ public final class ServiceStore {
   private final Tree tree;
   private final ServiceReader reader;
   private final FencedWrite write;
+  private final Sizes sizes;
 
   public ServiceStore(CuratorFramework client, Tree tree, Duration deadline) {
-    this(client, tree, new ServiceReader(client, tree), new FencedWrite(client, tree, deadline));
+    this(client, tree, deadline, SIZES);
+  }
+
+  ServiceStore(CuratorFramework client, Tree tree, Duration deadline, Sizes sizes) {
+    this(
+        client,
+        tree,
+        new ServiceReader(client, tree),
+        new FencedWrite(client, tree, deadline),
+        sizes);
   }
 
   private ServiceStore(
-      CuratorFramework client, Tree tree, ServiceReader reader, FencedWrite write) {
+      CuratorFramework client, Tree tree, ServiceReader reader, FencedWrite write, Sizes sizes) {
     this.client = client;
     this.tree = tree;
     this.reader = reader;
     this.write = write;
+    this.sizes = sizes;
   }
 
   /** The same store, for one write that leaves {@code note} beside it. */
   public ServiceStore with(Note note) {
-    return new ServiceStore(client, tree, reader, write.with(note));
+    return new ServiceStore(client, tree, reader, write.with(note), sizes);
   }
 
   /** Names of all services, also of those that are only half deleted. */
@@ -124,7 +140,7 @@ public final class ServiceStore {
     String name = config.name();
     byte[] json = NodeJson.write(config);
     byte[] snapshot = DeltaCodec.encode(image.ring());
-    boolean isOneStep = snapshot.length + BESIDES <= MULTI_MAX;
+    boolean isOneStep = snapshot.length <= sizes.deltaMax();
     write.run(
         "service '%s' is created".formatted(name),
         epoch,
@@ -202,7 +218,7 @@ public final class ServiceStore {
     String name = next.config().name();
     long generation = delta.generation();
     byte[] bytes = DeltaCodec.encode(delta, before.image().ring());
-    boolean isOneStep = bytes.length + BESIDES <= MULTI_MAX;
+    boolean isOneStep = bytes.length <= sizes.deltaMax();
     AtomicBoolean isRetry = new AtomicBoolean();
     write.run(
         "generation %d of service '%s'".formatted(generation, name),
@@ -258,7 +274,9 @@ public final class ServiceStore {
     byte[] bytes = DeltaCodec.encode(service.image().ring());
     String path = tree.snapshot(name, generation);
     try {
-      if (bytes.length <= DeltaCodec.CHUNK_MAX) {
+      // What an attempt has left that was cut off: no reader has looked at it.
+      removeAll(epoch, path, unchanged(tree.latestGeneration(name), service.latestVersion()));
+      if (bytes.length <= sizes.deltaMax()) {
         List<CuratorOp> ops = new ArrayList<>(chunks(path, bytes));
         ops.add(set(tree.latestSnapshot(name), -1, decimal(generation)));
         write.once(epoch, ops);
@@ -346,7 +364,7 @@ public final class ServiceStore {
     List<CuratorOp> ops = new ArrayList<>();
     ops.add(create(parent));
     int number = 0;
-    for (byte[] chunk : DeltaCodec.chunks(bytes)) {
+    for (byte[] chunk : DeltaCodec.chunks(bytes, sizes.chunkMax())) {
       ops.add(create(Tree.chunk(parent, number++), chunk));
     }
     return ops;

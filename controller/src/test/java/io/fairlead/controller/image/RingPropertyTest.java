@@ -30,7 +30,7 @@ class RingPropertyTest {
     List<Ring> history = new ArrayList<>(List.of(ring));
     List<byte[]> deltas = new ArrayList<>();
     for (int i = 0; i < changes; i++) {
-      Delta delta = randomDelta(ring, random);
+      Delta delta = RandomDeltas.next(ring, random);
       Ring before = ring;
       Ring naive = applyNaively(ring, delta);
       ring = ring.apply(delta);
@@ -44,7 +44,8 @@ class RingPropertyTest {
     for (int i = from; i < changes; i++) {
       replayed =
           replayed.apply(
-              DeltaCodec.decodeDelta(DeltaCodec.join(DeltaCodec.chunks(deltas.get(i))), replayed));
+              DeltaCodec.decodeDelta(
+                  DeltaCodec.join(DeltaCodec.chunks(deltas.get(i), 100)), replayed));
       assertThat(replayed).isEqualTo(history.get(i + 1));
     }
   }
@@ -53,8 +54,8 @@ class RingPropertyTest {
   void damageIsRefused(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     Ring ring = Ring.empty(SERVICE, 256, 1_700_000_000);
-    ring = ring.apply(randomDelta(ring, random));
-    Delta delta = randomDelta(ring, random);
+    ring = ring.apply(RandomDeltas.next(ring, random));
+    Delta delta = RandomDeltas.next(ring, random);
     byte[] whole =
         random.nextBoolean() ? encode(delta, ring, random.nextBoolean()) : DeltaCodec.encode(ring);
     boolean isDelta = whole[2] == 'D';
@@ -89,7 +90,7 @@ class RingPropertyTest {
   }
 
   private static Ring snapshotAndBack(Ring ring) throws RefusedException {
-    byte[] bytes = DeltaCodec.join(DeltaCodec.chunks(DeltaCodec.encode(ring)));
+    byte[] bytes = DeltaCodec.join(DeltaCodec.chunks(DeltaCodec.encode(ring), 100));
     return DeltaCodec.decodeSnapshot(bytes, SERVICE, ring.generation(), ring.buckets());
   }
 
@@ -97,48 +98,6 @@ class RingPropertyTest {
   private static byte[] encode(Delta delta, Ring base, boolean isByOwner) {
     return DeltaCodec.encode(
         delta, Optional.of(OwnerRuns.of(base, delta.runs())).filter(runs -> isByOwner));
-  }
-
-  /** Adds and removes backends and moves random ranges, within the rules. */
-  static Delta randomDelta(Ring ring, Random random) {
-    SortedMap<Integer, Backend> changed = new TreeMap<>();
-    for (int i = random.nextInt(4); i > 0; i--) {
-      int id = 1 + random.nextInt(20);
-      Backend known = ring.backends().get(id);
-      boolean isLive = known != null && !known.removed();
-      Address address =
-          isLive ? known.address() : new Address(0, 0xffff_0a01_0000L | random.nextInt(65536));
-      changed.put(id, randomBackend(id, address, isLive, random));
-    }
-    List<Integer> live = new ArrayList<>(List.of(Backend.NONE));
-    ring.backends().values().stream()
-        .filter(backend -> !backend.removed() && !changed.containsKey(backend.id()))
-        .forEach(backend -> live.add(backend.id()));
-    changed.values().stream()
-        .filter(backend -> !backend.removed())
-        .forEach(backend -> live.add(backend.id()));
-    char[] next = new char[ring.buckets()];
-    int owner = 0;
-    for (int bucket = 0; bucket < next.length; bucket++) {
-      if (random.nextInt(16) == 0) {
-        owner = live.get(random.nextInt(live.size()));
-      }
-      boolean isStale = !live.contains(ring.current(bucket));
-      next[bucket] = (char) (isStale || random.nextInt(3) == 0 ? owner : ring.current(bucket));
-    }
-    long committed = ring.committed() + random.nextInt(300);
-    return new Delta(
-        SERVICE,
-        ring.generation() + 1,
-        ring.buckets(),
-        committed,
-        List.copyOf(changed.values()),
-        Runs.between(ring, next, committed, 240));
-  }
-
-  private static Backend randomBackend(int id, Address address, boolean isLive, Random random) {
-    boolean isRemoved = isLive && random.nextBoolean();
-    return new Backend(id, address, isRemoved ? 0 : random.nextInt(65536), isRemoved);
   }
 
   private static Ring applyNaively(Ring ring, Delta delta) {

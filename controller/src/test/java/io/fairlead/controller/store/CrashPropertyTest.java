@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.image.Delta;
+import io.fairlead.controller.image.DeltaCodec;
+import io.fairlead.controller.image.RandomDeltas;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.store.ServiceStore.Sizes;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.lifecycle.AfterContainer;
+import net.jqwik.api.lifecycle.BeforeContainer;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+
+/**
+ * Whatever changes a service goes through, and at whichever write to a real ZooKeeper its leader
+ * ends: the next one finds every generation that was acknowledged, at most the one more that was
+ * under way, the snapshot and the deltas after it make that image, and nothing half done is left.
+ *
+ * <p>Requests are small enough that most generations need several, chunks ahead and the commit
+ * behind them.
+ */
+class CrashPropertyTest {
+  private static final Duration DEADLINE = Duration.ofSeconds(5);
+  private static final int LEADERS = 8;
+  private static final int WRITES_MAX = 24;
+
+  private static TestingServer server;
+  private static CuratorFramework client;
+  private static int trees;
+
+  /** What a leader knows to be committed, and what it was committing when it ended. */
+  private static final class History {
+    final SortedMap<Long, Ring> acknowledged = new TreeMap<>();
+    Optional<Ring> underWay = Optional.empty();
+
+    void acknowledge(Ring ring) {
+      acknowledged.put(ring.generation(), ring);
+      underWay = Optional.empty();
+    }
+  }
+
+  @BeforeContainer
+  static void open() throws Exception {
+    server = new TestingServer();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+  }
+
+  @AfterContainer
+  static void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  @Property(tries = 20)
+  void nothingAcknowledgedIsLost(@ForAll long seed) throws Exception {
+    Random random = new Random(seed);
+    Tree tree = plant();
+    History history = new History();
+    Optional<StoredService> last = Optional.empty();
+    for (int leader = 1; leader <= LEADERS; leader++) {
+      Epoch epoch = lead(tree);
+      CrashingClient crashing =
+          new CrashingClient(client, random.nextInt(WRITES_MAX), random.nextBoolean());
+      Sizes sizes = random.nextInt(4) == 0 ? new Sizes(1 << 20, 1 << 19) : new Sizes(200, 150);
+      ServiceStore store = new ServiceStore(crashing.client(), tree, DEADLINE, sizes);
+      checkFenced(tree, epoch, last, random);
+      try {
+        last = work(store, epoch, tree, history, random);
+      } catch (CrashingClient.Crash e) {
+        last = check(tree, history);
+      }
+    }
+  }
+
+  /** As a leader does: takes over, then commits and takes snapshots until it ends. */
+  private static Optional<StoredService> work(
+      ServiceStore store, Epoch epoch, Tree tree, History history, Random random) throws Exception {
+    StoredService service;
+    Optional<StoredService> found = store.read("web");
+    if (found.isPresent()) {
+      service = found.get();
+      store.removeOld(epoch, service);
+      checkNoOrphans(tree, service);
+    } else {
+      ServiceImage empty = ServiceImage.create(config(tree), 1_700_000_000);
+      history.underWay = Optional.of(empty.ring());
+      service = store.create(epoch, empty);
+    }
+    history.acknowledge(service.image().ring());
+    for (int step = 0; step < WRITES_MAX; step++) {
+      if (random.nextInt(5) == 0 && service.snapshot() < service.image().ring().generation()) {
+        service = store.snapshot(epoch, service);
+        continue;
+      }
+      Delta delta = RandomDeltas.next(service.image().ring(), random);
+      Ring next = service.image().ring().apply(delta);
+      history.underWay = Optional.of(next);
+      service = store.commit(epoch, service, new ServiceImage(config(tree), next), delta);
+      history.acknowledge(next);
+    }
+    return Optional.of(service);
+  }
+
+  /** What a reader finds after the crash. */
+  private static Optional<StoredService> check(Tree tree, History history) throws Exception {
+    Optional<StoredService> found = new ServiceStore(client, tree, DEADLINE).read("web");
+    if (history.acknowledged.isEmpty() && found.isEmpty()) {
+      return found;
+    }
+    Ring ring = found.orElseThrow().image().ring();
+    Ring acknowledged =
+        history.acknowledged.isEmpty()
+            ? null
+            : history.acknowledged.get(history.acknowledged.lastKey());
+    if (acknowledged == null || ring.generation() > acknowledged.generation()) {
+      assertThat(ring).isEqualTo(history.underWay.orElseThrow());
+    } else {
+      assertThat(ring).isEqualTo(acknowledged);
+    }
+    replay(tree, history, ring);
+    return found;
+  }
+
+  /** Every generation that is kept, one after another from the oldest whole snapshot on. */
+  private static void replay(Tree tree, History history, Ring latest) throws Exception {
+    long from = number(tree.latestSnapshot("web"));
+    Ring ring =
+        DeltaCodec.decodeSnapshot(
+            chunks(tree.snapshot("web", from)), latest.service(), from, latest.buckets());
+    while (ring.generation() < latest.generation()) {
+      assertThat(ring).isEqualTo(history.acknowledged.get(ring.generation()));
+      byte[] delta = chunks(tree.delta("web", ring.generation() + 1));
+      ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
+    }
+    assertThat(ring).isEqualTo(latest);
+  }
+
+  /** A leader of an earlier epoch that goes on writes nothing. */
+  private static void checkFenced(
+      Tree tree, Epoch epoch, Optional<StoredService> last, Random random) throws Exception {
+    if (last.isEmpty()) {
+      return;
+    }
+    StoredService service = last.get();
+    Delta delta = RandomDeltas.next(service.image().ring(), random);
+    ServiceImage next =
+        new ServiceImage(service.image().config(), service.image().ring().apply(delta));
+    Epoch before = new Epoch(epoch.number() - 1, epoch.version() - 1);
+    ServiceStore store = new ServiceStore(client, tree, DEADLINE, new Sizes(200, 150));
+    assertThatThrownBy(() -> store.commit(before, service, next, delta))
+        .isInstanceOf(StoreException.Fenced.class);
+  }
+
+  private static void checkNoOrphans(Tree tree, StoredService service) throws Exception {
+    List<String> kept = new ArrayList<>(client.getChildren().forPath(tree.generations("web")));
+    Collections.sort(kept);
+    assertThat(Long.parseLong(kept.get(kept.size() - 1)))
+        .isEqualTo(service.image().ring().generation());
+    assertThat(kept).contains("%010d".formatted(service.snapshot()));
+  }
+
+  private static Tree plant() throws Exception {
+    Tree tree = new Tree("/fairlead" + trees++);
+    for (String path : List.of(tree.epoch(), tree.lastServiceId(), tree.services())) {
+      client.create().creatingParentsIfNeeded().forPath(path, bytes("0"));
+    }
+    return tree;
+  }
+
+  private static Epoch lead(Tree tree) throws Exception {
+    int version = client.setData().forPath(tree.epoch(), bytes("1")).getVersion();
+    return new Epoch(version, version);
+  }
+
+  private static ServiceConfig config(Tree tree) {
+    return new ServiceConfig(
+        1,
+        1,
+        "web",
+        List.of("10.99.0.1"),
+        List.of(new ServiceConfig.Port("tcp", 80)),
+        "ring",
+        256,
+        ServiceConfig.Hash.SIPHASH,
+        "000102030405060708090a0b0c0d0e0f",
+        ServiceConfig.Affinity.CONNECTION,
+        "gue",
+        240,
+        Optional.empty());
+  }
+
+  private static byte[] chunks(String path) throws Exception {
+    return new ServiceReader(client, new Tree("")).chunks(path);
+  }
+
+  private static long number(String path) throws Exception {
+    return ServiceReader.number(client.getData().forPath(path));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}

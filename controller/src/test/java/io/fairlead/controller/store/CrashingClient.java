@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
+
+/**
+ * A client whose process ends at one of its writes: right before ZooKeeper gets it, or once it took
+ * place and before its answer is known. From then on nothing gets through. Every write of the store
+ * is a {@code multi}, so that these are all the moments at which a crash can leave something else
+ * behind.
+ */
+final class CrashingClient {
+  /** The end of the process: what runs in it cannot catch it as an exception. */
+  static final class Crash extends Error {
+    Crash() {
+      super("crashed", null, false, false);
+    }
+  }
+
+  private final CuratorFramework real;
+  private final boolean isAfterwards;
+  private int writesLeft;
+  private boolean isDead;
+
+  /**
+   * @param writes that take place undisturbed
+   * @param isAfterwards whether the next one still takes place
+   */
+  CrashingClient(CuratorFramework real, int writes, boolean isAfterwards) {
+    this.real = real;
+    this.writesLeft = writes;
+    this.isAfterwards = isAfterwards;
+  }
+
+  CuratorFramework client() {
+    return proxy(
+        CuratorFramework.class,
+        (self, method, arguments) -> {
+          if (isDead) {
+            throw new Crash();
+          }
+          return method.getName().equals("transaction")
+              ? proxy(CuratorMultiTransaction.class, this::write)
+              : call(real, method, arguments);
+        });
+  }
+
+  private Object write(Object self, Method method, Object[] arguments) throws Throwable {
+    boolean isLast = writesLeft-- == 0;
+    isDead = isDead || isLast;
+    if (isLast && !isAfterwards) {
+      throw new Crash();
+    }
+    Object answer = call(real.transaction(), method, arguments);
+    if (isLast) {
+      throw new Crash();
+    }
+    return answer;
+  }
+
+  private static Object call(Object target, Method method, Object[] arguments) throws Throwable {
+    try {
+      return method.invoke(target, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            CrashingClient.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+}
