@@ -94,6 +94,7 @@ static int open_follow(struct control *control, struct why *why)
 	const char *ports[OPTIONS_PORTS_MAX];
 	struct follow_options options = {
 	    .zookeeper = mux->options->zookeeper,
+	    .login = &mux->options->login,
 	    .root = mux->options->root,
 	    .id = mux->options->id,
 	    .address = &mux->address,

@@ -350,7 +350,7 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 	follow->cluster_path = strdup(path);
 	if (!follow->self || !follow->root || !follow->services || !follow->cluster_path)
 		goto fail;
-	follow->store = store_open(options->zookeeper, &events, follow);
+	follow->store = store_open(options->zookeeper, options->login, &events, follow);
 	if (!follow->store) {
 		why_refuse(why, -errno,
 			   "--zookeeper: '%s' can't be used: %s; allowed: HOST:PORT, several separated by commas",

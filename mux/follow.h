@@ -18,6 +18,7 @@ enum follow_limits { FOLLOW_RELIST_MS = 1000, FOLLOW_CLUSTER_MAX = 64 };
 /* Text outlives the call only where copied: everything here is. */
 struct follow_options {
 	const char *zookeeper; /* host:port,... */
+	const struct login *login;
 	const char *root;
 	const char *id;
 	const struct fl_address *address; /* outer sources; none: it has none of the family */

@@ -29,6 +29,7 @@ const char options_usage[] =
     "  --memory MB          packet memory                  (256)\n"
     "  --no-huge            do without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
     "  --help               this text\n"
@@ -241,6 +242,11 @@ static int set_announce(struct options *options, const char *name, const char *v
 	return 0;
 }
 
+static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return login_read(name, value, &options->login, why);
+}
+
 static int set_tag_key(struct options *options, const char *name, const char *value, struct why *why)
 {
 	int error = tag_key_read(name, value, &options->tag_key, why);
@@ -255,7 +261,7 @@ static const struct option table[] = {
     {"address", false, set_address}, {"http", false, set_http},
     {"workers", false, set_workers}, {"memory", false, set_memory},
     {"no-huge", true, set_no_huge},  {"announce", false, set_announce},
-    {"tag-key", false, set_tag_key},
+    {"tag-key", false, set_tag_key}, {"zookeeper-auth", false, set_zookeeper_auth},
 };
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };

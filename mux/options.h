@@ -8,6 +8,7 @@
 
 #include <fairlead/hash.h>
 
+#include "login.h"
 #include "why.h"
 
 enum options_limits {
@@ -38,6 +39,7 @@ struct options {
 	enum announce announce; /* --announce */
 	bool has_tag_key;       /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;
+	struct login login; /* --zookeeper-auth: who the mux is; without it nobody in particular */
 	bool help;
 };
 

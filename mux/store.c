@@ -42,6 +42,7 @@ struct handle {
 
 struct store {
 	char *hosts;
+	const struct login *login;
 	struct store_events events;
 	void *context;
 	zhandle_t *zk;
@@ -267,9 +268,10 @@ void store_set(struct store *store, const char *path, const char *text, store_fn
 void store_create_ephemeral(struct store *store, const char *path, const char *text, store_fn fn, void *context)
 {
 	struct message *m = request(store, fn, context);
+	struct login_acl acl;
 
-	sent(m, usable(store) ? zoo_acreate(store->zk, path, text, (int)strlen(text), &ZOO_OPEN_ACL_UNSAFE,
-					    ZOO_EPHEMERAL, on_string, m)
+	sent(m, usable(store) ? zoo_acreate(store->zk, path, text, (int)strlen(text),
+					    login_node_acl(store->login, &acl), ZOO_EPHEMERAL, on_string, m)
 			      : ZINVALIDSTATE);
 }
 
@@ -282,6 +284,7 @@ static int handle_open(struct store *store)
 	store->zk = zookeeper_init(store->hosts, on_watch, STORE_SESSION_MS, NULL, &store->handle, 0);
 	if (!store->zk)
 		return errno ? -errno : -EINVAL;
+	login_add(store->login, store->zk);
 	return 0;
 }
 
@@ -432,7 +435,7 @@ int64_t store_session(const struct store *store)
 	return store->connected ? zoo_client_id(store->zk)->client_id : 0;
 }
 
-struct store *store_open(const char *hosts, const struct store_events *events, void *context)
+struct store *store_open(const char *hosts, const struct login *login, const struct store_events *events, void *context)
 {
 	struct store *store = store_alloc(sizeof(*store));
 	int error;
@@ -442,6 +445,7 @@ struct store *store_open(const char *hosts, const struct store_events *events, v
 	LIST_INIT(&store->open);
 	pthread_mutex_init(&store->lock, NULL);
 	store->hosts = store_copy(hosts);
+	store->login = login;
 	store->events = *events;
 	store->context = context;
 	store->resume_at = UINT64_MAX;

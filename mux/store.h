@@ -22,6 +22,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "login.h"
+
 enum store_limits {
 	STORE_SESSION_MS = 10000,      /* asked for; the server may grant another */
 	STORE_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
@@ -58,8 +60,12 @@ struct store_events {
 	void (*changed)(void *context, const char *path); /* a watch fired: it must be set again by a read */
 };
 
-/* NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. */
-struct store *store_open(const char *hosts, const struct store_events *events, void *context);
+/*
+ * NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. login: who we are, NULL for
+ * nobody in particular; the store does not own it.
+ */
+struct store *store_open(const char *hosts, const struct login *login, const struct store_events *events,
+			 void *context);
 /* Answers what is under way with ZCLOSING and ends the session, so that the mux's node vanishes at once. */
 void store_close(struct store *store);
 

@@ -148,6 +148,7 @@ static void every_refusal_names_itself(void **state)
 	    {BASE "|--http|a:0", "", "--http: 'a:0'", "HOST:PORT"},
 	    {BASE "|--http|a:65536", "", "--http: 'a:65536'", "HOST:PORT"},
 	    {BASE "|--http|::1:80", "", "--http: '::1:80'", "HOST:PORT"},
+	    {BASE "|--zookeeper-auth|/nowhere/at/all", "", "--zookeeper-auth: '/nowhere/at/all'", "can be read"},
 	    {BASE "|--root|fairlead", "", "--root: 'fairlead'", "absolute"},
 	    {BASE "|--root|/a/", "", "--root: '/a/'", "absolute"},
 	    {BASE "|--root|/a//b", "", "--root: '/a//b'", "absolute"},

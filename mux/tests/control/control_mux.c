@@ -3,7 +3,7 @@
  * A mux without packets: the control side and the tables as in fairlead-mux, no ports, no workers, and every next hop
  * known. For test_follow.py.
  *
- *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE
+ *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE [LOGIN-FILE]
  *
  * Says "ready" once it answers HTTP, and ends by SIGTERM.
  */
@@ -31,8 +31,12 @@ int main(int argc, char **argv)
 	sigset_t signals;
 	int received;
 
-	if (argc != 5)
+	if (argc != 5 && argc != 6)
 		return 2;
+	if (argc == 6 && login_read("LOGIN-FILE", argv[5], &options.login, &why)) {
+		fprintf(stderr, "control_mux: %s\n", why.text);
+		return 1;
+	}
 	snprintf(options.id, sizeof(options.id), "%s", argv[1]);
 	snprintf(options.zookeeper, sizeof(options.zookeeper), "%s", argv[2]);
 	options.http_port = (uint16_t)atoi(argv[3]);

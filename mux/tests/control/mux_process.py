@@ -17,17 +17,20 @@ from tree import checksum
 
 
 class MuxProcess:
-    def __init__(self, zookeeper: str, folder: Path, mux_id: str = "mux1", announce: str = "none"):
+    def __init__(
+        self, zookeeper: str, folder: Path, mux_id: str = "mux1", announce: str = "none", login: Path | None = None
+    ):
         self.zookeeper, self.id, self.announce = zookeeper, mux_id, announce
         self.log_path = folder / f"{mux_id}-{free_port()}.log"
         self.http = f"127.0.0.1:{free_port()}"
+        self.login = [str(login)] if login else []
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
         program = os.environ["FAIRLEAD_CONTROL_MUX"]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [program, self.id, self.zookeeper, self.http.split(":")[1], self.announce],
+                [program, self.id, self.zookeeper, self.http.split(":")[1], self.announce, *self.login],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

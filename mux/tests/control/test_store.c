@@ -131,7 +131,7 @@ static void ask_all(struct asked *asked)
 
 	opened = 0;
 	closed = 0;
-	asked->store = store_open("127.0.0.1:2181", &events, asked);
+	asked->store = store_open("127.0.0.1:2181", NULL, &events, asked);
 	assert_non_null(asked->store);
 	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "", watcher_context);
 	while (!store_is_connected(asked->store))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A mux at a ZooKeeper that asks who it is: it reads what it may, owns its own node, and no other mux can change that.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deadline import until
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
+from kazoo.security import ACL, make_digest_acl
+from mux_process import MuxProcess
+from tree import Service, Tree, backend, run
+from zookeeper_process import ZooKeeperProcess
+
+CONTROLLERS = ("controllers", "controllers-secret")
+MUXES = ("muxes", "the-muxes-secret")
+
+
+def acl(**muxes: bool) -> list[ACL]:
+    return [make_digest_acl(*CONTROLLERS, all=True), make_digest_acl(*MUXES, **muxes)]
+
+
+def login(folder: Path, *lines: str, mode: int = 0o600) -> Path:
+    path = folder / "login"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture
+def protected(zookeeper: ZooKeeperProcess, tree: Tree) -> Iterator[Tree]:
+    """The tree as a controller protects it."""
+    tree.client.add_auth("digest", ":".join(CONTROLLERS))
+    tree.client.add_auth("digest", ":".join(MUXES))
+    tree.client.default_acl = acl(read=True)
+    tree.client.set_acls("/fairlead", acl(read=True))
+    tree.client.set_acls("/fairlead/services", acl(read=True))
+    tree.client.set_acls("/fairlead/muxes", acl(read=True, create=True))
+    yield tree
+    tree.client.delete("/fairlead", recursive=True)  # the next test's client could not
+
+
+def served(tree: Tree) -> dict:
+    service = Service(tree).create()
+    return service.commit([backend(1)], [run(0, service.image["buckets"], 1)])
+
+
+def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProcess, tmp_path: Path):
+    image = served(protected)
+    mux = MuxProcess(zookeeper.address, tmp_path, login=login(tmp_path, "# the muxes", "", ":".join(MUXES)))
+    mux.start()
+    other = KazooClient(hosts=zookeeper.address, auth_data=[("digest", ":".join(MUXES))])
+    try:
+        mux.until_serving(image)
+        until(lambda: (protected.mux() or {}).get("services"), 20, "the mux to tell what it serves")
+        other.start(timeout=20)
+        assert json.loads(other.get("/fairlead/muxes/mux1")[0])["id"] == "mux1"
+        for change in (
+            lambda: other.set("/fairlead/muxes/mux1", b"{}"),
+            lambda: other.delete("/fairlead/muxes/mux1"),
+            lambda: other.set("/fairlead/services/web/config", b"{}"),
+            lambda: other.create("/fairlead/services/mine", b""),
+            lambda: other.set_acls("/fairlead/muxes/mux1", acl(all=True)),
+        ):
+            with pytest.raises(NoAuthError):
+                change()
+        zookeeper.stop()  # and logs in again by itself
+        zookeeper.start()
+        until(lambda: mux.metric("zookeeper_connected") == 1, 30, mux.log())
+        until(protected.mux, 30, "the mux to register again")
+    finally:
+        other.stop()
+        other.close()
+        mux.stop()
+
+
+def test_without_a_login_it_serves_nothing(protected: Tree, zookeeper: ZooKeeperProcess, tmp_path: Path):
+    served(protected)
+    mux = MuxProcess(zookeeper.address, tmp_path)
+    mux.start()
+    try:
+        until(lambda: mux.metric("zookeeper_connected") == 1, 20, mux.log())
+        assert mux.get("/healthz")[0] != 200
+        assert mux.ring() == {} and protected.mux() is None
+    finally:
+        mux.stop()
+
+
+@pytest.mark.parametrize(
+    ("lines", "mode", "why"),
+    [
+        ([":".join(MUXES)], 0o640, "has mode 0640; allowed: 0600"),
+        ([], 0o600, "lines USER:PASSWORD"),
+        (["muxes"], 0o600, "lines USER:PASSWORD"),
+        (["muxes:short"], 0o600, "lines USER:PASSWORD"),
+        (["mu/xes:the-muxes-secret"], 0o600, "lines USER:PASSWORD"),
+        (["muxes:the muxes secret"], 0o600, "lines USER:PASSWORD"),
+        (["muxes:" + "x" * 400], 0o600, "lines USER:PASSWORD"),
+        ([f"muxes:the-muxes-secret{n}" for n in range(5)], 0o600, "lines USER:PASSWORD"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(lines: list[str], mode: int, why: str, tmp_path: Path):
+    mux = MuxProcess("127.0.0.1:1", tmp_path, login=login(tmp_path, *lines, mode=mode))
+    with pytest.raises(AssertionError):
+        mux.start()
+    mux.process.wait(20)
+    mux.process.stdout.close()
+    assert why in mux.log() and "the-muxes" not in mux.log()
