@@ -105,7 +105,8 @@ static void run(struct follow *follow, int epoll)
 int main(int argc, char **argv)
 {
 	struct next_hops hops = {.lookup = hop};
-	struct follow_options options = {.root = "/fairlead", .address = (const uint8_t[]){10, 1, 0, 11}};
+	struct fl_address address = fl_address_from_ipv4((const uint8_t[]){10, 1, 0, 11});
+	struct follow_options options = {.root = "/fairlead", .address = &address};
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
 	struct follow *follow = NULL;

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
@@ -89,6 +90,28 @@ class FairleadControllerTest {
     assertThat(controller.ring("web").runs()).hasSize(4);
     assertThat(controller.backends("web").get(0))
         .isEqualTo(new BackendView(1, "10.1.0.1", 100, "active", 256));
+  }
+
+  @Test
+  void tenThousandChangesAreOneGeneration() throws Exception {
+    done(controller.createService(Requests.sized("web", "10.99.0.1", 1 << 20), false));
+    List<Change> all = IntStream.rangeClosed(1, 10_000).mapToObj(Requests::add).toList();
+    Result added = done(controller.change("web", all, false));
+    assertThat(added.generation()).isEqualTo(2);
+    assertThat(added.movedBuckets()).isEqualTo(1 << 20);
+    List<Change> mixed =
+        IntStream.rangeClosed(1, 10_000)
+            .mapToObj(id -> id % 2 == 0 ? Requests.remove(id) : weight(id, 1 + id % 7))
+            .toList();
+    Result changed = done(controller.change("web", mixed, false));
+    assertThat(changed.generation()).isEqualTo(3);
+    assertThat(changed.moves()).hasSize(4096);
+    assertThat(changed.shares()).hasSize(10_000);
+    assertThat(controller.backends("web")).hasSize(5_000);
+    restart();
+    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(3);
+    assertThat(controller.backends("web")).hasSize(5_000);
+    assertThat(controller.backends("web").get(1).weight()).isEqualTo(4);
   }
 
   @Test
