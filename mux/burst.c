@@ -127,7 +127,8 @@ static inline uint8_t inner_protocol(const struct packet *packet)
 
 /*
  * A packet that is too big. What the sender is told to fit counts a move, whether there is one now or not, so that it
- * is not told twice; the previous owner is most likely of the backend's family. About an error nobody is told.
+ * is not told twice; the previous owner is most likely of the backend's family. About an error or a later
+ * fragment nobody is told.
  */
 static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
 						      struct packet *packet)
@@ -138,7 +139,7 @@ static __attribute__((noinline)) enum verdict too_big(const struct backend *back
 	packet->mtu = (uint16_t)(now < later ? now : later);
 	if (packet->service->encap == ENCAP_IPIP)
 		packet->mtu = (uint16_t)(backend->mtu > FL_IPIP_LEN ? backend->mtu - FL_IPIP_LEN : 0);
-	return packet->flags & PACKET_QUOTE ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
+	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
 /* Makes room for a header of len bytes in front of the IP packet and returns where it begins, NULL: there is none. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "classify.h"
 
+#include <rte_branch_prediction.h>
+
 #include "icmp.h"
 #include "ipv6.h"
 #include "transport.h"
+#include "wrapped.h"
 
 enum {
 	ETHERNET_LEN = 14,
@@ -84,6 +87,8 @@ static inline enum verdict classify_ipv4(const struct lookup *lookup, const uint
 	if (!vip)
 		return VERDICT_NOT_OURS;
 	out->at_ip = (uint8_t)at_ip;
+	if (unlikely(vip->self))
+		return wrapped_classify(ip, len - at_ip, out);
 	return classify_vip(lookup, vip, ip, len - at_ip, frame_len - at_ip, out);
 }
 

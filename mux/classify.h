@@ -3,7 +3,7 @@
  * What a packet is: one verdict, from the packet's bytes and the VIPs alone.
  *
  *	our MAC, at most two VLAN tags, type IPv4 or IPv6?	no: not ours
- *	destination a VIP?					no: not ours
+ *	destination a VIP, or this mux as another one writes it (wrapped.h)? no: not ours
  *	---			from here on, what is not steered or answered is dropped under its own name
  *	IP header (ipv6.h walks the extensions) sound? fragment? in one buffer?
  *	TCP or UDP (transport.h), or ICMP (icmp.h), and sound? a service there?
@@ -26,6 +26,7 @@ enum packet_flags {
 	PACKET_HASHED = 0x04, /* hash is there already */
 	PACKET_QUOTE = 0x08,  /* an ICMP error that goes by the packet it quotes */
 	PACKET_SYN = 0x10,    /* TCP with SYN */
+	PACKET_LATER = 0x40,  /* a fragment but the first */
 	PACKET_QUIC = 0x20,   /* by id where a backend has it, else by its bucket */
 };
 

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "address.h"
+#include "muxes.h"
 #include "node.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -21,6 +22,7 @@ enum { NODE_FORMAT = 1, PATH_MAX_LEN = 512 };
 struct follow {
 	struct store *store;
 	struct node *node;
+	struct muxes *muxes;
 	struct feed_context context;
 	char *root;
 	char *services; /* path of the list */
@@ -247,6 +249,7 @@ static void on_connected(void *context)
 	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n",
 		(uint64_t)store_session(follow->store));
 	node_connected(follow->node);
+	muxes_connected(follow->muxes);
 	follow->is_held = true;
 	read_cluster(follow);
 }
@@ -266,6 +269,7 @@ static void on_changed(void *context, const char *path)
 	struct feed *feed;
 
 	node_watched(follow->node, path);
+	muxes_watched(follow->muxes, path);
 	if (!strcmp(path, follow->cluster_path))
 		read_cluster(follow);
 	if (follow->is_held || strncmp(path, follow->services, len))
@@ -359,7 +363,9 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 	}
 	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
 	follow->node = node_new(follow->store, path, render, follow);
-	if (!follow->node)
+	snprintf(path, sizeof(path), "%s/muxes", options->root);
+	follow->muxes = muxes_new(follow->store, path, options->tables);
+	if (!follow->node || !follow->muxes)
 		goto fail;
 	follow->context = (struct feed_context){
 	    .store = follow->store,
@@ -387,6 +393,8 @@ void follow_free(struct follow *follow)
 		store_close(follow->store);
 	if (follow->node)
 		node_free(follow->node);
+	if (follow->muxes)
+		muxes_free(follow->muxes);
 	json_decref(follow->self);
 	free(follow->feeds);
 	free(follow->services);
@@ -426,6 +434,7 @@ void follow_run(struct follow *follow, uint64_t now_ms)
 	if (!store_is_connected(follow->store))
 		return;
 	node_run(follow->node, now_ms);
+	muxes_run(follow->muxes, now_ms);
 	if (now_ms >= follow->cluster_at)
 		read_cluster(follow);
 	if (follow->is_held)

@@ -3,6 +3,7 @@
 
 #include "icmp.h"
 #include "transport.h"
+#include "wrapped.h"
 
 enum {
 	HOP_BY_HOP = 0,
@@ -129,5 +130,7 @@ enum verdict ipv6_classify(const struct lookup *lookup, const uint8_t *data, uin
 	if (!vip)
 		return VERDICT_NOT_OURS;
 	out->at_ip = (uint8_t)at_ip;
+	if (vip->self)
+		return wrapped_classify(ip, len - at_ip, out);
 	return classify_vip(lookup, vip, ip, len - at_ip, frame_len - at_ip, out);
 }

@@ -70,6 +70,15 @@ static void insert(struct lookup *lookup, const struct lookup_vip *vip)
 	lookup->slots[at] = *vip;
 }
 
+static void insert_self(struct lookup *lookup, const struct fl_address *self)
+{
+	struct lookup_vip entry = {.count = 1, .self = true};
+
+	lookup_words(self, &entry.high, &entry.low);
+	if (!fl_address_is_none(self) && !lookup_vip(lookup, entry.high, entry.low))
+		insert(lookup, &entry);
+}
+
 static uint32_t slots_for(uint32_t vips)
 {
 	uint32_t slots = 8;
@@ -79,9 +88,10 @@ static uint32_t slots_for(uint32_t vips)
 	return slots;
 }
 
-struct lookup *lookup_new(struct service *const *services, uint32_t count)
+struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
+			  uint32_t selves_count)
 {
-	uint32_t n = count_entries(services, count), slots = slots_for(n);
+	uint32_t n = count_entries(services, count), slots = slots_for(n + selves_count);
 	struct entry *entries = calloc(n ? n : 1, sizeof(*entries));
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
 	struct lookup_vip vip = {0};
@@ -110,6 +120,8 @@ struct lookup *lookup_new(struct service *const *services, uint32_t count)
 		if (i + 1 == n || entries[i + 1].high != vip.high || entries[i + 1].low != vip.low)
 			insert(lookup, &vip);
 	}
+	for (uint32_t i = 0; i < selves_count; i++)
+		insert_self(lookup, &selves[i]);
 	free(entries);
 	return lookup;
 

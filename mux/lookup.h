@@ -12,6 +12,7 @@
 
 #include <fairlead/types.h>
 
+struct peers;
 struct service;
 
 struct lookup_port {
@@ -27,7 +28,7 @@ struct lookup_vip {
 	uint64_t low;
 	uint32_t first;
 	uint32_t count;
-	uint64_t spare;
+	uint64_t self; /* not a VIP: an address of this mux itself */
 };
 
 _Static_assert(sizeof(struct lookup_vip) == 32, "two VIPs a cache line");
@@ -39,10 +40,15 @@ struct lookup {
 	struct lookup_port *ports;
 	uint32_t services_count;
 	struct service **services; /* all, also those without VIPs */
+	const struct peers *peers; /* not the lookup's own */
 };
 
-/* The services' VIPs, ports and ports of ids; no VIP, protocol and port may be there twice. NULL: no memory. */
-struct lookup *lookup_new(struct service *const *services, uint32_t count);
+/*
+ * The services' VIPs, ports and ports of ids; no VIP, protocol and port may be there twice. Addresses of the mux itself
+ * stand there, too, if they are no VIPs; none (all zero) is left out. NULL: no memory.
+ */
+struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
+			  uint32_t selves_count);
 void lookup_free(struct lookup *lookup);
 
 /* IPv4 stands as ::ffff:a.b.c.d: these are its two words as loaded from memory, given the address as loaded. */

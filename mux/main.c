@@ -19,6 +19,7 @@ struct program {
 	struct tables *tables;
 	struct counters *counters;
 	struct worker *workers[OPTIONS_WORKERS_MAX];
+	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
 	struct control *control;
 	struct fl_address address; /* outer sources, none: it has none of the family */
@@ -46,6 +47,7 @@ static int outer_addresses(struct program *p, struct why *why)
 static int build(struct program *p, struct why *why)
 {
 	struct vip_listener listener = {.context = &p->ports, .changed = ports_vips};
+	bool has_ipv4 = !fl_address_is_none(&p->address);
 	struct next_hops hops;
 
 	p->neighbours = neighbours_new(&p->ports, &p->options.address, &p->options.address6, why);
@@ -56,6 +58,10 @@ static int build(struct program *p, struct why *why)
 	p->counters = counters_new(p->options.workers);
 	if (!p->tables || !p->counters)
 		return why_refuse(why, -ENOMEM, "no memory for tables and counters");
+	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
+			    &p->options.tag_key))
+		return why_refuse(why, -ENOMEM, "no memory for tables");
+	ports_selves(&p->ports, &p->address, &p->address6);
 	tables_listen(p->tables, &listener);
 	return 0;
 }
@@ -72,8 +78,10 @@ static int start(struct program *p, struct why *why)
 	struct worker_place place = {.tables = p->tables,
 				     .ports = &p->ports,
 				     .counters = p->counters,
-				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL};
-	int error = 0;
+				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
+				     .workers = p->options.workers,
+				     .rings = p->rings};
+	int error = worker_rings(p->rings, p->options.workers, why);
 
 	while (!error && p->workers_count < p->options.workers) {
 		error = worker_start(&p->workers[p->workers_count], p->workers_count, &place, why);

@@ -380,6 +380,12 @@ void ports_close(struct ports *ports)
 	ports->pool = NULL;
 }
 
+void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6)
+{
+	ports->self = *self;
+	ports->self6 = *self6;
+}
+
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count)
 {
 	struct ports *ports = context;
@@ -390,9 +396,9 @@ void ports_vips(void *context, const struct fl_address *vips, uint32_t count)
 
 		if (port->kind != PORT_AF_XDP)
 			continue;
-		error = xdp_sync(port->vips4, true, vips, count);
+		error = xdp_sync(port->vips4, true, vips, count, &ports->self);
 		if (!error)
-			error = xdp_sync(port->vips6, false, vips, count);
+			error = xdp_sync(port->vips6, false, vips, count, &ports->self6);
 		if (error)
 			fprintf(stderr, "fairlead-mux: port %s: a VIP can't be told to the XDP program: %s\n",
 				port->interface, strerror(-error));

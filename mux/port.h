@@ -49,6 +49,8 @@ struct ports {
 	unsigned count;
 	struct port port[OPTIONS_PORTS_MAX];
 	struct rte_mempool *pool;
+	struct fl_address self; /* of ports_selves() */
+	struct fl_address self6;
 };
 
 /* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
@@ -57,6 +59,9 @@ int ports_environment(const struct options *options, struct why *why);
 /* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
 int ports_open(struct ports *ports, const struct options *options, struct why *why);
 void ports_close(struct ports *ports);
+
+/* The mux's own outer addresses (none: it has none), by which other muxes reach it. Before the first ports_vips. */
+void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6);
 
 /* A vip_listener's function (tables.h), context struct ports: brings the XDP programs' maps up to the set. */
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count);

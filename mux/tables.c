@@ -11,9 +11,13 @@
 #include "address.h"
 #include "backend.h"
 #include "lookup.h"
+#include "peers.h"
 
 struct tables {
 	struct lookup *lookup; /* atomic */
+	struct peers *peers;
+	struct fl_siphash_key seed;
+	struct fl_address selves[2]; /* the one that peers know first */
 	struct rte_rcu_qsbr *rcu;
 	struct next_hops hops;
 	struct vip_listener listener;
@@ -31,8 +35,11 @@ struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 		return NULL;
 	tables->hops = *hops;
 	tables->rcu = aligned_alloc(64, rcu_bytes);
-	tables->lookup = lookup_new(NULL, 0);
-	if (!tables->rcu || !tables->lookup || rte_rcu_qsbr_init(tables->rcu, readers)) {
+	tables->lookup = lookup_new(NULL, 0, NULL, 0);
+	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->seed, hops);
+	if (tables->lookup)
+		tables->lookup->peers = tables->peers;
+	if (!tables->rcu || !tables->lookup || !tables->peers || rte_rcu_qsbr_init(tables->rcu, readers)) {
 		tables_free(tables);
 		return NULL;
 	}
@@ -52,6 +59,7 @@ void tables_free(struct tables *tables)
 	for (uint32_t i = 0; i < tables->count; i++)
 		service_free(tables->services[i]);
 	lookup_free(tables->lookup);
+	peers_free(tables->peers);
 	free(tables->rcu);
 	free(tables);
 }
@@ -219,14 +227,62 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener)
 static int publish(struct tables *tables)
 {
 	struct lookup *old = tables->lookup;
-	struct lookup *lookup = lookup_new(tables->services, tables->count);
+	struct lookup *lookup = lookup_new(tables->services, tables->count, tables->selves, 2);
 
 	if (!lookup)
 		return -ENOMEM;
+	lookup->peers = tables->peers;
 	__atomic_store_n(&tables->lookup, lookup, __ATOMIC_RELEASE);
 	synchronize(tables);
 	lookup_free(old);
 	return 0;
+}
+
+/* Swaps peers in, and frees the old ones or, on failure, the new ones. */
+static int publish_peers(struct tables *tables, struct peers *peers)
+{
+	struct peers *old = tables->peers;
+	int error;
+
+	if (!peers)
+		return -ENOMEM;
+	tables->peers = peers;
+	error = publish(tables);
+	if (error)
+		tables->peers = old;
+	peers_free(error ? peers : old);
+	return error;
+}
+
+int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
+		    const struct fl_siphash_key *seed)
+{
+	tables->selves[0] = *self;
+	tables->selves[1] = *other;
+	tables->seed = *seed;
+	return tables_set_peers(tables, NULL, 0);
+}
+
+int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count)
+{
+	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->seed, &tables->hops));
+}
+
+/* Next hops of the peers have changed; without memory they stay as they were. */
+static void refresh_peers(struct tables *tables)
+{
+	struct fl_address *addresses;
+	uint32_t count = tables->peers->count;
+
+	if (!peers_differ(tables->peers, &tables->hops))
+		return;
+	addresses = calloc(count, sizeof(*addresses));
+	if (!addresses)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		addresses[i] = tables->peers->list[i].address;
+	tables_set_peers(tables, addresses, count);
+	free(addresses);
 }
 
 static int take_slot(struct tables *tables)
@@ -418,6 +474,7 @@ void tables_refresh(struct tables *tables)
 	struct backends **old = calloc(tables->count ? tables->count : 1, sizeof(*old));
 	uint32_t n = 0;
 
+	refresh_peers(tables);
 	if (!old)
 		return;
 	for (uint32_t i = 0; i < tables->count; i++) {

@@ -34,6 +34,16 @@ struct vip_listener {
 /* hops is asked for every backend's next hop and must outlive the tables. NULL: no memory. */
 struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
+/*
+ * The mux's own outer addresses, none or one of each family, the one that other muxes know first; and what all muxes of
+ * the cluster have in common, for where fragments meet. Forgets the peers. -ENOMEM: nothing has changed.
+ */
+int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
+		    const struct fl_siphash_key *seed);
+
+/* The muxes that live, by the address that others know; this one may be among them. -ENOMEM: nothing has changed. */
+int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);
+
 /* All readers must be gone. */
 void tables_free(struct tables *tables);
 

@@ -3,7 +3,7 @@
 
 const char *verdict_name(enum verdict verdict)
 {
-	static const char *const names[VERDICTS] = {
+	static const char *const names[VERDICTS_ALL] = {
 	    [VERDICT_SERVICE] = "service",
 	    [VERDICT_NOT_OURS] = "not_ours",
 	    [VERDICT_FROM_KERNEL] = "from_kernel",
@@ -22,7 +22,13 @@ const char *verdict_name(enum verdict verdict)
 	    [VERDICT_UDP_LENGTH] = "udp_length",
 	    [VERDICT_ICMP_TRUNCATED] = "icmp_truncated",
 	    [VERDICT_SEGMENTED] = "segmented",
+	    [VERDICT_FRAGMENT_FORWARDED] = "fragment_forwarded",
+	    [VERDICT_FRAGMENT_ALONE] = "fragment_alone",
+	    [VERDICT_FRAGMENT_FULL] = "fragment_full",
+	    [VERDICT_PEER_UNKNOWN] = "peer_unknown",
+	    [VERDICT_PEER_MALFORMED] = "peer_malformed",
 	    [VERDICT_FRAGMENT] = "fragment",
+	    [VERDICT_PEER] = "peer",
 	    [VERDICT_PROTOCOL] = "protocol",
 	    [VERDICT_ICMP_TYPE] = "icmp_type",
 	    [VERDICT_ICMP_QUOTE] = "icmp_quote",
@@ -39,5 +45,5 @@ const char *verdict_name(enum verdict verdict)
 	    [VERDICT_EXCEPTION_FULL] = "exception_full",
 	};
 
-	return verdict < VERDICTS ? names[verdict] : "unknown";
+	return verdict < VERDICTS_ALL ? names[verdict] : "unknown";
 }

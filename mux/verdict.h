@@ -7,10 +7,11 @@
 
 /* Order: what is done first, then why something is dropped; names in verdict_name(). */
 enum verdict {
-	VERDICT_SERVICE = 0, /* steer it */
-	VERDICT_NOT_OURS,    /* the kernel's */
-	VERDICT_FROM_KERNEL, /* came by an exception port (port.h), left by the port that it stands for */
-	VERDICT_ECHO,        /* an echo request to a VIP, to be answered */
+	VERDICT_SERVICE = 0,        /* steer it */
+	VERDICT_NOT_OURS,           /* the kernel's */
+	VERDICT_FROM_KERNEL,        /* came by an exception port (port.h), left by the port that it stands for */
+	VERDICT_ECHO,               /* an echo request to a VIP, to be answered */
+	VERDICT_FRAGMENT_FORWARDED, /* sent to the mux where the fragments of its datagram meet */
 
 	/* malformed, though for a VIP */
 	VERDICT_IP_TRUNCATED,     /* the frame ends within the IP header */
@@ -29,7 +30,10 @@ enum verdict {
 	VERDICT_SEGMENTED,      /* not all of the frame is in its first buffer */
 
 	/* sound, but not to be served */
-	VERDICT_FRAGMENT,
+	VERDICT_FRAGMENT_ALONE,  /* the first fragment of its datagram did not come in time */
+	VERDICT_FRAGMENT_FULL,   /* no room for another fragment that waits */
+	VERDICT_PEER_UNKNOWN,    /* to this mux itself, as muxes send fragments, but from none */
+	VERDICT_PEER_MALFORMED,  /* from a mux, but with no fragment inside */
 	VERDICT_PROTOCOL,        /* neither TCP, UDP nor ICMP */
 	VERDICT_ICMP_TYPE,       /* neither an echo request nor an error */
 	VERDICT_ICMP_QUOTE,      /* an error about a packet that no service here has sent */
@@ -45,6 +49,11 @@ enum verdict {
 	VERDICT_PORT_FULL,       /* the port did not take it */
 	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not take it */
 	VERDICTS,
+
+	/* not a packet's last word, and never counted */
+	VERDICT_FRAGMENT = VERDICTS, /* to be brought together with the others of its datagram (fragments.h) */
+	VERDICT_PEER,                /* comes from another mux */
+	VERDICTS_ALL,
 };
 
 /* The word for metrics, logs and tests: "service", "not_ours", "ip_checksum", ... */
@@ -52,7 +61,7 @@ const char *verdict_name(enum verdict verdict);
 
 static inline bool verdict_is_drop(enum verdict verdict)
 {
-	return verdict > VERDICT_ECHO;
+	return verdict > VERDICT_FRAGMENT_FORWARDED;
 }
 
 #endif

@@ -11,10 +11,12 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
 #include <rte_thread.h>
 
 #include "answer.h"
 #include "burst.h"
+#include "fragments.h"
 #include "lookup.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
@@ -34,6 +36,7 @@ struct worker {
 	struct worker_counters *counters;
 	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
 	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
+	struct fragments *fragments;
 	struct limiter echoes;
 	struct limiter errors;
 	struct burst burst;
@@ -118,6 +121,16 @@ static inline void act(struct worker *worker, const struct port *port)
 		case VERDICT_TOO_BIG:
 			counter_add(&counters->packets[answer(worker, port, burst->mbufs[i], packet)], 1);
 			break;
+		case VERDICT_FRAGMENT:
+		case VERDICT_PEER:
+			fragments_take(worker->fragments, burst->lookup, burst->mbufs[i], packet, worker->now_ms);
+			break;
+		case VERDICT_FRAGMENT_FORWARDED:
+			if (send_all(worker, packet->port, &burst->mbufs[i], 1))
+				counter_add(&counters->packets[VERDICT_FRAGMENT_FORWARDED], 1);
+			else
+				counter_add(&counters->packets[VERDICT_PORT_FULL], 1);
+			break;
 		default:
 			counter_add(&counters->packets[packet->verdict], 1);
 			dropped[drops++] = burst->mbufs[i];
@@ -142,10 +155,22 @@ static inline void act(struct worker *worker, const struct port *port)
 		rte_pktmbuf_free_bulk(dropped, drops);
 }
 
+/* Fragments that have found their ports go the way of all packets; what they answer leaves by this port. */
+static inline void serve_fragments(struct worker *worker, const struct port *port)
+{
+	struct burst *burst = &worker->burst;
+
+	while (fragments_ready(worker->fragments, burst)) {
+		burst_steer_classified(burst);
+		act(worker, port);
+	}
+}
+
 /* One poll of one port; returns the packets that it gave. */
 static inline uint16_t serve(struct worker *worker, const struct port *port, uint32_t now)
 {
 	struct burst *burst = &worker->burst;
+	uint32_t count;
 
 	burst->count = rte_eth_rx_burst(port->id, (uint16_t)worker->index, burst->mbufs, BURST_MAX);
 	if (!burst->count)
@@ -154,9 +179,11 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
 	burst->tag_key = worker->tag_key;
+	count = burst->count;
 	burst_steer(burst);
 	act(worker, port);
-	return (uint16_t)burst->count;
+	serve_fragments(worker, port);
+	return (uint16_t)count;
 }
 
 /* What the kernel sends through the exception port goes out by the port that it stands for. */
@@ -218,6 +245,10 @@ static void loop(struct worker *worker)
 			if (port->exception != PORT_NONE)
 				got += serve_exception(worker, port);
 		}
+		worker->burst.lookup = tables_lookup(worker->tables);
+		worker->burst.now = now;
+		fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
+		serve_fragments(worker, &worker->ports->port[0]);
 		rte_rcu_qsbr_quiescent(rcu, worker->index);
 		counter_add(&worker->counters->polls, 1);
 		if (got) {
@@ -259,6 +290,19 @@ static void *registered(void *argument)
 	return NULL;
 }
 
+int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why)
+{
+	for (unsigned i = 0; i < workers; i++) {
+		char name[RTE_RING_NAMESIZE];
+
+		snprintf(name, sizeof(name), "fragments %u", i);
+		rings[i] = rte_ring_create(name, FRAGMENTS_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
+		if (!rings[i])
+			return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", i);
+	}
+	return 0;
+}
+
 int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why)
 {
 	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
@@ -273,8 +317,15 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->ports = place->ports;
 	worker->counters = counters_of(place->counters, index);
 	worker->tag_key = place->tag_key;
+	worker->burst.tag_key = place->tag_key;
+	worker->fragments = fragments_new(index, place->workers, place->rings);
+	if (!worker->fragments) {
+		free(worker);
+		return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", index);
+	}
 	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
+		fragments_free(worker->fragments);
 		free(worker);
 		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
 	}
@@ -290,5 +341,6 @@ void worker_stop(struct worker *worker)
 		return;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
 	pthread_join(worker->thread, NULL);
+	fragments_free(worker->fragments);
 	free(worker);
 }

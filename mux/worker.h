@@ -22,6 +22,7 @@ enum worker_numbers {
 	WORKER_SLEEP_MAX = 1000 * 1000,
 };
 
+struct rte_ring;
 struct worker;
 
 /* Where workers work; the same for all of a mux, and it outlives them. */
@@ -30,7 +31,12 @@ struct worker_place {
 	const struct ports *ports;
 	struct counters *counters;
 	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
+	unsigned workers;
+	struct rte_ring **rings; /* of worker_rings() */
 };
+
+/* Makes a ring for each worker, by which others hand it fragments; they go with the process. */
+int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why);
 
 /* Starts a thread that is reader and queue number index. */
 int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why);

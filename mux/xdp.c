@@ -14,6 +14,8 @@
 
 #include "redirect.skel.h"
 
+enum { XDP_VIP = 1, XDP_SELF = 2 }; /* what an address is, as redirect.bpf.c knows it */
+
 static const char program_name[] = "fl_mux_redirect";
 
 _Static_assert(sizeof(program_name) <= BPF_OBJ_NAME_LEN, "the kernel keeps the whole name");
@@ -155,19 +157,23 @@ static bool wanted(const uint8_t *key, bool ipv4, const struct fl_address *vips,
 	return false;
 }
 
-int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count)
+int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, const struct fl_address *self)
 {
-	uint8_t key[16], next[16], *before = NULL, one = 1;
+	uint8_t key[16], next[16], *before = NULL, one = XDP_VIP, own = XDP_SELF;
 	int first = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (fl_address_is_ipv4(&vips[i]) == ipv4 &&
 		    bpf_map_update_elem(map, vips[i].bytes + (ipv4 ? 12 : 0), &one, BPF_ANY) && !first)
 			first = -errno;
+	/* a VIP is taken whole, whoever else has the address */
+	if (!fl_address_is_none(self) && bpf_map_update_elem(map, self->bytes + (ipv4 ? 12 : 0), &own, BPF_NOEXIST) &&
+	    errno != EEXIST && !first)
+		first = -errno;
 	while (!bpf_map_get_next_key(map, before, next)) {
 		memcpy(key, next, sizeof(key));
 		before = key;
-		if (wanted(key, ipv4, vips, count))
+		if (wanted(key, ipv4, vips, count) || (!fl_address_is_none(self) && wanted(key, ipv4, self, 1)))
 			continue;
 		if (!bpf_map_delete_elem(map, key))
 			before = NULL; /* a deleted key has no next one: begin again */

@@ -26,8 +26,11 @@ int xdp_vacant(const char *interface, unsigned ifindex, struct why *why);
 /* The descriptors of the attached program's VIP maps. */
 int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct why *why);
 
-/* Makes a map's keys the addresses of its family among these. Returns 0 or the first error; the rest is still done. */
-int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count);
+/*
+ * Makes a map's keys the addresses of its family among these, and the mux's own (none: it has none), of which only what
+ * other muxes send is taken. Returns 0 or the first error; the rest is still done.
+ */
+int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, const struct fl_address *self);
 
 /* Detaches our program; another one stays. */
 void xdp_detach(unsigned ifindex);

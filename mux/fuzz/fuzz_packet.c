@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_ring.h>
+
 #include "../answer.h"
 #include "../burst.h"
 #include "../encap.h"
+#include "../fragments.h"
 #include "../lookup.h"
 #include "../tables.h"
 #include "../tests/image.h"
@@ -22,9 +25,43 @@ enum { HEADROOM_MAX = 128, FRAME_MAX = 4096 };
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 static const struct fl_siphash_key tag_key = {1, 2};
 static struct tables *tables;
+static struct fragments *fragments;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The only worker of one of two muxes. */
+static void make_fragments(void)
+{
+	static struct rte_ring *ring;
+	const struct fl_address self = image_address("10.1.0.11"), self6 = image_address("2001:db8:1::11");
+	const struct fl_address all[2] = {self, image_address("10.1.0.12")};
+
+	ring = aligned_alloc(64, (size_t)rte_ring_get_memsize(FRAGMENTS_RING));
+	if (!ring || rte_ring_init(ring, "fuzz", FRAGMENTS_RING, RING_F_SC_DEQ))
+		__builtin_trap();
+	fragments = fragments_new(0, 1, &ring);
+	if (!fragments || tables_set_self(tables, &self, &self6, &tag_key) || tables_set_peers(tables, all, 2))
+		__builtin_trap();
+}
+
+/* A fragment, or what may hold one: it comes out once, at the latest when all waiting is over. */
+static void check_fragment(struct burst *burst)
+{
+	static uint64_t now_ms;
+	struct rte_mbuf *mbuf = burst->mbufs[0];
+	uint32_t out;
+
+	fragments_take(fragments, burst->lookup, mbuf, &burst->packets[0], ++now_ms);
+	now_ms += FRAGMENTS_WAIT_MS;
+	fragments_run(fragments, burst->lookup, now_ms);
+	out = fragments_ready(fragments, burst) ? burst->count : 0;
+	if (out != 1 || burst->mbufs[0] != mbuf || burst->packets[0].verdict >= VERDICTS)
+		__builtin_trap();
+	burst_steer_classified(burst);
+	if (mbuf->data_off + mbuf->data_len > mbuf->buf_len)
+		__builtin_trap();
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -52,6 +89,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		__builtin_trap();
 	image_free(&snapshot);
+	make_fragments();
 	return 0;
 }
 
@@ -131,8 +169,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	burst.count = 1;
 	burst.mbufs[0] = &mbuf;
 	burst_steer(&burst);
-	if (burst.packets[0].verdict >= VERDICTS)
+	if (burst.packets[0].verdict >= VERDICTS_ALL)
 		__builtin_trap();
+	if (burst.packets[0].verdict >= VERDICTS) {
+		check_fragment(&burst);
+		free(frame);
+		free(buffer);
+		return 0;
+	}
 	if (burst.packets[0].verdict == VERDICT_SERVICE && visible < len)
 		__builtin_trap();
 	if (burst.packets[0].verdict == VERDICT_ECHO || burst.packets[0].verdict == VERDICT_TOO_BIG)

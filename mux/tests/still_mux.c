@@ -189,6 +189,7 @@ int main(int argc, char **argv)
 	struct counters *counters;
 	struct worker_place place;
 	struct worker *workers[OPTIONS_WORKERS_MAX];
+	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	struct arguments a;
 	struct tables *tables;
 	struct why why;
@@ -220,7 +221,11 @@ int main(int argc, char **argv)
 	place = (struct worker_place){.tables = tables,
 				      .ports = &ports,
 				      .counters = counters,
-				      .tag_key = options.has_tag_key ? &options.tag_key : NULL};
+				      .tag_key = options.has_tag_key ? &options.tag_key : NULL,
+				      .workers = options.workers,
+				      .rings = rings};
+	if (worker_rings(rings, options.workers, &why))
+		die(why.text);
 	for (unsigned i = 0; i < options.workers; i++)
 		if (worker_start(&workers[i], i, &place, &why))
 			die(why.text);

@@ -84,7 +84,7 @@ static int set_up(void **state)
 	service.key = service.config.key;
 	service.hash = FL_HASH_SIPHASH;
 	service.affinity = AFFINITY_CONNECTION;
-	lookup = lookup_new(services, 1);
+	lookup = lookup_new(services, 1, NULL, 0);
 	return lookup ? 0 : -1;
 }
 

@@ -115,7 +115,7 @@ static int set_up(void **state)
 	service.config.vips[1] = image_address("10.99.0.1");
 	service.config.ports_count = 2;
 	service.config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
-	lookup = lookup_new(services, 1);
+	lookup = lookup_new(services, 1, NULL, 0);
 	return lookup ? 0 : -1;
 }
 
@@ -320,7 +320,7 @@ static bool is_icmp(enum verdict verdict)
 static void random_chains_agree_with_the_plain_walk(void **state)
 {
 	struct chance chance = {20261120};
-	uint32_t seen[VERDICTS] = {0};
+	uint32_t seen[VERDICTS_ALL] = {0};
 
 	(void)state;
 	for (uint32_t i = 0; i < BENDS; i++) {

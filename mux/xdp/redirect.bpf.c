@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which packets of an interface are the mux's: those to a VIP go to its AF_XDP socket, everything else to the kernel as
- * if the mux were not there. When the socket of a queue is gone, its packets pass to the kernel as well.
+ * Which packets of an interface are the mux's: those to a VIP, and fragments from other muxes (mux/wrapped.h), go to
+ * its AF_XDP socket, everything else to the kernel as if the mux were not there. When the socket of a queue is gone,
+ * its packets pass to the kernel as well.
  *
  * DPDK loads this program (net_af_xdp, xdp_prog=), looks for a map named xsks_map and puts its sockets there; the mux
  * finds the maps of VIPs by their names through the interface (mux/xdp.h).
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/stddef.h>
+#include <linux/udp.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -20,6 +23,9 @@ enum {
 	QUEUES_MAX = 64,
 	VIPS_MAX = 65536,
 	VLANS_MAX = 2,
+	GUE_PORT = 6080,
+	VIP = 1,  /* everything to it is the mux's */
+	SELF = 2, /* an address of the mux itself: only what other muxes send it */
 };
 
 struct vlan_tag {
@@ -74,22 +80,34 @@ static __always_inline void *ip_header(void *data, void *end, __be16 *type)
 	return at;
 }
 
-static __always_inline int is_vip(void *data, void *end)
+static __always_inline int is_gue(__u8 protocol, struct udphdr *udp, void *end)
+{
+	return protocol == IPPROTO_UDP && (void *)(udp + 1) <= end && udp->dest == bpf_htons(GUE_PORT);
+}
+
+static __always_inline int is_ours(void *data, void *end)
 {
 	__be16 type;
 	void *at = ip_header(data, end, &type);
+	__u8 *kind;
 
 	if (!at)
 		return 0;
 	if (type == bpf_htons(ETH_P_IP)) {
 		struct iphdr *ip = at;
 
-		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips4, &ip->daddr);
+		if ((void *)(ip + 1) > end)
+			return 0;
+		kind = bpf_map_lookup_elem(&vips4, &ip->daddr);
+		return kind && (*kind == VIP || (ip->ihl == 5 && is_gue(ip->protocol, (void *)(ip + 1), end)));
 	}
 	if (type == bpf_htons(ETH_P_IPV6)) {
 		struct ipv6hdr *ip = at;
 
-		return (void *)(ip + 1) <= end && bpf_map_lookup_elem(&vips6, &ip->daddr);
+		if ((void *)(ip + 1) > end)
+			return 0;
+		kind = bpf_map_lookup_elem(&vips6, &ip->daddr);
+		return kind && (*kind == VIP || is_gue(ip->nexthdr, (void *)(ip + 1), end));
 	}
 	return 0;
 }
@@ -97,7 +115,7 @@ static __always_inline int is_vip(void *data, void *end)
 SEC("xdp")
 int fl_mux_redirect(struct xdp_md *context)
 {
-	if (!is_vip((void *)(long)context->data, (void *)(long)context->data_end))
+	if (!is_ours((void *)(long)context->data, (void *)(long)context->data_end))
 		return XDP_PASS;
 	return bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
 }

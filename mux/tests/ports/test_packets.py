@@ -2,6 +2,8 @@
 """Packet tables: a packet in by a real port, and the very bytes that come out, as the oracle of protocol/vectors has
 them. Rows are named by sentences; what is dropped is counted under its verdict and nothing else comes out."""
 
+import random
+
 import pytest
 from oracle import flow as flows
 from oracle import ipip
@@ -45,6 +47,8 @@ from scapy.all import (
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
     Raw,
+    fragment,
+    fragment6,
 )
 
 KEY = bytes(range(16))  # of tests/image.c
@@ -322,6 +326,31 @@ def test_a_syn_s_mss_is_lowered(rack, port):
             assert send_and_count(rack, one, [sent])["service"] == 1
             (came,) = rack.receive(is_gue, 1)
             assert bytes(came[UDP].payload)[16:] == bytes(sent)[14:]
+
+
+def test_fragments_meet_at_their_backend(rack):
+    """In any order; by AF_XDP alone, as the kernel reassembles for a packet socket of DPDK's driver."""
+    with mux(rack, f"af_xdp:{INSIDE}", vips=f"{VIP},{VIP6}") as one:
+        packets = []
+        for number in range(12):
+            udp = UDP(sport=3000 + number, dport=80) / Raw(bytes(range(256)) * 12)
+            whole4 = IP(**V4, id=number + 1) / udp
+            whole6 = IPv6(**V6) / IPv6ExtHdrFragment(id=number + 1) / udp
+            packets += [wrap(rack, p) for p in fragment(whole4, 1000) + fragment6(whole6, 1200)]
+        random.Random(20261120).shuffle(packets)
+        counts = send_and_count(rack, one, packets)
+        assert counts.get("service") == len(packets) and drops(counts) == {}
+        came = rack.receive(is_gue, len(packets))
+        assert len(came) == len(packets)
+        for frame in came:
+            gue = bytes(frame[UDP].payload)
+            inner = IPv6(gue[16:]) if gue[1] == 41 else IP(gue[16:])
+            number = (inner[IPv6ExtHdrFragment].id if gue[1] == 41 else inner.id) - 1
+            hash32 = hash_of(gue[1] == 41, (17, 3000 + number, 80))
+            assert headers.read(gue)["bucket"] == flows.bucket(hash32, BUCKETS)
+        # later ones alone wait and are given up
+        late = fragment(IP(**V4, id=99) / UDP(sport=1, dport=80) / Raw(b"x" * 2000), 1000)[1:]
+        assert drops(send_and_count(rack, one, [wrap(rack, p) for p in late])) == {"fragment_alone": len(late)}
 
 
 def test_what_is_malformed_is_dropped_under_its_name(rack, port):
