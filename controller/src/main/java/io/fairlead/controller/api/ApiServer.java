@@ -34,10 +34,13 @@ public final class ApiServer implements AutoCloseable {
   private final HttpServer http;
   private final Endpoint listen;
   private final boolean isTls;
+  private final EventStreams events;
 
-  private ApiServer(Vertx vertx, HttpServer http, Endpoint listen, boolean isTls) {
+  private ApiServer(
+      Vertx vertx, HttpServer http, EventStreams events, Endpoint listen, boolean isTls) {
     this.vertx = vertx;
     this.http = http;
+    this.events = events;
     this.listen = listen;
     this.isTls = isTls;
   }
@@ -75,16 +78,18 @@ public final class ApiServer implements AutoCloseable {
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
       Forward forward = new Forward(vertx, plane, listen, security.authorities());
+      EventStreams events = new EventStreams(vertx, plane, metrics);
       HttpServer http =
           join(
               vertx
                   .createHttpServer(options)
-                  .requestHandler(router(vertx, contract, api, files, forward, plane, metrics))
+                  .requestHandler(
+                      router(vertx, contract, api, files, forward, events, plane, metrics))
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);
       Endpoint open = new Endpoint(listen.host(), http.actualPort());
-      return new ApiServer(vertx, http, open, security.tls().isPresent());
+      return new ApiServer(vertx, http, events, open, security.tls().isPresent());
     } catch (CompletionException e) {
       join(vertx.close());
       throw new IOException(
@@ -112,6 +117,7 @@ public final class ApiServer implements AutoCloseable {
       OpenAPIContract api,
       SecurityFiles files,
       Forward forward,
+      EventStreams events,
       ControlPlane plane,
       PrometheusMeterRegistry metrics) {
     PlatformHandler access = new Access(contract, api, files::tokens, metrics)::handle;
@@ -125,6 +131,7 @@ public final class ApiServer implements AutoCloseable {
             .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
     new Operations(vertx, routes, contract, plane, metrics);
+    routes.getRoute("streamEvents").addHandler(events::handle);
     Failures failures = new Failures(vertx, contract, api);
     routes.getRoutes().forEach(route -> route.addFailureHandler(failures::handleOperation));
     Router router = routes.createRouter();
@@ -154,6 +161,7 @@ public final class ApiServer implements AutoCloseable {
   /** Stops accepting, lets requests under way finish for a moment, and ends its threads. */
   @Override
   public void close() {
+    events.close();
     join(http.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS));
     join(vertx.close());
   }

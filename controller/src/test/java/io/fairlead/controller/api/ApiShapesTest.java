@@ -159,6 +159,7 @@ class ApiShapesTest {
         }
       }
     }
+    all.remove("streamEvents"); // never ends: EventStreamsTest
     assertThat(client.answered()).isEqualTo(all);
   }
 

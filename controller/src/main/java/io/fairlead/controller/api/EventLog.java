@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.ControlPlane.Health;
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.random.RandomGenerator;
+
+/**
+ * What has changed lately, numbered. Found by comparing what the control plane shows now with what
+ * it showed before, so that it is the same on the controller that leads and on those that follow;
+ * several commits between two looks are one event, which has the state after the last of them.
+ *
+ * <p>For one thread. Bounded: the oldest events are forgotten.
+ */
+final class EventLog {
+  static final int KEPT = 10_000;
+  static final int KEPT_CHARACTERS = 16 << 20;
+
+  private static final int NAME_BYTES = 4;
+
+  /** {@code data} is one line of JSON. */
+  record Event(long number, String type, String data) {}
+
+  /** All that events tell of. */
+  record State(
+      Map<String, ServiceView> services, Map<String, MuxView> muxes, Optional<Health> health) {
+    static final State EMPTY = new State(Map.of(), Map.of(), Optional.empty());
+
+    /** As {@code plane} shows it; services as {@code before} while reads are not served. */
+    static State of(ControlPlane plane, State before) {
+      Map<String, MuxView> muxes = new TreeMap<>();
+      plane.muxes().forEach(mux -> muxes.put(mux.id(), mux));
+      Map<String, ServiceView> services = new TreeMap<>();
+      try {
+        plane.services().forEach(service -> services.put(service.name(), service));
+      } catch (Refusal e) {
+        services.putAll(before.services());
+      }
+      return new State(services, muxes, Optional.of(plane.health()));
+    }
+  }
+
+  private record ServiceEvent(String service, String version, long generation, boolean deleted) {}
+
+  private record MuxEvent(String mux, Map<String, MuxService> services, boolean gone) {}
+
+  private final String name;
+  private final Deque<Event> events = new ArrayDeque<>();
+  private State state = State.EMPTY;
+  private long next = 1;
+  private long characters;
+
+  EventLog(RandomGenerator random) {
+    byte[] bytes = new byte[NAME_BYTES];
+    random.nextBytes(bytes);
+    name = HexFormat.of().formatHex(bytes);
+  }
+
+  State state() {
+    return state;
+  }
+
+  /** Whether there is something to compare with. */
+  boolean hasState() {
+    return state.health().isPresent();
+  }
+
+  /** The number of the next event. */
+  long next() {
+    return next;
+  }
+
+  /** Takes over a newer state, and notes what differs. The first one tells of nothing. */
+  void advance(State now) {
+    if (hasState()) {
+      differences(state, now).forEach(event -> add(event.type(), event.data()));
+    }
+    state = now;
+  }
+
+  private void add(String type, String data) {
+    events.addLast(new Event(next++, type, data));
+    characters += data.length();
+    while (events.size() > KEPT || characters > KEPT_CHARACTERS) {
+      characters -= events.removeFirst().data().length();
+    }
+  }
+
+  /** Those from {@code number} on, at most {@code most}; what is forgotten is left out. */
+  List<Event> from(long number, int most) {
+    long oldest = next - events.size();
+    return events.stream().skip(Math.max(0, number - oldest)).limit(most).toList();
+  }
+
+  /** The identifier of an event, for {@code Last-Event-ID}. */
+  String id(long number) {
+    return name + "-" + number;
+  }
+
+  /**
+   * The number of the event after the one that {@code id} names; empty if that is another log's, or
+   * if events in between are forgotten.
+   */
+  Optional<Long> after(String id) {
+    int dash = id.indexOf('-');
+    long number = Long.parseLong(id.substring(dash + 1)) + 1;
+    boolean isKnown =
+        id.substring(0, dash).equals(name) && number >= next - events.size() && number <= next;
+    return isKnown ? Optional.of(number) : Optional.empty();
+  }
+
+  private static List<Event> differences(State before, State now) {
+    List<Event> found = new ArrayList<>();
+    now.services()
+        .forEach(
+            (service, view) -> {
+              ServiceView old = before.services().get(service);
+              if (old == null || !old.version().equals(view.version())) {
+                found.add(event("service", of(view, false)));
+              }
+            });
+    before.services().entrySet().stream()
+        .filter(old -> !now.services().containsKey(old.getKey()))
+        .forEach(old -> found.add(event("service", of(old.getValue(), true))));
+    now.muxes()
+        .forEach(
+            (mux, view) -> {
+              MuxView old = before.muxes().get(mux);
+              if (!view.equals(old)) {
+                found.add(event("mux", new MuxEvent(mux, changed(old, view), false)));
+              }
+            });
+    before.muxes().keySet().stream()
+        .filter(mux -> !now.muxes().containsKey(mux))
+        .forEach(mux -> found.add(event("mux", new MuxEvent(mux, Map.of(), true))));
+    now.health()
+        .filter(health -> !before.health().map(old -> isSame(old, health)).orElse(false))
+        .ifPresent(health -> found.add(event("controller", health)));
+    return found;
+  }
+
+  /** A mux has a thousand services, and tells of one. */
+  private static Map<String, MuxService> changed(MuxView old, MuxView now) {
+    Map<String, MuxService> services = new TreeMap<>(now.services());
+    if (old != null) {
+      services.entrySet().removeAll(old.services().entrySet());
+    }
+    return services;
+  }
+
+  /** The number of services changes with their own events. */
+  private static boolean isSame(Health old, Health now) {
+    return old.leader() == now.leader()
+        && old.epoch() == now.epoch()
+        && old.zookeeper().equals(now.zookeeper())
+        && old.leaderUrl().equals(now.leaderUrl());
+  }
+
+  private static ServiceEvent of(ServiceView view, boolean deleted) {
+    return new ServiceEvent(view.name(), view.version(), view.generation(), deleted);
+  }
+
+  private static Event event(String type, Object data) {
+    return new Event(0, type, Answer.encode(data).toString());
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.api.EventLog.Event;
+import io.fairlead.controller.api.EventLog.State;
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.ext.web.RoutingContext;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Clients of {@code /v1/events}: the {@link EventLog} as server-sent events (HTML, section 9.2).
+ *
+ * <p>A client has no queue of its own but a position in the log and what the socket buffers. One
+ * that is {@link #BEHIND_MAX} events behind is cut off and counted; it comes back with the id of
+ * the last event that it has, or reads everything again.
+ *
+ * <p>Looking at the control plane happens on a worker, all else on one event loop.
+ */
+final class EventStreams implements AutoCloseable {
+  static final int CLIENTS_MAX = 256;
+  static final int BEHIND_MAX = 1000;
+  static final int QUEUE_BYTES = 64 * 1024;
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
+  private static final int AT_ONCE = 100;
+  private static final long LOOK_MILLIS = 100;
+  private static final long HEARTBEAT_MILLIS = 15_000;
+
+  private final ControlPlane plane;
+  private final Context loop;
+  private final EventLog log = new EventLog(new SecureRandom());
+  private final Set<Client> clients = ConcurrentHashMap.newKeySet();
+  private final Counter dropped;
+  private final long lookTimer;
+  private final long heartbeatTimer;
+  private boolean isLooking;
+  private volatile boolean isClosed;
+
+  private static final class Client {
+    private final HttpServerResponse response;
+    private long next;
+
+    Client(HttpServerResponse response, long next) {
+      this.response = response;
+      this.next = next;
+    }
+  }
+
+  EventStreams(Vertx vertx, ControlPlane plane, MeterRegistry metrics) {
+    this.plane = plane;
+    this.loop = vertx.getOrCreateContext();
+    this.dropped =
+        Counter.builder("fairlead.controller.event.clients.dropped")
+            .description("Clients of /v1/events that did not read fast enough")
+            .register(metrics);
+    Gauge.builder("fairlead.controller.event.clients", clients, Set::size)
+        .description("Clients of /v1/events")
+        .register(metrics);
+    lookTimer = vertx.setPeriodic(LOOK_MILLIS, tick -> loop.runOnContext(now -> look()));
+    heartbeatTimer = vertx.setPeriodic(HEARTBEAT_MILLIS, tick -> loop.runOnContext(now -> beat()));
+  }
+
+  void handle(RoutingContext context) {
+    loop.runOnContext(
+        now -> {
+          if (!log.hasState()) {
+            // What changes before the first look would be told to nobody.
+            loop.owner().setTimer(LOOK_MILLIS, later -> handle(context));
+            return;
+          }
+          try {
+            open(context);
+          } catch (Refusal e) {
+            context.fail(e);
+          }
+        });
+  }
+
+  private void open(RoutingContext context) {
+    if (isClosed || clients.size() >= CLIENTS_MAX) {
+      throw new Refusal(
+          Refusal.Kind.UNAVAILABLE,
+          "events",
+          clients.size() + " clients",
+          "at most %d; to try again when one has gone".formatted(CLIENTS_MAX));
+    }
+    Optional<Long> resumed =
+        Optional.ofNullable(context.request().getHeader("Last-Event-ID")).flatMap(log::after);
+    HttpServerResponse response = context.response();
+    response
+        .setChunked(true)
+        .setWriteQueueMaxSize(QUEUE_BYTES)
+        .putHeader("Content-Type", "text/event-stream")
+        .putHeader("Cache-Control", "no-store");
+    Client client = new Client(response, resumed.orElse(log.next()));
+    clients.add(client);
+    response.closeHandler(gone -> clients.remove(client));
+    response.exceptionHandler(broken -> clients.remove(client));
+    response.drainHandler(drained -> pump(client));
+    String start = "{\"resumed\":%b}".formatted(resumed.isPresent());
+    response.write(text(new Event(client.next - 1, "start", start)));
+    pump(client);
+  }
+
+  private void look() {
+    if (isLooking || isClosed) {
+      return;
+    }
+    isLooking = true;
+    State before = log.state();
+    loop.executeBlocking(() -> State.of(plane, before), false)
+        .onComplete(
+            done ->
+                loop.runOnContext(
+                    now -> {
+                      isLooking = false;
+                      if (done.succeeded()) {
+                        log.advance(done.result());
+                        List.copyOf(clients).forEach(this::pump);
+                      } else {
+                        LOG.error("events: the state cannot be read", done.cause());
+                      }
+                    }));
+  }
+
+  /** Writes what the socket takes; the rest when it has drained. */
+  private void pump(Client client) {
+    if (log.next() - client.next > BEHIND_MAX) {
+      drop(client);
+      return;
+    }
+    while (!client.response.writeQueueFull() && !client.response.closed()) {
+      List<Event> some = log.from(client.next, AT_ONCE);
+      if (some.isEmpty()) {
+        return;
+      }
+      StringBuilder text = new StringBuilder();
+      some.forEach(event -> text.append(text(event)));
+      client.response.write(text.toString());
+      client.next += some.size();
+    }
+  }
+
+  private void drop(Client client) {
+    if (clients.remove(client)) {
+      dropped.increment();
+      client.response.reset();
+    }
+  }
+
+  private void beat() {
+    for (Client client : List.copyOf(clients)) {
+      if (!client.response.writeQueueFull()) {
+        client.response.write(":\n\n");
+      }
+    }
+  }
+
+  private String text(Event event) {
+    return "id: %s\nevent: %s\ndata: %s\n\n"
+        .formatted(log.id(event.number()), event.type(), event.data());
+  }
+
+  /** Ends every stream, so that the server need not wait for them. */
+  @Override
+  public void close() {
+    isClosed = true;
+    loop.owner().cancelTimer(lookTimer);
+    loop.owner().cancelTimer(heartbeatTimer);
+    for (Client client : new ArrayList<>(clients)) {
+      client.response.end();
+    }
+  }
+}

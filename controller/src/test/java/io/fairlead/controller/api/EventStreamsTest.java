@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.json.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Server-sent events over real sockets: what they tell, how they resume, and who is cut off. */
+@Timeout(60)
+class EventStreamsTest {
+  private static final String WEB = "/v1/services/web";
+
+  private final FakeControlPlane plane = new FakeControlPlane();
+  private final PrometheusMeterRegistry metrics =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private ApiServer server;
+  private ApiClient client;
+
+  @BeforeEach
+  void open() throws IOException {
+    server = ApiServer.open(new Endpoint("127.0.0.1", 0), plane, metrics);
+    client = new ApiClient(server.listen());
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  record Event(String id, String type, JsonObject data) {}
+
+  /** One client; lines as they come. */
+  private final class Stream implements AutoCloseable {
+    private final Socket socket = new Socket();
+    private final BufferedReader lines;
+    private final List<String> head = new ArrayList<>();
+
+    Stream(String lastId) throws IOException {
+      this(lastId, 1 << 20);
+    }
+
+    Stream(String lastId, int receiveBytes) throws IOException {
+      socket.setReceiveBufferSize(receiveBytes);
+      socket.connect(new InetSocketAddress(server.listen().host(), server.listen().port()));
+      socket.setSoTimeout(20_000);
+      String resume = lastId.isEmpty() ? "" : "Last-Event-ID: " + lastId + "\r\n";
+      socket
+          .getOutputStream()
+          .write(
+              ("GET /v1/events HTTP/1.1\r\nHost: x\r\n" + resume + "\r\n")
+                  .getBytes(StandardCharsets.US_ASCII));
+      lines =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+    }
+
+    void readHead() throws IOException {
+      for (String line = lines.readLine(); !line.isEmpty(); line = lines.readLine()) {
+        head.add(line);
+      }
+    }
+
+    /** The next event; comments, and the chunks that HTTP cuts the stream into, are left out. */
+    Event next() throws IOException {
+      if (head.isEmpty()) {
+        readHead();
+        assertThat(head).contains("HTTP/1.1 200 OK", "Content-Type: text/event-stream");
+      }
+      String id = "";
+      String type = "";
+      long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+      while (true) {
+        String line = lines.readLine();
+        if (line == null) {
+          throw new IOException("the stream has ended");
+        }
+        assertThat(System.nanoTime()).as("no event within 20 s").isLessThan(end);
+        if (line.startsWith("id: ")) {
+          id = line.substring(4);
+        } else if (line.startsWith("event: ")) {
+          type = line.substring(7);
+        } else if (line.startsWith("data: ")) {
+          return new Event(id, type, new JsonObject(line.substring(6)));
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      socket.close();
+    }
+  }
+
+  private void create(String name, int number) {
+    String spec =
+        "{\"name\":\"%s\",\"vips\":[\"10.99.0.%d\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+    assertThat(client.send("POST", "/v1/services", spec.formatted(name, number)).status())
+        .isEqualTo(201);
+  }
+
+  private static MuxView mux(String id, long generation) {
+    return new MuxView(
+        id, "0.1.0", "10.1.0.11", List.of(), Map.of("web", new MuxService(generation, "serving")));
+  }
+
+  @Test
+  void tellsOfEachKindOfChange() throws IOException {
+    create("old", 9);
+    try (Stream stream = new Stream("")) {
+      Event start = stream.next();
+      assertThat(start.type()).isEqualTo("start");
+      assertThat(start.data().getBoolean("resumed")).isFalse();
+      create("web", 1);
+      JsonObject created = stream.next().data();
+      assertThat(created.getString("service")).isEqualTo("web");
+      assertThat(created.getString("version"))
+          .isEqualTo(client.get(WEB).json().getString("version"));
+      assertThat(created.getBoolean("deleted")).isFalse();
+      client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
+      assertThat(stream.next().data().getLong("generation")).isEqualTo(2);
+      client.send("PATCH", WEB, "{\"windowSeconds\":30}");
+      assertThat(stream.next().data().getString("version")).isEqualTo("2-10-2");
+      plane.mux(mux("mux1", 2));
+      Event mux = stream.next();
+      assertThat(mux.type()).isEqualTo("mux");
+      assertThat(mux.data().getJsonObject("services").getJsonObject("web").getLong("generation"))
+          .isEqualTo(2);
+      plane.zookeeperAway();
+      Event away = stream.next();
+      assertThat(away.type()).isEqualTo("controller");
+      assertThat(away.data().getString("zookeeper")).isEqualTo("suspended");
+      plane.zookeeperBack();
+      assertThat(stream.next().data().getBoolean("leader")).isTrue();
+      client.send("DELETE", WEB, "");
+      assertThat(stream.next().data().getBoolean("deleted")).isTrue();
+    }
+  }
+
+  @Test
+  void resumesBehindTheLastEventThatTheClientHas() throws IOException {
+    Event last;
+    try (Stream stream = new Stream("")) {
+      assertThat(stream.next().type()).isEqualTo("start");
+      create("a", 1);
+      last = stream.next();
+    }
+    create("b", 2);
+    await().until(() -> lastNumber() >= 2);
+    create("c", 3);
+    try (Stream again = new Stream(last.id())) {
+      assertThat(again.next().data().getBoolean("resumed")).isTrue();
+      assertThat(again.next().data().getString("service")).isEqualTo("b");
+      Event c = again.next();
+      assertThat(c.data().getString("service")).isEqualTo("c");
+      try (Stream upToDate = new Stream(c.id())) {
+        Event start = upToDate.next();
+        assertThat(start.data().getBoolean("resumed")).isTrue();
+        assertThat(start.id()).as("to resume from, before anything comes").isEqualTo(c.id());
+      }
+    }
+    String number = last.id().substring(last.id().indexOf('-'));
+    for (String unknown : List.of("00000000" + number, last.id() + "000")) {
+      try (Stream other = new Stream(unknown)) {
+        assertThat(other.next().data().getBoolean("resumed")).as(unknown).isFalse();
+      }
+    }
+    assertThat(client.get("/v1/events", "Last-Event-ID", "7").status()).isEqualTo(400);
+  }
+
+  /** Of the newest event. */
+  private long lastNumber() throws IOException {
+    try (Stream stream = new Stream("")) {
+      String id = stream.next().id();
+      return Long.parseLong(id.substring(id.indexOf('-') + 1));
+    }
+  }
+
+  @Test
+  void aClientThatDoesNotReadIsCutOffAndTheOthersAreNot() throws IOException {
+    try (Stream slow = new Stream("", 4096);
+        Stream quick = new Stream("")) {
+      slow.readHead();
+      assertThat(quick.next().type()).isEqualTo("start");
+      await().until(() -> metric("fairlead_controller_event_clients ") == 2);
+      Map<String, MuxService> many =
+          IntStream.range(0, 100)
+              .boxed()
+              .collect(
+                  Collectors.toMap(
+                      i -> "service-with-a-long-name-" + i, i -> new MuxService(i, "serving")));
+      int seen = 0;
+      for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 600; i++) {
+          plane.mux(new MuxView("mux%d-%d".formatted(round, i), "1", "10.1.0.1", List.of(), many));
+        }
+        for (int i = 0; i < 600; i++) {
+          assertThat(quick.next().type()).isEqualTo("mux");
+          seen++;
+        }
+      }
+      assertThat(seen).isEqualTo(3600);
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> metric("fairlead_controller_event_clients_dropped_total ") == 1);
+      assertThat(metric("fairlead_controller_event_clients ")).isEqualTo(1);
+    }
+    await().until(() -> metric("fairlead_controller_event_clients ") == 0);
+  }
+
+  @Test
+  void anOrderlyStopEndsTheStreams() throws IOException {
+    try (Stream stream = new Stream("")) {
+      assertThat(stream.next().type()).isEqualTo("start");
+      long begin = System.nanoTime();
+      server.close();
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(8));
+      assertThatThrownBy(stream::next).isInstanceOf(IOException.class);
+      open();
+    }
+  }
+
+  private double metric(String name) {
+    return client
+        .get("/metrics")
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(name))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length())))
+        .findFirst()
+        .orElse(0);
+  }
+}
