@@ -107,6 +107,20 @@ class FairleadctlTest {
   }
 
   @Test
+  void upkeep() {
+    createWeb();
+    assertThat(done("service show web")).contains("assignment");
+    assertThat(done("rebalance web --target 1.1 --load 1=812.5,2=640 --dry-run"))
+        .contains("would begin to rebalance web");
+    assertThat(done("defragment web --max-moves 3 --move-chained"))
+        .contains("began to defragment web");
+    assertThat(done("upkeep web")).contains("fragmentation  1.000").contains("upkeep", "none yet");
+    assertThat(done("defragment web --stop")).contains("stopped upkeep of web");
+    assertThat(run("rebalance", "web", "--target", "0.5").err()).contains("target");
+    assertThat(run("rebalance", "web", "--load", "1:2").err()).contains("ID=LOAD");
+  }
+
+  @Test
   void mptcpPorts() {
     createWeb();
     assertThat(done("service show web")).doesNotContain("mptcp");
