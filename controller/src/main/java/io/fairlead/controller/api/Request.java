@@ -6,10 +6,12 @@ import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Flow;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.QuicServerId;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.service.ControlPlane.Wire;
 import io.fairlead.controller.service.Precondition;
 import io.fairlead.controller.service.UpkeepOrder;
 import io.vertx.core.buffer.Buffer;
@@ -122,6 +124,7 @@ record Request(ValidatedRequest valid, RoutingContext context) {
       body.put("hash", body.getString("hash", view.hash()));
       body.put("affinity", body.getString("affinity", view.affinity()));
       body.put("assignment", body.getString("assignment", view.assignment()));
+      body.put("encap", body.getString("encap", view.encap()));
     }
     return serviceSpec(service(), body);
   }
@@ -152,7 +155,12 @@ record Request(ValidatedRequest valid, RoutingContext context) {
         body.getString("affinity", "connection"),
         body.getInteger("windowSeconds", DEFAULT_WINDOW_SECONDS),
         mptcpPorts(body),
-        body.getString("assignment", "beamer"));
+        body.getString("assignment", "beamer"),
+        new Wire(
+            body.getString("encap", "gue"),
+            Optional.ofNullable(body.getJsonObject("quicServerId"))
+                .map(at -> new QuicServerId(at.getInteger("offset"), at.getInteger("length"))),
+            Optional.ofNullable(body.getInteger("maxSegmentSize"))));
   }
 
   ServiceChange serviceChange() {

@@ -92,13 +92,15 @@ final class DiffCommand extends Verb {
         lines.add("%s: %s -> %s".formatted(field.getKey(), old, field.getValue()));
       }
     }
-    for (String field : List.of("windowSeconds", "mptcpPorts")) {
+    for (String field : List.of("windowSeconds", "mptcpPorts", "quicServerId", "maxSegmentSize")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
     }
-    if (wanted.has("mptcpPorts") && !present.has("mptcpPorts")) {
-      lines.add("mptcpPorts: none -> %s".formatted(wanted.path("mptcpPorts")));
+    for (String field : List.of("mptcpPorts", "quicServerId", "maxSegmentSize")) {
+      if (wanted.has(field) && !present.has(field)) {
+        lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
+      }
     }
     if (wanted.has("pool")) {
       addPool(lines, members(present), members(wanted));

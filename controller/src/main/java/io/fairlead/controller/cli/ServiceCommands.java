@@ -48,6 +48,20 @@ final class ServiceCommands {
    */
   record MptcpPorts(int first, int last) {}
 
+  record QuicServerId(int offset, int length) {}
+
+  static final class QuicServerIdConverter implements ITypeConverter<QuicServerId> {
+    @Override
+    public QuicServerId convert(String text) {
+      if (!text.matches("\\d{1,2}:\\d")) {
+        throw new TypeConversionException(
+            "'%s' is not allowed; allowed: OFFSET:LENGTH, such as 1:2".formatted(text));
+      }
+      String[] parts = text.split(":", 2);
+      return new QuicServerId(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+    }
+  }
+
   static final class MptcpPortsConverter implements ITypeConverter<MptcpPorts> {
     @Override
     public MptcpPorts convert(String text) {
@@ -136,6 +150,25 @@ final class ServiceCommands {
         description = "beamer (default), maglev, consistent, rendezvous or modulo.")
     private String assignment;
 
+    @Option(
+        names = "--encap",
+        paramLabel = "HOW",
+        description = "gue (default), or ipip: the Beamer paper's, IPv4 alone.")
+    private String encap;
+
+    @Option(
+        names = "--quic-server-id",
+        paramLabel = "OFFSET:LENGTH",
+        converter = QuicServerIdConverter.class,
+        description = "Where in QUIC connection ids a backend's id stands, such as 1:2.")
+    private QuicServerId quicServerId;
+
+    @Option(
+        names = "--max-segment-size",
+        paramLabel = "BYTES",
+        description = "Bound of the MSS that clients ask for, 536..65535.")
+    private Integer maxSegmentSize;
+
     static final class Size {
       @Option(
           names = "--max-backends",
@@ -167,6 +200,15 @@ final class ServiceCommands {
       addWindow(spec, window);
       addMptcpPorts(spec, mptcpPorts);
       put(spec, "assignment", assignment);
+      put(spec, "encap", encap);
+      if (quicServerId != null) {
+        spec.putObject("quicServerId")
+            .put("offset", quicServerId.offset())
+            .put("length", quicServerId.length());
+      }
+      if (maxSegmentSize != null) {
+        spec.put("maxSegmentSize", maxSegmentSize);
+      }
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -237,6 +279,14 @@ final class ServiceCommands {
               JsonNode range = service.path("mptcpPorts");
               fields.add(
                   "mptcp ports", range.path("first").asText() + "-" + range.path("last").asText());
+            }
+            if (service.has("quicServerId")) {
+              JsonNode at = service.path("quicServerId");
+              fields.add(
+                  "quic server id", at.path("offset").asText() + ":" + at.path("length").asText());
+            }
+            if (service.has("maxSegmentSize")) {
+              fields.add("max segment", service.path("maxSegmentSize").asText());
             }
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());

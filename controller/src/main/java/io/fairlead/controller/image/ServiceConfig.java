@@ -26,7 +26,9 @@ import java.util.Optional;
   "encap",
   "windowSeconds",
   "mptcpPorts",
-  "assignment"
+  "assignment",
+  "quicServerId",
+  "maxSegmentSize"
 })
 public record ServiceConfig(
     int format,
@@ -42,7 +44,9 @@ public record ServiceConfig(
     String encap,
     int windowSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts,
-    Method assignment) {
+    Method assignment,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize) {
   public static final int FORMAT = 1;
 
   public ServiceConfig {
@@ -79,7 +83,9 @@ public record ServiceConfig(
         encap,
         windowSeconds,
         mptcpPorts,
-        Method.BEAMER);
+        Method.BEAMER,
+        Optional.empty(),
+        Optional.empty());
   }
 
   public enum Hash {
@@ -154,6 +160,15 @@ public record ServiceConfig(
     }
   }
 
+  /** Where in a QUIC connection id the backend's id stands (protocol/README.md §7). */
+  public record QuicServerId(
+      @JsonProperty("offset") int offset, @JsonProperty("length") int length) {
+    @Override
+    public String toString() {
+      return offset + ":" + length;
+    }
+  }
+
   /** TCP ports of which each names a backend: {@code first} plus its id. */
   public record MptcpPorts(@JsonProperty("first") int first, @JsonProperty("last") int last) {
     public boolean has(Port port) {
@@ -203,7 +218,9 @@ public record ServiceConfig(
         encap,
         newWindowSeconds,
         newMptcpPorts,
-        assignment);
+        assignment,
+        quicServerId,
+        maxSegmentSize);
   }
 
   /** The same service with its buckets shared out in another way. */
@@ -222,6 +239,30 @@ public record ServiceConfig(
         encap,
         windowSeconds,
         mptcpPorts,
-        newAssignment);
+        newAssignment,
+        quicServerId,
+        maxSegmentSize);
+  }
+
+  /** The same service whose packets name backends, and ask for segments, in another way. */
+  public ServiceConfig with(
+      Optional<QuicServerId> newQuicServerId, Optional<Integer> newMaxSegmentSize) {
+    return new ServiceConfig(
+        format,
+        id,
+        name,
+        vips,
+        ports,
+        steering,
+        buckets,
+        hash,
+        hashKey,
+        affinity,
+        encap,
+        windowSeconds,
+        mptcpPorts,
+        assignment,
+        newQuicServerId,
+        newMaxSegmentSize);
   }
 }

@@ -115,6 +115,17 @@ public interface ControlPlane {
    */
   record MptcpPorts(int first, int last) {}
 
+  /** Where in a QUIC connection id the backend's id stands: offset 0..19, length 1 or 2. */
+  record QuicServerId(int offset, int length) {}
+
+  /**
+   * How muxes treat a service's packets. {@code encap} is "gue" or "ipip"; {@code maxSegmentSize}
+   * bounds the MSS that clients ask for, 536..65535.
+   */
+  record Wire(String encap, Optional<QuicServerId> quicServerId, Optional<Integer> maxSegmentSize) {
+    public static final Wire DEFAULT = new Wire("gue", Optional.empty(), Optional.empty());
+  }
+
   /**
    * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the
    * next power of two of 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32
@@ -132,7 +143,36 @@ public interface ControlPlane {
       String affinity,
       int windowSeconds,
       Optional<MptcpPorts> mptcpPorts,
-      String assignment) {
+      String assignment,
+      Wire wire) {
+
+    /** In GUE, with nothing special about its packets. */
+    public ServiceSpec(
+        String name,
+        List<String> vips,
+        List<Port> ports,
+        Optional<Integer> maxBackends,
+        Optional<Integer> buckets,
+        String hash,
+        Optional<String> hashKey,
+        String affinity,
+        int windowSeconds,
+        Optional<MptcpPorts> mptcpPorts,
+        String assignment) {
+      this(
+          name,
+          vips,
+          ports,
+          maxBackends,
+          buckets,
+          hash,
+          hashKey,
+          affinity,
+          windowSeconds,
+          mptcpPorts,
+          assignment,
+          Wire.DEFAULT);
+    }
 
     /** Without ports that name backends, its buckets shared out as by Beamer. */
     public ServiceSpec(
@@ -190,7 +230,47 @@ public interface ControlPlane {
       Optional<MptcpPorts> mptcpPorts,
       String assignment,
       long generation,
-      int backends) {}
+      int backends,
+      Optional<QuicServerId> quicServerId,
+      Optional<Integer> maxSegmentSize) {
+
+    /** Of a service with nothing special about its packets. */
+    public ServiceView(
+        int id,
+        String name,
+        String version,
+        List<String> vips,
+        List<Port> ports,
+        String steering,
+        int buckets,
+        String hash,
+        String affinity,
+        String encap,
+        int windowSeconds,
+        Optional<MptcpPorts> mptcpPorts,
+        String assignment,
+        long generation,
+        int backends) {
+      this(
+          id,
+          name,
+          version,
+          vips,
+          ports,
+          steering,
+          buckets,
+          hash,
+          affinity,
+          encap,
+          windowSeconds,
+          mptcpPorts,
+          assignment,
+          generation,
+          backends,
+          Optional.empty(),
+          Optional.empty());
+    }
+  }
 
   /** {@code state} is "active" (weight > 0) or "draining" (weight 0). */
   record BackendView(int id, String address, int weight, String state, int buckets) {}

@@ -17,6 +17,7 @@ import io.fairlead.controller.service.ControlPlane.Flow;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Owner;
 import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.QuicServerId;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
 import io.fairlead.controller.service.ControlPlane.UpkeepJob;
@@ -53,7 +54,9 @@ final class ImageViews {
         config.mptcpPorts().map(range -> new MptcpPorts(range.first(), range.last())),
         config.assignment().toString(),
         image.ring().generation(),
-        image.pool().size());
+        image.pool().size(),
+        config.quicServerId().map(at -> new QuicServerId(at.offset(), at.length())),
+        config.maxSegmentSize());
   }
 
   static List<BackendView> backends(ServiceImage image) {

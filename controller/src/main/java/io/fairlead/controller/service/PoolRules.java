@@ -111,6 +111,7 @@ final class PoolRules {
     Address address = SpecRules.address("address", add.address());
     int weight = weight(add.weight());
     SpecRules.checkNamed(image.config(), add.id());
+    SpecRules.checkReached(image.config(), "address", address);
     if (pool.containsKey(add.id())) {
       throw conflict("id", add.id(), "an id that no backend of the service has");
     }

@@ -8,6 +8,7 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
+import io.fairlead.controller.service.ControlPlane.QuicServerId;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
@@ -30,6 +31,8 @@ final class SpecRules {
   private static final Pattern HASH_KEY = Pattern.compile("[0-9a-f]{32}");
   private static final int ENTRIES_MAX = 64;
   private static final int WINDOW_MAX = 86_400;
+  private static final int SEGMENT_MIN = 536;
+  private static final String IPIP = "ipip";
   private static final int BUCKETS_PER_BACKEND = 100;
   private static final int DEFAULT_BACKENDS = 100;
   private static final int HASH_KEY_BYTES = 16;
@@ -46,23 +49,27 @@ final class SpecRules {
           "name", spec.name(), "1 to 63 of a-z, 0-9 and '-', not at the beginning or end");
     }
     List<ServiceConfig.Port> ports = ports(spec.ports());
-    return new ServiceConfig(
-        ServiceConfig.FORMAT,
-        id,
-        spec.name(),
-        vips(spec.vips()),
-        ports,
-        "ring",
-        buckets(spec),
-        ServiceConfig.Hash.parse(spec.hash())
-            .orElseThrow(() -> invalid("hash", spec.hash(), "siphash, crc32")),
-        hashKey(spec, random),
-        ServiceConfig.Affinity.parse(spec.affinity())
-            .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
-        "gue",
-        window(spec.windowSeconds()),
-        mptcpPorts(spec.mptcpPorts(), ports),
-        assignment(spec.assignment()));
+    ServiceConfig config =
+        new ServiceConfig(
+            ServiceConfig.FORMAT,
+            id,
+            spec.name(),
+            vips(spec.vips()),
+            ports,
+            "ring",
+            buckets(spec),
+            ServiceConfig.Hash.parse(spec.hash())
+                .orElseThrow(() -> invalid("hash", spec.hash(), "siphash, crc32")),
+            hashKey(spec, random),
+            ServiceConfig.Affinity.parse(spec.affinity())
+                .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
+            encap(spec.wire().encap()),
+            window(spec.windowSeconds()),
+            mptcpPorts(spec.mptcpPorts(), ports),
+            assignment(spec.assignment()),
+            quicServerId(spec.wire().quicServerId()),
+            maxSegmentSize(spec.wire().maxSegmentSize()));
+    return checkEncap(config);
   }
 
   /**
@@ -74,12 +81,20 @@ final class SpecRules {
     checkFixed("buckets", asked.buckets(), config.buckets());
     checkFixed("hash", asked.hash(), config.hash());
     checkFixed("affinity", asked.affinity(), config.affinity());
+    if (!asked.encap().equals(config.encap())) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "encap",
+          asked.encap(),
+          "%s, as the service was created: servers are set up for it".formatted(config.encap()));
+    }
     if (spec.hashKey().isPresent() && !asked.hashKey().equals(config.hashKey())) {
       throw fixed("hashKey", "another key", "the key that the service has");
     }
     return config
         .with(asked.vips(), asked.ports(), asked.windowSeconds(), asked.mptcpPorts())
-        .with(asked.assignment());
+        .with(asked.assignment())
+        .with(asked.quicServerId(), asked.maxSegmentSize());
   }
 
   private static void checkFixed(String field, Object asked, Object present) {
@@ -109,7 +124,55 @@ final class SpecRules {
             ports,
             change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
             mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
-    return change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed);
+    return checkEncap(
+        change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed));
+  }
+
+  private static String encap(String asked) {
+    if (!asked.equals("gue") && !asked.equals(IPIP)) {
+      throw invalid("encap", asked, "gue, ipip");
+    }
+    return asked;
+  }
+
+  private static Optional<ServiceConfig.QuicServerId> quicServerId(Optional<QuicServerId> asked) {
+    asked
+        .filter(at -> at.offset() < 0 || at.offset() > 19 || at.length() < 1 || at.length() > 2)
+        .ifPresent(
+            at -> {
+              throw invalid("quicServerId", at, "offset 0..19 and length 1..2");
+            });
+    return asked.map(at -> new ServiceConfig.QuicServerId(at.offset(), at.length()));
+  }
+
+  private static Optional<Integer> maxSegmentSize(Optional<Integer> asked) {
+    asked
+        .filter(size -> size < SEGMENT_MIN || size > 65535)
+        .ifPresent(
+            size -> {
+              throw invalid("maxSegmentSize", size, "536..65535");
+            });
+    return asked;
+  }
+
+  /** The paper's encapsulation knows IPv4 alone, and no packet that names its backend. */
+  private static ServiceConfig checkEncap(ServiceConfig config) {
+    if (config.encap().equals(IPIP)) {
+      for (String vip : config.vips()) {
+        checkReached(config, "vips", Address.parse(vip).orElseThrow());
+      }
+      if (config.mptcpPorts().isPresent() || config.quicServerId().isPresent()) {
+        throw invalid("encap", IPIP, "gue, as the service has mptcpPorts or quicServerId");
+      }
+    }
+    return config;
+  }
+
+  /** Whether packets in the service's encapsulation have room for the address. */
+  static void checkReached(ServiceConfig config, String field, Address address) {
+    if (config.encap().equals(IPIP) && !address.isIpv4()) {
+      throw invalid(field, address, "an IPv4 address, as the service's encap is ipip");
+    }
   }
 
   private static ServiceConfig.Method assignment(String text) {

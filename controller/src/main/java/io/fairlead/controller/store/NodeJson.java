@@ -81,7 +81,9 @@ final class NodeJson {
     try {
       JsonNode node = MAPPER.readTree(json);
       if (node instanceof ObjectNode keys) {
-        // The two keys that may be absent.
+        // The keys that may be absent.
+        keys.putIfAbsent("quicServerId", keys.nullNode());
+        keys.putIfAbsent("maxSegmentSize", keys.nullNode());
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(ServiceConfig.Method.BEAMER.toString()));
       }
