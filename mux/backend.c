@@ -64,6 +64,20 @@ static void fill_rows(struct backends *backends, const struct backends *old, uin
 		make_row(&backends->rows[backends->list[i].id], &backends->list[i], old, service, hops);
 }
 
+/*
+ * Rows of a table that a delta has changed: all others keep theirs, next hops that have changed since come by
+ * backends_refresh(). One backend more among 64 K costs a copy of 4 MB in place of 64 K templates.
+ */
+static void change_rows(struct backends *backends, const struct backends *old, const struct delta *delta,
+			const struct next_hops *hops)
+{
+	memcpy(backends->rows, old->rows,
+	       (size_t)old->size * sizeof(*old->rows)); /* its ids are in the new list, too */
+	for (uint32_t i = 0; i < delta->backends_count; i++)
+		make_row(&backends->rows[delta->backends[i].id], &delta->backends[i], old, (uint16_t)delta->service,
+			 hops);
+}
+
 uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
 			uint32_t b_count, struct fl_delta_backend *out)
 {
@@ -110,7 +124,10 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 					 delta->backends_count, backends->list);
 	if (!make_rows(backends))
 		goto no_memory;
-	fill_rows(backends, delta->snapshot ? NULL : old, (uint16_t)delta->service, hops);
+	if (old && !delta->snapshot)
+		change_rows(backends, old, delta, hops);
+	else
+		fill_rows(backends, NULL, (uint16_t)delta->service, hops);
 	return backends;
 
 no_memory:
