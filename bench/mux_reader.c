@@ -5,7 +5,8 @@
  *
  *	mux_reader ID ZOOKEEPER
  *
- * Says a line for each generation that its tables serve, and ends at the end of its standard input:
+ * Says a line whenever its tables serve another generation of a service, and ends at the end of its standard input. Of
+ * many services it says the sum of their generations:
  *
  *	GENERATION REALTIME-NS PROCESSOR-NS BYTES-RECEIVED RESIDENT-KB
  */
@@ -86,14 +87,14 @@ static void run(struct follow *follow, int epoll)
 
 	for (;;) {
 		uint64_t now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000, at;
-		const struct feed *feed;
+		uint32_t generation = 0;
 
 		follow_run(follow, now_ms);
-		feed = follow_next(follow, NULL);
-		if (feed && feed_generation(feed) != told) {
-			told = feed_generation(feed);
-			tell(told, clock_ns(CLOCK_REALTIME));
-		}
+		for (const struct feed *feed = follow_next(follow, NULL); feed; feed = follow_next(follow, feed))
+			generation += feed_generation(feed);
+		if (generation != told)
+			tell(generation, clock_ns(CLOCK_REALTIME));
+		told = generation;
 		now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000;
 		at = follow_deadline(follow);
 		at = at > now_ms + 1000 ? 1000 : at > now_ms ? at - now_ms : 0;
@@ -106,7 +107,9 @@ int main(int argc, char **argv)
 {
 	struct next_hops hops = {.lookup = hop};
 	struct fl_address address = fl_address_from_ipv4((const uint8_t[]){10, 1, 0, 11});
-	struct follow_options options = {.root = "/fairlead", .address = &address};
+	struct fl_address none = {{0}};
+	struct login login = {0};
+	struct follow_options options = {.root = "/fairlead", .login = &login, .address = &address, .address6 = &none};
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
 	struct follow *follow = NULL;

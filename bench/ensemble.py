@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks of the control plane run: three ZooKeeper servers and a controller, as processes on loopback."""
+
+import contextlib
+import http.client
+import json
+import logging
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
+SERVERS = 3
+TIMEOUT_SECONDS = 180
+
+
+def die(text):
+    sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {text}")
+
+
+def until(what, true, seconds=TIMEOUT_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            die(f"waited {seconds} s in vain for {what}")
+        time.sleep(0.05)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Processes:
+    """Everything that was started; ended in reverse."""
+
+    def __init__(self, folder):
+        self.folder, self.all = folder, []
+
+    def start(self, name, command, **more):
+        log = (self.folder / f"{name}.log").open("ab")
+        process = subprocess.Popen([str(word) for word in command], stderr=log, **({"stdout": log} | more))
+        self.all.append(process)
+        return process
+
+    def end(self, process):
+        process.terminate()
+        process.wait(60)
+        self.all.remove(process)
+
+    def kill(self):
+        for process in reversed(self.all):
+            process.kill()
+            process.wait()
+
+
+def start_ensemble(processes):
+    """Three servers with their data on disk, each write synced, and the defaults of ZooKeeper but for the heap."""
+    ports = free_ports(3 * SERVERS)
+    servers = [f"server.{n}=127.0.0.1:{ports[3 * n + 1]}:{ports[3 * n + 2]}" for n in range(SERVERS)]
+    for n in range(SERVERS):
+        data = processes.folder / f"zookeeper{n}"
+        data.mkdir()
+        (data / "myid").write_text(str(n))
+        lines = [f"dataDir={data}", f"clientPort={ports[3 * n]}", "clientPortAddress=127.0.0.1", "tickTime=2000"]
+        lines += ["initLimit=20", "syncLimit=10", "maxClientCnxns=0", "admin.enableServer=false", *servers]
+        (data / "zoo.cfg").write_text("\n".join(lines) + "\n")
+        command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-Dzookeeper.admin.enableServer=false", "-cp", JAR]
+        processes.start(
+            f"zookeeper{n}", [*command, "org.apache.zookeeper.server.quorum.QuorumPeerMain", data / "zoo.cfg"]
+        )
+    return ",".join(f"127.0.0.1:{ports[3 * n]}" for n in range(SERVERS))
+
+
+class Controller:
+    """One controller in a process of its own, under the heap that is allowed."""
+
+    def __init__(self, processes, zookeeper, heap):
+        self.processes, self.zookeeper, self.heap = processes, zookeeper, heap
+        self.port = free_ports(1)[0]
+        self.gc_log = processes.folder / "gc.log"
+        self.process = None
+
+    def start(self):
+        begun = time.monotonic()
+        self.process = self.processes.start(
+            "controller",
+            [
+                "java", f"-Xmx{self.heap}", "-XX:+UseSerialGC", f"-Xlog:gc:file={self.gc_log}:time:filecount=0",
+                "-cp", JAR, "io.fairlead.controller.Main", "--zookeeper", self.zookeeper,
+                "--listen", f"127.0.0.1:{self.port}",
+            ],
+        )  # fmt: skip
+        until("the controller to lead", self.leads)
+        return time.monotonic() - begun
+
+    def leads(self):
+        if self.process.poll() is not None:
+            die(f"the controller ended with {self.process.returncode}: see {self.processes.folder}/controller.log")
+        try:
+            return self("GET", "/healthz")[0].get("leader")
+        except OSError:
+            return False
+
+    def stop(self):
+        self.processes.end(self.process)
+
+    def __call__(self, method, path, body=None):
+        """The answer, and the seconds from the first byte sent to the last received."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
+        content = None if body is None else json.dumps(body)
+        begun = time.monotonic()
+        connection.request(method, path, content, {"Content-Type": "application/json"} if content else {})
+        answer = connection.getresponse()
+        text = answer.read()
+        took = time.monotonic() - begun
+        connection.close()
+        if answer.status >= 400 and path != "/healthz":
+            die(f"{method} {path}: {answer.status} {text.decode()[:500]}")
+        return json.loads(text), took
+
+    def change(self, service, changes):
+        return self("POST", f"/v1/services/{service}/changes", {"changes": changes})
+
+    def heap_megabytes(self):
+        """The most that was ever in use, and the most that a whole collection left."""
+        log = self.gc_log.read_text()
+        used = [int(mb) for mb in re.findall(r"(\d+)M->\d+M\(", log)]
+        live = [int(mb) for mb in re.findall(r"Pause Full.* \d+M->(\d+)M\(", log)]
+        return {"used": max(used, default=0), "afterFullCollection": max(live, default=0)}
+
+
+@contextlib.contextmanager
+def processes():
+    """A place for processes and their logs, which is kept if something went wrong."""
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # what it says of servers that are not up yet
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fairlead-bench-"))
+    started = Processes(folder)
+    try:
+        yield started
+    finally:
+        started.kill()
+    shutil.rmtree(folder)
+
+
+def check(*needed):
+    for path in (JAR, *needed):
+        if not path.exists():
+            die(f"{path} is not there: bench/README.md says how to build it")
