@@ -19,7 +19,7 @@ class UpkeepTest {
   private static final long NOW = 1_700_000_000;
   private static final int WINDOW = 240;
 
-  @Property(tries = 100)
+  @Property(tries = 50)
   void defragmentationKeepsToItsLimitsAndArrives(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     Ring ring = Pools.ring(scattered(random, 256 << random.nextInt(3)), NOW);
@@ -51,7 +51,7 @@ class UpkeepTest {
   }
 
   /** The paper's loop ends when no cycle is left among those whose budget is not used up. */
-  @Property(tries = 100)
+  @Property(tries = 50)
   void anIterationLeavesNoCycle(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     Ring ring = Pools.ring(scattered(random, 512), NOW);
@@ -79,7 +79,7 @@ class UpkeepTest {
     assertThat(hasCycle(edges)).isFalse();
   }
 
-  @Property(tries = 100)
+  @Property(tries = 50)
   void eachRangeGoesToWhoOwnsMostOfIt(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     char[] owners = new char[1024];
@@ -112,7 +112,7 @@ class UpkeepTest {
     assertThat(new Defragmentation().target(whole)).isEqualTo(Pools.owners(whole));
   }
 
-  @Property(tries = 100)
+  @Property(tries = 50)
   void rebalanceKeepsToItsLimitsAndArrives(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     int buckets = 256 << random.nextInt(3);
