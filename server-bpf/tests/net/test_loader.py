@@ -44,6 +44,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "peers": [PEERS],
         "tagRequired": False,
         "chaining": True,
+        "ipipService": None,
         "mode": mode,
     }
     assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "learned", "pass_not_ours"}
@@ -83,6 +84,7 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     assert config == {key: GOOD_CONFIG[key] for key in GOOD_CONFIG if key != "peers"} | {
         "mode": "native",
         "tagRequired": False,
+        "ipipService": None,
     }
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--window", "31").returncode == 0
     assert rack["a"].show()["config"]["windowSeconds"] == 31
