@@ -10,7 +10,9 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 
 /** The controller's REST API from the client's side. */
 final class Api {
@@ -20,11 +22,8 @@ final class Api {
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
 
   private final URI base;
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(CONNECT_TIMEOUT)
-          .build();
+  private final Optional<String> token;
+  private final HttpClient http;
 
   /**
    * {@code version} is the entity tag, empty without one; {@code text} the body as it came, {@code
@@ -46,9 +45,11 @@ final class Api {
   }
 
   /**
-   * @throws IllegalArgumentException naming {@code url} and what is allowed
+   * @param token goes with every request
+   * @param authority who must have signed the controller's certificate, PEM; the system's if empty
+   * @throws IllegalArgumentException naming {@code url} or {@code authority} and what is allowed
    */
-  Api(String url) {
+  Api(String url, Optional<String> token, Optional<Path> authority) {
     URI uri;
     try {
       uri = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
@@ -60,6 +61,13 @@ final class Api {
       throw badUrl(url, null);
     }
     base = uri;
+    this.token = token;
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT_TIMEOUT);
+    authority.ifPresent(path -> builder.sslContext(Authority.trust(path)));
+    http = builder.build();
   }
 
   static ObjectNode object() {
@@ -74,6 +82,7 @@ final class Api {
   Reply send(String method, String path, String body) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(base + path)).timeout(ANSWER_TIMEOUT);
+    token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));
     if (body.isEmpty()) {
       request.method(method, HttpRequest.BodyPublishers.noBody());
     } else {

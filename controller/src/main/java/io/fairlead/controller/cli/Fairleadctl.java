@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
+import io.fairlead.controller.secret.SecretFile;
 import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -26,6 +30,7 @@ import picocli.CommandLine.ScopeType;
       UpkeepCommands.Show.class,
       ExplainCommand.class,
       MuxesCommand.class,
+      AuditCommand.class,
       HealthCommand.class
     },
     synopsisSubcommandLabel = "COMMAND",
@@ -62,6 +67,25 @@ public final class Fairleadctl {
   private String api;
 
   @Option(
+      names = "--token-file",
+      scope = ScopeType.INHERIT,
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_TOKEN_FILE}",
+      description =
+          "The token to call with, in a file that only you can read; FAIRLEAD_TOKEN_FILE if set")
+  private Path tokenFile;
+
+  @Option(
+      names = "--cacert",
+      scope = ScopeType.INHERIT,
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CACERT}",
+      description =
+          "Who must have signed the controller's certificate, PEM; FAIRLEAD_CACERT if set."
+              + " Default: the system's")
+  private Path authority;
+
+  @Option(
       names = {"-o", "--output"},
       scope = ScopeType.INHERIT,
       paramLabel = "FORMAT",
@@ -84,6 +108,25 @@ public final class Fairleadctl {
 
   Format format() {
     return format;
+  }
+
+  /**
+   * @throws IllegalArgumentException naming the file and what is allowed
+   */
+  Optional<String> token() {
+    if (tokenFile == null) {
+      return Optional.empty();
+    }
+    SecretFile file = new SecretFile("--token-file", tokenFile);
+    List<SecretFile.Line> lines = file.lines();
+    if (lines.size() != 1 || !lines.get(0).text().matches("[!-~]{1,512}")) {
+      throw file.refused("it is something else", "a token of visible characters in one line");
+    }
+    return Optional.of(lines.get(0).text());
+  }
+
+  Optional<Path> authority() {
+    return Optional.ofNullable(authority);
   }
 
   public static void main(String[] args) {

@@ -28,7 +28,7 @@ abstract class Verb implements Callable<Integer> {
 
   final Api api() {
     try {
-      return new Api(root().api());
+      return new Api(root().api(), root().token(), root().authority());
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }

@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.apache.curator.framework.AuthInfo;
@@ -64,7 +65,7 @@ public final class ZooKeeperAccess {
     return new ACLProvider() {
       @Override
       public List<ACL> getDefaultAcl() {
-        return List.of(controllers());
+        return list(controllers());
       }
 
       @Override
@@ -77,12 +78,16 @@ public final class ZooKeeperAccess {
   private List<ACL> of(Tree tree, String path) {
     for (String secret : List.of(tree.audit(), tree.answers(), tree.election())) {
       if (path.equals(secret) || path.startsWith(secret + "/")) {
-        return List.of(controllers());
+        return list(controllers());
       }
     }
-    return path.equals(tree.muxes())
-        ? List.of(controllers(), muxes(Perms.READ | Perms.CREATE))
-        : List.of(controllers(), muxes(Perms.READ));
+    return list(
+        controllers(), muxes(path.equals(tree.muxes()) ? Perms.READ | Perms.CREATE : Perms.READ));
+  }
+
+  /** ZooKeeper looks for null in it, which the lists of {@code List.of} take ill. */
+  private static List<ACL> list(ACL... entries) {
+    return Arrays.asList(entries);
   }
 
   private ACL controllers() {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Certificate;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.api.FakeControlPlane;
+import io.fairlead.controller.api.Security;
+import io.fairlead.controller.secret.SecretFile;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The command line client at an API that asks for a token, over TLS. */
+class FairleadctlAccessTest {
+  @TempDir private Path directory;
+  private Certificate certificate;
+  private ApiServer server;
+
+  private record Run(int exit, String out, String err) {}
+
+  @BeforeEach
+  void open() throws IOException {
+    certificate = Certificate.make(directory, "api");
+    Path tokens = secret("tokens", "ada admin plain:ada-0123456789abcdef");
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            new Security(
+                Optional.of(
+                    new Security.Tls(
+                        certificate.pem(), new SecretFile("--tls-key", certificate.key()))),
+                Optional.empty(),
+                Optional.of(new SecretFile("--tokens", tokens))),
+            new FakeControlPlane(),
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  private Run run(String line) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int exit =
+        Fairleadctl.commandLine()
+            .setOut(new PrintWriter(out, true))
+            .setErr(new PrintWriter(err, true))
+            .execute(("--api " + server.url(Optional.empty()) + " " + line).split(" "));
+    return new Run(exit, out.toString(), err.toString());
+  }
+
+  @Test
+  void tokenAndAuthorityAreWhatItTakes() throws IOException {
+    String cacert = "--cacert " + certificate.pem();
+    Path token = secret("token", "ada-0123456789abcdef\n");
+    String all = cacert + " --token-file " + token + " ";
+    Run created = run(all + "service create web --vip 10.99.0.1 --port tcp:80");
+    assertThat(created.err()).isEmpty();
+    assertThat(run(all + "audit").out())
+        .containsPattern("NUMBER +TIME +WHO +WHAT")
+        .containsPattern("0 +\\S+ +ada +POST /v1/services +1 +0");
+    Run stranger = run(cacert + " service list");
+    assertThat(stranger.exit()).isEqualTo(1);
+    assertThat(stranger.err())
+        .isEqualTo("Authorization is missing; allowed: Bearer and a token of this cluster\n");
+    assertThat(run("--token-file " + token + " service list").exit()).as("untrusted").isEqualTo(3);
+  }
+
+  @Test
+  void badFilesAreNamed() throws IOException {
+    Path open =
+        Files.setPosixFilePermissions(
+            secret("open", "ada-0123456789abcdef"), PosixFilePermissions.fromString("rw-r--r--"));
+    assertThat(run("--token-file " + open + " health").err()).contains("its mode is rw-r--r--");
+    assertThat(run("--token-file " + secret("two", "a\nb") + " health").err())
+        .contains("allowed: a token of visible characters in one line");
+    Run none = run("--cacert " + secret("none", "no certificate") + " health");
+    assertThat(none.exit()).isEqualTo(2);
+    assertThat(none.err()).contains("--cacert '").contains("allowed: a file of certificates, PEM");
+    assertThat(run("audit --limit 0").err()).contains("--limit '0' is refused; allowed: 1..1000");
+  }
+
+  private Path secret(String name, String text) throws IOException {
+    Path path = Files.writeString(directory.resolve(name), text);
+    return Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
+  }
+}
