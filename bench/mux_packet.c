@@ -31,6 +31,7 @@ enum {
 	BUFFER = 2432, /* as far apart as mbufs with 2 KB of room */
 	STAGES = 4,
 	RUNS_MAX = 101,
+	ROWS = 5,
 };
 
 static const char *const stage_names[STAGES] = {"classify", "hash", "rows", "encap"};
@@ -55,6 +56,7 @@ struct bench {
 
 struct result {
 	const char *hash;
+	const char *encap;
 	uint32_t buckets;
 	double median, fastest, slowest; /* ns per packet */
 	double stage[STAGES];
@@ -232,7 +234,7 @@ static void run_stages(struct bench *b, double out[STAGES])
 	}
 }
 
-static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t buckets)
+static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t buckets, enum encap_kind encap)
 {
 	struct next_hop hop = {.resolved = true,
 			       .mtu = 9000,
@@ -243,12 +245,15 @@ static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t b
 	struct service_config config = image_config(1, "10.99.0.1", buckets);
 	struct delta snapshot = image_snapshot(1, 1, buckets, b->backends);
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
-	struct result r = {.hash = hash == FL_HASH_CRC32 ? "crc32" : "siphash", .buckets = buckets};
+	struct result r = {.hash = hash == FL_HASH_CRC32 ? "crc32" : "siphash",
+			   .encap = encap == ENCAP_IPIP ? "ipip" : "gue",
+			   .buckets = buckets};
 	double times[RUNS_MAX];
 	struct service *service;
 	struct why why;
 
 	config.hash = hash;
+	config.encap = encap;
 	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		die("no tables");
 	b->burst.lookup = tables_lookup(tables);
@@ -303,8 +308,9 @@ static void print_json(const struct bench *b, const struct result *results, int 
 		const struct result *r = &results[i];
 
 		fprintf(out,
-			"  {\"hash\": \"%s\", \"buckets\": %u, \"median\": %.2f, \"fastest\": %.2f, \"slowest\": %.2f",
-			r->hash, r->buckets, r->median, r->fastest, r->slowest);
+			"  {\"hash\": \"%s\", \"encap\": \"%s\", \"buckets\": %u, \"median\": %.2f, \"fastest\": %.2f, "
+			"\"slowest\": %.2f",
+			r->hash, r->encap, r->buckets, r->median, r->fastest, r->slowest);
 		for (int s = 0; s < STAGES; s++)
 			fprintf(out, ", \"%s\": %.2f", stage_names[s], r->stage[s]);
 		fprintf(out, "}%s\n", i + 1 < count ? "," : "");
@@ -337,11 +343,17 @@ static void parse(struct bench *b, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const uint32_t buckets[] = {65536, 1048576};
-	static const enum fl_hash_kind hashes[] = {FL_HASH_SIPHASH, FL_HASH_CRC32};
+	static const struct {
+		enum fl_hash_kind hash;
+		uint32_t buckets;
+		enum encap_kind encap;
+	} rows[ROWS] = {{FL_HASH_SIPHASH, 65536, ENCAP_GUE},
+			{FL_HASH_SIPHASH, 1048576, ENCAP_GUE},
+			{FL_HASH_CRC32, 65536, ENCAP_GUE},
+			{FL_HASH_CRC32, 1048576, ENCAP_GUE},
+			{FL_HASH_SIPHASH, 65536, ENCAP_IPIP}};
 	static struct bench b;
-	struct result results[4];
-	int n = 0;
+	struct result results[ROWS];
 
 	parse(&b, argc, argv);
 	b.mbufs = aligned_alloc(64, RING * sizeof(*b.mbufs));
@@ -353,17 +365,16 @@ int main(int argc, char **argv)
 	make_flows(&b);
 	printf("ns per packet, %d bytes, %u flows, %u backends, median of %u runs (fastest .. slowest), seed %lu\n\n",
 	       FRAME, b.flows, b.backends, b.runs, (unsigned long)b.seed);
-	printf("hash     buckets   median            Mpps   classify  hash  rows  encap\n");
-	for (int h = 0; h < 2; h++)
-		for (int k = 0; k < 2; k++) {
-			struct result *r = &results[n++];
+	printf("hash     encap  buckets   median            Mpps   classify  hash  rows  encap\n");
+	for (int i = 0; i < ROWS; i++) {
+		struct result *r = &results[i];
 
-			*r = measure(&b, hashes[h], buckets[k]);
-			printf("%-8s %8u %6.1f (%.1f..%.1f) %6.1f   %7.1f %6.1f %5.1f %6.1f\n", r->hash, r->buckets,
-			       r->median, r->fastest, r->slowest, 1000 / r->median, r->stage[0], r->stage[1],
-			       r->stage[2], r->stage[3]);
-		}
+		*r = measure(&b, rows[i].hash, rows[i].buckets, rows[i].encap);
+		printf("%-8s %-5s %8u %6.1f (%.1f..%.1f) %6.1f   %7.1f %6.1f %5.1f %6.1f\n", r->hash, r->encap,
+		       r->buckets, r->median, r->fastest, r->slowest, 1000 / r->median, r->stage[0], r->stage[1],
+		       r->stage[2], r->stage[3]);
+	}
 	if (b.json)
-		print_json(&b, results, n);
+		print_json(&b, results, ROWS);
 	return 0;
 }

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients meet at a mux besides being served: a way to servers that is too narrow, an answer to ping, tags."""
+
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import Lab, topology
+from lab.deadline import until
+
+NARROW = 1500
+TOLD = NARROW - 20 - 8 - 4 - 12 - 8  # outer IPv4, UDP, GUE, steer, and room for a move
+BODY = 500_000
+KEY = "000102030405060708090a0b0c0d0e0f"
+TOO_BIG = 'fairlead_mux_drops_total{reason="too_big"}'
+
+
+def request(sock: socket.socket, method: str, body: bytes = b"") -> bytes:
+    """One request on a connection that stays open; the answer's body."""
+    sock.sendall(f"{method} / HTTP/1.1\r\nHost: lab\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    answer = b""
+    while b"\r\n\r\n" not in answer or not answer.endswith(b"\n"):
+        data = sock.recv(65536)
+        assert data, f"closed after {answer!r}"
+        answer += data
+    assert answer.startswith(b"HTTP/1.1 200"), answer
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+@pytest.fixture
+def narrow(lab: Lab) -> Iterator[Lab]:
+    """The way from muxes to servers has the clients' own MTU, as where nobody has made it larger."""
+    muxes = list(lab.muxes.values())
+    for mux in muxes:
+        mux.namespace.ip(f"link set eth0 mtu {NARROW}")
+    yield lab
+    for mux in muxes:
+        mux.namespace.ip(f"link set eth0 mtu {topology.RACK_MTU}")
+    for client in lab.clients:
+        client.namespace.ip("route flush cache")
+
+
+def test_a_narrow_way_is_no_black_hole(narrow: Lab) -> None:
+    """A real client sends full-sized segments, is told what fits, and sends them again: every byte arrives."""
+    client = narrow.clients[0]
+    before = sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values())
+    with contextlib.closing(client.namespace.connect(topology.VIP, topology.VIP_PORT, 10)) as sock:
+        sock.settimeout(20)
+        server = request(sock, "POST", bytes(BODY))
+        assert request(sock, "GET") == server  # answered once the body was read to its end
+        mtu = sock.getsockopt(socket.IPPROTO_IP, 14)  # IP_MTU: of the path, as the kernel knows it now
+    assert mtu == TOLD
+    assert sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values()) > before
+
+
+def echo_request(identifier: int) -> bytes:
+    packet = struct.pack("!BBHHH", 8, 0, 0, identifier, 1) + b"fairlead"
+    total = sum(struct.unpack(f"!{len(packet) // 2}H", packet))
+    total = (total & 0xFFFF) + (total >> 16)
+    return packet[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + packet[4:]
+
+
+def test_the_vip_answers_a_ping(lab: Lab) -> None:
+    with (
+        lab.clients[0].namespace.inside(),
+        socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sock,
+    ):
+        sock.settimeout(5)
+        sock.connect((topology.VIP, 0))
+        sock.send(echo_request(4711))
+        answer = sock.recv(2048)
+    assert answer[20] == 0 and answer[24:26] == struct.pack("!H", 4711) and answer.endswith(b"fairlead")
+    assert sum(mux.metrics()['fairlead_mux_packets_total{verdict="echo"}'] for mux in lab.muxes.values()) >= 1
+
+
+@contextlib.contextmanager
+def restarted(lab: Lab, *more: str) -> Iterator[None]:
+    """Every mux in turn with further arguments, and without them afterwards."""
+
+    def restart() -> None:
+        for number, mux in lab.muxes.items():
+            mux.kill()
+            lab.start_mux(number)
+
+    for mux in lab.muxes.values():
+        mux.process.argv += more
+    try:
+        restart()
+        yield
+    finally:
+        for mux in lab.muxes.values():
+            del mux.process.argv[-len(more) :]
+        restart()
+
+
+def refused(lab: Lab, reason: str) -> int:
+    return sum(server.show()["counters"][f"drop_untrusted_tag_{reason}"] for server in lab.servers.values())
+
+
+def test_servers_take_what_muxes_have_tagged_and_nothing_else(lab: Lab, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text(KEY + "\n")
+    key.chmod(0o600)
+    client = lab.clients[0].namespace
+    try:
+        with restarted(lab, "--tag-key", str(key)):
+            for server in lab.servers.values():
+                server.run(*server.attachment(), "--tag-key", str(key))
+            missing, wrong = refused(lab, "missing"), refused(lab, "wrong")
+            for _ in range(40):
+                with contextlib.closing(client.connect(topology.VIP, topology.VIP_PORT, 10)) as sock:
+                    sock.settimeout(10)
+                    assert request(sock, "GET").startswith(b"server")
+            assert (refused(lab, "missing"), refused(lab, "wrong")) == (missing, wrong)
+        with pytest.raises(TimeoutError):
+            client.connect(topology.VIP, topology.VIP_PORT, 2)
+        until("the untagged SYN is counted", lambda: refused(lab, "missing") > missing, 5)
+    finally:
+        for server in lab.servers.values():
+            server.attach()
