@@ -35,6 +35,12 @@ final class ServiceReader {
 
   /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
   Optional<StoredService> read(String name) throws StoreException {
+    return read(name, Optional.empty());
+  }
+
+  /** From {@code known} on, if that is on the way: a follower reads each delta once. */
+  private Optional<StoredService> read(String name, Optional<StoredService> known)
+      throws StoreException {
     try {
       Stat configStat = new Stat();
       ServiceConfig config;
@@ -49,11 +55,23 @@ final class ServiceReader {
       long latest =
           number(client.getData().storingStatIn(latestStat).forPath(tree.latestGeneration(name)));
       long snapshot = number(client.getData().forPath(tree.latestSnapshot(name)));
-      byte[] bytes = chunks(tree.snapshot(name, snapshot));
-      Ring ring = DeltaCodec.decodeSnapshot(bytes, config.id(), snapshot, config.buckets());
-      long deltaBytes = 0;
-      for (long generation = snapshot + 1; generation <= latest; generation++) {
-        byte[] delta = chunks(tree.delta(name, generation));
+      Optional<StoredService> base =
+          known.filter(service -> isOnTheWay(service, config, snapshot, latest));
+      long snapshotBytes;
+      long deltaBytes;
+      Ring ring;
+      if (base.isPresent()) {
+        snapshotBytes = base.get().snapshotBytes();
+        deltaBytes = base.get().deltaBytes();
+        ring = base.get().image().ring();
+      } else {
+        byte[] bytes = chunks(tree.snapshot(name, snapshot));
+        snapshotBytes = bytes.length;
+        deltaBytes = 0;
+        ring = DeltaCodec.decodeSnapshot(bytes, config.id(), snapshot, config.buckets());
+      }
+      while (ring.generation() < latest) {
+        byte[] delta = chunks(tree.delta(name, ring.generation() + 1));
         ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
         deltaBytes += delta.length;
       }
@@ -63,7 +81,7 @@ final class ServiceReader {
               configStat.getVersion(),
               latestStat.getVersion(),
               snapshot,
-              bytes.length,
+              snapshotBytes,
               deltaBytes));
     } catch (StoreException | RefusedException | KeeperException.NoNodeException e) {
       throw new StoreException.Damaged(
@@ -71,6 +89,14 @@ final class ServiceReader {
     } catch (Exception e) {
       throw new StoreException("service '%s' cannot be read: %s".formatted(name, e), e);
     }
+  }
+
+  /** Generations are never changed, and the ids of services are handed out once. */
+  private static boolean isOnTheWay(
+      StoredService service, ServiceConfig config, long snapshot, long latest) {
+    return service.image().config().id() == config.id()
+        && service.snapshot() == snapshot
+        && service.image().ring().generation() <= latest;
   }
 
   /**
@@ -87,7 +113,7 @@ final class ServiceReader {
       Optional<StoredService> read = Optional.empty();
       Optional<StoreException.Damaged> damage = Optional.empty();
       try {
-        read = read(name);
+        read = read(name, known);
       } catch (StoreException.Damaged e) {
         damage = Optional.of(e);
       }
