@@ -155,12 +155,12 @@ class ApiFailuresTest {
 
   @Test
   void aDefectIsAProblemThatKeepsTheInsideToItself() {
-    plane.breakNextCall();
-    Reply reply = client.get("/v1/services");
+    plane.breakNextLook();
+    Reply reply = client.get(WEB);
     assertThat(reply.status()).isEqualTo(500);
     assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");
     assertThat(reply.body()).doesNotContain("secret", "Exception");
-    assertThat(client.get("/v1/services").status()).isEqualTo(200);
+    assertThat(client.get(WEB).status()).isEqualTo(200);
   }
 
   private String raw(String request) throws IOException {

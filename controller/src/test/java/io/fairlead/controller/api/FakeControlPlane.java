@@ -62,8 +62,8 @@ public final class FakeControlPlane implements ControlPlane {
     outage = Optional.empty();
   }
 
-  /** The next call fails as a defect of the controller would. */
-  public synchronized void breakNextCall() {
+  /** The next look at one service, which only requests do, fails as a defect would. */
+  public synchronized void breakNextLook() {
     defect = Optional.of(new IllegalStateException("secret of the inside"));
   }
 
@@ -82,16 +82,16 @@ public final class FakeControlPlane implements ControlPlane {
 
   @Override
   public synchronized List<ServiceView> services() {
-    if (defect.isPresent()) {
-      RuntimeException e = defect.get();
-      defect = Optional.empty();
-      throw e;
-    }
     return pools.values().stream().map(Pool::view).toList();
   }
 
   @Override
   public synchronized Optional<ServiceView> service(String name) {
+    if (defect.isPresent()) {
+      RuntimeException e = defect.get();
+      defect = Optional.empty();
+      throw e;
+    }
     return Optional.ofNullable(pools.get(name)).map(Pool::view);
   }
 
