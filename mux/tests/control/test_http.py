@@ -4,6 +4,7 @@
 import contextlib
 import json
 import random
+import re
 import socket
 import time
 
@@ -13,6 +14,7 @@ from oracle.flow import bucket as bucket_of
 from oracle.flow import flow_hash
 from test_follow import served
 from tree import Tree, run
+from zookeeper_process import ROOT
 
 
 def test_explain_agrees_with_the_oracle(tree: Tree, mux: MuxProcess):
@@ -122,3 +124,12 @@ def test_metrics_are_named_and_typed(tree: Tree, mux: MuxProcess):
     assert names <= typed == helped
     promised = "packets_total drops_total bytes_total service_packets_total generation zookeeper_connected"
     assert {f"fairlead_mux_{name}" for name in [*promised.split(), "moved_packets_total"]} <= names
+
+
+def test_metrics_of_the_alerts_are_there(tree: Tree, mux: MuxProcess):
+    """docs/alerts.yaml names no metric that a mux does not show; the controller's are looked for in its own tests."""
+    served(tree, mux)
+    names = set(re.findall(r"\bfairlead_mux_[a-z_]+", (ROOT / "docs" / "alerts.yaml").read_text()))
+    assert len(names) >= 3
+    shown = mux.get("/metrics")[1]
+    assert [name for name in names if not re.search(rf"^{name}[{{ ]", shown, re.M)] == []

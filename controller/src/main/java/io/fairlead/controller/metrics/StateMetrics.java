@@ -8,6 +8,7 @@ import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
@@ -16,7 +17,8 @@ import java.util.function.Supplier;
  * stale.
  */
 public final class StateMetrics implements MultiCollector {
-  public record Controller(boolean leader, long epoch, boolean zookeeperConnected) {}
+  /** {@code zookeeper} is one of {@link #ZOOKEEPER_STATES}. */
+  public record Controller(boolean leader, long epoch, String zookeeper) {}
 
   /**
    * @param rules ranges of buckets with one owner
@@ -34,11 +36,13 @@ public final class StateMetrics implements MultiCollector {
       double imbalance,
       boolean upkeep) {}
 
-  /** What one mux has applied of one service. */
-  public record Applied(String mux, String service, long generation) {}
+  /** What one mux has applied of one service, and for how long it has been behind. */
+  public record Applied(String mux, String service, long generation, long lagSeconds) {}
 
   public record State(
       Controller controller, Collection<Service> services, Collection<Applied> applied) {}
+
+  private static final List<String> ZOOKEEPER_STATES = List.of("connected", "suspended", "lost");
 
   private final Supplier<State> state;
 
@@ -81,13 +85,24 @@ public final class StateMetrics implements MultiCollector {
         gauge("fairlead_controller_mux_generation", "Generation that the mux has applied");
     GaugeSnapshot.Builder lag =
         gauge("fairlead_controller_mux_lag_generations", "Generations that the mux is behind");
+    GaugeSnapshot.Builder seconds =
+        gauge(
+            "fairlead_controller_mux_lag_seconds",
+            "Time since the first generation was committed that the mux has not applied");
     for (Applied each : now.applied()) {
       Labels labels = Labels.of("mux", each.mux(), "service", each.service());
       applied.dataPoint(point(labels, each.generation()));
+      seconds.dataPoint(point(labels, each.lagSeconds()));
       long behind = latest.getOrDefault(each.service(), each.generation()) - each.generation();
       lag.dataPoint(point(labels, Math.max(0, behind)));
     }
     Controller controller = now.controller();
+    GaugeSnapshot.Builder zookeeper =
+        gauge("fairlead_controller_zookeeper_state", "1 for the state of the session");
+    for (String each : ZOOKEEPER_STATES) {
+      double is = controller.zookeeper().equals(each) ? 1 : 0;
+      zookeeper.dataPoint(point(Labels.of("state", each), is));
+    }
     return MetricSnapshots.of(
         single(
             "fairlead_controller_leader",
@@ -100,10 +115,12 @@ public final class StateMetrics implements MultiCollector {
         single(
             "fairlead_controller_zookeeper_connected",
             "Whether the session with ZooKeeper is connected",
-            controller.zookeeperConnected() ? 1 : 0),
+            controller.zookeeper().equals("connected") ? 1 : 0),
         generations.build(),
         backends.build(),
         buckets.build(),
+        zookeeper.build(),
+        seconds.build(),
         rules.build(),
         fragmentation.build(),
         imbalance.build(),

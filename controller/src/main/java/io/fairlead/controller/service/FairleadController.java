@@ -30,7 +30,6 @@ import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -107,6 +106,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final SecureRandom random = new SecureRandom();
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final MetricsView metricsView;
   private final CommitMetrics commitMetrics = new CommitMetrics(registry);
   private final ExecutorService catalogueThread =
       Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
@@ -128,6 +128,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       Options options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
     this.options = options;
     this.clock = options.clock();
+    this.metricsView = new MetricsView(clock);
     this.embedded = embedded;
     this.connectString = connectString;
     tree = new Tree(options.root());
@@ -549,20 +550,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private StateMetrics.State state() {
-    Health health = health();
-    Collection<StoredService> services = lastImages().map(Images::all).orElse(List.of());
-    return new StateMetrics.State(
-        new StateMetrics.Controller(health.leader(), health.epoch(), connection.isConnected()),
-        services.stream().map(StoredService::image).map(ImageViews::metrics).toList(),
-        muxes().stream()
-            .flatMap(
-                mux ->
-                    mux.services().entrySet().stream()
-                        .map(
-                            service ->
-                                new StateMetrics.Applied(
-                                    mux.id(), service.getKey(), service.getValue().generation())))
-            .toList());
+    return metricsView.of(health(), lastImages().map(Images::all).orElse(List.of()), muxes());
   }
 
   private static void stop(ExecutorService executor) {

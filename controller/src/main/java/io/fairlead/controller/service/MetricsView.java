@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.metrics.StateMetrics.Applied;
+import io.fairlead.controller.metrics.StateMetrics.Controller;
+import io.fairlead.controller.metrics.StateMetrics.Service;
+import io.fairlead.controller.metrics.StateMetrics.State;
+import io.fairlead.controller.service.ControlPlane.Health;
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.fairlead.controller.store.StoredService;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What metrics show of the state at one moment. It remembers what a ring's runs were, since
+ * counting them takes a walk through all buckets, and when the generations were committed that some
+ * mux has not applied yet.
+ */
+final class MetricsView {
+  /** Of one service; what lies between the oldest and the newest may be forgotten. */
+  private static final int GENERATIONS_MAX = 1000;
+
+  private record Counted(ServiceImage image, Service metrics) {}
+
+  private final Clock clock;
+  private Map<String, Counted> counted = Map.of();
+  private final Map<String, TreeMap<Long, Long>> committed = new HashMap<>();
+
+  MetricsView(Clock clock) {
+    this.clock = clock;
+  }
+
+  synchronized State of(
+      Health health, Collection<StoredService> services, Collection<MuxView> muxes) {
+    Map<String, Counted> now = new HashMap<>();
+    for (StoredService stored : services) {
+      ServiceImage image = stored.image();
+      Counted last = counted.get(image.config().name());
+      now.put(
+          image.config().name(),
+          last != null && last.image() == image
+              ? last
+              : new Counted(image, ImageViews.metrics(image)));
+      remember(image.config().name(), image.ring(), muxes);
+    }
+    counted = now;
+    committed.keySet().retainAll(now.keySet());
+    List<Applied> applied = new ArrayList<>();
+    for (MuxView mux : muxes) {
+      mux.services()
+          .forEach(
+              (service, state) ->
+                  applied.add(
+                      new Applied(
+                          mux.id(),
+                          service,
+                          state.generation(),
+                          lag(service, state.generation()))));
+    }
+    return new State(
+        new Controller(health.leader(), health.epoch(), health.zookeeper()),
+        now.values().stream().map(Counted::metrics).toList(),
+        applied);
+  }
+
+  private void remember(String service, Ring ring, Collection<MuxView> muxes) {
+    TreeMap<Long, Long> times = committed.computeIfAbsent(service, name -> new TreeMap<>());
+    if (!times.isEmpty() && times.lastKey() > ring.generation()) {
+      times.clear(); // another service of that name
+    }
+    times.putIfAbsent(ring.generation(), ring.committed());
+    long slowest =
+        muxes.stream()
+            .map(mux -> mux.services().get(service))
+            .filter(state -> state != null)
+            .mapToLong(MuxService::generation)
+            .min()
+            .orElse(ring.generation());
+    times.headMap(Math.min(slowest, ring.generation()), false).clear();
+    if (times.size() > GENERATIONS_MAX) {
+      times.remove(times.higherKey(times.firstKey()));
+    }
+  }
+
+  /** Seconds since the first generation was committed that the mux has not applied. */
+  private long lag(String service, long applied) {
+    TreeMap<Long, Long> times = committed.get(service);
+    Map.Entry<Long, Long> missing = times == null ? null : times.higherEntry(applied);
+    return missing == null ? 0 : Math.max(0, clock.instant().getEpochSecond() - missing.getValue());
+  }
+}
