@@ -5,10 +5,16 @@ import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.net.http.HttpResponse.ResponseInfo;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Set;
 
@@ -48,6 +54,22 @@ public final class ApiClient {
     }
   }
 
+  /** As text; of a stream that never ends, nothing. */
+  private static BodySubscriber<String> body(ResponseInfo response) {
+    return response.headers().firstValue("Content-Type").orElse("").equals("text/event-stream")
+        ? BodySubscribers.mapping(BodySubscribers.ofInputStream(), ApiClient::hangUp)
+        : BodySubscribers.ofString(StandardCharsets.UTF_8);
+  }
+
+  private static String hangUp(InputStream stream) {
+    try {
+      stream.close();
+      return "";
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   public Reply get(String path) {
     return send("GET", path, "", "");
   }
@@ -78,8 +100,7 @@ public final class ApiClient {
       request.headers(headers);
     }
     try {
-      HttpResponse<String> response =
-          http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      HttpResponse<String> response = http.send(request.build(), ApiClient::body);
       Reply reply = new Reply(response.statusCode(), response);
       answers.check(method, path, reply);
       return reply;
