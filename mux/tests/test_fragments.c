@@ -147,7 +147,7 @@ static struct mux *mux_at(const uint8_t *ip)
 static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool forwarded_in, uint64_t now_ms)
 {
 	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *), *inner;
-	struct fl_steer header;
+	struct fl_steer header = {0}; /* gcc does not see that a failed parse ends the test */
 	bool ipv6;
 
 	counts[packet->verdict]++;
