@@ -5,6 +5,7 @@ It refuses to run anywhere but in the network namespace of a lab's client, and t
 that it cannot leave the lab. Output at the end: {"event": "flood", "packets": …, "seconds": …}.
 """
 
+import errno
 import ipaddress
 import os
 import random
@@ -68,7 +69,12 @@ def run(interface: str, gateway: str, host: str, port: int, rate: int, seconds: 
     while (elapsed := time.monotonic() - started) < seconds:
         due = min(int(rate * elapsed), sent + int(rate * BATCH_SECONDS * 4) + 1)  # late: do not catch up in one burst
         while sent < due:
-            link.sendto(packets[sent % len(packets)], to)
+            try:
+                link.sendto(packets[sent % len(packets)], to)
+            except OSError as error:
+                if error.errno != errno.ENOBUFS:
+                    raise
+                break  # the kernel has no room for more at the moment
             sent += 1
         time.sleep(BATCH_SECONDS)
     say(event="flood", packets=sent, seconds=round(time.monotonic() - started, 2))
