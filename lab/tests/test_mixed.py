@@ -8,14 +8,17 @@ load is smaller than in test_events.py: 80 long-lived connections with two reque
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lab import Lab, build, events
+from lab import Lab, LabError, build, events
 from lab.chains import Chains
+from lab.deadline import until
 from lab.machine_server import MachineServer
 from lab.server import Server
 from lab.traffic import Traffic
+from lab.vm.channel import PORTS
 from lab.vm.kernel import kernels
 
 WINDOW = 600  # longer than any test
@@ -52,6 +55,19 @@ def test_commands_run_in_a_machine(mixed_lab: Lab) -> None:
     assert (done.returncode, done.stderr) == (0, "") and server.address in done.stdout
     done = execute(mixed_lab, server.name, "nothing-such")
     assert (done.returncode, done.stdout) == (127, "") and "nothing-such" in done.stderr
+
+
+def test_a_command_whose_caller_left_is_killed_and_holds_nobody_up(mixed_lab: Lab) -> None:
+    """As many as there are ports run at once; one more waits until one is free."""
+    channel = machines(mixed_lab)[0].machine.channel
+    with ThreadPoolExecutor(PORTS + 1) as callers:
+        left = [callers.submit(channel.run, ["sleep", "1234"], b"", 2) for _ in range(PORTS)]
+        answer = callers.submit(channel.run, ["cat"], b"who is there", 30)
+        for call in left:
+            with pytest.raises(LabError, match=r"'sleep 1234' .* has not ended after 2 s"):
+                call.result()
+        assert answer.result().stdout == b"who is there"
+    until("no command is left", lambda: b"sleep 1234" not in channel.run(["ps"]).stdout, 10)
 
 
 def test_a_machine_that_was_killed_comes_back(mixed_lab: Lab) -> None:

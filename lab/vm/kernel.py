@@ -116,7 +116,12 @@ class Kernel:
         """Builds the project's module with every warning an error, from the tree that DKMS would build."""
         tree = self.folder / "dkms"
         run("make", "-s", "-C", ROOT / "kernel-module", "dkms", f"DESTDIR={tree}")
-        source = next(tree.glob("usr/src/fairlead-*"))
+        version = re.search(
+            r'^PACKAGE_VERSION="(.*)"', (ROOT / "kernel-module" / "dkms.conf").read_text(), re.MULTILINE
+        )
+        if not version:
+            raise LabError("kernel-module/dkms.conf has no PACKAGE_VERSION")
+        source = tree / "usr" / "src" / f"fairlead-{version[1]}"
         run("make", "-s", "-j2", "-C", source, "check", f"HEADERS={HEADERS / f'linux-headers-{self.release}'}")
         return source / "fairlead.ko"
 
