@@ -131,13 +131,13 @@ def start(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+def add_machine_arguments(parser: argparse.ArgumentParser, which: str) -> None:
     parser.add_argument(
         "--vm-servers",
         type=int,
         default=0,
         metavar="N",
-        help="besides, servers that are virtual machines with the kernel module (%(default)s)",
+        help=f"{which} that are virtual machines with the kernel module (%(default)s)",
     )
     parser.add_argument(
         "--vm-kernel",
@@ -159,7 +159,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
     making = verb("up", up, "bring a lab up and leave it running")
     making.add_argument("--servers", type=int, default=4, help="servers with the XDP program (%(default)s)")
-    add_machine_arguments(making)
+    add_machine_arguments(making, "besides, servers")
     making.add_argument("--muxes", type=int, default=2)
     making.add_argument("--port", choices=mux.PORTS, default="af_xdp", help="how the muxes get at their packets")
     making.add_argument("--window", type=int, default=240, help="seconds for which a moved bucket is chained")

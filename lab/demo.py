@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lab.__main__ import instructions
+from lab.__main__ import add_machine_arguments, instructions
 from lab.deadline import LabError
 from lab.events import EVENTS
 from lab.lab import Lab
@@ -24,6 +24,7 @@ from lab.traffic import Traffic
 
 WINDOW = 600  # seconds; longer than the demo, so that connections of its first second may live to its last
 QUIET_SECONDS = 4  # of plain traffic before the first event
+SERVERS = 4
 
 
 class Watch:
@@ -46,9 +47,11 @@ class Watch:
 
     def _run(self) -> None:
         while not self._done.wait(0.1):
-            for second in self.traffic.seconds()[self.drawn :]:
+            seconds = self.traffic.seconds()[self.drawn :]
+            chained = self._newly_chained() if seconds else 0
+            for second in seconds:  # more than one when asking the servers takes long: virtual machines on a busy host
                 self.drawn += 1
-                self.timeline.second(second, self._newly_chained())
+                self.timeline.second(second, chained // len(seconds))
 
     def _newly_chained(self) -> int:
         chained = self.lab.chained_packets()
@@ -58,12 +61,14 @@ class Watch:
 
 def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     """Runs all events under traffic and returns the summary."""
+    # The processors of virtual machines are emulated.
+    interval, short_rate = (1.0, 10) if lab.has_machines else (0.25, 80)
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
     chained_at_first = lab.chained_packets()
-    with lab.traffic(long=connections, interval=0.25, short_rate=80) as traffic:
+    with lab.traffic(connections, interval, short_rate) as traffic:
         traffic.wait_open()
-        timeline.heading(f"{traffic.held()} long-lived connections and 80 short ones a second")
+        timeline.heading(f"{traffic.held()} long-lived connections and {short_rate} short ones a second")
         timeline.columns()
         with Watch(lab, traffic, timeline):
             traffic.wait_seconds(QUIET_SECONDS)
@@ -110,7 +115,10 @@ def main() -> int:
         "--connections", type=int, default=240, help="long-lived connections, at least 200 (%(default)s)"
     )
     parser.add_argument("--port", choices=("af_xdp", "af_packet"), default="af_xdp", help="the muxes' ports")
+    add_machine_arguments(parser, f"of the {SERVERS} servers, those")
     options = parser.parse_args()
+    if not 0 <= options.vm_servers <= SERVERS:
+        parser.error(f"--vm-servers '{options.vm_servers}' is refused; allowed: 0..{SERVERS}")
     if options.connections < 200:
         parser.error(f"--connections '{options.connections}' is refused; allowed: 200 and more")
     if os.geteuid() != 0:
@@ -118,9 +126,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
     timeline = Timeline()
-    timeline.say("bringing up 2 clients, a router, 2 muxes, 4 servers, ZooKeeper and the controller ...")
+    xdp, machines = SERVERS - options.vm_servers, options.vm_servers
+    kinds = f"{SERVERS} servers" + (f" ({machines} of them virtual machines)" if machines else "")
+    timeline.say(f"bringing up 2 clients, a router, 2 muxes, {kinds}, ZooKeeper and the controller ...")
     began = time.monotonic()
-    with Lab(port=options.port, window=WINDOW) as lab:
+    with Lab(xdp, port=options.port, window=WINDOW, vm_servers=machines, vm_kernel=options.vm_kernel) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
         summary = play(lab, timeline, options.connections)
         if options.summary:

@@ -71,6 +71,11 @@ class Lab:
         self._chained_lock = threading.Lock()
         self._detached = False
 
+    @property
+    def has_machines(self) -> bool:
+        """Whether servers are, or may become, virtual machines."""
+        return self.vm_kernel is not None
+
     # Up and down.
 
     def __enter__(self) -> "Lab":
@@ -101,7 +106,7 @@ class Lab:
 
     def up(self) -> None:
         """Everything there, the service created, and the VIP on the router by way of every mux."""
-        build.check(machines=self.vm_kernel is not None)
+        build.check(self.has_machines)
         settings = {"port": self.port, "window": self.window, "embedded": self.embedded}
         if self.vm_kernel:
             self._archive = archive(self.vm_kernel)
