@@ -176,8 +176,7 @@ class EnsembleTest {
       assertThat(generations)
           .containsExactlyElementsOf(IntStream.range(2, generations.size() + 2).boxed().toList());
       for (ControllerProcess each : controllers) {
-        JsonObject service = get(each.api(), WEB).json();
-        assertThat(service.getInteger("generation")).isEqualTo(generations.size() + 1);
+        awaitGeneration(each, generations.size() + 1);
       }
       JsonArray records =
           new JsonArray(get(controllers.get(0).api(), "/v1/audit?limit=1000").body());
@@ -268,6 +267,7 @@ class EnsembleTest {
       List<InstanceSpec> specs = List.copyOf(zookeeper.getInstances());
       zookeeper.killServer(specs.get(0));
       await().atMost(SESSION.plus(SLOW_MACHINE)).until(() -> put(first, 2) == 200);
+      awaitGeneration(second, 3); // what a follower has not heard of by then, it cannot tell
       zookeeper.killServer(specs.get(1));
       for (ControllerProcess each : List.of(first, second)) {
         await().atMost(SLOW_MACHINE).until(() -> put(each, 3) == 503);
@@ -283,6 +283,16 @@ class EnsembleTest {
         await().atMost(SESSION.plus(SLOW_MACHINE)).until(() -> put(each, 4) == 200);
       }
     }
+  }
+
+  /** A follower hears of a commit a little later than the leader's client does. */
+  private void awaitGeneration(ControllerProcess at, int generation) {
+    await()
+        .atMost(SLOW_MACHINE)
+        .untilAsserted(
+            () ->
+                assertThat(get(at.api(), WEB).json().getInteger("generation"))
+                    .isEqualTo(generation));
   }
 
   private int put(ControllerProcess at, int weight) throws IOException, InterruptedException {
