@@ -9,12 +9,14 @@
 #include <linux/skbuff.h>
 
 #include "instance.h"
+#include "mangle.h"
 
 /*
  * deliver.c: strips everything in front of the inner packet, which begins inner_at bytes from skb->data, and gives it
- * back to the kernel. as: if that succeeds.
+ * back to the kernel, its destination replaced if mangling is not NULL. as: if that succeeds.
  */
-enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, enum fl_counter as);
+enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, const struct fl_mangling *mangling,
+			   enum fl_counter as);
 
 /*
  * chain.c: sends the packet, whose UDP header is at skb->data, on to another server, from our own address. tagged is

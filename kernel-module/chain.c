@@ -38,6 +38,26 @@ static enum fl_counter drop(struct sk_buff *skb, enum fl_counter why)
 	return why;
 }
 
+/*
+ * Whether the packet is larger than what goes to the next server. So is one that stands for several: only a sender on
+ * this very host, or with a virtual machine's interface, hands over such; muxes don't.
+ */
+static bool is_too_big(const struct sk_buff *skb, unsigned int len, const struct dst_entry *route)
+{
+	return skb_is_gso(skb) || len > dst_mtu(route);
+}
+
+/* Completes a sum that the sender left open: of the inner packet, as the outer one's went with its header. */
+static bool sum_complete(struct sk_buff *skb)
+{
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		return true;
+	if (skb_checksum_start_offset(skb) >= 0)
+		return !skb_checksum_help(skb);
+	skb->ip_summed = CHECKSUM_NONE;
+	return true;
+}
+
 /* Makes a packet that came in one of our own, without anything that the stack knew of it. */
 static void forget_arrival(struct sk_buff *skb)
 {
@@ -57,7 +77,7 @@ static bool rewrite(struct sk_buff *skb, unsigned int headroom, const struct pas
 		skb, min_t(unsigned int, skb_headlen(skb), sizeof(struct udphdr) + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN)))
 		return false;
 	skb_pull(skb, sizeof(struct udphdr));
-	if (skb_cow_head(skb, headroom))
+	if (skb_cow_head(skb, headroom) || !sum_complete(skb))
 		return false;
 	gue = skb->data;
 	end = gue + skb_headlen(skb);
@@ -87,7 +107,7 @@ static enum fl_counter chain_ipv4(struct sk_buff *skb, unsigned int udp_len, con
 	if (route->rt_type != RTN_UNICAST)
 		goto err_route;
 	refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
-	if (sizeof(struct iphdr) + udp_len > dst_mtu(&route->dst))
+	if (is_too_big(skb, sizeof(struct iphdr) + udp_len, &route->dst))
 		goto err_route;
 	refusal = FL_COUNTER_DROP_NO_ROOM;
 	if (!rewrite(skb, LL_RESERVED_SPACE(route->dst.dev) + OUTER4_LEN, passage))
@@ -120,7 +140,7 @@ static enum fl_counter chain_ipv6(struct sk_buff *skb, unsigned int udp_len, con
 	if (((const struct rt6_info *)route)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST))
 		goto err_route;
 	refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
-	if (sizeof(struct ipv6hdr) + udp_len > dst_mtu(route))
+	if (is_too_big(skb, sizeof(struct ipv6hdr) + udp_len, route))
 		goto err_route;
 	refusal = FL_COUNTER_DROP_NO_ROOM;
 	if (!rewrite(skb, LL_RESERVED_SPACE(route->dev) + OUTER6_LEN, passage))
@@ -149,11 +169,13 @@ enum fl_counter fl_chain_ipip(struct net *net, struct sk_buff *skb, const struct
 	refusal = FL_COUNTER_DROP_CHAIN_UNROUTABLE;
 	if (route->rt_type != RTN_UNICAST)
 		goto err_route;
-	skb_push(skb, FL_IPIP_LEN);
 	refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
-	if (skb->len > dst_mtu(&route->dst))
+	if (is_too_big(skb, FL_IPIP_LEN + skb->len, &route->dst))
 		goto err_route;
 	refusal = FL_COUNTER_DROP_NO_ROOM;
+	if (!sum_complete(skb))
+		goto err_route;
+	skb_push(skb, FL_IPIP_LEN);
 	if (skb_ensure_writable(skb, FL_IPIP_LEN) || skb_cow_head(skb, LL_RESERVED_SPACE(route->dst.dev)))
 		goto err_route;
 	fl_ipip_chain(skb->data, skb->data + FL_IPIP_LEN, (const u8 *)&fl4.saddr, (const u8 *)&fl4.daddr);

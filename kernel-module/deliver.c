@@ -31,7 +31,8 @@ static void mac_header_move(struct sk_buff *skb)
 	eth_hdr(skb)->h_proto = skb->protocol;
 }
 
-enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, enum fl_counter as)
+enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, const struct fl_mangling *mangling,
+			   enum fl_counter as)
 {
 	u8 outer;
 
@@ -46,9 +47,16 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
 		return FL_COUNTER_DROP_NO_ROOM;
 	}
 	skb_reset_network_header(skb);
+	/* A sum that the sender left to be completed was the outer packet's, which is gone. */
+	if (skb->ip_summed == CHECKSUM_PARTIAL && skb_checksum_start_offset(skb) < 0)
+		skb->ip_summed = CHECKSUM_NONE;
 	if (!ecn_carry(skb, outer, is_ipv4)) {
 		kfree_skb(skb);
 		return FL_COUNTER_DROP_CONGESTED;
+	}
+	if (mangling && !fl_mangle_in(skb, mangling)) {
+		kfree_skb(skb);
+		return FL_COUNTER_DROP_NO_ROOM;
 	}
 	mac_header_move(skb);
 	return netif_rx(skb) == NET_RX_SUCCESS ? as : FL_COUNTER_DROP_NO_ROOM;

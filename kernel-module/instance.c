@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "instance.h"
+#include "mangle.h"
 #include "receive.h"
 
 #include <linux/mm.h>
@@ -51,7 +52,7 @@ void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32
 }
 
 /* Returns a server without socket and setup, with one reference; or NULL. */
-static struct fl_instance *create(void)
+static struct fl_instance *create(struct net *net)
 {
 	struct fl_instance *instance = kzalloc(sizeof(*instance), GFP_KERNEL);
 
@@ -66,8 +67,12 @@ static struct fl_instance *create(void)
 		goto err_generations;
 	if (fl_memory_init(&instance->memory))
 		goto err_counters;
+	if (fl_flows_init(&instance->flows, net))
+		goto err_memory;
 	return instance;
 
+err_memory:
+	fl_memory_destroy(&instance->memory);
 err_counters:
 	free_percpu(instance->counters);
 err_generations:
@@ -81,6 +86,7 @@ void fl_instance_put(struct fl_instance *instance)
 {
 	if (!refcount_dec_and_test(&instance->references))
 		return;
+	fl_flows_destroy(&instance->flows);
 	fl_memory_destroy(&instance->memory);
 	free_percpu(instance->counters);
 	kvfree(instance->generations);
@@ -161,20 +167,30 @@ static int listen_all(struct net *net, const struct fl_setup *setup, const struc
 
 static int start(struct net *net, struct fl_namespace *here, struct fl_setup *setup)
 {
-	struct fl_instance *instance = create();
+	struct fl_instance *instance = create(net);
 	struct socket *none[FL_OUTER_FAMILIES];
 	int err;
 
 	if (!instance)
 		return -ENOMEM;
+	if (setup->mangle) {
+		err = fl_mangle_open(net, instance);
+		if (err)
+			goto err_put;
+	}
 	rcu_assign_pointer(instance->setup, setup);
 	err = listen_all(net, setup, NULL, instance, instance->sockets, none);
-	if (err) {
-		fl_instance_put(instance);
-		return err;
-	}
+	if (err)
+		goto err_mangle;
 	rcu_assign_pointer(here->instance, instance);
 	return 0;
+
+err_mangle:
+	fl_mangle_close(net, instance);
+	synchronize_net();
+err_put:
+	fl_instance_put(instance);
+	return err;
 }
 
 static int change(struct net *net, struct fl_namespace *here, struct fl_setup *setup)
@@ -182,8 +198,12 @@ static int change(struct net *net, struct fl_namespace *here, struct fl_setup *s
 	struct fl_instance *instance = instance_locked(here);
 	struct fl_setup *old = rcu_dereference_protected(instance->setup, lockdep_is_held(&here->lock));
 	struct socket *sockets[FL_OUTER_FAMILIES], *unneeded[FL_OUTER_FAMILIES];
-	int err = listen_all(net, setup, old, instance, sockets, unneeded);
+	int err = 0;
 
+	if (setup->mangle) /* without flows the hooks do nothing, should the sockets not open */
+		err = fl_mangle_open(net, instance);
+	if (!err)
+		err = listen_all(net, setup, old, instance, sockets, unneeded);
 	if (err)
 		return err;
 	memcpy(instance->sockets, sockets, sizeof(sockets));
@@ -216,7 +236,9 @@ int fl_instance_detach(struct net *net)
 	instance = rcu_replace_pointer(here->instance, NULL, lockdep_is_held(&here->lock));
 	if (instance) {
 		setup = rcu_replace_pointer(instance->setup, NULL, lockdep_is_held(&here->lock));
+		fl_mangle_close(net, instance);
 		unlisten(instance->sockets);
+		fl_flows_stop(&instance->flows);
 		fl_setup_free(setup);
 		fl_instance_put(instance);
 	}

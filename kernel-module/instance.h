@@ -7,16 +7,19 @@
  *	memory		what packets have taught, until DETACH
  *	generations	highest seen of each service; only ever grows, by compare-and-swap
  *	counters	per CPU
+ *	flows		which connections came by a VIP, if it mangles
  *
  * A server is freed once its sockets are closed, an RCU grace period is over, and the last dump has let go of it.
  */
 #ifndef FAIRLEAD_INSTANCE_H
 #define FAIRLEAD_INSTANCE_H
 
+#include <linux/netfilter.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <net/net_namespace.h>
 
+#include "flows.h"
 #include "memory.h"
 #include "setup.h"
 
@@ -30,6 +33,9 @@ struct fl_instance {
 	struct fl_memory memory;
 	u32 *generations; /* FL_SERVER_SERVICES of them, 0 for never seen */
 	struct fl_counters __percpu *counters;
+	struct fl_flows flows;       /* if mangling */
+	struct nf_hook_ops hooks[2]; /* the same, and they stay until DETACH, when flows end as well */
+	bool mangling;               /* protected by the namespace's lock */
 	refcount_t references;
 };
 

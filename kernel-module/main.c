@@ -17,9 +17,12 @@ static int __init fairlead_init(void)
 
 	if (err)
 		return err;
-	err = fl_instances_register();
+	err = fl_flows_register();
 	if (err)
 		goto err_memory;
+	err = fl_instances_register();
+	if (err)
+		goto err_flows;
 	err = fl_receive_register();
 	if (err)
 		goto err_instances;
@@ -32,6 +35,8 @@ err_receive:
 	fl_receive_unregister();
 err_instances:
 	fl_instances_unregister();
+err_flows:
+	fl_flows_unregister();
 err_memory:
 	fl_memory_unregister();
 	return err;
@@ -42,6 +47,7 @@ static void __exit fairlead_exit(void)
 	fl_netlink_unregister();
 	fl_receive_unregister();
 	fl_instances_unregister();
+	fl_flows_unregister();
 	fl_memory_unregister();
 }
 

@@ -76,6 +76,8 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 	setup->chaining = nla_get_u8(attributes[FAIRLEAD_A_CHAINING]);
 	if (attributes[FAIRLEAD_A_IPIP_SERVICE])
 		setup->ipip_service = nla_get_u16(attributes[FAIRLEAD_A_IPIP_SERVICE]);
+	if (attributes[FAIRLEAD_A_MANGLE])
+		setup->mangle = nla_get_u8(attributes[FAIRLEAD_A_MANGLE]);
 	setup->tagged = attributes[FAIRLEAD_A_TAG_KEY];
 	if (setup->tagged)
 		memcpy(&setup->tag_key, nla_data(attributes[FAIRLEAD_A_TAG_KEY]), sizeof(setup->tag_key));
@@ -100,6 +102,7 @@ static bool put_setup(struct sk_buff *answer, const struct fl_setup *setup)
 	       !nla_put_u16(answer, FAIRLEAD_A_PORT, setup->port) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_WINDOW, setup->window) &&
 	       !nla_put_u8(answer, FAIRLEAD_A_CHAINING, setup->chaining) &&
+	       !nla_put_u8(answer, FAIRLEAD_A_MANGLE, setup->mangle) &&
 	       (!setup->ipip_service || !nla_put_u16(answer, FAIRLEAD_A_IPIP_SERVICE, setup->ipip_service)) &&
 	       !nla_put(answer, FAIRLEAD_A_PEERS, (int)(setup->peer_count * sizeof(setup->peers[0])), setup->peers);
 }
@@ -118,7 +121,8 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	fl_instance_counters_sum(instance, sums);
 	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory)) &&
-	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes);
+	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_FLOWS, fl_flows_count(&instance->flows));
 }
 
 static int get_doit(struct sk_buff *request, struct genl_info *info)
@@ -299,6 +303,8 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_SINCE] = {.type = NLA_U32},
     [FAIRLEAD_A_PREVIOUS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
     [FAIRLEAD_A_IPIP_SERVICE] = NLA_POLICY_MIN(NLA_U16, 1),
+    [FAIRLEAD_A_MANGLE] = NLA_POLICY_MAX(NLA_U8, 1),
+    [FAIRLEAD_A_FLOWS] = {.type = NLA_REJECT},
     [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
 };
 

@@ -36,6 +36,12 @@ struct arrival {
 	bool is_ipip;          /* in the paper's format: without bucket, hops and tag */
 	unsigned int inner_at; /* from skb->data */
 	struct fl_flow flow;
+	bool mangled, conflict; /* conflict: its two ends have another connection here */
+	struct fl_mangling mangling;
+	union { /* the inner header as the host's sockets will see it, if mangled */
+		struct iphdr ipv4;
+		struct ipv6hdr ipv6;
+	} header;
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
 	struct fl_tag_message tagged; /* if the setup has the cluster's key */
@@ -75,6 +81,39 @@ static enum fl_counter tag_check(struct arrival *arrival)
 	    fl_tag_load(steer->tag) != fl_tag(&arrival->setup->tag_key, &arrival->tagged))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 	return 0;
+}
+
+/* Makes the flow what it will be on this host. */
+static void mangle(struct arrival *arrival)
+{
+	struct fl_flow *flow = &arrival->flow;
+
+	arrival->mangled = fl_mangle_applies(arrival->net, arrival->setup, flow, &arrival->mangling);
+	if (!arrival->mangled)
+		return;
+	flow->local = arrival->mangling.to;
+	if (flow->family == AF_INET) {
+		arrival->header.ipv4 = *(const struct iphdr *)flow->ip;
+		arrival->header.ipv4.daddr = fl_flow_ipv4(&flow->local);
+	} else {
+		arrival->header.ipv6 = *(const struct ipv6hdr *)flow->ip;
+		arrival->header.ipv6.daddr = flow->local;
+	}
+	flow->ip = &arrival->header;
+}
+
+/* What the host knows of the connection. Another one with the same two ends is none of this VIP's. */
+static void classify(struct arrival *arrival)
+{
+	int ifindex = arrival->skb->dev->ifindex;
+
+	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, ifindex);
+	if (!arrival->mangled || !arrival->flow.protocol)
+		return;
+	arrival->conflict =
+	    !fl_mangle_owns(&arrival->instance->flows, &arrival->flow, &arrival->mangling.from, ifindex);
+	if (arrival->conflict && arrival->in.packet == FL_PACKET_LOCAL_SOCKET)
+		arrival->in.packet = FL_PACKET_UNKNOWN;
 }
 
 /* Keeps what the verdict taught; forgets a move whose window is over, unless a mux still tells of it. */
@@ -120,6 +159,28 @@ static enum fl_counter chain(struct arrival *arrival)
 	return fl_chain(arrival->net, arrival->skb, arrival->setup, &arrival->out.next, &arrival->tagged);
 }
 
+static int deliver(struct arrival *arrival)
+{
+	const struct fl_flow *flow = &arrival->flow;
+	enum fl_packet_class packet = arrival->in.packet;
+	struct fl_flow_key key;
+
+	if (packet != FL_PACKET_LOCAL_SOCKET && fl_sockets_is_foreign(arrival->net, flow))
+		return drop(arrival, FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	if (arrival->conflict)
+		return drop(arrival, FL_COUNTER_DROP_MANGLE_CONFLICT);
+	if (arrival->mangled && flow->protocol && !flow->quoted) {
+		fl_flow_key_set(&key, flow);
+		if (fl_flows_note(&arrival->instance->flows, &key, &arrival->mangling.from, arrival->skb->dev->ifindex,
+				  packet == FL_PACKET_LOCAL_SOCKET))
+			return drop(arrival, FL_COUNTER_DROP_NO_ROOM);
+	}
+	fl_instance_count(arrival->instance,
+			  fl_deliver(arrival->skb, arrival->inner_at, flow->family == AF_INET,
+				     arrival->mangled ? &arrival->mangling : NULL, deliver_counter(packet)));
+	return 0;
+}
+
 /* Does what the verdict says. */
 static int act(struct arrival *arrival)
 {
@@ -127,12 +188,7 @@ static int act(struct arrival *arrival)
 
 	switch (arrival->out.verdict) {
 	case FL_VERDICT_DELIVER:
-		if (in->packet != FL_PACKET_LOCAL_SOCKET && fl_sockets_is_foreign(arrival->net, &arrival->flow))
-			return drop(arrival, FL_COUNTER_DROP_VIP_NOT_LOCAL);
-		fl_instance_count(arrival->instance,
-				  fl_deliver(arrival->skb, arrival->inner_at, arrival->flow.family == AF_INET,
-					     deliver_counter(in->packet)));
-		return 0;
+		return deliver(arrival);
 	case FL_VERDICT_CHAIN:
 		fl_instance_count(arrival->instance, chain(arrival));
 		return 0;
@@ -192,7 +248,8 @@ static int take(struct arrival *arrival)
 	wrong = arrival->setup->tagged ? tag_check(arrival) : 0;
 	if (wrong)
 		return drop(arrival, wrong);
-	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, skb->dev->ifindex);
+	mangle(arrival);
+	classify(arrival);
 	decide(arrival);
 	return act(arrival);
 }

@@ -24,6 +24,7 @@ struct fl_setup {
 	u16 port;
 	u32 window;
 	bool chaining;
+	bool mangle;      /* inner destinations that are not this host's become our own address */
 	u16 ipip_service; /* of packets in the paper's format, 0 if none are received */
 	bool tagged;      /* packets must have a tag of tag_key */
 	struct fl_siphash_key tag_key;

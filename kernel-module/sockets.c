@@ -64,9 +64,9 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 }
 
 /* The look-up also returns sockets that take datagrams of anybody: those have no remote port. */
-static enum fl_packet_class classify_udp(struct net *net, const struct fl_flow *flow, int ifindex)
+static bool udp_is_connected(struct net *net, const struct fl_flow *flow, int ifindex)
 {
-	enum fl_packet_class found = FL_PACKET_UNKNOWN;
+	bool connected;
 	struct sock *sk;
 
 	if (flow->family == AF_INET)
@@ -75,11 +75,41 @@ static enum fl_packet_class classify_udp(struct net *net, const struct fl_flow *
 	else
 		sk = udp6_lib_lookup(net, &flow->remote, flow->remote_port, &flow->local, flow->local_port, ifindex);
 	if (!sk)
-		return FL_PACKET_UNKNOWN;
-	if (sk->sk_state == TCP_ESTABLISHED && inet_sk(sk)->inet_dport)
-		found = FL_PACKET_LOCAL_SOCKET;
+		return false;
+	connected = sk->sk_state == TCP_ESTABLISHED && inet_sk(sk)->inet_dport;
 	sock_put(sk);
-	return found;
+	return connected;
+}
+
+static enum fl_socket_state tcp_state(const struct sock *sk)
+{
+	switch (sk->sk_state) {
+	case TCP_LISTEN:
+		return FL_SOCKET_NONE;
+	case TCP_NEW_SYN_RECV:
+		return FL_SOCKET_HALF_OPEN;
+	case TCP_TIME_WAIT:
+		return FL_SOCKET_TIME_WAIT;
+	default:
+		return FL_SOCKET_OPEN;
+	}
+}
+
+enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flow, int ifindex)
+{
+	enum fl_socket_state state;
+	bool refcounted;
+	struct sock *sk;
+
+	if (flow->protocol != IPPROTO_TCP)
+		return udp_is_connected(net, flow, ifindex) ? FL_SOCKET_OPEN : FL_SOCKET_NONE;
+	sk = tcp_lookup(net, flow, ifindex, &refcounted);
+	if (!sk)
+		return FL_SOCKET_NONE;
+	state = tcp_state(sk);
+	if (refcounted)
+		sock_gen_put(sk);
+	return state;
 }
 
 enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex)
@@ -88,7 +118,7 @@ enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *
 	case IPPROTO_TCP:
 		return classify_tcp(net, flow, ifindex);
 	case IPPROTO_UDP:
-		return classify_udp(net, flow, ifindex);
+		return udp_is_connected(net, flow, ifindex) ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_UNKNOWN;
 	default:
 		return FL_PACKET_UNKNOWN;
 	}

@@ -15,6 +15,17 @@
 /* Called under rcu_read_lock(). Keeps no reference to a socket. */
 enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex);
 
+/* What has the flow's two ends. */
+enum fl_socket_state {
+	FL_SOCKET_NONE, /* nothing, or a socket that takes packets of anybody */
+	FL_SOCKET_HALF_OPEN,
+	FL_SOCKET_TIME_WAIT,
+	FL_SOCKET_OPEN, /* any other TCP socket, a connected UDP socket */
+};
+
+/* Called under rcu_read_lock(). */
+enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flow, int ifindex);
+
 /* Whether the kernel would forward the packet instead of delivering it: the VIP is no address of this host. */
 bool fl_sockets_is_foreign(struct net *net, const struct fl_flow *flow);
 

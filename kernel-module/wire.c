@@ -50,8 +50,13 @@ bool fl_wire_was_fragmented(const struct sk_buff *skb)
 	return IP6CB(skb)->flags & IP6SKB_FRAGMENTED;
 }
 
-/* Reads the transport header at l4; without a whole one the flow has no connection. A quoted packet went the other way.
- */
+/* Whether the packet whose headers are read goes from local to remote. */
+static bool is_ours(const struct fl_flow *flow)
+{
+	return flow->quoted != flow->leaves;
+}
+
+/* Reads the transport header at l4; without a whole one the flow has no connection. */
 static void transport_parse(const void *l4, const void *end, u8 protocol, struct fl_flow *flow)
 {
 	const struct udphdr *udp = l4; /* TCP's ports stand at the same place */
@@ -66,24 +71,24 @@ static void transport_parse(const void *l4, const void *end, u8 protocol, struct
 	}
 	if ((const void *)(udp + 1) > end)
 		return;
-	flow->remote_port = flow->quoted ? udp->dest : udp->source;
-	flow->local_port = flow->quoted ? udp->source : udp->dest;
+	flow->remote_port = is_ours(flow) ? udp->dest : udp->source;
+	flow->local_port = is_ours(flow) ? udp->source : udp->dest;
 	flow->protocol = protocol;
 }
 
 static void addresses_ipv4(struct fl_flow *flow, const struct iphdr *ip)
 {
-	flow->remote.s6_addr32[3] = flow->quoted ? ip->daddr : ip->saddr;
-	flow->local.s6_addr32[3] = flow->quoted ? ip->saddr : ip->daddr;
+	flow->remote.s6_addr32[3] = is_ours(flow) ? ip->daddr : ip->saddr;
+	flow->local.s6_addr32[3] = is_ours(flow) ? ip->saddr : ip->daddr;
 }
 
 static void addresses_ipv6(struct fl_flow *flow, const struct ipv6hdr *ip)
 {
-	flow->remote = flow->quoted ? ip->daddr : ip->saddr;
-	flow->local = flow->quoted ? ip->saddr : ip->daddr;
+	flow->remote = is_ours(flow) ? ip->daddr : ip->saddr;
+	flow->local = is_ours(flow) ? ip->saddr : ip->daddr;
 }
 
-/* Reads the packet that an ICMP error quotes, its IP header and at least 8 bytes; it must have come from here. */
+/* Reads the packet that an ICMP error quotes, its IP header and at least 8 bytes; its local end must be the error's. */
 static void icmp_quote_parse(const void *l4, const void *end, struct fl_flow *flow)
 {
 	const struct icmphdr *icmp = l4;
@@ -94,7 +99,7 @@ static void icmp_quote_parse(const void *l4, const void *end, struct fl_flow *fl
 	if (icmp->type != ICMP_DEST_UNREACH && icmp->type != ICMP_TIME_EXCEEDED && icmp->type != ICMP_PARAMETERPROB)
 		return;
 	if (quote->version != 4 || quote->ihl < 5 || quote->frag_off & htons(IP_OFFSET) ||
-	    quote->saddr != fl_flow_ipv4(&flow->local))
+	    (flow->leaves ? quote->daddr : quote->saddr) != fl_flow_ipv4(&flow->local))
 		return;
 	flow->quoted = true;
 	addresses_ipv4(flow, quote);
@@ -107,7 +112,7 @@ static void icmpv6_quote_parse(const void *l4, const void *end, struct fl_flow *
 	const struct ipv6hdr *quote = (const void *)(icmp + 1);
 
 	if ((const void *)(quote + 1) > end || icmp->icmp6_type & ICMPV6_INFOMSG_MASK || quote->version != 6 ||
-	    !ipv6_addr_equal(&quote->saddr, &flow->local))
+	    !ipv6_addr_equal(flow->leaves ? &quote->daddr : &quote->saddr, &flow->local))
 		return;
 	flow->quoted = true;
 	addresses_ipv6(flow, quote);
@@ -123,12 +128,13 @@ static bool inner_ipv4_parse(const void *data, const void *end, unsigned int roo
 	if ((const void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
 		return false;
 	len = ntohs(ip->tot_len);
-	if (len < ip->ihl * 4 || len > room)
+	if ((len < ip->ihl * 4 || len > room) && !flow->leaves) /* a large GSO packet says 0 */
 		return false;
 	flow->family = AF_INET;
 	flow->ip = ip;
 	addresses_ipv4(flow, ip);
-	if (ip->frag_off & htons(IP_OFFSET))
+	flow->later_fragment = ip->frag_off & htons(IP_OFFSET);
+	if (flow->later_fragment)
 		return true;
 	if (ip->protocol == IPPROTO_ICMP)
 		icmp_quote_parse(data + ip->ihl * 4, end, flow);
@@ -151,7 +157,10 @@ static bool inner_ipv6_parse(const void *data, const void *end, unsigned int roo
 	if (ip->nexthdr == IPPROTO_ICMPV6) {
 		icmpv6_quote_parse(ip + 1, end, flow);
 	} else if (ip->nexthdr == NEXTHDR_FRAGMENT) {
-		if ((const void *)(fragment + 1) <= end && !(fragment->frag_off & htons(IP6_OFFSET)))
+		if ((const void *)(fragment + 1) > end)
+			return true;
+		flow->later_fragment = fragment->frag_off & htons(IP6_OFFSET);
+		if (!flow->later_fragment)
 			transport_parse(fragment + 1, end, fragment->nexthdr, flow);
 	} else {
 		transport_parse(ip + 1, end, ip->nexthdr, flow);
@@ -169,4 +178,13 @@ bool fl_wire_flow(const struct sk_buff *skb, unsigned int inner_at, bool is_ipv4
 	if (is_ipv4)
 		return inner_ipv4_parse(skb->data + inner_at, end, skb->len - inner_at, flow);
 	return inner_ipv6_parse(skb->data + inner_at, end, skb->len - inner_at, flow);
+}
+
+bool fl_wire_flow_out(const struct sk_buff *skb, bool is_ipv4, struct fl_flow *flow)
+{
+	const void *end = skb->data + skb_headlen(skb);
+
+	memset(flow, 0, sizeof(*flow));
+	flow->leaves = true;
+	return (is_ipv4 ? inner_ipv4_parse : inner_ipv6_parse)(skb->data, end, skb->len, flow) && flow->protocol;
 }

@@ -20,7 +20,9 @@
 struct fl_flow {
 	u8 family;                     /* AF_INET or AF_INET6 */
 	u8 protocol;                   /* IPPROTO_TCP or IPPROTO_UDP, 0 for what has no connection */
-	bool quoted;                   /* by an ICMP error: its packet was ours, not the client's */
+	bool leaves;                   /* it goes from local to remote */
+	bool quoted;                   /* by an ICMP error: its packet went the other way than the error */
+	bool later_fragment;           /* and so without a protocol */
 	struct in6_addr remote, local; /* IPv4 in the last 4 bytes, see fl_flow_ipv4() */
 	__be16 remote_port, local_port;
 	const void *ip;
@@ -46,5 +48,8 @@ bool fl_wire_was_fragmented(const struct sk_buff *skb);
 
 /* Reads the inner packet, inner_at bytes from skb->data; fills all of *flow, false if it is no whole IP packet. */
 bool fl_wire_flow(const struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, struct fl_flow *flow);
+
+/* The same of a packet that leaves, its IP header at skb->data, with the flow's ends as when it came in. */
+bool fl_wire_flow_out(const struct sk_buff *skb, bool is_ipv4, struct fl_flow *flow);
 
 #endif

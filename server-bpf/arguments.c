@@ -50,19 +50,13 @@ static int set_format(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
 {
 	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'},
-	    {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},
-	    {"window", required_argument, NULL, 'w'},
-	    {"peers", required_argument, NULL, 'P'},
-	    {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},
-	    {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},
-	    {"tag-key", required_argument, NULL, 't'},
-	    {"form", required_argument, NULL, 'f'},
-	    {"ipip-service", required_argument, NULL, 's'},
-	    {0},
+	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},    {"tag-key", required_argument, NULL, 't'},
+	    {"form", required_argument, NULL, 'f'},      {"ipip-service", required_argument, NULL, 's'},
+	    {"mangle", no_argument, NULL, 'M'},          {0},
 	};
 	int option, err = 0;
 
@@ -95,6 +89,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 		case 's':
 			arguments->ipip_service = optarg;
 			break;
+		case 'M':
+			arguments->mangle = true;
+			break;
 		case 'n':
 			arguments->no_chaining = true;
 			break;
@@ -120,6 +117,9 @@ static int check_program(const struct config *config)
 	if (config->program.ipip_service)
 		return refusal_print("--ipip-service", "given",
 				     "only with --form module: the XDP program takes GUE alone");
+	if (config->program.mangle)
+		return refusal_print("--mangle", "given",
+				     "only with --form module: the XDP program sees no replies, to write the VIP back");
 	return 0;
 }
 
@@ -144,6 +144,8 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
+	if (!err && arguments->mangle)
+		config->program.mangle = 1;
 	if (!err)
 		err = config_check(config);
 	return err || arguments->is_module ? err : check_program(config);

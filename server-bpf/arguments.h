@@ -10,7 +10,7 @@
 struct arguments {
 	const char *interface;
 	const char *address, *port, *window, *peers, *tag_key, *ipip_service, *config; /* NULL if not given */
-	bool no_chaining;
+	bool no_chaining, mangle;
 	bool is_module; /* the kernel module's form */
 	enum program_mode mode;
 	enum document_format format;

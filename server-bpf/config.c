@@ -252,6 +252,16 @@ static int set_peers(struct config *config, const char *field, json_t *list)
 	return err;
 }
 
+static int set_flag(fl_u8 *flag, const char *field, json_t *value)
+{
+	if (!json_is_boolean(value)) {
+		free(value_text(field, value, JSON_TRUE, "true or false"));
+		return -EINVAL;
+	}
+	*flag = json_is_true(value);
+	return 0;
+}
+
 static int set_key(struct config *config, const char *path, const char *key, json_t *value)
 {
 	char field[512];
@@ -270,15 +280,12 @@ static int set_key(struct config *config, const char *path, const char *key, jso
 		return set_scalar(config, field, value, JSON_STRING, "the name of a file", config_set_tag_key);
 	if (!strcmp(key, "ipipService"))
 		return set_scalar(config, field, value, JSON_INTEGER, ipip_service_allowed, config_set_ipip_service);
-	if (strcmp(key, "chaining"))
-		return refusal_print(path, key,
-				     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService");
-	if (!json_is_boolean(value)) {
-		free(value_text(field, value, JSON_TRUE, "true or false"));
-		return -EINVAL;
-	}
-	config->program.chaining = json_is_true(value);
-	return 0;
+	if (!strcmp(key, "chaining"))
+		return set_flag(&config->program.chaining, field, value);
+	if (!strcmp(key, "mangle"))
+		return set_flag(&config->program.mangle, field, value);
+	return refusal_print(path, key,
+			     "the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService, mangle");
 }
 
 int config_read_file(struct config *config, const char *path)

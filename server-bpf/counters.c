@@ -35,4 +35,5 @@ const char *const fl_counter_names[FL_COUNTERS] = {
     [FL_COUNTER_DROP_CONGESTED] = "drop_congested",
     [FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING] = "drop_untrusted_tag_missing",
     [FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG] = "drop_untrusted_tag_wrong",
+    [FL_COUNTER_DROP_MANGLE_CONFLICT] = "drop_mangle_conflict",
 };

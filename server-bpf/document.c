@@ -21,10 +21,10 @@ json_t *document_config(const struct fl_server_config *config, json_t *peers, co
 	json_t *ipip_service = config->ipip_service ? json_integer(config->ipip_service) : json_null();
 	char text[CONFIG_TEXT_LEN];
 
-	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:o, s:s}", "address", config_self_text(config, text), "port",
-			 (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers, "tagRequired",
-			 (int)config->tagged, "chaining", (int)config->chaining, "ipipService", ipip_service, "mode",
-			 mode);
+	return json_pack("{s:s, s:i, s:I, s:o, s:b, s:b, s:o, s:b, s:s}", "address", config_self_text(config, text),
+			 "port", (int)config->port, "windowSeconds", (json_int_t)config->window, "peers", peers,
+			 "tagRequired", (int)config->tagged, "chaining", (int)config->chaining, "ipipService",
+			 ipip_service, "mangle", (int)config->mangle, "mode", mode);
 }
 
 json_t *document_counters(const fl_u64 values[FL_COUNTERS])

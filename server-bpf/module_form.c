@@ -135,6 +135,8 @@ static int show(struct module_client *client, enum document_format format)
 	parts.counters = document_counters(state.counters);
 	parts.memory = buckets.memory;
 	document = document_make(&parts);
+	if (state.config.mangle)
+		json_object_set_new(json_object_get(document, "memory"), "flows", json_integer(state.flows));
 	document_print(document, format);
 	json_decref(document);
 	return 0;

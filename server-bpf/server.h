@@ -30,7 +30,7 @@ struct fl_server_config {
 	fl_u8 chaining;          /* 0 only to show what happens without */
 	fl_u8 redirect;          /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
 	fl_u8 tagged;            /* packets must have a tag of tag_key */
-	fl_u8 reserved;          /* 0 */
+	fl_u8 mangle;            /* inner destinations become the server's own address; the module's alone */
 	fl_u16 ipip_service;     /* of packets in the paper's format, 0 if none are received; the module's alone */
 	struct fl_address self;  /* outer destination of packets that are ours: IPv4, or none */
 	struct fl_address self6; /* the same: IPv6, or none */
@@ -92,6 +92,7 @@ enum fl_counter {
 	FL_COUNTER_DROP_CONGESTED,                /* outer packet marked CE, inner sender without ECN (RFC 6040) */
 	FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING,    /* we have the cluster's key, the packet has no tag */
 	FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG,      /* it has one of another key, or for another packet */
+	FL_COUNTER_DROP_MANGLE_CONFLICT,          /* its two ends have another connection, direct or by another VIP */
 	FL_COUNTERS,
 };
 

@@ -197,6 +197,7 @@ int module_set(struct module_client *client, const struct fl_server_config *conf
 	mnl_attr_put_u16(header, FAIRLEAD_A_PORT, config->port);
 	mnl_attr_put_u32(header, FAIRLEAD_A_WINDOW, config->window);
 	mnl_attr_put_u8(header, FAIRLEAD_A_CHAINING, config->chaining);
+	mnl_attr_put_u8(header, FAIRLEAD_A_MANGLE, config->mangle);
 	if (config->ipip_service)
 		mnl_attr_put_u16(header, FAIRLEAD_A_IPIP_SERVICE, config->ipip_service);
 	mnl_attr_put(header, FAIRLEAD_A_PEERS, peer_count * sizeof(*peers), peers);
@@ -241,6 +242,12 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 		break;
 	case FAIRLEAD_A_CHAINING:
 		state->config.chaining = mnl_attr_get_u8(attribute);
+		break;
+	case FAIRLEAD_A_MANGLE:
+		state->config.mangle = mnl_attr_get_u8(attribute);
+		break;
+	case FAIRLEAD_A_FLOWS:
+		state->flows = mnl_attr_get_u32(attribute);
 		break;
 	case FAIRLEAD_A_IPIP_SERVICE:
 		state->config.ipip_service = mnl_attr_get_u16(attribute);

@@ -24,14 +24,15 @@ struct module_state {
 	fl_u64 counters[FL_COUNTERS];
 	fl_u32 memory_entries;
 	fl_u64 memory_bytes;
+	fl_u32 flows;
 };
 
 /* Opens the module of this network namespace: -ENOENT if it is not loaded. Close it in every case. */
 int module_open(struct module_client *client);
 void module_close(struct module_client *client);
 
-/* Of config: addresses, port, window, chaining, IPIP service, tag key; module_get() says of the last only whether there
- * is one. */
+/* Of config: addresses, port, window, chaining, IPIP service, mangle, tag key; module_get() says of the last only
+ * whether there is one. */
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
 	       unsigned int peer_count);
 int module_detach(struct module_client *client);

@@ -159,19 +159,25 @@ static fl_u64 milliseconds(void)
 	return (fl_u64)now.tv_sec * 1000 + (fl_u64)now.tv_nsec / 1000000;
 }
 
+void stand_put(const struct packet *packet)
+{
+	struct packet sent = *packet;
+
+	memcpy(sent.data, mac_of_rig0, sizeof(mac_of_rig0));
+	if (send(wire, sent.data, sent.len, 0) != (ssize_t)packet->len)
+		give_up("send");
+}
+
 enum fl_counter stand_send(const struct packet *packet)
 {
 	fl_u64 deadline = milliseconds() + DEADLINE_MILLISECONDS;
 	enum fl_counter exit = FL_COUNTERS;
-	struct packet sent = *packet;
 	fl_u64 by = 0;
 
 	drain(inside);
 	drain(wire);
 	state_read(&before);
-	memcpy(sent.data, mac_of_rig0, sizeof(mac_of_rig0));
-	if (send(wire, sent.data, sent.len, 0) != (ssize_t)packet->len)
-		give_up("send");
+	stand_put(packet);
 	while (!by && milliseconds() < deadline) {
 		state_read(&after);
 		by = exits(&exit);
@@ -233,6 +239,12 @@ void stand_expect_chained_ipip(struct packet *packet)
 		if (outer_is_ipv4(packet) && packet->data[PACKET_OUTER_AT + 9] == IPPROTO_IPIP)
 			return;
 	fail_msg("no IPIP packet went out at rig1");
+}
+
+fl_u32 stand_flows(void)
+{
+	state_read(&after);
+	return after.flows;
 }
 
 fl_u64 stand_counter(enum fl_counter counter)

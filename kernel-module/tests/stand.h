@@ -30,6 +30,9 @@ size_t stand_gue_at(const struct packet *packet);
 /* Puts a packet on the wire; returns the exit's counter, FL_COUNTERS unless it was exactly one, by one. */
 enum fl_counter stand_send(const struct packet *packet);
 
+/* Puts a packet on the wire, and looks at no counter: for many of them. */
+void stand_put(const struct packet *packet);
+
 /* What the packet taught: bumps of LEARNED by the last stand_send(). */
 fl_u64 stand_learned(void);
 
@@ -41,6 +44,9 @@ void stand_expect_chained_ipip(struct packet *packet);
 
 /* Takes the GUE packet that went out at rig1 since the last stand_send(); fails the test if there is none. */
 void stand_expect_chained(struct packet *packet);
+
+/* How many connections are known to have come by a VIP. */
+fl_u32 stand_flows(void);
 
 fl_u64 stand_counter(enum fl_counter counter);
 fl_u32 stand_generation(fl_u16 service);

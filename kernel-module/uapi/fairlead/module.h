@@ -4,10 +4,9 @@
  * namespace of the socket that it is sent by, in which there is one server or none.
  *
  *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all of them; TAG_KEY or
- *	              IPIP_SERVICE, or neither. Starts the server, or changes it in one step: memory, generations and
- *	              counters stay. No answer but the ACK.
- *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES and MEMORY_BYTES
- *	DETACH        ends the server and forgets everything
+ *	              IPIP_SERVICE, or neither; MANGLE. Starts the server, or changes it in one step: memory,
+ *generations and counters stay. No answer but the ACK. GET           answers with the same (TAGGED in place of the
+ *key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES and FLOWS DETACH        ends the server and forgets everything
  *	GET_SERVICES  dump: a message a service: SERVICE, GENERATION
  *	GET_MEMORY    dump: a message a bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
  *	RESTORE       a message of either dump. Gives back what a dump has given, so that another module can be
@@ -54,7 +53,9 @@ enum fairlead_attribute {
 	FAIRLEAD_A_MEMORY_BYTES,   /* u64: what they take up */
 	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: whose packets those in the paper's format are; none are taken without
 				    */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_IPIP_SERVICE,
+	FAIRLEAD_A_MANGLE, /* u8, 0 or 1: inner destinations that are not this host's become ADDRESS or ADDRESS6 */
+	FAIRLEAD_A_FLOWS,  /* u32: connections that are known to have come by a VIP, if MANGLE */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_FLOWS,
 };
 
 #endif

@@ -45,6 +45,7 @@ def test_attach_show_detach(rack: Rack, mode: str) -> None:
         "tagRequired": False,
         "chaining": True,
         "ipipService": None,
+        "mangle": False,
         "mode": mode,
     }
     assert set(shown["counters"]) >= {"deliver_syn", "chain", "drop_stale", "learned", "pass_not_ours"}
@@ -85,6 +86,7 @@ def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
         "mode": "native",
         "tagRequired": False,
         "ipipService": None,
+        "mangle": False,
     }
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path), "--window", "31").returncode == 0
     assert rack["a"].show()["config"]["windowSeconds"] == 31
