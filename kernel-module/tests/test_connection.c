@@ -36,6 +36,7 @@ enum {
 	CONNECTIONS = 32, /* of a server */
 	LINE_MAX_LEN = 64,
 	ANSWER_SECONDS = 5,
+	FLOOD = 1000, /* SYNs */
 	CLIENT_PORT = 40000,
 	SERVICE = 1,
 	BUCKET = 4711,
@@ -413,6 +414,58 @@ static void cookie_survives_a_move(void **state)
 	close(fd);
 }
 
+/* SYNs of made-up clients, more than the listener's queue holds, all to the owner. */
+static void flood(void)
+{
+	struct packet_tcp syn = {.flags = TCP_SYN, .flow.destination = packet_address("10.99.0.1")};
+	struct sockaddr_in to = sockaddr_of(servers[mux.owner].address, FL_GUE_PORT);
+	fl_u32 i;
+
+	syn.flow.destination_port = 80;
+	syn.flow.source = packet_address("203.0.113.1");
+	for (i = 0; i < FLOOD; i++) {
+		struct packet datagram = {.len = 0};
+		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+		syn.flow.source_port = (fl_u16)(1024 + i);
+		syn.sequence = i * 7919;
+		pthread_mutex_lock(&mux.lock);
+		packet_add_bytes(&datagram, gue, fl_steer_write(&mux.steer, gue));
+		pthread_mutex_unlock(&mux.lock);
+		packet_add_tcp(&datagram, &syn);
+		sendto(mux.out, datagram.data, datagram.len, 0, (struct sockaddr *)&to, sizeof(to));
+	}
+}
+
+/*
+ * With a listener's queue full of what nobody will complete, handshakes are by SYN cookies: new connections come about,
+ * the bucket moves, and they and those of before live on.
+ */
+static void flood_does_no_harm(void **state)
+{
+	fl_u64 cookies = counter(0, FL_COUNTER_DELIVER_COOKIE_ACK), syns = counter(0, FL_COUNTER_DELIVER_SYN);
+	int before, fds[4], i;
+
+	(void)state;
+	mux_own(0);
+	before = client_connect();
+	expect_answer(before, "before", 0);
+	flood();
+	await_counter(0, FL_COUNTER_DELIVER_SYN, syns + FLOOD);
+	for (i = 0; i < 4; i++) {
+		fds[i] = client_connect();
+		expect_answer(fds[i], "in the flood", 0);
+	}
+	assert_true(counter(0, FL_COUNTER_DELIVER_COOKIE_ACK) >= cookies + 4);
+	mux_move(); /* the flood was the first server's alone: both share one kernel, and so its secret of cookies */
+	for (i = 0; i < 4; i++) {
+		expect_answer(fds[i], "after the move", 0);
+		close(fds[i]);
+	}
+	expect_answer(before, "still", 0);
+	close(before);
+}
+
 /* A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up. */
 static void stale_is_dropped_not_reset(void **state)
 {
@@ -469,10 +522,10 @@ static void unknown_everywhere_is_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(moved_connection_lives),      cmocka_unit_test(moved_connection_lives_by_ipip),
-	    cmocka_unit_test(moved_back_and_forth),        cmocka_unit_test(handshake_is_chained),
-	    cmocka_unit_test(cookie_survives_a_move),      cmocka_unit_test(stale_is_dropped_not_reset),
-	    cmocka_unit_test(unknown_everywhere_is_reset),
+	    cmocka_unit_test(moved_connection_lives), cmocka_unit_test(moved_connection_lives_by_ipip),
+	    cmocka_unit_test(moved_back_and_forth),   cmocka_unit_test(handshake_is_chained),
+	    cmocka_unit_test(cookie_survives_a_move), cmocka_unit_test(stale_is_dropped_not_reset),
+	    cmocka_unit_test(flood_does_no_harm),     cmocka_unit_test(unknown_everywhere_is_reset),
 	};
 
 	mux.steer.bucket = BUCKET;

@@ -185,8 +185,8 @@ static const struct {
 	const char *previous;
 	enum fl_counter counter;
 } rows[] = {
-    {"the window's last second", GENERATION, CLOCK - 239, "10.1.0.23", FL_COUNTER_CHAIN},
-    {"the window is over", GENERATION, CLOCK - 240, "10.1.0.23", FL_COUNTER_DELIVER_UNKNOWN},
+    {"late in the window", GENERATION, CLOCK - 200, "10.1.0.23", FL_COUNTER_CHAIN},
+    {"the window is over", GENERATION, CLOCK - 241, "10.1.0.23", FL_COUNTER_DELIVER_UNKNOWN},
     {"5 s ahead of the clock", GENERATION, CLOCK + 5, "10.1.0.23", FL_COUNTER_CHAIN},
     {"20 s ahead of the clock", GENERATION, CLOCK + 20, "10.1.0.23", FL_COUNTER_DELIVER_UNKNOWN},
     {"a time the wrong way round", GENERATION, __builtin_bswap32(CLOCK), "10.1.0.23", FL_COUNTER_DELIVER_UNKNOWN},

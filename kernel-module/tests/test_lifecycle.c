@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <linux/if_packet.h>
+#include <linux/genetlink.h>
 #include <net/ethernet.h>
 #include <arpa/inet.h>
 #include <sched.h>
@@ -22,11 +23,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <fairlead/module.h>
+
 #include "vectors.h"
 #include "stand.h"
 
 enum {
 	BUCKETS = 5000,
+	RACE_BUCKETS = 20,
+	RACE_ROUNDS = 100,
+	BATCH = 256, /* commands in one message to the kernel */
 	CHANGES = 30,
 	RESTARTS = 10,
 	RELOADS = 5,
@@ -351,6 +357,160 @@ static void namespaces_deleted_under_traffic(void **state)
 	}
 }
 
+/* In a process of its own: tells of moves of all buckets, second by second, from this processor. */
+static void race_run(int cpu, fl_u32 begin)
+{
+	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP)};
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_SELF);
+	static const fl_u8 mac[6] = {0x02, 0, 0, 0, 0, 0x02};
+	int wire = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	cpu_set_t set;
+	fl_u32 i;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	address.sll_ifindex = (int)if_nametoindex("rig1");
+	if (sched_setaffinity(0, sizeof(set), &set) || wire < 0 ||
+	    bind(wire, (struct sockaddr *)&address, sizeof(address)))
+		_exit(1);
+	for (i = 0; i < RACE_ROUNDS * RACE_BUCKETS; i++) {
+		fl_u32 round = i / RACE_BUCKETS + 1;
+		struct fl_steer steer = {
+		    .inner_protocol = FL_GUE_PROTO_IPV4,
+		    .flags = FL_STEER_MOVED,
+		    .service = 2,
+		    .bucket = i % RACE_BUCKETS,
+		    .generation = 2 * round + (fl_u32)cpu,
+		    .since = begin + round,
+		    .previous = packet_address(cpu ? "10.1.0.24" : "10.1.0.23"),
+		};
+		fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+		struct packet packet;
+
+		packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+		memcpy(packet.data, mac, sizeof(mac));
+		packet_add_bytes(&packet, gue, fl_steer_write(&steer, gue));
+		packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
+		packet_finish_outer(&packet);
+		if (send(wire, packet.data, packet.len, 0) < 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Two processors learn of two moves in each second: whoever is first, the later generation's stays. */
+static void two_processors_learn(void **state)
+{
+	fl_u32 begin = (fl_u32)stand_clock() - RACE_ROUNDS - 1;
+	struct fl_address last = packet_address("10.1.0.24");
+	struct config config = rig_config();
+	struct fl_memory_key key = {.service = 2};
+	struct fl_bucket_memory value;
+	pid_t children[2];
+	int cpu, status;
+
+	(void)state;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		fail_msg("the machine has one processor: nothing races");
+	set_anew(&config);
+	for (cpu = 0; cpu < 2; cpu++) {
+		children[cpu] = fork();
+		if (!children[cpu])
+			race_run(cpu, begin);
+	}
+	for (cpu = 0; cpu < 2; cpu++) {
+		assert_int_equal(waitpid(children[cpu], &status, 0), children[cpu]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(stand_counter(FL_COUNTER_CHAIN), 2 * RACE_ROUNDS * RACE_BUCKETS);
+	assert_int_equal(stand_counter(FL_COUNTER_LEARN_FAILED), 0);
+	assert_int_equal(stand_generation(2), 2 * RACE_ROUNDS + 1);
+	for (key.bucket = 0; key.bucket < RACE_BUCKETS; key.bucket++) {
+		assert_true(stand_memory(&key, &value));
+		assert_int_equal(value.since, begin + RACE_ROUNDS);
+		assert_int_equal(value.generation, 2 * RACE_ROUNDS + 1);
+		assert_memory_equal(value.previous.bytes, last.bytes, 16);
+	}
+}
+
+/* Fills the memory with buckets 0.. of service 4, all moved at that second, many commands to a message. */
+static void memory_fill(fl_u32 since)
+{
+	static char bytes[BATCH * 128];
+	struct module_client *client = stand_client();
+	struct fl_address previous = packet_address("10.1.0.23");
+	fl_u32 bucket, i;
+
+	for (bucket = 0; bucket < FL_SERVER_MEMORY_CAPACITY; bucket += BATCH) {
+		size_t len = 0;
+
+		for (i = 0; i < BATCH; i++) {
+			struct nlmsghdr *header = mnl_nlmsg_put_header(bytes + len);
+			struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));
+
+			header->nlmsg_type = client->family;
+			header->nlmsg_flags = NLM_F_REQUEST;
+			generic->cmd = FAIRLEAD_CMD_RESTORE;
+			generic->version = FAIRLEAD_GENL_VERSION;
+			mnl_attr_put_u16(header, FAIRLEAD_A_SERVICE, 4);
+			mnl_attr_put_u32(header, FAIRLEAD_A_BUCKET, bucket + i);
+			mnl_attr_put_u32(header, FAIRLEAD_A_SINCE, since);
+			mnl_attr_put_u32(header, FAIRLEAD_A_GENERATION, 1);
+			mnl_attr_put(header, FAIRLEAD_A_PREVIOUS, sizeof(previous), &previous);
+			len += header->nlmsg_len;
+			assert_true(len <= sizeof(bytes));
+		}
+		assert_int_equal(mnl_socket_sendto(client->socket, bytes, len), len);
+	}
+}
+
+/* A packet of service 4 from the mux; since 0: without a move. */
+static enum fl_counter send_moved(fl_u32 bucket, fl_u32 since)
+{
+	struct fl_steer steer = {
+	    .inner_protocol = FL_GUE_PROTO_IPV4,
+	    .flags = since ? FL_STEER_MOVED : 0,
+	    .service = 4,
+	    .bucket = bucket,
+	    .generation = 2,
+	    .since = since,
+	    .previous = packet_address("10.1.0.24"),
+	};
+	struct packet packet;
+
+	rig_begin(&packet, &steer);
+	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
+	packet_finish_outer(&packet);
+	return stand_send(&packet);
+}
+
+/* A full memory learns nothing new, and obeys what packets say; what is in it can change, and what leaves makes room.
+ */
+static void memory_is_full(void **state)
+{
+	struct fl_memory_key new = {4, FL_SERVER_MEMORY_CAPACITY}, old = {4, 9};
+	fl_u32 now = (fl_u32)stand_clock();
+	struct config config = rig_config();
+	struct fl_bucket_memory value = {now, 3, packet_address("10.1.0.24")};
+	static struct module_state module;
+
+	(void)state;
+	set_anew(&config);
+	memory_fill(now - FL_WINDOW_DEFAULT); /* the window is over: each may leave */
+	assert_int_equal(module_get(stand_client(), &module), 0);
+	assert_int_equal(module.memory_entries, FL_SERVER_MEMORY_CAPACITY);
+	assert_int_equal(module_restore_memory(stand_client(), &new, &value), -ENOSPC);
+	assert_int_equal(send_moved(new.bucket, now), FL_COUNTER_CHAIN);
+	assert_int_equal(stand_counter(FL_COUNTER_LEARN_FAILED), 1);
+	assert_false(stand_memory(&new, &value));
+	assert_int_equal(send_moved(old.bucket, now), FL_COUNTER_CHAIN);
+	assert_int_equal(stand_learned(), 1);
+	assert_int_equal(send_moved(8, 0), FL_COUNTER_DELIVER_UNKNOWN); /* bucket 8 is forgotten */
+	assert_int_equal(send_moved(new.bucket, now), FL_COUNTER_CHAIN);
+	assert_int_equal(stand_learned(), 1);
+	stand_detach();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +519,8 @@ int main(void)
 	    cmocka_unit_test(without_privilege),
 	    cmocka_unit_test(configuration_is_shown),
 	    cmocka_unit_test(memory_survives),
+	    cmocka_unit_test(two_processors_learn),
+	    cmocka_unit_test(memory_is_full),
 	    cmocka_unit_test(changed_under_traffic),
 	    cmocka_unit_test(restarted_under_traffic),
 	    cmocka_unit_test(reloaded_under_traffic),
