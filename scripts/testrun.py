@@ -266,7 +266,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "protocol": (run_meson, 10),
     "mux": (run_meson, 10),
     "server": (run_meson, 10),
-    "module": (run_module, 10),
+    "module": (run_module, 20),
     "controller": (run_controller, 15),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),

@@ -472,8 +472,7 @@ static void flood_does_no_harm(void **state)
  */
 static void stale_is_dropped_not_reset(void **state)
 {
-	fl_u64 stale = counter(1, FL_COUNTER_DROP_STALE);
-	fl_u64 unknown = counter(1, FL_COUNTER_DELIVER_UNKNOWN);
+	fl_u64 stale, unknown;
 	char answer[LINE_MAX_LEN] = "";
 	int fd, other;
 
@@ -490,6 +489,8 @@ static void stale_is_dropped_not_reset(void **state)
 	pthread_mutex_unlock(&mux.lock);
 	fd = client_connect();
 	expect_answer(fd, "early", 0);
+	stale = counter(1, FL_COUNTER_DROP_STALE);
+	unknown = counter(1, FL_COUNTER_DELIVER_UNKNOWN);
 	pthread_mutex_lock(&mux.lock);
 	mux.owner = 1;
 	pthread_mutex_unlock(&mux.lock);
