@@ -17,6 +17,11 @@ class ClientNode(Node):
         self.namespace.ip(f"route add default via {gateway}")
         self.namespace.sysctl(ipv4__ip_local_port_range="10000 65000")
 
+    def retransmitted(self) -> int:
+        """TCP segments that this client has sent again, over all its connections."""
+        lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith("Tcp:")]
+        return int(dict(zip(*lines, strict=True))["RetransSegs"])
+
     def add_address(self, address: str) -> None:
         """Another source address for this client's connections."""
         self.namespace.ip(f"addr add {address}/24 dev eth0")

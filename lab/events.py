@@ -97,6 +97,23 @@ def start_mux(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     traffic.wait_quiet()
 
 
+def upgrade_mux(lab: Lab, traffic: Traffic, tell: Tell) -> None:
+    """As a package's upgrade would: the old process ends in order, a new one starts under the same name."""
+    mux = lab.running_muxes()[0]
+    sent_again, began, second = lab.retransmitted(), time.monotonic(), len(traffic.seconds())
+    lab.stop_mux(mux.number)
+    ended = next(line for line in reversed(mux.process.tail(20).splitlines()) if "event=drained" in line)
+    tell(f"{mux.name} was told to end and did after {time.monotonic() - began:.1f} s: {ended.split('drained ', 1)[1]}")
+    traffic.wait_seconds(WATCH_SECONDS // 2)
+    lab.start_mux(mux.number)
+    traffic.wait_seconds(WATCH_SECONDS)
+    traffic.wait_quiet()
+    tell(
+        f"its new process serves; of {sum(s['requests'] for s in traffic.seconds()[second:]):,} requests meanwhile "
+        f"clients sent {lab.retransmitted() - sent_again} segments again"
+    )
+
+
 def restart_controller(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     """Its death is no one's business; after its return it commits the next generation."""
     before = lab.service()["generation"]
@@ -161,6 +178,7 @@ EVENTS = (
     Event("move half of all buckets", move_half, moves=True),
     Event("kill -9 a mux", kill_mux, moves=False),
     Event("start the mux again", start_mux, moves=False),
+    Event("upgrade a mux", upgrade_mux, moves=False),
     Event("kill -9 the controller, restart it", restart_controller, moves=False),
     Event("stop ZooKeeper for 20 s", stop_zookeeper, moves=False),
     Event("SYN flood during a drain", drain_under_flood, moves=True),

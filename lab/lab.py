@@ -273,6 +273,11 @@ class Lab:
     def kill_mux(self, number: int) -> None:
         self.muxes[number].kill()
 
+    def stop_mux(self, number: int) -> None:
+        """In order, and gone from the router's route when this returns."""
+        self.muxes[number].stop()
+        self.wait_announced()
+
     def start_mux(self, number: int) -> None:
         """Started, caught up, and announced."""
         self.muxes[number].start()
@@ -302,6 +307,10 @@ class Lab:
 
     def traffic(self, long: int = 200, interval: float = 0.25, short_rate: float = 20) -> Traffic:
         return Traffic(self.clients, long, interval, short_rate)
+
+    def retransmitted(self) -> int:
+        """TCP segments that clients have sent again: the way to the servers, by the muxes, has lost no more than these."""
+        return sum(client.retransmitted() for client in self.clients)
 
     def syn_flood(self, rate: int = 15_000, seconds: float = 8) -> TestClient:
         return syn_flood(self.clients[-1], topology.client_gateway(len(self.clients)), rate, seconds)

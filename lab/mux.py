@@ -33,6 +33,7 @@ class Mux(Node):
                 *("--zookeeper", zookeeper),
                 *("--port", f"{port}:eth0"),
                 "--no-huge",
+                *("--withdraw-wait", "1"),
                 *("--http", f"127.0.0.1:{HTTP_PORT}"),
             ],
         )
@@ -43,6 +44,14 @@ class Mux(Node):
 
     def kill(self) -> None:
         self.process.kill()
+
+    def stop(self) -> None:
+        """In order: it withdraws its VIPs, serves what still comes, and ends."""
+        self.process.stop()
+        if self.process.exit_code not in (0, None):
+            raise LabError(
+                f"{self.name} ended with {self.process.exit_code}; its log ends with:\n{self.process.tail()}"
+            )
 
     def metrics(self) -> dict[str, float]:
         """Every sample of /metrics by its name and labels, as they stand there."""

@@ -96,6 +96,11 @@ class Process:
             os.kill(self.pid, how)
             until(f"{self.name} (process {self.pid}) ends", lambda: not self.alive, STOP_SECONDS, pause=0.01)
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended: None while it runs, or if another run of the lab's command had started it."""
+        return None if self._child is None else self._child.poll()
+
     def cpu_seconds(self) -> float:
         """Processor time that all of its threads have used, in user and kernel mode."""
         self.expect_alive()

@@ -16,13 +16,21 @@
 
 enum { TICK_MS = 1000 }; /* of neighbours_tick(): also the longest sleep */
 
+/* What main wants of the thread. */
+enum order {
+	ORDER_RUN,
+	ORDER_LEAVE,
+	ORDER_END,
+};
+
 struct control {
 	struct mux mux;
 	struct announcer *announcer; /* NULL with --announce none */
 	struct follow *follow;
 	struct http *http;
 	int epoll;
-	int stop; /* eventfd */
+	int wake;         /* eventfd: look at the order */
+	enum order order; /* atomic */
 	pthread_t thread;
 };
 
@@ -67,12 +75,18 @@ static void *loop(void *context)
 {
 	struct control *control = context;
 	struct epoll_event ready[8];
-	uint64_t tick_at = 0, count;
+	enum order order, before = ORDER_RUN;
+	uint64_t tick_at = 0;
 
-	while (read(control->stop, &count, sizeof(count)) < 0) {
-		uint64_t now = clock_ms();
+	while ((order = __atomic_load_n(&control->order, __ATOMIC_ACQUIRE)) != ORDER_END) {
+		uint64_t now = clock_ms(), woken;
 		bool is_tick = now >= tick_at;
 
+		if (read(control->wake, &woken, sizeof(woken)) < 0 && errno != EAGAIN)
+			fprintf(stderr, "mux event=eventfd_failed error=\"%s\"\n", strerror(errno));
+		if (order == ORDER_LEAVE && before == ORDER_RUN)
+			follow_leave(control->follow);
+		before = order;
 		if (is_tick)
 			tick_at = now + TICK_MS;
 		run(control, now, is_tick);
@@ -137,10 +151,10 @@ static int open_epoll(struct control *control, struct why *why)
 	int error = 0;
 
 	control->epoll = epoll_create1(EPOLL_CLOEXEC);
-	control->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (control->epoll < 0 || control->stop < 0)
+	control->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (control->epoll < 0 || control->wake < 0)
 		return why_refuse(why, -errno, "control thread: %s", strerror(errno));
-	error = watch(control, control->stop);
+	error = watch(control, control->wake);
 	if (!error)
 		error = watch(control, follow_fd(control->follow));
 	if (!error)
@@ -163,8 +177,8 @@ static void destroy(struct control *control)
 		announce_close(control->announcer);
 	if (control->epoll >= 0)
 		close(control->epoll);
-	if (control->stop >= 0)
-		close(control->stop);
+	if (control->wake >= 0)
+		close(control->wake);
 	free(control);
 }
 
@@ -177,7 +191,7 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 		return why_refuse(why, -ENOMEM, "control thread: no memory");
 	control->mux = *mux;
 	control->epoll = -1;
-	control->stop = -1;
+	control->wake = -1;
 	if (mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
 		if (!control->announcer)
@@ -204,12 +218,23 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 	return 0;
 }
 
-void control_stop(struct control *control)
+static void give(struct control *control, enum order order)
 {
 	uint64_t one = 1;
 
-	while (write(control->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+	__atomic_store_n(&control->order, order, __ATOMIC_RELEASE);
+	while (write(control->wake, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+}
+
+void control_leave(struct control *control)
+{
+	give(control, ORDER_LEAVE);
+}
+
+void control_stop(struct control *control)
+{
+	give(control, ORDER_END);
 	pthread_join(control->thread, NULL);
 	destroy(control);
 }

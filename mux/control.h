@@ -28,6 +28,9 @@ struct control;
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
 int control_start(const struct mux *mux, struct control **out, struct why *why);
 
+/* Withdraws the announcements for good; all else goes on. Returns before it is done. */
+void control_leave(struct control *control);
+
 /* Withdraws the announcements, ends the thread, frees everything. */
 void control_stop(struct control *control);
 

@@ -452,6 +452,12 @@ void follow_announce(struct follow *follow)
 		feed_announce(follow->feeds[i]);
 }
 
+void follow_leave(struct follow *follow)
+{
+	follow->context.place.leaving = true;
+	follow_announce(follow);
+}
+
 bool follow_is_connected(const struct follow *follow)
 {
 	return store_is_connected(follow->store);

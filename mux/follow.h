@@ -43,6 +43,9 @@ void follow_run(struct follow *follow, uint64_t now_ms);
 /* A device of the announcer was lost. */
 void follow_announce(struct follow *follow);
 
+/* Withdraws all VIPs for good; everything is followed and served as before. */
+void follow_leave(struct follow *follow);
+
 bool follow_is_connected(const struct follow *follow);
 /* Whether ZooKeeper holds another cluster than the one that is served. */
 bool follow_is_foreign(const struct follow *follow);

@@ -8,6 +8,7 @@
 #include <rte_eal.h>
 
 #include "control.h"
+#include "drain.h"
 #include "worker.h"
 
 extern char **environ;
@@ -22,6 +23,7 @@ struct program {
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
 	struct control *control;
+	struct mux mux;
 	struct fl_address address; /* outer sources, none: it has none of the family */
 	struct fl_address address6;
 };
@@ -68,13 +70,6 @@ static int build(struct program *p, struct why *why)
 
 static int start(struct program *p, struct why *why)
 {
-	struct mux mux = {.options = &p->options,
-			  .ports = &p->ports,
-			  .tables = p->tables,
-			  .neighbours = p->neighbours,
-			  .counters = p->counters,
-			  .address = p->address,
-			  .address6 = p->address6};
 	struct worker_place place = {.tables = p->tables,
 				     .ports = &p->ports,
 				     .counters = p->counters,
@@ -83,12 +78,19 @@ static int start(struct program *p, struct why *why)
 				     .rings = p->rings};
 	int error = worker_rings(p->rings, p->options.workers, why);
 
+	p->mux = (struct mux){.options = &p->options,
+			      .ports = &p->ports,
+			      .tables = p->tables,
+			      .neighbours = p->neighbours,
+			      .counters = p->counters,
+			      .address = p->address,
+			      .address6 = p->address6};
 	while (!error && p->workers_count < p->options.workers) {
 		error = worker_start(&p->workers[p->workers_count], p->workers_count, &place, why);
 		if (!error)
 			p->workers_count++;
 	}
-	return error ? error : control_start(&mux, &p->control, why);
+	return error ? error : control_start(&p->mux, &p->control, why);
 }
 
 /* In the reverse order of build and start: VIPs are withdrawn first. */
@@ -127,9 +129,11 @@ static int serve(struct program *p, struct why *why)
 		error = build(p, why);
 	if (!error)
 		error = start(p, why);
-	if (!error)
-		sigwait(&signals, &received);
+	if (!error && !sigwait(&signals, &received))
+		drain(p->control, &p->mux, &signals, received);
 	stop(p);
+	if (!error)
+		fprintf(stderr, "mux event=stopped\n");
 	return error;
 }
 

@@ -29,6 +29,8 @@ const char options_usage[] =
     "  --memory MB          packet memory                  (256)\n"
     "  --no-huge            do without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --withdraw-wait S    seconds that routers get to send elsewhere when the mux stops  (2)\n"
+    "  --drain S            longest time that what still comes then is served, seconds     (10)\n"
     "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
@@ -223,6 +225,16 @@ static int set_memory(struct options *options, const char *name, const char *val
 	return set_number(&options->memory, 64, 1024 * 1024, name, value, why);
 }
 
+static int set_withdraw_wait(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->withdraw_wait, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
+static int set_drain(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->drain, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
 static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
 {
 	if (strcmp(value, "true") && strcmp(value, "false"))
@@ -256,12 +268,20 @@ static int set_tag_key(struct options *options, const char *name, const char *va
 }
 
 static const struct option table[] = {
-    {"id", false, set_id},           {"zookeeper", false, set_zookeeper},
-    {"root", false, set_root},       {"port", false, set_port},
-    {"address", false, set_address}, {"http", false, set_http},
-    {"workers", false, set_workers}, {"memory", false, set_memory},
-    {"no-huge", true, set_no_huge},  {"announce", false, set_announce},
-    {"tag-key", false, set_tag_key}, {"zookeeper-auth", false, set_zookeeper_auth},
+    {"id", false, set_id},
+    {"zookeeper", false, set_zookeeper},
+    {"root", false, set_root},
+    {"port", false, set_port},
+    {"address", false, set_address},
+    {"http", false, set_http},
+    {"workers", false, set_workers},
+    {"memory", false, set_memory},
+    {"no-huge", true, set_no_huge},
+    {"announce", false, set_announce},
+    {"tag-key", false, set_tag_key},
+    {"zookeeper-auth", false, set_zookeeper_auth},
+    {"withdraw-wait", false, set_withdraw_wait},
+    {"drain", false, set_drain},
 };
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
@@ -354,6 +374,8 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
+	options->withdraw_wait = 2;
+	options->drain = 10;
 
 	error = parse_arguments(options, argc, argv, seen, why);
 	if (error || options->help)

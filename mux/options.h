@@ -15,6 +15,7 @@ enum options_limits {
 	OPTIONS_TEXT_MAX = 255,
 	OPTIONS_PORTS_MAX = 16,
 	OPTIONS_WORKERS_MAX = 64,
+	OPTIONS_SECONDS_MAX = 3600,
 };
 
 enum announce {
@@ -34,6 +35,8 @@ struct options {
 	uint16_t http_port;
 	unsigned workers;       /* --workers */
 	unsigned memory;        /* --memory, MB */
+	unsigned withdraw_wait; /* --withdraw-wait, seconds */
+	unsigned drain;         /* --drain, seconds */
 	bool no_huge;           /* --no-huge */
 	bool no_exception;      /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce; /* --announce */

@@ -46,7 +46,7 @@ void serving_announce(struct serving *serving)
 	const struct ring *ring = serving_ring(serving);
 
 	if (serving->service)
-		announce(serving, ring && owns_buckets(ring));
+		announce(serving, !serving->place->leaving && ring && owns_buckets(ring));
 }
 
 void serving_remove(struct serving *serving)

@@ -15,6 +15,7 @@ struct serving_place {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
+	bool leaving;                /* the mux is about to end: nothing is announced any more */
 };
 
 /* All zero but place and name: nothing is served. */

@@ -89,6 +89,24 @@ def test_killing_a_mux_while_buckets_move_breaks_nothing(lab: Lab) -> None:
     assert chained > 0
 
 
+def test_upgrading_a_mux_while_buckets_move_breaks_nothing(lab: Lab) -> None:
+    mux = lab.running_muxes()[0]
+    old, logged = mux.process.pid, len(mux.process.log.read_text())
+
+    def upgrade_amid_moves(lab: Lab, traffic: Traffic, tell: events.Tell) -> None:
+        lab.weights(dict.fromkeys(events.active(lab)[:2], 0))
+        events.upgrade_mux(lab, traffic, tell)
+
+    total, chained, broken = under_traffic(lab, upgrade_amid_moves)
+    assert total["broken"] == 0, broken
+    assert chained > 0
+    assert mux.process.pid != old
+    log = mux.process.log.read_text()[logged:]
+    assert log.count("event=stopping signal=TERM") == log.count("event=stopped") == 1, log
+    assert "end=quiet" in log, "it ended because nothing came any more, and not by its limit"
+    assert lab.router.vip_hops() == sorted(mux.address for mux in lab.muxes.values())
+
+
 def test_killing_the_controller_breaks_nothing(lab: Lab) -> None:
     total, _, broken = under_traffic(lab, events.restart_controller)
     assert total["broken"] == 0, broken

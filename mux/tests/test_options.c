@@ -14,7 +14,7 @@
 
 #include "../options.h"
 
-enum { WORDS_MAX = 24, ENVIRONMENT_MAX = 4 };
+enum { WORDS_MAX = 40, ENVIRONMENT_MAX = 4 };
 
 /* Splits at '|', since values contain spaces. */
 static int split(char *text, char **words)
@@ -62,6 +62,8 @@ static void defaults_are_as_documented(void **state)
 	assert_false(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_TUN);
 	assert_string_equal(o.root, "/fairlead");
+	assert_int_equal(o.withdraw_wait, 2);
+	assert_int_equal(o.drain, 10);
 }
 
 static void every_flag_is_taken(void **state)
@@ -75,7 +77,7 @@ static void every_flag_is_taken(void **state)
 		&o,
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--root|/a/b",
+		"--announce|none|--root|/a/b|--withdraw-wait|0|--drain|3600",
 		"", &why),
 	    0);
 	assert_string_equal(o.id, "m.2_x-y");
@@ -90,6 +92,8 @@ static void every_flag_is_taken(void **state)
 	assert_true(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_NONE);
 	assert_string_equal(o.root, "/a/b");
+	assert_int_equal(o.withdraw_wait, 0);
+	assert_int_equal(o.drain, 3600);
 }
 
 static void the_environment_stands_in_and_the_command_line_wins(void **state)
@@ -132,6 +136,8 @@ static void every_refusal_names_itself(void **state)
 	    {BASE "|--memory|64MB", "", "--memory: '64MB'", "64.."},
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
+	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
+	    {BASE "|--drain|3601", "", "--drain: '3601'", "0..3600"},
 	    {BASE "|--address|10.1.0", "", "--address: '10.1.0'", "IPv4"},
 	    {BASE "|--address|0.0.0.0", "", "--address: '0.0.0.0'", "of this host"},
 	    {BASE "|--address|127.0.0.1", "", "--address: '127.0.0.1'", "of this host"},

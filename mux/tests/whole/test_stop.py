@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The orderly end: VIPs are withdrawn first, what still comes is served, and then it ends with 0."""
+
+import signal
+import time
+
+from deadline import until
+from rack import Rack, is_tunnel
+from tree import Service
+from whole_mux import WholeMux
+
+
+def announced(mux: WholeMux) -> WholeMux:
+    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 10, "the VIP to be announced")
+    return mux
+
+
+def test_what_comes_while_routers_learn_is_served(service: Service, new_mux, rack: Rack):
+    mux = new_mux("--withdraw-wait", "2", "--drain", "5")
+    mux.start()
+    mux.settle(service)
+    announced(mux)
+    mux.signal(signal.SIGTERM)
+    until(lambda: mux.routes() == {}, 5, "the VIP to be withdrawn")
+    assert mux.process.poll() is None, "it ended without waiting for the routers"
+    rack.send([rack.to_vip(sport) for sport in range(1000, 1050)])
+    assert len(rack.receive(is_tunnel, 50)) == 50
+    service.commit([], [{"start": 0, "count": 256, "current": 1, "previous": 0}])
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 5, "a change to be followed")
+    assert mux.wait(30) == 0
+    log = mux.log()
+    order = [log.index(f"event={name}") for name in ("stopping", "withdrawn", "drained", "stopped")]
+    assert order == sorted(order), log
+    assert mux.logged(event="drained", packets_while_routers_learn=50, packets_later=0, end="quiet") == 1, log
+
+
+def test_it_drains_until_nothing_comes(service: Service, new_mux, rack: Rack):
+    """A router that is late: packets come beyond the wait, and are served."""
+    mux = new_mux("--withdraw-wait", "0", "--drain", "60")
+    mux.start()
+    mux.settle(service)
+    mux.signal(signal.SIGTERM)
+    begin = last = time.monotonic()
+    longest = 0.0
+    while (now := time.monotonic()) < begin + 1.5:  # three times the quiet that would end it
+        rack.send([rack.to_vip(4000)])
+        longest, last = max(longest, now - last), now
+        assert mux.process.poll() is None or longest > 0.4, mux.log()  # a sender that was held up shows nothing
+        time.sleep(0.02)
+    assert mux.wait(30) == 0
+    assert mux.logged(event="drained", end="quiet") == 1, mux.log()
+    assert mux.logged(packets_later=0) == 0, mux.log()
+
+
+def test_the_limit_ends_it_although_packets_come(service: Service, new_mux, rack: Rack):
+    mux = new_mux("--withdraw-wait", "0", "--drain", "1")
+    mux.start()
+    mux.settle(service)
+    mux.signal(signal.SIGTERM)
+    end = time.monotonic() + 30
+    while mux.process.poll() is None and time.monotonic() < end:
+        rack.send([rack.to_vip(4000)])
+        time.sleep(0.02)
+    assert mux.wait(1) == 0
+    assert mux.logged(event="drained", end="limit") == 1, mux.log()
+
+
+def test_a_second_signal_ends_it_at_once(service: Service, new_mux):
+    mux = new_mux("--withdraw-wait", "600", "--drain", "600")
+    mux.start()
+    announced(mux)
+    mux.signal(signal.SIGTERM)
+    until(lambda: mux.logged(event="stopping", signal="TERM", withdraw_wait_s=600, drain_s=600), 5, mux.log())
+    mux.signal(signal.SIGINT)
+    assert mux.wait(20) == 0
+    assert mux.logged(event="drained", end="signal") == 1, mux.log()

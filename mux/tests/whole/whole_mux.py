@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fairlead-mux in the rack's other namespace, told by ZooKeeper what to serve, and what it says of itself."""
+
+import json
+import os
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+from deadline import until
+from prometheus_client.parser import text_string_to_metric_families
+from rack import INSIDE, MUX, Rack, is_tunnel
+from tree import Service
+
+HTTP = f"{MUX}:9108"
+FLOWS = 64
+
+
+class WholeMux:
+    def __init__(self, rack: Rack, zookeeper: str, log: Path, *arguments: str, port: str = "af_packet", name="mux1"):
+        self.rack, self.log_path = rack, log
+        # A packet socket delivers what it has after a while, XDP at once; most tests don't mind which.
+        self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", HTTP, "--no-huge"]
+        self.command += ["--port", f"{port}:{INSIDE}", *arguments]
+        self.process: subprocess.Popen | None = None
+
+    def inside(self, *words: str, **named: object) -> subprocess.CompletedProcess:
+        """A command in the mux's namespace, whatever it returns."""
+        command = ["ip", "netns", "exec", self.rack.namespace, *words]
+        return subprocess.run(command, capture_output=True, check=False, timeout=60, **named)
+
+    def start(self) -> None:
+        with self.log_path.open("ab") as log:
+            command = ["ip", "netns", "exec", self.rack.namespace, *self.command]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        until(self.is_up, 60, f"the mux to answer HTTP\n{self.log()}")
+
+    def is_up(self) -> bool:
+        assert self.process.poll() is None, self.log()
+        return bool(self.get("/metrics"))
+
+    def settle(self, service: Service) -> None:
+        """Until it serves the service's newest generation, and the neighbours of all backends are known."""
+        until(lambda: self.metric("generation", service=service.name) == service.image["generation"], 30, self.log())
+
+        def steered() -> bool:
+            before = self.metric("packets_total", verdict="service")
+            self.rack.send(self.rack.to_vip(sport) for sport in range(100, 100 + FLOWS))
+            until(lambda: self.seen() >= FLOWS, 10, "the settling packets to be counted")
+            return self.metric("packets_total", verdict="service") == before + FLOWS
+
+        self._base = self.arrived()
+        until(steered, 30, "the backends' neighbours")
+        self.rack.receive(is_tunnel, FLOWS, seconds=1)
+        self.rack.drain()
+
+    def arrived(self) -> float:
+        """Packets that were counted, but what is the kernel's."""
+        return sum(self.samples("packets_total", verdict="service")) + sum(self.samples("drops_total"))
+
+    def seen(self) -> float:
+        """Packets that arrived since the last call that saw some."""
+        now = self.arrived()
+        seen, self._base = now - self._base, now if now - self._base >= FLOWS else self._base
+        return seen
+
+    def signal(self, number: int) -> None:
+        """To the mux itself: `ip netns exec` has become it."""
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        return self.process.wait(seconds)
+
+    def stop(self, seconds: float = 30) -> int:
+        self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def end(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+            self.signal(signal.SIGTERM)
+            code = self.wait(30)
+            assert code == 0, f"ended with {code}:\n{self.log()}"
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+    def logged(self, **fields: object) -> int:
+        """How many log lines have all these key=value pairs."""
+        pairs = [f"{key}={value}" for key, value in fields.items()]
+        return sum(all(pair in line.split() for pair in pairs) for line in self.log().splitlines())
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://{HTTP}{path}", timeout=10) as answer:
+            return answer.read().decode()
+
+    def samples(self, name: str, **labels: str) -> list[float]:
+        """Values of all samples of a metric that have these labels, as Prometheus' own parser reads them."""
+        wanted = f"fairlead_mux_{name}"
+        return [
+            sample.value
+            for family in text_string_to_metric_families(self.get("/metrics"))
+            for sample in family.samples
+            if sample.name == wanted and labels.items() <= sample.labels.items()
+        ]
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        """None if it is not there."""
+        found = self.samples(name, **labels)
+        assert len(found) <= 1, (name, labels)
+        return found[0] if found else None
+
+    def routes(self) -> dict[str, str]:
+        """Routes that the mux announces by: destination to device."""
+        done = self.rack.inside("ip", "-j", "route", "show", "proto", "199")
+        return {route["dst"]: route["dev"] for route in json.loads(done or "[]")}
