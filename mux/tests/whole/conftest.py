@@ -12,10 +12,10 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "control"), str(TESTS / "ports")]
 
-import rack as racks
-from tree import Service, Tree, backend, run
-from whole_mux import WholeMux
-from zookeeper_process import ZooKeeperProcess
+import rack as racks  # noqa: E402
+from tree import Service, Tree, backend, run  # noqa: E402
+from whole_mux import WholeMux  # noqa: E402
+from zookeeper_process import ZooKeeperProcess  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("control_conftest", TESTS / "control" / "conftest.py")
 control = importlib.util.module_from_spec(spec)

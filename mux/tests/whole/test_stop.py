@@ -15,6 +15,19 @@ def announced(mux: WholeMux) -> WholeMux:
     return mux
 
 
+def send_while_it_ends(mux: WholeMux, rack: Rack, seconds: float) -> str:
+    """Sends packets from the signal on: "alive" or "ended", or "starved" if the sender itself was silent too long."""
+    mux.signal(signal.SIGTERM)
+    begin = last = time.monotonic()
+    longest = 0.0
+    while (now := time.monotonic()) < begin + seconds and mux.process.poll() is None:
+        rack.send([rack.to_vip(4000)])
+        longest, last = max(longest, now - last), now
+        time.sleep(0.01)
+    longest = max(longest, time.monotonic() - last)
+    return "starved" if longest > 0.3 else "ended" if mux.process.poll() is not None else "alive"
+
+
 def test_what_comes_while_routers_learn_is_served(service: Service, new_mux, rack: Rack):
     mux = new_mux("--withdraw-wait", "2", "--drain", "5")
     mux.start()
@@ -39,14 +52,7 @@ def test_it_drains_until_nothing_comes(service: Service, new_mux, rack: Rack):
     mux = new_mux("--withdraw-wait", "0", "--drain", "60")
     mux.start()
     mux.settle(service)
-    mux.signal(signal.SIGTERM)
-    begin = last = time.monotonic()
-    longest = 0.0
-    while (now := time.monotonic()) < begin + 1.5:  # three times the quiet that would end it
-        rack.send([rack.to_vip(4000)])
-        longest, last = max(longest, now - last), now
-        assert mux.process.poll() is None or longest > 0.4, mux.log()  # a sender that was held up shows nothing
-        time.sleep(0.02)
+    assert send_while_it_ends(mux, rack, seconds=1.5) in ("alive", "starved"), mux.log()  # 1.5 s: three times quiet
     assert mux.wait(30) == 0
     assert mux.logged(event="drained", end="quiet") == 1, mux.log()
     assert mux.logged(packets_later=0) == 0, mux.log()
@@ -56,13 +62,9 @@ def test_the_limit_ends_it_although_packets_come(service: Service, new_mux, rack
     mux = new_mux("--withdraw-wait", "0", "--drain", "1")
     mux.start()
     mux.settle(service)
-    mux.signal(signal.SIGTERM)
-    end = time.monotonic() + 30
-    while mux.process.poll() is None and time.monotonic() < end:
-        rack.send([rack.to_vip(4000)])
-        time.sleep(0.02)
+    if send_while_it_ends(mux, rack, seconds=30) != "starved":
+        assert mux.logged(event="drained", end="limit") == 1, mux.log()
     assert mux.wait(1) == 0
-    assert mux.logged(event="drained", end="limit") == 1, mux.log()
 
 
 def test_a_second_signal_ends_it_at_once(service: Service, new_mux):
