@@ -18,16 +18,18 @@ bool service_config_same_ring(const struct service_config *a, const struct servi
 	       a->key.k0 == b->key.k0 && a->key.k1 == b->key.k1;
 }
 
-static int get_integer(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *out, struct why *why)
+/* name: how messages call the value; its key in object is what follows the dot, if there is one. */
+static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out, struct why *why)
 {
-	const json_t *value = json_object_get(object, key);
+	const char *dot = strchr(name, '.');
+	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
 
 	if (!json_is_integer(value))
-		return why_refuse(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, key,
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
 				  value ? "no integer" : "missing", min, max);
 	*out = json_integer_value(value);
 	if (*out < min || *out > max)
-		return why_refuse(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, key, *out, min,
+		return why_refuse(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
 				  max);
 	return 0;
 }
@@ -140,9 +142,9 @@ static int get_mptcp_ports(const json_t *object, struct service_config *out, str
 		return 0;
 	if (!json_is_object(ports))
 		return why_refuse(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
-	error = get_integer(ports, "first", 1, 65534, &first, why);
+	error = get_integer(ports, "mptcpPorts.first", 1, 65534, &first, why);
 	if (!error)
-		error = get_integer(ports, "last", first + 1, 65535, &last, why);
+		error = get_integer(ports, "mptcpPorts.last", first + 1, 65535, &last, why);
 	if (error)
 		return error;
 	out->mptcp = (struct mptcp_ports){(uint16_t)first, (uint16_t)last};
@@ -165,9 +167,9 @@ static int get_quic_server_id(const json_t *object, struct service_config *out, 
 		return 0;
 	if (!json_is_object(where))
 		return why_refuse(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
-	error = get_integer(where, "offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
+	error = get_integer(where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
 	if (!error)
-		error = get_integer(where, "length", 1, 2, &length, why);
+		error = get_integer(where, "quicServerId.length", 1, 2, &length, why);
 	out->quic = (struct quic_server_id){(uint8_t)offset, (uint8_t)length};
 	return error;
 }
