@@ -4,7 +4,8 @@ The parts of the test run: how each is run, and how its cases are counted. Calle
 
 A part is a list of commands whose output is shown and kept in build/logs/<part>.log, and a reader of the results that
 they leave. A command that fails although no case did (a build that breaks, a crash, a missing tool) is a failed case of
-its own, and so is a part in which no case ran at all: no part can pass by not running.
+its own, and so is a part in which no case ran at all: no part can pass by not running. Behind the table of all parts
+each failed case is named once more, and each skipped one with its reason, so that the end of a log tells everything.
 
 Environment: FUZZ_SECONDS (60), the time of each fuzzer; CI, if set, adds the fuzzers to parts that are named.
 """
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, FUZZ = BUILD / "test", BUILD / "fuzz"
+NAMED = 50  # cases of a part that are named behind the table
 
 
 @dataclass
@@ -35,17 +37,23 @@ class Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    sentences: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # a sentence each
+    skips: list[str] = field(default_factory=list)
 
     def fail(self, sentence: str) -> None:
         self.failed += 1
-        self.sentences.append(sentence)
+        self.failures.append(sentence)
+
+    def skip(self, sentence: str) -> None:
+        self.skipped += 1
+        self.skips.append(sentence)
 
     def add(self, other: "Counts") -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
-        self.sentences += other.sentences
+        self.failures += other.failures
+        self.skips += other.skips
 
 
 def stop(process: subprocess.Popen) -> None:
@@ -124,9 +132,9 @@ def junit(paths: list[Path]) -> Counts:
             name = f"{case.get('classname') or ''} {case.get('name')}".strip()
             if case.find("failure") is not None or case.find("error") is not None:
                 counts.fail(name)
-            elif case.find("skipped") is not None:
-                counts.skipped += 1
-                counts.sentences.append(f"skipped: {name}")
+            elif (skipped := case.find("skipped")) is not None:
+                reason = " ".join((skipped.get("message") or skipped.text or "").split())
+                counts.skip(f"{name}: {reason or 'no reason given'}")
             else:
                 counts.passed += 1
     return counts
@@ -149,7 +157,7 @@ def meson_results(suite: str) -> Counts:
     logs = SANITIZED / "meson-logs"
     cases = logs / f"{suite}.junit.xml"
     counts = junit([cases] if cases.exists() else [])
-    failed = " ".join(counts.sentences)
+    failed = " ".join(counts.failures)
     for line in (logs / f"{suite}.json").read_text().splitlines():
         program = json.loads(line)
         if program["result"] not in ("OK", "SKIP") and program["name"] not in failed:
@@ -285,10 +293,20 @@ def run_part(name: str) -> tuple[Counts, float]:
         part.counts.fail(f"{type(error).__name__}: {error}")
     if part.counts.passed + part.counts.failed == 0:
         part.counts.fail("no test ran")
-    for sentence in part.counts.sentences[:20]:
-        part.show(f"{name}: {sentence}")
+    for line in named(name, part.counts):
+        part.show(line)
     part.log.close()
     return part.counts, time.monotonic() - begin
+
+
+def named(part: str, counts: Counts) -> list[str]:
+    """A line for each failed case and each skipped one, by its part; of very many only the first."""
+    lines = []
+    for what, sentences in (("failed", counts.failures), ("skipped", counts.skips)):
+        lines += [f"{what}: {part}: {sentence}" for sentence in sentences[:NAMED]]
+        if len(sentences) > NAMED:
+            lines.append(f"{what}: {part}: and {len(sentences) - NAMED} more")
+    return lines
 
 
 def main(names: list[str]) -> int:
@@ -301,13 +319,14 @@ def main(names: list[str]) -> int:
         names = [*names, "fuzz"]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     LOGS.mkdir(parents=True, exist_ok=True)
-    total, table = Counts(), []
+    total, table, cases = Counts(), [], []
     for name in (name for name in PARTS if not names or name in names):
         counts, seconds = run_part(name)
         table.append(f"{name:<12}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{seconds:>9.0f}")
+        cases += named(name, counts)
         total.add(counts)
     print(f"\n{'part':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
-    print("\n".join(table))
+    print("\n".join(table + cases))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 0 if total.passed and not total.failed else 1
 
