@@ -27,6 +27,8 @@ def up(options: argparse.Namespace) -> int:
         options.embedded,
         vm_servers=options.vm_servers,
         vm_kernel=options.vm_kernel,
+        zookeepers=options.zookeepers,
+        controllers=options.controllers,
     )
     lab.up_or_undone()
     lab.detach()
@@ -163,6 +165,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     making.add_argument("--muxes", type=int, default=2)
     making.add_argument("--port", choices=mux.PORTS, default="af_xdp", help="how the muxes get at their packets")
     making.add_argument("--window", type=int, default=240, help="seconds for which a moved bucket is chained")
+    making.add_argument("--zookeepers", type=int, default=1, help="several are an ensemble (%(default)s)")
+    making.add_argument("--controllers", type=int, default=1, help="one leads, the others follow (%(default)s)")
     making.add_argument("--embedded", action="store_true", help="ZooKeeper inside the controller")
     verb("down", down, "undo a lab, also one whose run crashed").add_argument("--all", action="store_true")
     verb("status", status, "what is up").add_argument("-o", "--output", choices=("table", "json"), default="table")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's machine: the controller, and ZooKeeper inside it or beside it."""
+"""A machine of the control plane: a controller, ZooKeeper inside it or beside it; of several, some have only one."""
 
 from typing import Any
 
-from lab import build, topology
+from lab import build, topology, zookeeper
 from lab.deadline import until
 from lab.instance import Instance
 from lab.node import Node, wire
@@ -13,24 +13,24 @@ from lab.zookeeper import ZooKeeper
 
 
 class Controller(Node):
-    def __init__(self, instance: Instance, router: Router, embedded: bool) -> None:
-        super().__init__(instance, "controller", topology.CONTROLLER)
+    def __init__(self, instance: Instance, router: Router, number: int, zookeepers: int) -> None:
+        """`number`: from 1; `zookeepers`: how many there are, on the first machines, or 0 for one inside this one."""
+        super().__init__(instance, topology.controller_name(number), topology.controller_address(number))
         wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")
-        self.zookeeper = None if embedded else ZooKeeper(self)
-        if self.zookeeper:
-            store = ["--zookeeper", self.zookeeper.connect_string]
+        self.zookeeper = ZooKeeper(self, number, zookeepers) if number <= zookeepers else None
+        if zookeepers:
+            store = ["--zookeeper", zookeeper.connect_string(zookeepers)]
         else:
             store = ["--zookeeper", f"embedded:{self.directory / 'zookeeper-data'}"]
             store += ["--zookeeper-listen", f"{self.address}:{topology.ZOOKEEPER_PORT}"]
+        if zookeepers > 1:
+            login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
+            store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]
         self.process = self.program("controller", [str(build.CONTROLLER), *store, *listen])
         self.api = Rest(self.namespace, self.address, topology.REST_PORT)
-
-    @property
-    def connect_string(self) -> str:
-        return f"{self.address}:{topology.ZOOKEEPER_PORT}"
 
     def start(self) -> None:
         self.instance.start(self.process)
@@ -39,9 +39,21 @@ class Controller(Node):
         """Until it leads and can commit."""
         until("the controller leads", self._leads, seconds, pause=0.1)
 
+    def wait_serving(self, seconds: float = 40) -> None:
+        """Until it leads, or follows one that does."""
+        until(f"{self.name} serves", lambda: self._health().get("leaderUrl"), seconds, pause=0.1)
+
+    @property
+    def leads(self) -> bool:
+        return self.process.alive and bool(self._health().get("leader"))
+
     def _leads(self) -> Any:
         self.process.expect_alive()
+        return self._health().get("leader")
+
+    def _health(self) -> dict[str, Any]:
+        """Empty while it does not answer, or answers that it does not serve."""
         try:
-            return self.api("GET", "/healthz").get("leader")
+            return self.api("GET", "/healthz")
         except (Refused, Unreachable):
-            return False
+            return {}

@@ -26,6 +26,7 @@ from lab.router import Router
 from lab.server import Server, XdpServer
 from lab.traffic import TestClient, Traffic, syn_flood
 from lab.vm import kernel as vm
+from lab.zookeeper import ZooKeeper
 
 SERVICE = "web"
 CLIENTS = 2
@@ -42,16 +43,25 @@ class Lab:
         buckets: int | None = None,
         vm_servers: int = 0,
         vm_kernel: str | None = None,
+        zookeepers: int = 1,
+        controllers: int = 1,
     ) -> None:
         """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller.
 
         Of the servers, `servers` have the XDP program and the `vm_servers` after them are virtual machines with the
-        module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed.
+        module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed. Several `zookeepers`
+        are an ensemble, in which everybody logs in.
         """
+        if embedded and (zookeepers, controllers) != (1, 1):
+            raise LabError(
+                "an embedded ZooKeeper is alone with its controller; allowed: one of each, or embedded=False"
+            )
         for name, value, least, most in (
             ("vm-servers", vm_servers, 0, topology.VM_SERVERS_MAX),
             ("servers", servers, 0 if vm_servers else 1, topology.SERVERS_MAX - vm_servers),
             ("muxes", muxes, 1, topology.MUXES_MAX),
+            ("zookeepers", zookeepers, 1, topology.CONTROLLERS_MAX),
+            ("controllers", controllers, 1, topology.CONTROLLERS_MAX),
         ):
             if not least <= value <= most:
                 raise LabError(f"{name} '{value}' is refused; allowed: {least}..{most}")
@@ -63,6 +73,9 @@ class Lab:
         self.buckets = buckets
         self.wanted_servers = servers
         self.wanted_muxes = muxes
+        self.wanted_zookeepers = 0 if embedded else zookeepers
+        self.wanted_controllers = controllers
+        self.machines: list[Controller] = []  # of controllers and ZooKeeper servers
         self.servers: dict[int, Server] = {}
         self.muxes: dict[int, Mux] = {}
         self.clients: list[ClientNode] = []
@@ -114,20 +127,24 @@ class Lab:
         self.instance = Instance.create(settings)
         self.router = Router(self.instance)
         self.router.frr.start()
-        self.controller = Controller(self.instance, self.router, self.embedded)
-        if self.controller.zookeeper:
-            self.controller.zookeeper.start()
+        for number in range(1, max(self.wanted_zookeepers, self.wanted_controllers) + 1):
+            self.machines.append(Controller(self.instance, self.router, number, self.wanted_zookeepers))
+        for zookeeper in self.zookeepers:
+            zookeeper.start()
         self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]
         # Virtual machines take longest: they boot while everything else comes up.
         numbers = range(1, self.wanted_servers + self.wanted_vm_servers + 1)
         starting = [self.start_server(number, machine=number > self.wanted_servers) for number in numbers]
         for number in range(1, self.wanted_muxes + 1):
-            self.muxes[number] = Mux(self.instance, self.router, number, self.port, self.controller.connect_string)
+            self.muxes[number] = Mux(self.instance, self.router, number, self.port, self.wanted_zookeepers)
             self.muxes[number].frr.start()
-        if self.controller.zookeeper:
-            self.controller.zookeeper.wait()
+        for zookeeper in self.zookeepers:
+            zookeeper.wait()
         self.controller.start()
         self.controller.wait()
+        for other in self.controllers[1:]:
+            other.start()
+            other.wait_serving()
         for server in starting:
             self.wait_server(server)
         self._create_service()
@@ -162,7 +179,22 @@ class Lab:
     # The service.
 
     def api(self, method: str, path: str, body: Any = None, timeout: float | None = None) -> Any:
-        return self.controller.api(method, path, body, timeout)
+        """Of the first controller that runs."""
+        running = next((each for each in self.controllers if each.process.alive), self.controller)
+        return running.api(method, path, body, timeout)
+
+    @property
+    def controller(self) -> Controller:
+        """The first, and the only one as a rule."""
+        return self.machines[0]
+
+    @property
+    def controllers(self) -> list[Controller]:
+        return self.machines[: self.wanted_controllers]
+
+    @property
+    def zookeepers(self) -> list[ZooKeeper]:
+        return [machine.zookeeper for machine in self.machines if machine.zookeeper]
 
     def service(self) -> dict[str, Any]:
         return self.api("GET", f"/v1/services/{SERVICE}")

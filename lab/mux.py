@@ -10,13 +10,14 @@ from lab.instance import Instance
 from lab.node import Node, wire
 from lab.rest import Rest
 from lab.router import Router
+from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
 
 PORTS = ("af_xdp", "af_packet")
 HTTP_PORT = 9108
 
 
 class Mux(Node):
-    def __init__(self, instance: Instance, router: Router, number: int, port: str, zookeeper: str) -> None:
+    def __init__(self, instance: Instance, router: Router, number: int, port: str, zookeepers: int) -> None:
         if port not in PORTS:
             raise LabError(f"mux port '{port}' is not known; allowed: {', '.join(PORTS)}")
         super().__init__(instance, f"mux{number}", topology.mux_address(number))
@@ -25,12 +26,14 @@ class Mux(Node):
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")
         self.frr = Frr(self, topology.mux_as(number), MUX)
+        login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 else []
         self.process = self.program(
             "mux",
             [
                 str(build.MUX),
                 *("--id", self.name),
-                *("--zookeeper", zookeeper),
+                *("--zookeeper", connect_string(max(1, zookeepers))),
+                *login,
                 *("--port", f"{port}:eth0"),
                 "--no-huge",
                 *("--withdraw-wait", "1"),

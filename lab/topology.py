@@ -19,6 +19,7 @@
 The last servers may be virtual machines, with a kernel of their own and the module in place of the XDP program: their
 namespace holds QEMU, and their eth0 is a TAP interface on the rack.
 
+There can be up to 5 controllers and as many ZooKeeper servers, on the machines controller, controller2, ... (.5 to .9).
 Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more clients take 10.2.<n>.0/24.
 """
 
@@ -26,7 +27,6 @@ RACK_MTU = 1600  # 1500 for the client's packet, and what encapsulation adds
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
 ROUTER_AS = 65000
-CONTROLLER = "10.1.0.5"
 RACK = "10.1.0.0/24"
 VIP = "10.99.0.1"
 VIPS = "10.99.0.0/16"
@@ -34,9 +34,21 @@ VIP_PORT = 80
 FLOOD_SOURCES = "10.3.0.0/16"
 ZOOKEEPER_PORT = 2181
 REST_PORT = 8080
+CONTROLLERS_MAX = 5
 MUXES_MAX = 9
 SERVERS_MAX = 200
 VM_SERVERS_MAX = 20  # each takes 192 MiB and some processor time
+
+
+def controller_name(number: int) -> str:
+    return "controller" if number == 1 else f"controller{number}"
+
+
+def controller_address(number: int) -> str:
+    return f"10.1.0.{4 + number}"
+
+
+CONTROLLER = controller_address(1)
 
 
 def mux_address(number: int) -> str:

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ZooKeeper as a process of its own on the controller's machine, to be stopped apart from the controller."""
+"""ZooKeeper as a process of its own on a controller's machine, to be stopped apart from the controller.
+
+Alone it is open to everybody, as when trying things out; several are an ensemble, and protected: controllers and muxes
+log in.
+"""
+
+from pathlib import Path
 
 from lab import build, topology
 from lab.deadline import until
@@ -7,43 +13,66 @@ from lab.node import Node
 
 CONFIG = """\
 tickTime=1000
+initLimit=10
+syncLimit=5
 dataDir={data}
 clientPort={port}
 clientPortAddress={address}
 maxClientCnxns=0
 admin.enableServer=false
-4lw.commands.whitelist=ruok
+4lw.commands.whitelist=srvr
 """
+CONTROLLERS_LOGIN = "controllers:lab-controllers-password"
+MUXES_LOGIN = "muxes:lab-muxes-password"
+
+
+def connect_string(count: int) -> str:
+    return ",".join(f"{topology.controller_address(n)}:{topology.ZOOKEEPER_PORT}" for n in range(1, count + 1))
+
+
+def login_file(node: Node, *lines: str) -> Path:
+    """A file of logins as the controller and the mux want it: nobody else can read it."""
+    path = node.directory / "zookeeper-login"
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
 
 
 class ZooKeeper:
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, number: int, count: int) -> None:
+        """`number`: which one of `count`, from 1."""
         self.node = node
         data = node.directory / "zookeeper-data"
-        config = node.directory / "zookeeper.cfg"
-        config.write_text(CONFIG.format(data=data, port=topology.ZOOKEEPER_PORT, address=node.address))
+        data.mkdir(exist_ok=True)
+        config = CONFIG.format(data=data, port=topology.ZOOKEEPER_PORT, address=node.address)
+        if count > 1:
+            (data / "myid").write_text(f"{number}\n")
+            for other in range(1, count + 1):
+                config += f"server.{other}={topology.controller_address(other)}:2888:3888\n"
+        file = node.directory / "zookeeper.cfg"
+        file.write_text(config)
         jvm = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true"]
-        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        self.process = node.program("zookeeper", ["java", *jvm, "-cp", str(build.JAR), main, str(config)])
-
-    @property
-    def connect_string(self) -> str:
-        return f"{self.node.address}:{topology.ZOOKEEPER_PORT}"
+        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+        self.process = node.program("zookeeper", ["java", *jvm, "-cp", str(build.JAR), main, str(file)])
 
     def start(self) -> None:
         self.node.instance.start(self.process)
 
     def wait(self, seconds: float = 30) -> None:
-        until("ZooKeeper answers", self._answers, seconds)
+        until(f"{self.process.name} serves", self._serves, seconds)
 
     def stop(self) -> None:
         self.process.stop()
 
-    def _answers(self) -> bool:
+    def _serves(self) -> bool:
+        """Alone or as one of a quorum; without one it answers, and says that it does not serve."""
         self.process.expect_alive()
         try:
             with self.node.namespace.connect(self.node.address, topology.ZOOKEEPER_PORT, 2) as connection:
-                connection.sendall(b"ruok")
-                return connection.recv(16) == b"imok"
+                connection.sendall(b"srvr")
+                answer = b""
+                while part := connection.recv(4096):
+                    answer += part
+                return b"Mode: " in answer
         except OSError:
             return False
