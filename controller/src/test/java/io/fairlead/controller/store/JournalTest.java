@@ -39,7 +39,7 @@ class JournalTest {
     for (String path : List.of(TREE.services(), TREE.audit(), TREE.answers())) {
       client.create().forPath(path);
     }
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+    store = new ServiceStore(client, TREE, Duration.ofSeconds(1));
     journal = new Journal(client, TREE);
   }
 
