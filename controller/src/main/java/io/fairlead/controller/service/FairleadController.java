@@ -377,7 +377,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     client.start();
     try {
       client.blockUntilConnected();
-      new Restore(client, tree, options.access(), WRITE_DEADLINE).run(backup);
+      Origin origin = Origin.controller("restore of the backup of " + backup.taken());
+      new Restore(client, tree, options.access(), WRITE_DEADLINE)
+          .run(
+              backup,
+              (epoch, image) -> notes.of(epoch, origin, ServiceWriter.unmoved(image, false)));
     } catch (StoreException e) {
       throw new IOException(e.getMessage(), e);
     } catch (InterruptedException e) {

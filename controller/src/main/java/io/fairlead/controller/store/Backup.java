@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.RefusedException;
@@ -21,6 +24,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -35,19 +39,18 @@ import java.util.Set;
  */
 @JsonPropertyOrder({"format", "cluster", "taken", "epoch", "lastServiceId", "services"})
 public record Backup(
-    int format,
-    String cluster,
-    String taken,
-    long epoch,
-    int lastServiceId,
-    List<Service> services) {
+    @JsonProperty(required = true) int format,
+    @JsonProperty(required = true) String cluster,
+    @JsonProperty(required = true) String taken,
+    @JsonProperty(required = true) long epoch,
+    @JsonProperty(required = true) int lastServiceId,
+    @JsonProperty(required = true) List<Service> services) {
   public static final int FORMAT = 1;
 
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
           .addModule(new Jdk8Module())
           .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-          .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .build();
 
@@ -57,23 +60,37 @@ public record Backup(
 
   /**
    * @param config the service's settings as they stand in ZooKeeper
+   * @param upkeep its rebalance or defragmentation and measured costs, as in ZooKeeper; absent if
+   *     it never had one
    * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
    */
-  @JsonPropertyOrder({"generation", "config", "snapshot"})
-  public record Service(long generation, JsonNode config, byte[] snapshot) {
+  @JsonPropertyOrder({"generation", "config", "upkeep", "snapshot"})
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record Service(
+      @JsonProperty(required = true) long generation,
+      @JsonProperty(required = true) JsonNode config,
+      Optional<JsonNode> upkeep,
+      @JsonProperty(required = true) byte[] snapshot) {
     static Service of(ServiceImage image) {
       return new Service(
           image.ring().generation(),
           MAPPER.valueToTree(image.config()),
+          image.upkeep().map(MAPPER::valueToTree),
           DeltaCodec.encode(image.ring()));
     }
 
     ServiceImage image() throws RefusedException, StoreException {
       ServiceConfig settings =
           NodeJson.readConfig(config.toString().getBytes(StandardCharsets.UTF_8));
-      return new ServiceImage(
-          settings,
-          DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets()));
+      ServiceImage image =
+          new ServiceImage(
+              settings,
+              DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets()));
+      JsonNode state = upkeep.orElse(NullNode.getInstance());
+      return state.isNull() // which is what Jackson makes of an absent one
+          ? image
+          : image.withUpkeep(
+              NodeJson.readUpkeep(state.toString().getBytes(StandardCharsets.UTF_8)));
     }
   }
 

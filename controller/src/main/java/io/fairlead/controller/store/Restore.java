@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.data.Stat;
 
@@ -43,10 +44,11 @@ public final class Restore {
   }
 
   /**
+   * @param note of what was rebuilt, to be kept beside each service
    * @throws IllegalArgumentException if this ZooKeeper or the backup does not allow it, saying why
    * @throws StoreException if it could not be finished; it can be run again
    */
-  public void run(Backup backup) throws StoreException {
+  public void run(Backup backup, BiFunction<Epoch, ServiceImage, Note> note) throws StoreException {
     try {
       List<ServiceImage> images = new ArrayList<>();
       for (Backup.Service service : backup.services()) {
@@ -58,7 +60,7 @@ public final class Restore {
       Epoch epoch = raiseEpoch(backup.epoch());
       clear(epoch);
       for (ServiceImage image : images) {
-        store.create(epoch, image);
+        store.with(note.apply(epoch, image)).create(epoch, image);
       }
       finish(epoch, backup);
     } catch (StoreException | IllegalArgumentException e) {
@@ -75,7 +77,7 @@ public final class Restore {
           "service '%s' is at generation %d; allowed: at most %d, as a restore adds %d"
               .formatted(image.config().name(), ring.generation(), GENERATION_MAX - AHEAD, AHEAD));
     }
-    return new ServiceImage(image.config(), ring.withGeneration(ring.generation() + AHEAD));
+    return image.withRing(ring.withGeneration(ring.generation() + AHEAD));
   }
 
   private void check() throws Exception {

@@ -182,6 +182,9 @@ public final class ServiceStore {
     ops.add(create(tree.latestSnapshot(name), decimal(generation)));
     ops.add(create(tree.generations(name)));
     ops.add(create(tree.generation(name, generation)));
+    if (image.upkeep().isPresent()) {
+      ops.add(create(tree.upkeep(name), NodeJson.write(image.upkeep().get())));
+    }
     return ops;
   }
 

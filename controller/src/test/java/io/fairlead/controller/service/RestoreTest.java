@@ -8,10 +8,15 @@ import static io.fairlead.controller.service.Requests.spec;
 import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.UpkeepView;
+import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Backup;
+import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -22,6 +27,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
@@ -141,6 +148,58 @@ class RestoreTest {
   }
 
   @Test
+  void upkeepGoesOnWithItsSettingsAndMeasuredCosts() throws Exception {
+    done(controller.createService(spec("web", "10.99.0.1"), false));
+    done(controller.createService(spec("dns", "10.99.0.2"), false));
+    done(controller.change("web", List.of(add(1), add(2), add(3), add(4)), false));
+    clock.set(NOW + 1000);
+    UpkeepOrder order =
+        new UpkeepOrder(Kind.REBALANCE, 1.02, 20, true, Map.of(1, 300.0, 2, 100.0, 3, 100.0));
+    done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+    UpkeepView before = controller.upkeep("web");
+    assertThat(before.job().orElseThrow().state()).isEqualTo("running");
+    assertThat(before.costs()).hasSize(3);
+    byte[] backup = controller.backup();
+    assertThat(new JsonObject(new String(backup, StandardCharsets.UTF_8)).getJsonArray("services"))
+        .extracting(service -> ((JsonObject) service).containsKey("upkeep"))
+        .containsExactly(true, false);
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    assertThat(controller.upkeep("web").job()).isEqualTo(before.job());
+    assertThat(controller.upkeep("web").costs()).isEqualTo(before.costs());
+    assertThat(controller.upkeep("dns").job()).isEmpty();
+    clock.set(NOW + 2000);
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> controller.upkeep("web").job().orElseThrow().iterations() >= 2);
+    assertThat(controller.upkeep("web").costs()).isEqualTo(before.costs());
+  }
+
+  @Test
+  void leavesAnAuditRecordOfEachService() throws Exception {
+    build();
+    done(controller.createService(spec("dns", "10.99.0.4"), false));
+    byte[] backup = controller.backup();
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    List<AuditEntry> entries =
+        controller.audit(OptionalLong.empty(), 10).entries().stream()
+            .map(Journal.Numbered::entry)
+            .toList();
+    assertThat(entries).extracting(AuditEntry::service).containsExactly("dns", "web");
+    assertThat(entries)
+        .allSatisfy(
+            entry -> {
+              assertThat(entry.who()).isEqualTo("controller");
+              assertThat(entry.what()).isEqualTo("restore of the backup of 2023-11-14T22:30:00Z");
+              assertThat(entry.epoch()).isEqualTo(2);
+            });
+    assertThat(entries.get(1).generation()).isEqualTo(3 + Restore.AHEAD);
+  }
+
+  @Test
   void onlyIntoAnEmptyZooKeeperAndWithoutControllers() throws Exception {
     build();
     byte[] backup = controller.backup();
@@ -200,6 +259,8 @@ class RestoreTest {
             new Row(
                 "another format", whole.replace("\"format\":1,\"clu", "\"format\":2,\"clu"), "2"),
             new Row("no cluster", whole.replaceFirst("[0-9a-f]{32}", "x"), "cluster is 'x'"),
+            new Row(
+                "upkeep", whole.replace("\"snapshot\"", "\"upkeep\":{},\"snapshot\""), "upkeep"),
             new Row("missing field", whole.replaceFirst("taken", "token"), "'taken'"),
             new Row("unknown field", whole.replaceFirst("[{]", "{\"extra\":2,"), "\"extra\""),
             new Row("id too high", whole.replace("Id\":4", "Id\":1"), "has the id 2"),
