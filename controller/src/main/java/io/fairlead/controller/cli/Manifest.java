@@ -32,7 +32,7 @@ final class Manifest {
 
   /** What the API shows of a service and nobody can ask for. */
   private static final Set<String> SHOWN_ONLY =
-      Set.of("id", "version", "steering", "encap", "generation", "backends");
+      Set.of("id", "version", "steering", "generation", "backends");
 
   private static final int READS_MAX = 10;
   private static final ObjectMapper YAML = mapper();

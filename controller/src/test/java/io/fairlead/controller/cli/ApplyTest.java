@@ -4,6 +4,7 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.service.FairleadController;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -43,6 +45,30 @@ class ApplyTest {
         buckets: 256
         hash: crc32
         affinity: client
+      """;
+
+  /** Two services that have every field between them, none at its default. */
+  private static final String ALL =
+      """
+      services:
+      - name: old
+        vips: [10.99.0.2]
+        ports: [{protocol: tcp, port: 80}]
+        buckets: 512
+        hash: crc32
+        affinity: client
+        encap: ipip
+        assignment: maglev
+        windowSeconds: 30
+        pool: [{id: 3, address: 10.1.0.23, weight: 7}, {id: 4, address: 10.1.0.24, weight: 0}]
+      - name: quic
+        vips: ['fd00::2']
+        ports: [{protocol: udp, port: 443}]
+        buckets: 1024
+        quicServerId: {offset: 3, length: 1}
+        maxSegmentSize: 1300
+        mptcpPorts: {first: 20000, last: 20255}
+        pool: []
       """;
 
   @TempDir private Path directory;
@@ -117,6 +143,35 @@ class ApplyTest {
     assertThat(with(exported, "apply").exit()).isZero();
     assertThat(run("export").out()).isEqualTo(exported);
     assertThat(run("export", "dns").out()).contains("dns").doesNotContain("web");
+  }
+
+  /** All but the hash key, which is a secret, and {@code maxBackends}, another word for buckets. */
+  @Test
+  void everyFieldOfTheContractSurvivesAnExport() throws Exception {
+    Run applied = with(ALL, "apply");
+    assertThat(applied.err()).isEmpty();
+    String exported = run("export").out();
+    JsonNode fields =
+        new YAMLMapper()
+            .readTree(ApplyTest.class.getResource("/openapi.yaml"))
+            .path("components")
+            .path("schemas")
+            .path("ServiceState")
+            .path("properties");
+    assertThat(fields).hasSizeGreaterThan(10);
+    for (var field : fields.properties()) {
+      if (!Set.of("maxBackends", "hashKey").contains(field.getKey())) {
+        assertThat(exported).contains(" " + field.getKey() + ":");
+      }
+    }
+    for (String same : List.of(ALL, exported)) {
+      assertThat(with(same, "diff").out()).isEqualTo("old: as in the file\nquic: as in the file\n");
+      assertThat(with(same, "apply").out()).endsWith("2 unchanged\n");
+    }
+    close();
+    open();
+    assertThat(with(exported, "apply").err()).isEmpty();
+    assertThat(run("export").out()).isEqualTo(exported);
   }
 
   @Test
