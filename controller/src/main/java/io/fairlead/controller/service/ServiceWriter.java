@@ -196,13 +196,15 @@ final class ServiceWriter {
   private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
       throws StoreException {
     long now = clock.instant().getEpochSecond();
+    // With another method an upkeep that runs has nothing to do any more.
+    ServiceImage ready =
+        isSharedOutAs(from.config())
+            ? from
+            : from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
-            ? PoolPlan.of(
-                from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from),
-                now,
-                options.dryRun())
-            : PoolPlan.of(from, changes, now, options.dryRun());
+            ? PoolPlan.of(ready, now, options.dryRun())
+            : PoolPlan.of(ready, changes, now, options.dryRun());
     SpecRules.checkNamesAll(from.config(), plan.after().pool());
     return commit(plan, options);
   }

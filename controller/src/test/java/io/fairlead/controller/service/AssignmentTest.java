@@ -7,7 +7,12 @@ import static io.fairlead.controller.service.Requests.refusal;
 import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.assign.ConsistentPlacement;
 import io.fairlead.controller.assign.MaglevPlacement;
+import io.fairlead.controller.assign.ModuloPlacement;
+import io.fairlead.controller.assign.Placement;
+import io.fairlead.controller.assign.RendezvousPlacement;
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;
@@ -17,11 +22,15 @@ import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a service says in which way its buckets are shared out, and changes it while it is live. */
 class AssignmentTest {
@@ -83,9 +92,22 @@ class AssignmentTest {
   }
 
   private static char[] maglev(int... weights) {
+    return owners(new MaglevPlacement(), weights);
+  }
+
+  private static char[] owners(Placement placement, int... weights) {
     int[] byId = new int[65536];
     System.arraycopy(weights, 0, byId, 1, weights.length);
-    return new MaglevPlacement().owners(1024, byId);
+    return placement.owners(1024, byId);
+  }
+
+  private static Placement placement(String method) {
+    return switch (method) {
+      case "maglev" -> new MaglevPlacement();
+      case "consistent" -> new ConsistentPlacement();
+      case "rendezvous" -> new RendezvousPlacement();
+      default -> new ModuloPlacement();
+    };
   }
 
   @Test
@@ -99,6 +121,40 @@ class AssignmentTest {
     open();
     done(controller.change("web", List.of(weight(2, 0)), false));
     assertThat(owners()).isEqualTo(maglev(100, 0, 100));
+  }
+
+  private static Optional<List<Change.Add>> pool(int... weights) {
+    return Optional.of(
+        IntStream.range(0, weights.length)
+            .mapToObj(i -> new Change.Add(i + 1, "10.1.0." + (i + 1), weights[i]))
+            .toList());
+  }
+
+  /** As `apply` does it: a service with its pool in one commit, new or not. */
+  @ParameterizedTest
+  @ValueSource(strings = {"maglev", "consistent", "rendezvous", "modulo"})
+  void aServiceThatComesWithItsPoolIsSharedOutByItsMethod(String method) throws Exception {
+    Placement placement = placement(method);
+    Result created =
+        done(controller.putService(spec(method), pool(100, 50, 100), WriteOptions.of(false)));
+    assertThat(created.movedBuckets()).isEqualTo(1024);
+    assertThat(owners()).isEqualTo(owners(placement, 100, 50, 100));
+    clock.set(NOW + 1000);
+    done(controller.putService(spec(method), pool(100, 50, 70, 30), WriteOptions.of(false)));
+    assertThat(owners()).isEqualTo(owners(placement, 100, 50, 70, 30));
+  }
+
+  /** Method and pool at once: the new method shares out, and what ran for the old one ends. */
+  @Test
+  void anotherMethodTogetherWithAnotherPool() throws Exception {
+    done(controller.putService(spec("beamer"), pool(100, 100), WriteOptions.of(false)));
+    clock.set(NOW + 1000);
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 5, false, Map.of(1, 900.0, 2, 100.0));
+    done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+    assertThat(controller.upkeep("web").job().orElseThrow().state()).isEqualTo("running");
+    done(controller.putService(spec("maglev"), pool(100, 200, 100), WriteOptions.of(false)));
+    assertThat(owners()).isEqualTo(maglev(100, 200, 100));
+    assertThat(controller.upkeep("web").job().orElseThrow().state()).isEqualTo("stopped");
   }
 
   @Test
