@@ -9,10 +9,13 @@ import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.UpkeepJob;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +43,35 @@ class FailoverTest {
       assertThat(second.backends("web")).hasSize(2);
       assertThat(done(second.change("web", List.of(weight(1, 7)), false)).generation())
           .isEqualTo(3);
+    }
+  }
+
+  @Test
+  void theNextOneGoesOnWithARebalance() throws Exception {
+    SettableClock clock = new SettableClock(1_700_000_000);
+    try (TestingServer server = new TestingServer()) {
+      first = open(server.getConnectString(), "first", clock);
+      assertThat(first.awaitLeader(SOON)).isTrue();
+      done(first.createService(spec("web", "10.99.0.1"), false));
+      done(first.change("web", List.of(add(1), add(2)), false));
+      clock.set(clock.seconds() + 1000);
+      UpkeepOrder order =
+          new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(1, 300.0, 2, 100.0));
+      done(first.startUpkeep("web", order, WriteOptions.of(false)));
+      UpkeepJob before = first.upkeep("web").job().orElseThrow();
+      assertThat(before.state()).isEqualTo("running");
+      try (FairleadController next = open(server.getConnectString(), "next", clock)) {
+        await().until(next::isServing);
+        first.close();
+        assertThat(next.awaitLeader(SOON)).isTrue();
+        assertThat(next.upkeep("web").job()).contains(before);
+        clock.set(clock.seconds() + 240);
+        await().atMost(SOON).until(() -> next.upkeep("web").job().orElseThrow().iterations() == 2);
+        UpkeepJob second = next.upkeep("web").job().orElseThrow();
+        assertThat(second.started()).isEqualTo(before.started());
+        assertThat(second.movedBuckets()).isBetween(101L, 200L);
+        assertThat(next.service("web").orElseThrow().generation()).isEqualTo(4);
+      }
     }
   }
 
@@ -98,8 +130,12 @@ class FailoverTest {
   }
 
   private static FairleadController open(String zookeeper, String id) throws Exception {
+    return open(zookeeper, id, Clock.systemUTC());
+  }
+
+  private static FairleadController open(String zookeeper, String id, Clock clock)
+      throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(
-            zookeeper, Requests.ANY_PORT, "/fairlead", id, Clock.systemUTC()));
+        new FairleadController.Options(zookeeper, Requests.ANY_PORT, "/fairlead", id, clock));
   }
 }

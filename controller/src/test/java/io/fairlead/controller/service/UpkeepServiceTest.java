@@ -33,6 +33,9 @@ class UpkeepServiceTest {
   private static final long NOW = 1_700_000_000;
   private static final int WINDOW = 240;
 
+  /** In which the controller looks several times whether an iteration is due. */
+  private static final Duration SOME_POLLS = Duration.ofMillis(1500);
+
   @TempDir private Path directory;
   private final SettableClock clock = new SettableClock(NOW);
   private FairleadController controller;
@@ -118,6 +121,9 @@ class UpkeepServiceTest {
                 new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of()),
                 WriteOptions.of(false)));
     assertThat(second.kind()).isEqualTo(Refusal.Kind.CONFLICT);
+    advance(WINDOW - 1);
+    await().during(SOME_POLLS).atMost(Duration.ofSeconds(20)).until(() -> job().iterations() == 1);
+    advance(1 - WINDOW);
     assertThat(nextIteration().iterations()).isEqualTo(2);
     close();
     open();
