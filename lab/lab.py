@@ -140,11 +140,11 @@ class Lab:
             self.muxes[number].frr.start()
         for zookeeper in self.zookeepers:
             zookeeper.wait()
-        self.controller.start()
-        self.controller.wait()
-        for other in self.controllers[1:]:
-            other.start()
-            other.wait_serving()
+        for controller in self.controllers:
+            controller.start()
+        until("a controller leads", lambda: any(each.has_taken_over() for each in self.controllers), 90, pause=0.1)
+        for controller in self.controllers:
+            controller.wait_serving()
         for server in starting:
             self.wait_server(server)
         self._create_service()

@@ -30,15 +30,22 @@ class Rest:
         self.port = port
         self.timeout = timeout
 
-    def __call__(self, method: str, path: str, body: Any = None, timeout: float | None = None) -> Any:
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        timeout: float | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
         """The answer's JSON (or text); Refused for a status of 400 and above, Unreachable without an answer."""
         request = f"{method} http://{self.host}:{self.port}{path}"
         content = None if body is None else json.dumps(body).encode()
-        headers = {} if body is None else {"Content-Type": "application/json"}
+        sent = {} if body is None else {"Content-Type": "application/json"}
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout or self.timeout)
         try:
             connection.sock = self.namespace.connect(self.host, self.port, timeout or self.timeout)
-            connection.request(method, path, content, headers)
+            connection.request(method, path, content, sent | (headers or {}))
             answer = connection.getresponse()
             text = answer.read().decode()
         except (OSError, http.client.HTTPException) as error:

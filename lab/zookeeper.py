@@ -5,6 +5,7 @@ Alone it is open to everybody, as when trying things out; several are an ensembl
 log in.
 """
 
+import shutil
 from pathlib import Path
 
 from lab import build, topology
@@ -42,11 +43,11 @@ class ZooKeeper:
     def __init__(self, node: Node, number: int, count: int) -> None:
         """`number`: which one of `count`, from 1."""
         self.node = node
-        data = node.directory / "zookeeper-data"
-        data.mkdir(exist_ok=True)
-        config = CONFIG.format(data=data, port=topology.ZOOKEEPER_PORT, address=node.address)
+        self.data = node.directory / "zookeeper-data"
+        self.member = f"{number}\n" if count > 1 else ""
+        self.forget()
+        config = CONFIG.format(data=self.data, port=topology.ZOOKEEPER_PORT, address=node.address)
         if count > 1:
-            (data / "myid").write_text(f"{number}\n")
             for other in range(1, count + 1):
                 config += f"server.{other}={topology.controller_address(other)}:2888:3888\n"
         file = node.directory / "zookeeper.cfg"
@@ -63,6 +64,13 @@ class ZooKeeper:
 
     def stop(self) -> None:
         self.process.stop()
+
+    def forget(self) -> None:
+        """Empties its disk; only while it does not run."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir()
+        if self.member:
+            (self.data / "myid").write_text(self.member)
 
     def _serves(self) -> bool:
         """Alone or as one of a quorum; without one it answers, and says that it does not serve."""

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The alerts of docs/alerts.yaml, evaluated by Prometheus' own engine on what controllers and muxes show at a moment.
+
+promtool plays the scrape as if nothing had changed for two hours, longer than any alert waits.
+"""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from lab import build
+from lab.deadline import LabError
+from lab.lab import Lab
+
+RULES = build.ROOT / "docs" / "alerts.yaml"
+SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$")
+MINUTES = 120
+
+
+def scrape(lab: Lab) -> dict[str, str]:
+    """Of every controller and mux that runs, by its name."""
+    texts = {each.name: each.api("GET", "/metrics") for each in lab.controllers if each.process.alive}
+    return texts | {each.name: each.http("GET", "/metrics") for each in lab.running_muxes()}
+
+
+def series(scrapes: dict[str, str]) -> list[dict[str, str]]:
+    """Each sample as a series that keeps its value."""
+    found = []
+    for instance, text in scrapes.items():
+        for line in text.splitlines():
+            if not line or line.startswith("#"):
+                continue
+            sample = SAMPLE.fullmatch(line)
+            if not sample:
+                raise LabError(f"{instance} shows a line that is no sample: {line!r}")
+            name, labels, value = sample.groups()
+            labels = ",".join(filter(None, (f'instance="{instance}"', labels)))
+            found.append({"series": f"{name}{{{labels}}}", "values": f"{float(value):.6f}x{MINUTES}"})
+    return found
+
+
+def disagreement(scrapes: dict[str, str], wanted: dict[str, int], directory: Path) -> str:
+    """promtool's words on where what fires is not what is `wanted` (how often, by name; no others), else nothing."""
+    samples = [{"labels": f'{{alertname="{name}"}}', "value": times} for name, times in sorted(wanted.items())]
+    expression = {
+        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+        "eval_time": f"{MINUTES}m",
+        "exp_samples": samples,
+    }
+    case = {"interval": "1m", "input_series": series(scrapes), "promql_expr_test": [expression]}
+    file = directory / "alerts.json"  # JSON is YAML, too
+    file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": [case]}))
+    done = subprocess.run(["promtool", "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
