@@ -9,7 +9,7 @@ import java.util.Arrays;
 /**
  * The greedy assignment of Beamer (Olteanu et al., NSDI '18, §4.5): buckets go from the most
  * overloaded backend to the most underloaded one (load: buckets / weight), as many as let neither
- * overshoot the average, the oldest first.
+ * overshoot the average.
  *
  * <p>Here the average is turned into a whole number of buckets per backend before anything moves:
  * its ideal share B x w / W rounded down or up, so that everyone ends within one bucket of it.

@@ -10,18 +10,22 @@ import java.util.PriorityQueue;
 /**
  * Moves buckets between backends until each owns as many as it shall, greedily as in Beamer (NSDI
  * '18, §4.5): always from the most overloaded backend to the most underloaded one (load: buckets /
- * weight), as many as neither overshoots its goal, an owner's oldest first.
+ * weight), as many as neither overshoots its goal.
  *
- * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, then by the
- * second of their last move, then by number, so that ranges stay whole. Buckets inside the window
- * move only if their owner has nothing else left to give, or never. Buckets without an owner count
- * as an infinitely loaded backend's.
+ * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, by number; buckets
+ * inside the window move only if their owner has nothing else left to give, or never, the ones that
+ * moved first before the others. Buckets without an owner count as an infinitely loaded backend's.
+ *
+ * <p>The paper takes the oldest first, of the closed ones too. To a closed one its age means
+ * nothing any more, but among an owner's buckets ages lie scattered: by number ranges stay whole,
+ * and what an owner gives to another is one run (by owner) of the delta instead of dozens. Where
+ * 32,000 of 65,535 backends return to a ring with a history, that is 65 K runs instead of 1.7 Mi.
  *
  * <p>O(B + N log N) for B buckets and N backends, and primitive arrays for whatever there is one of
  * per bucket; only the buckets of backends that give some are sorted.
  */
 final class Transfer {
-  /** Sorts by in-window, second of the last move, number: 1 + 32 + 23 bits. */
+  /** Sorts by in-window, then second of the last move, number: 1 + 32 + 23 bits. */
   private static final int BUCKET_BITS = 23;
 
   private static final long IN_WINDOW = 1L << (BUCKET_BITS + 32);
@@ -62,8 +66,8 @@ final class Transfer {
       int owner = ring.current(bucket);
       boolean isMoved = have[owner] > goals[owner] && ring.isMoved(bucket, now, windowSeconds);
       if (have[owner] > goals[owner] && (chainedToo || !isMoved)) {
-        long age = ring.since(bucket) << BUCKET_BITS | bucket;
-        giving[ends[owner]++] = isMoved ? IN_WINDOW | age : age;
+        giving[ends[owner]++] =
+            isMoved ? IN_WINDOW | ring.since(bucket) << BUCKET_BITS | bucket : bucket;
       }
     }
     for (int id = 0; id < owned.length; id++) {

@@ -38,16 +38,23 @@ class BeamerAssignmentTest {
   }
 
   @Test
-  void theOldestBucketsGoFirst() throws Exception {
+  void bucketsWithAClosedWindowGoByNumberWhateverTheirAge() throws Exception {
     Ring ring = step(ring(1024), NOW, 1, 0);
     ring = step(ring, NOW + 1000, 1, 1);
     ring = step(ring, NOW + 2000, 1, 0);
-    // 1 owns 512 buckets since NOW and 512 since NOW + 2000.
-    Runs runs = assign(ring, NOW + 9000, 1, 1);
-    assertThat(runs.buckets()).isEqualTo(512);
-    for (int run = 0; run < runs.size(); run++) {
-      assertThat(ring.since(runs.start(run))).isEqualTo(NOW);
-    }
+    // 1 owns 0..511 since NOW + 2000 and 512..1023 since NOW.
+    assertThat(ring.since(0)).isGreaterThan(ring.since(1023));
+    assertThat(assign(ring, NOW + 9000, 1, 1)).hasToString("[ 0+512:2<-1 ]");
+    assertThat(assign(ring, NOW + 2001, 1, 1)).hasToString("[ 512+512:2<-1 ]");
+  }
+
+  @Test
+  void ofBucketsInsideTheirWindowTheOldestGoFirst() throws Exception {
+    Ring ring = step(ring(1024), NOW, 1, 0, 1);
+    ring = step(ring, NOW + 10, 1, 1, 0);
+    ring = step(ring, NOW + 20, 0, 1, 0);
+    // 2 owns 512..1023 since NOW + 10 and the others since NOW + 20.
+    assertThat(assign(ring, NOW + 30, 0, 1, 3)).hasToString("[ 0+256:3<-2 512+512:3<-2 ]");
   }
 
   @Test
@@ -121,7 +128,7 @@ class BeamerAssignmentTest {
       Runs runs = BEAMER.assign(ring, weights, now, WINDOW);
       assertThat(BEAMER.assign(ring, weights, now, WINDOW)).isEqualTo(runs);
       assertThat(runs.buckets()).isEqualTo(fewestMoves(ring, weights));
-      checkOldestFirst(ring, runs, now);
+      checkOrder(ring, runs, now);
       Ring next = apply(ring, runs, now);
       checkBalance(next, weights);
       ring = next;
@@ -179,7 +186,7 @@ class BeamerAssignmentTest {
   }
 
   /** No owner keeps a bucket that should have gone before one that went. */
-  private static void checkOldestFirst(Ring ring, Runs runs, long now) {
+  private static void checkOrder(Ring ring, Runs runs, long now) {
     boolean[] isMoving = new boolean[ring.buckets()];
     for (int run = 0; run < runs.size(); run++) {
       for (int i = 0; i < runs.count(run); i++) {
@@ -191,7 +198,8 @@ class BeamerAssignmentTest {
       long firstKept = Long.MAX_VALUE;
       for (int bucket = 0; bucket < ring.buckets(); bucket++) {
         if (ring.current(bucket) == owner) {
-          long order = (ring.isMoved(bucket, now, WINDOW) ? 1L << 40 : 0) + ring.since(bucket);
+          boolean isMoved = ring.isMoved(bucket, now, WINDOW);
+          long order = isMoved ? (1L << 40) + ring.since(bucket) : bucket;
           if (isMoving[bucket]) {
             lastGone = Math.max(lastGone, order);
           } else {
