@@ -383,11 +383,11 @@ void delta_free(struct delta *delta)
 	*delta = (struct delta){0};
 }
 
-static void fold_bucket(struct delta *image, uint32_t bucket, const struct fl_delta_run *run, uint32_t committed)
+static void fold_bucket(struct delta *image, uint32_t bucket, fl_row row)
 {
-	image->current[bucket] = run->current;
-	image->previous[bucket] = run->previous;
-	image->since[bucket] = committed;
+	image->current[bucket] = fl_row_current(row);
+	image->previous[bucket] = fl_row_previous(row);
+	image->since[bucket] = fl_row_since(row);
 }
 
 int delta_fold(struct delta *image, const struct delta *delta)
@@ -395,6 +395,7 @@ int delta_fold(struct delta *image, const struct delta *delta)
 	size_t most = (size_t)image->backends_count + delta->backends_count;
 	struct fl_delta_backend *backends = malloc((most + !most) * sizeof(*backends));
 	struct owners *owners = delta->order == FL_DELTA_BY_OWNER ? owners_new(delta) : NULL;
+	fl_row row;
 
 	if (!backends || (delta->order == FL_DELTA_BY_OWNER && !owners)) {
 		free(backends);
@@ -405,17 +406,15 @@ int delta_fold(struct delta *image, const struct delta *delta)
 	    backends_merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
 	free(image->backends);
 	image->backends = backends;
-	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++) {
-		const struct fl_delta_run *run = owners_next(owners, image->current[bucket]);
-
-		if (run)
-			fold_bucket(image, bucket, run, delta->committed);
-	}
+	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++)
+		if (owners_next(owners, image->current[bucket], delta->committed, &row))
+			fold_bucket(image, bucket, row);
 	for (uint32_t i = 0; !owners && i < delta->runs_count; i++) {
 		const struct fl_delta_run *run = &delta->runs[i];
 
+		row = fl_row_make(run->current, run->previous, delta->committed);
 		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
-			fold_bucket(image, bucket, run, delta->committed);
+			fold_bucket(image, bucket, row);
 	}
 	owners_free(owners);
 	image->generation = delta->generation;

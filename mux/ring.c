@@ -11,7 +11,7 @@
 #include "backend.h"
 #include "owners.h"
 
-enum { HUGE_PAGE = 2 * 1024 * 1024 };
+enum { HUGE_PAGE = 2 * 1024 * 1024, RUNS_AHEAD = 16 };
 
 /* Big rings ask for transparent huge pages: a million rows are 8 MB, more than the TLB reaches by small pages. */
 struct ring *ring_new(uint32_t buckets)
@@ -36,6 +36,7 @@ void ring_free(struct ring *ring)
 	if (!ring)
 		return;
 	backends_free(ring->backends);
+	free(ring->owned);
 	free(ring);
 }
 
@@ -67,52 +68,80 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct why 
 	return 0;
 }
 
-static void store_row(struct ring *ring, uint32_t bucket, const struct fl_delta_run *run, uint32_t committed)
+static void store_row(struct ring *ring, uint32_t bucket, fl_row row)
 {
-	__atomic_store_n(&ring->rows[bucket], fl_row_make(run->current, run->previous, committed), __ATOMIC_RELEASE);
-}
-
-static int store_by_owner(struct ring *ring, const struct delta *delta, struct why *why)
-{
-	struct owners *owners = owners_new(delta);
-
-	if (!owners)
-		return why_refuse(why, -ENOMEM, "generation %u: no memory to apply it by owner", delta->generation);
-	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++) {
-		const struct fl_delta_run *run = owners_next(owners, fl_row_current(ring->rows[bucket]));
-
-		if (run)
-			store_row(ring, bucket, run, delta->committed);
-	}
-	owners_free(owners);
-	return 0;
+	__atomic_store_n(&ring->rows[bucket], row, __ATOMIC_RELEASE);
 }
 
 void ring_count(const void *context, uint32_t *counts)
 {
 	const struct ring *ring = context;
 
-	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
+	for (uint32_t id = 0; ring->owned && id <= FL_BACKEND_MAX; id++)
+		counts[id] += ring->owned[id];
+	for (uint32_t bucket = 0; !ring->owned && bucket < ring_buckets(ring); bucket++)
 		counts[fl_row_current(ring->rows[bucket])]++;
+}
+
+/* From now on the ring knows how many buckets each id owns; without memory it counts again each time. */
+static void keep_owned(struct ring *ring)
+{
+	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
+
+	if (owned)
+		ring_count(ring, owned);
+	ring->owned = owned;
+}
+
+static int store_by_owner(struct ring *ring, const struct delta *delta, struct why *why)
+{
+	struct owners *owners = owners_new(delta);
+	fl_row row;
+
+	if (!owners)
+		return why_refuse(why, -ENOMEM, "generation %u: no memory to apply it by owner", delta->generation);
+	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
+		if (owners_next(owners, fl_row_current(ring->rows[bucket]), delta->committed, &row))
+			store_row(ring, bucket, row);
+	owners_free(owners);
+	for (uint32_t i = 0; ring->owned && i < delta->runs_count; i++) {
+		ring->owned[delta->runs[i].owner] -= delta->runs[i].count;
+		ring->owned[delta->runs[i].current] += delta->runs[i].count;
+	}
+	if (!ring->owned)
+		keep_owned(ring);
+	return 0;
+}
+
+/* The rows of scattered runs are asked for some runs ahead, since each is a wait for memory. */
+static void store_by_number(struct ring *ring, const struct delta *delta)
+{
+	for (uint32_t i = 0; i < delta->runs_count; i++) {
+		const struct fl_delta_run *run = &delta->runs[i];
+		fl_row row = fl_row_make(run->current, run->previous, delta->committed);
+
+		if (i + RUNS_AHEAD < delta->runs_count)
+			__builtin_prefetch(&ring->rows[delta->runs[i + RUNS_AHEAD].start], 1);
+		for (uint32_t bucket = run->start; bucket < run->start + run->count; bucket++) {
+			if (ring->owned) {
+				ring->owned[fl_row_current(ring->rows[bucket])]--;
+				ring->owned[run->current]++;
+			}
+			store_row(ring, bucket, row);
+		}
+	}
 }
 
 int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
 {
 	int error = ring_follows(ring, delta, why);
 
+	if (!error && delta->order == FL_DELTA_BY_OWNER)
+		error = store_by_owner(ring, delta, why);
+	else if (!error)
+		store_by_number(ring, delta);
 	if (error)
 		return error;
-	if (delta->order == FL_DELTA_BY_OWNER) {
-		error = store_by_owner(ring, delta, why);
-		if (error)
-			return error;
-	}
-	for (uint32_t i = 0; delta->order == FL_DELTA_BY_NUMBER && i < delta->runs_count; i++) {
-		const struct fl_delta_run *run = &delta->runs[i];
-
-		for (uint32_t bucket = run->start; bucket < run->start + run->count; bucket++)
-			store_row(ring, bucket, run, delta->committed);
-	}
 	__atomic_store_n(&ring->generation, delta->generation, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -38,6 +38,7 @@ struct ring {
 	uint32_t mask;                              /* buckets - 1 */
 	uint32_t generation;                        /* atomic */
 	struct backends *backends;                  /* atomic; owned by the ring */
+	uint32_t *owned;                            /* the writer's; ring_count() */
 	fl_row rows[] __attribute__((aligned(64))); /* each atomic */
 };
 
@@ -60,7 +61,7 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct why 
  */
 int ring_apply(struct ring *ring, const struct delta *delta, struct why *why);
 
-/* A delta_count_fn for a ring. */
+/* A delta_count_fn for a ring. It walks over all rows until a delta by owner was applied; the numbers are kept then. */
 void ring_count(const void *ring, uint32_t *counts);
 
 /* CRC-32C of all rows as little-endian words: equal rings at equal generations have equal ones. */

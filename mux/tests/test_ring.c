@@ -116,6 +116,21 @@ static void by_owner(struct delta *delta, const struct ring *base)
 	delta->runs_count = n;
 }
 
+/* What a ring keeps of its owners from its first delta by owner on is what a walk over its rows finds. */
+static void assert_owned(const struct ring *ring, const struct delta *plain)
+{
+	uint32_t *kept = calloc(FL_BACKEND_MAX + 1, sizeof(*kept)), *found = calloc(FL_BACKEND_MAX + 1, sizeof(*found));
+
+	assert_non_null(kept);
+	assert_non_null(found);
+	ring_count(ring, kept);
+	for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
+		found[plain->current[bucket]]++;
+	assert_memory_equal(kept, found, (FL_BACKEND_MAX + 1) * sizeof(*kept));
+	free(kept);
+	free(found);
+}
+
 static void random_deltas_do_what_they_do_to_arrays(void **state)
 {
 	struct delta plain = image_snapshot(1, 1, BUCKETS, BACKENDS);
@@ -130,6 +145,7 @@ static void random_deltas_do_what_they_do_to_arrays(void **state)
 		if (step % 2)
 			by_owner(&delta, ring);
 		assert_int_equal(ring_apply(ring, &delta, &why), 0);
+		assert_owned(ring, &plain);
 		image_free(&delta);
 	}
 	again = loaded(&plain);
