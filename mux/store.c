@@ -284,6 +284,9 @@ static int handle_open(struct store *store)
 	store->zk = zookeeper_init(store->hosts, on_watch, STORE_SESSION_MS, NULL, &store->handle, 0);
 	if (!store->zk)
 		return errno ? -errno : -EINVAL;
+	/* By default the client looks the servers' names up whenever its socket is ready: two thirds of what a small
+	 * delta costs a mux, and it waits for whoever answers. With -1 it looks once a connection is lost. */
+	zoo_set_servers_resolution_delay(store->zk, -1);
 	login_add(store->login, store->zk);
 	return 0;
 }
