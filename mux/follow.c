@@ -85,6 +85,15 @@ static bool is_listed(const struct store_reply *reply, const char *name)
 	return false;
 }
 
+/* What our node says has changed. */
+static void note_change(struct follow *follow)
+{
+	uint32_t muxes = muxes_count(follow->muxes);
+	uint64_t spread = muxes > 1 ? (uint64_t)(muxes - 1) * NODE_SPREAD_MS : 0;
+
+	node_changed(follow->node, spread < NODE_SPREAD_MAX_MS ? (uint32_t)spread : NODE_SPREAD_MAX_MS);
+}
+
 /* First out of the list, since our node is written from it, then ended. */
 static void end_unlisted(struct follow *follow, const struct store_reply *reply)
 {
@@ -105,7 +114,7 @@ static void end_unlisted(struct follow *follow, const struct store_reply *reply)
 		feed_end(follow->feeds[i]);
 	}
 	if (kept != count)
-		node_changed(follow->node);
+		note_change(follow);
 }
 
 static void on_list_exists(void *context, const struct store_reply *reply)
@@ -287,7 +296,7 @@ static void on_changed(void *context, const char *path)
 
 static void on_feed_changed(void *owner)
 {
-	node_changed(((struct follow *)owner)->node);
+	note_change(owner);
 }
 
 static void on_vanished(void *owner)

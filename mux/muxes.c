@@ -21,6 +21,7 @@ struct muxes {
 	int asked; /* nodes whose answer is not there yet */
 	uint32_t found_count;
 	struct fl_address *found; /* of this reading */
+	uint32_t listed;          /* at the last reading, with the same address or not */
 	uint32_t count;
 	struct fl_address *addresses; /* as the tables have them */
 };
@@ -112,6 +113,7 @@ static void on_list(void *context, const struct store_reply *reply)
 	free(muxes->found);
 	muxes->found = store_alloc(((size_t)reply->child_count + 1) * sizeof(*muxes->found));
 	muxes->found_count = 0;
+	muxes->listed = (uint32_t)reply->child_count;
 	muxes->asked = reply->child_count;
 	if (!reply->child_count)
 		finish(muxes);
@@ -140,6 +142,11 @@ void muxes_watched(struct muxes *muxes, const char *path)
 {
 	if (!strcmp(path, muxes->path))
 		read_list(muxes);
+}
+
+uint32_t muxes_count(const struct muxes *muxes)
+{
+	return muxes->listed;
 }
 
 uint64_t muxes_deadline(const struct muxes *muxes)

@@ -23,6 +23,9 @@ void muxes_connected(struct muxes *muxes);
 /* A watch on path fired; other paths than the folder's are not for it. */
 void muxes_watched(struct muxes *muxes, const char *path);
 
+/* How many there are, ourselves included; 0 before that is known. */
+uint32_t muxes_count(const struct muxes *muxes);
+
 uint64_t muxes_deadline(const struct muxes *muxes);
 void muxes_run(struct muxes *muxes, uint64_t now_ms);
 

@@ -12,21 +12,13 @@ struct node {
 	char *(*render)(void *context);
 	void *context;
 	bool is_ours;
-	bool is_writing; /* a create, set or look at its owner is under way */
-	bool is_dirty;   /* changed since the last write began */
-	int64_t taken;   /* session that has it, as last logged */
+	bool is_writing;   /* a create, set or look at its owner is under way */
+	int64_t taken;     /* session that has it, as last logged */
+	uint64_t write_at; /* when what has changed since the last write began is due, UINT64_MAX: nothing has */
 	uint64_t retry_at;
 };
 
 static void write_node(struct node *node);
-
-/* The request is answered; what changed meanwhile goes out now. */
-static void written(struct node *node)
-{
-	node->is_writing = false;
-	if (node->is_ours && node->is_dirty)
-		write_node(node);
-}
 
 static void on_owner(void *context, const struct store_reply *reply)
 {
@@ -56,7 +48,9 @@ static void on_created(void *context, const struct store_reply *reply)
 {
 	struct node *node = context;
 
+	node->is_writing = false;
 	if (reply->rc == ZNODEEXISTS) {
+		node->is_writing = true;
 		store_exists(node->store, node->path, true, on_owner, node);
 		return;
 	}
@@ -68,22 +62,19 @@ static void on_created(void *context, const struct store_reply *reply)
 	} else {
 		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
 	}
-	written(node);
 }
 
 static void on_set(void *context, const struct store_reply *reply)
 {
 	struct node *node = context;
 
+	node->is_writing = false;
 	if (reply->rc == ZNONODE) { /* somebody deleted it */
 		node->is_ours = false;
-		node->is_writing = false;
 		write_node(node);
-		return;
-	}
-	if (reply->rc != ZOK)
+	} else if (reply->rc != ZOK) {
 		node->retry_at = store_now(node->store) + NODE_RETRY_MS;
-	written(node);
+	}
 }
 
 static void write_node(struct node *node)
@@ -98,7 +89,7 @@ static void write_node(struct node *node)
 		return;
 	}
 	node->is_writing = true;
-	node->is_dirty = false;
+	node->write_at = UINT64_MAX;
 	if (node->is_ours)
 		store_set(node->store, node->path, text, on_set, node);
 	else
@@ -109,15 +100,13 @@ static void write_node(struct node *node)
 void node_connected(struct node *node)
 {
 	node->is_ours = false; /* until the server says so: the session may be new */
-	node->is_dirty = true;
 	write_node(node);
 }
 
-void node_changed(struct node *node)
+void node_changed(struct node *node, uint32_t within_ms)
 {
-	node->is_dirty = true;
-	if (node->is_ours)
-		write_node(node);
+	if (node->write_at == UINT64_MAX)
+		node->write_at = store_now(node->store) + (within_ms ? store_jitter(within_ms) : 0);
 }
 
 void node_watched(struct node *node, const char *path)
@@ -126,14 +115,20 @@ void node_watched(struct node *node, const char *path)
 		write_node(node);
 }
 
+/* What has changed waits for the write that is under way, and for the node to be ours. */
+static uint64_t due(const struct node *node)
+{
+	return node->is_ours && !node->is_writing && node->write_at < node->retry_at ? node->write_at : node->retry_at;
+}
+
 uint64_t node_deadline(const struct node *node)
 {
-	return node->retry_at;
+	return due(node);
 }
 
 void node_run(struct node *node, uint64_t now_ms)
 {
-	if (now_ms < node->retry_at)
+	if (now_ms < due(node))
 		return;
 	node->retry_at = UINT64_MAX;
 	write_node(node);
@@ -153,6 +148,7 @@ struct node *node_new(struct store *store, const char *path, char *(*render)(voi
 	node->store = store;
 	node->render = render;
 	node->context = context;
+	node->write_at = UINT64_MAX;
 	node->retry_at = UINT64_MAX;
 	node->path = strdup(path);
 	if (node->path)

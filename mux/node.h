@@ -5,7 +5,11 @@
  *	connected -> create -> there is one already: ours, from before the connection broke -> write it
  *					      another session's: a mux of our id that was killed, or a second one that
  *					      lives; wait until it is gone, then create
- *	changed   -> write what is true by then, one write at a time
+ *	changed   -> at a random moment soon, write what is true by then, one write at a time
+ *
+ * Each write is one that the whole ensemble has to agree on and sync, and a generation makes one at every mux, just
+ * when other muxes still read that generation. So the more muxes there are, the longer the time over which their writes
+ * spread, and what changes again meanwhile is written once: 100 muxes ask for 200 writes a second at most.
  */
 #ifndef MUX_NODE_H
 #define MUX_NODE_H
@@ -13,7 +17,9 @@
 #include "store.h"
 
 enum node_numbers {
-	NODE_RETRY_MS = 1000, /* while the folder of the muxes is not there */
+	NODE_RETRY_MS = 1000,      /* while the folder of the muxes is not there */
+	NODE_SPREAD_MS = 10,       /* for each other mux that lives, */
+	NODE_SPREAD_MAX_MS = 1000, /* up to this: who looks at the nodes counts on it */
 };
 
 struct node;
@@ -25,8 +31,8 @@ void node_free(struct node *node);
 
 /* The session is there, perhaps a new one. */
 void node_connected(struct node *node);
-/* What render() gives has changed. */
-void node_changed(struct node *node);
+/* What render() gives has changed: it is written within so many milliseconds, 0: at the next node_run(). */
+void node_changed(struct node *node, uint32_t within_ms);
 /* A watch on path fired; other paths than the node's are not for it. */
 void node_watched(struct node *node, const char *path);
 
