@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
 #include "chunks.h"
 
 enum { FEED_PATH_MAX = 1024 };
@@ -255,14 +254,7 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		expected.count = delta_count;
 		expected.base = &feed->image;
 	} else {
-		const struct ring *ring = serving_ring(&feed->serving);
-
-		expected.service = feed->serving.service->id;
-		expected.buckets = ring_buckets(ring);
-		expected.backends = ring_backends(ring)->list;
-		expected.backends_count = ring_backends(ring)->count;
-		expected.count = ring_count;
-		expected.base = ring;
+		serving_expect(&feed->serving, &expected);
 	}
 	refused = delta_decode(reply->data, reply->len, &expected, &delta, &why);
 	if (refused) {
@@ -287,7 +279,8 @@ static void on_delta(void *context, const struct store_reply *reply)
 	if (reply->rc == ZOK || reply->rc == ZNONODE) {
 		uint32_t at = feed->building ? feed->image.generation : feed_generation(feed);
 
-		if (feed->asked != at + 1) { /* what it was for has gone meanwhile */
+		/* what it was for has gone meanwhile, or it was asked ahead and is not committed */
+		if (feed->asked != at + 1 || feed->asked > feed->latest) {
 			step(feed);
 			return;
 		}
@@ -458,12 +451,26 @@ void feed_refresh(struct feed *feed)
 	read_latest(feed);
 }
 
+/*
+ * The generation moves: mostly by one, so the delta is asked for along with the number, in one round trip. Answers come
+ * in the order of requests: when the delta's does, it is known whether it was committed.
+ */
+static void read_ahead(struct feed *feed)
+{
+	bool is_idle = !feed->fetching && !feed->held && !feed->building && !feed->from_snapshot;
+
+	read_latest(feed);
+	if (is_idle && feed->has_config && serving_has_ring_of(&feed->serving, &feed->config) &&
+	    feed_generation(feed) == feed->latest)
+		read_generation(feed, feed->latest + 1, "delta", on_delta);
+}
+
 void feed_changed(struct feed *feed, const char *tail)
 {
 	if (!strcmp(tail, "config"))
 		read_config(feed);
 	else if (!strcmp(tail, "ring/latest_gen"))
-		read_latest(feed);
+		read_ahead(feed);
 }
 
 /* Back to the beginning, but for what was counted. */

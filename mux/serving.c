@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend.h"
+
 const struct ring *serving_ring(const struct serving *serving)
 {
 	return serving->service ? service_ring(serving->service) : NULL;
@@ -82,6 +84,18 @@ int serving_publish(struct serving *serving, const struct service_config *config
 		image->generation, image->buckets);
 	serving_announce(serving);
 	return 0;
+}
+
+void serving_expect(const struct serving *serving, struct delta_expected *expected)
+{
+	const struct ring *ring = serving_ring(serving);
+
+	expected->service = serving->service->id;
+	expected->buckets = ring_buckets(ring);
+	expected->backends = ring_backends(ring)->list;
+	expected->backends_count = ring_backends(ring)->count;
+	expected->count = ring_count;
+	expected->base = ring;
 }
 
 int serving_apply(struct serving *serving, const struct delta *delta, struct why *why)

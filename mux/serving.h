@@ -37,6 +37,8 @@ bool serving_has_ring_of(const struct serving *serving, const struct service_con
  * tables_add (with the configuration: then nothing is served) and tables_load (with the image).
  */
 int serving_publish(struct serving *serving, const struct service_config *config, struct delta *image, struct why *why);
+/* What a delta that leads the ring on is checked against; its generation is the caller's. */
+void serving_expect(const struct serving *serving, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
 int serving_apply(struct serving *serving, const struct delta *delta, struct why *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */

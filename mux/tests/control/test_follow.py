@@ -55,6 +55,22 @@ def test_snapshot_then_deltas(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
     mux.stop()
 
 
+def test_delta_that_is_not_committed(tree: Tree, mux: MuxProcess):
+    """A delta is asked for as soon as latest_gen moves; if that does not name it, it is an orphan and not served."""
+    service = served(tree, mux)
+    image, data = service.change([], [run(0, 20, 2, 1)])
+    orphan = tree.client.transaction()
+    orphan.create(service.gen(3))
+    service.put(orphan, 3, "delta", data)
+    commit(orphan)
+    for _ in range(5):
+        tree.client.set(f"{service.path}/ring/latest_gen", b"2")
+    stays(lambda: mux.generation() == 2 and mux.state() == "serving", 1, "generation 2")
+    tree.client.set(f"{service.path}/ring/latest_gen", b"3")
+    mux.until_serving(image)
+    assert mux.logged(event="loaded") == 1 and not mux.logged(event="refused")
+
+
 def test_deltas_one_by_one(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     draw = random.Random(7)
@@ -484,6 +500,21 @@ def test_node(tree: Tree, mux: MuxProcess):
     tree.client.delete("/fairlead/muxes/mux1")
     served(tree, mux)
     until(lambda: tree.mux() is not None, 20, "the node to be made again")
+
+
+def test_node_is_written_less_often_the_more_muxes_there_are(tree: Tree, mux: MuxProcess):
+    """What changes while a write waits for its moment is written once, as it is by then."""
+    service = served(tree, mux)
+    for number in range(2, 102):
+        node = {"format": 1, "id": f"mux{number}", "address": f"10.1.1.{number}"}
+        tree.client.create(f"/fairlead/muxes/mux{number}", json.dumps(node).encode())
+    until(lambda: mux.logged(event="peers", muxes=101) == 1, 20, "the mux to see the others")
+    until(lambda: tree.mux()["services"]["web"]["generation"] == 2, 10, "the mux's node")
+    before = tree.client.get("/fairlead/muxes/mux1")[1].version
+    for number in range(40):
+        mux.until_serving(service.commit([], [run(0, 20, 1 + number % 2, 2 - number % 2)]))
+    until(lambda: tree.mux()["services"]["web"]["generation"] == 42, 10, "the mux's node to follow")
+    assert tree.client.get("/fairlead/muxes/mux1")[1].version - before < 40
 
 
 def test_node_goes_with_the_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
