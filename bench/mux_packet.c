@@ -35,7 +35,8 @@ enum {
 };
 
 static const char *const stage_names[STAGES] = {"classify", "hash", "rows", "encap"};
-static void (*const stages[STAGES])(struct burst *) = {burst_classify, burst_hash, burst_rows, burst_encap};
+static void (*const stages[STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, burst_rows,
+									   burst_encap};
 
 struct flow_key {
 	uint32_t source;
@@ -205,7 +206,8 @@ static uint32_t sample_stages(struct bench *b, double *samples[STAGES])
 			for (int s = 0; s < STAGES; s++) {
 				uint64_t start = rte_rdtsc_precise();
 
-				stages[s](&b->burst);
+				for (uint32_t g = 0; g < BURST_MAX; g += BURST_GROUP)
+					stages[s](&b->burst, g, g + BURST_GROUP);
 				samples[s][bursts] = (double)(rte_rdtsc_precise() - start);
 			}
 		}

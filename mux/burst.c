@@ -6,20 +6,23 @@
 
 #include "encap.h"
 #include "hash.h"
+#include "lanes.h"
 #include "mss.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
+
+_Static_assert((int)BURST_GROUP == (int)LANES_MAX, "a group's hashes are computed at once");
 
 static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
 {
 	return rte_pktmbuf_mtod(mbuf, const uint8_t *);
 }
 
-void burst_classify(struct burst *burst)
+void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = 0; i < burst->count && i < AHEAD; i++)
+	for (uint32_t i = first; i < end && i < first + AHEAD; i++)
 		rte_prefetch0(bytes_of(burst->mbufs[i]));
-	for (uint32_t i = 0; i < burst->count; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		const struct rte_mbuf *mbuf = burst->mbufs[i];
 
 		if (i + AHEAD < burst->count)
@@ -38,26 +41,60 @@ static inline enum verdict absent(const struct packet *packet)
 	return is_by_id(packet) ? VERDICT_NO_BACKEND_ID : VERDICT_NO_BACKEND;
 }
 
-void burst_hash(struct burst *burst)
+/* Bucket and row of a packet whose hash is known. */
+static inline void find_row(struct packet *packet)
 {
-	for (uint32_t i = 0; i < burst->count; i++) {
+	if (is_by_id(packet))
+		return;
+	packet->bucket = packet->hash & packet->ring->mask;
+	rte_prefetch0(&packet->ring->rows[packet->bucket]);
+}
+
+/* The hashes of lanes into their packets: at[lane] is the packet's number. */
+static inline void take_hashes(struct burst *burst, const struct lanes *lanes, const uint8_t at[LANES_MAX])
+{
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		struct packet *packet = &burst->packets[at[i]];
+
+		packet->hash = lanes->hash[i];
+		find_row(packet);
+	}
+}
+
+void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
+{
+	struct lanes siphash, crc32;
+	uint8_t siphash_at[LANES_MAX], crc32_at[LANES_MAX];
+
+	siphash.count = crc32.count = 0;
+	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		packet->ring = service_ring(packet->service);
-		if (!packet->ring) {
+		if (unlikely(!packet->ring)) {
 			packet->verdict = VERDICT_NO_RING;
-			continue;
+		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
+			if (!(packet->flags & PACKET_HASHED))
+				packet->hash =
+				    hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
+			find_row(packet);
+		} else if (packet->service->hash == FL_HASH_SIPHASH) {
+			siphash_at[siphash.count] = (uint8_t)i;
+			lanes_add(&siphash, packet->service, packet->key);
+		} else {
+			crc32_at[crc32.count] = (uint8_t)i;
+			lanes_add(&crc32, packet->service, packet->key);
 		}
-		if (!(packet->flags & (PACKET_IPV6 | PACKET_HASHED)))
-			packet->hash = hash_connection(packet->service, packet->key);
-		else if (!(packet->flags & PACKET_HASHED))
-			packet->hash = hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
-		if (is_by_id(packet))
-			continue;
-		packet->bucket = packet->hash & packet->ring->mask;
-		rte_prefetch0(&packet->ring->rows[packet->bucket]);
+	}
+	if (siphash.count) {
+		lanes_siphash(&siphash);
+		take_hashes(burst, &siphash, siphash_at);
+	}
+	if (crc32.count) {
+		lanes_crc32(&crc32);
+		take_hashes(burst, &crc32, crc32_at);
 	}
 }
 
@@ -94,9 +131,9 @@ static __attribute__((noinline)) bool fall_back(struct packet *packet)
 	return has_backend(packet);
 }
 
-void burst_rows(struct burst *burst)
+void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = 0; i < burst->count; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 
 		if (packet->verdict != VERDICT_SERVICE)
@@ -249,11 +286,9 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	return VERDICT_SERVICE;
 }
 
-void burst_encap(struct burst *burst)
+void burst_encap(struct burst *burst, uint32_t first, uint32_t end)
 {
-	burst->moved = 0;
-	burst->bytes = 0;
-	for (uint32_t i = 0; i < burst->count; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		struct packet *packet = &burst->packets[i];
 		uint32_t frame_len = burst->mbufs[i]->pkt_len;
 
@@ -263,4 +298,40 @@ void burst_encap(struct burst *burst)
 		if (packet->verdict == VERDICT_SERVICE)
 			burst->bytes += frame_len;
 	}
+}
+
+static inline uint32_t end_of(const struct burst *burst, uint32_t first)
+{
+	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
+}
+
+/* A group's rows are read while the headers of the one before wait to be written. */
+static inline void finish(struct burst *burst)
+{
+	burst->moved = 0;
+	burst->bytes = 0;
+	burst_rows(burst, 0, end_of(burst, 0));
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
+		uint32_t end = end_of(burst, first);
+
+		if (end < burst->count)
+			burst_rows(burst, end, end_of(burst, end));
+		burst_encap(burst, first, end);
+	}
+}
+
+void burst_steer_classified(struct burst *burst)
+{
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
+		burst_hash(burst, first, end_of(burst, first));
+	finish(burst);
+}
+
+void burst_steer(struct burst *burst)
+{
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
+		burst_classify(burst, first, end_of(burst, first));
+		burst_hash(burst, first, end_of(burst, first));
+	}
+	finish(burst);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packet path: up to 32 packets through the mux, stage by stage, so that each stage's memory is on its way while
- * the one before it works on other packets:
+ * other packets are worked on. By eights: as many go through a hash at once (lanes.h), and as many rows are fetched
+ * while the next eight are classified. Rows of a ring that is larger than the caches come from memory: fetched 32 at
+ * once, they wait for each other, and a packet costs 38 ns in place of 31 (a million buckets).
  *
  *	classify	reads headers				verdict, service, key
  *	hash		computes, prefetches ring rows		hash, bucket
@@ -20,7 +22,7 @@
 
 #include "classify.h"
 
-enum { BURST_MAX = 32 };
+enum { BURST_MAX = 32, BURST_GROUP = 8 };
 
 struct burst {
 	const struct lookup *lookup;
@@ -34,24 +36,16 @@ struct burst {
 	uint64_t bytes; /* out: of the frames with VERDICT_SERVICE as they came */
 };
 
-void burst_classify(struct burst *burst);
-void burst_hash(struct burst *burst);
-void burst_rows(struct burst *burst);
-void burst_encap(struct burst *burst);
-
-/* The stages behind classification, for packets whose verdict is there. */
-static inline void burst_steer_classified(struct burst *burst)
-{
-	burst_hash(burst);
-	burst_rows(burst);
-	burst_encap(burst);
-}
+/* One stage for packets first to end - 1, at most BURST_GROUP. The sums moved and bytes grow. */
+void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
+void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
+void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
+void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
 
 /* All stages. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
-static inline void burst_steer(struct burst *burst)
-{
-	burst_classify(burst);
-	burst_steer_classified(burst);
-}
+void burst_steer(struct burst *burst);
+
+/* The stages behind classification, for packets whose verdict is there. */
+void burst_steer_classified(struct burst *burst);
 
 #endif

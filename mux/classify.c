@@ -20,18 +20,19 @@ enum {
 	TYPE_SERVICE_VLAN = 0x88a8,
 };
 
-/* Whether an IPv4 header of words 32-bit words sums to 0xffff; the sum does not depend on the byte order. */
+/*
+ * Whether an IPv4 header of words 32-bit words sums to 0xffff in one's complement, that is to a multiple of it (and not
+ * to 0: it begins with its version). The sum does not depend on the byte order.
+ */
 static inline bool checksum_right(const uint8_t *ip, uint32_t words)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < words; i++)
+	for (uint32_t i = 0; i < IPV4_LEN / 4; i++) /* unrolled: most have no options */
 		sum += transport_load32(ip + 4 * i);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
+	for (uint32_t i = IPV4_LEN / 4; i < words; i++)
+		sum += transport_load32(ip + 4 * i);
+	return sum % 0xffff == 0;
 }
 
 /* No host may send from these: this network, loopback, multicast and reserved; nor from the VIP itself (a loop). */

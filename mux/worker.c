@@ -98,6 +98,34 @@ static __attribute__((noinline)) enum verdict answer(struct worker *worker, cons
 	return packet->verdict;
 }
 
+/*
+ * Sends a burst of which every packet was steered and leaves by one port, as nearly all are: without a queue in
+ * between. False: it is another one, and nothing was done.
+ */
+static inline bool send_whole(struct worker *worker)
+{
+	struct worker_counters *counters = worker->counters;
+	struct burst *burst = &worker->burst;
+	const struct packet *first = &burst->packets[0];
+	uint32_t differ = first->verdict, run = 0;
+	uint16_t sent;
+
+	for (uint32_t i = 0; i < burst->count; i++)
+		differ |= burst->packets[i].verdict | (uint32_t)(burst->packets[i].port ^ first->port);
+	if (differ)
+		return false;
+	for (uint32_t i = 0; i < burst->count; i++, run++)
+		if (burst->packets[i].service != burst->packets[i - run].service) {
+			counter_add(&counters->service_packets[burst->packets[i - run].service->slot], run);
+			run = 0;
+		}
+	counter_add(&counters->service_packets[burst->packets[burst->count - run].service->slot], run);
+	sent = send_all(worker, first->port, burst->mbufs, (uint16_t)burst->count);
+	counter_add(&counters->packets[VERDICT_SERVICE], sent);
+	counter_add(&counters->packets[VERDICT_PORT_FULL], burst->count - sent);
+	return true;
+}
+
 /* The one place where a verdict becomes an action. */
 static inline void act(struct worker *worker, const struct port *port)
 {
@@ -106,6 +134,12 @@ static inline void act(struct worker *worker, const struct port *port)
 	struct rte_mbuf *dropped[BURST_MAX], *passed[BURST_MAX];
 	uint16_t drops = 0, passes = 0;
 
+	if (burst->bytes)
+		counter_add(&counters->bytes, burst->bytes);
+	if (burst->moved)
+		counter_add(&counters->moved, burst->moved);
+	if (likely(send_whole(worker)))
+		return;
 	for (uint32_t i = 0; i < burst->count; i++) {
 		const struct packet *packet = &burst->packets[i];
 
@@ -137,10 +171,6 @@ static inline void act(struct worker *worker, const struct port *port)
 		}
 	}
 	flush(worker);
-	if (burst->bytes)
-		counter_add(&counters->bytes, burst->bytes);
-	if (burst->moved)
-		counter_add(&counters->moved, burst->moved);
 	if (passes && port->exception != PORT_NONE) {
 		uint16_t sent = send_all(worker, port->exception, passed, passes);
 

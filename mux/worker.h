@@ -2,7 +2,7 @@
 /*
  * A worker: a thread that owns queue i of every port and moves packets in bursts of 32.
  *
- *	receive -> classify all -> hash all, prefetch rows -> read rows, prefetch templates -> act -> send
+ *	receive -> steer (burst.h) -> act -> send
  *
  * Idle back-off: after some empty polls it sleeps, first briefly and at most WORKER_SLEEP_MAX; one packet ends it. So
  * an idle mux costs about one per cent of a core, a busy one never sleeps, and a packet that meets a sleeping worker

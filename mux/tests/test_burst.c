@@ -15,6 +15,7 @@
 #include "../burst.h"
 #include "../encap.h"
 #include "../hash.h"
+#include "../lanes.h"
 #include "../tables.h"
 #include "frame.h"
 #include "image.h"
@@ -208,6 +209,86 @@ static void hashes_equal_the_protocol_s(void **state)
 			assert_int_equal(hash_connection(&service, words), fl_flow_hash(kind, &service.key, key, 8));
 		}
 	}
+}
+
+/* Every way that this machine can; fewer flows than lanes, services with keys and affinities of their own. */
+static void lanes_equal_one_by_one(void **state)
+{
+	struct chance chance = {20261121};
+	int ran = 0;
+
+	(void)state;
+	for (int way = 0; way < LANES_WAYS; way++) {
+		if (!lanes_ways[way].has_cpu())
+			continue;
+		ran++;
+		for (int i = 0; i < 20000; i++) {
+			struct lanes lanes = {.count = 0};
+			uint32_t count = 1 + chance_below(&chance, LANES_MAX), wanted[LANES_MAX];
+
+			for (uint32_t lane = 0; lane < count; lane++) {
+				struct service service = {.key = {chance_next(&chance), chance_next(&chance)},
+							  .hash = (uint8_t)lanes_ways[way].hash,
+							  .affinity = AFFINITY_CONNECTION};
+				uint64_t key[] = {chance_next(&chance), chance_next(&chance) >> 24};
+
+				if (chance_below(&chance, 2))
+					service.affinity = AFFINITY_CLIENT;
+				wanted[lane] = hash_connection(&service, key);
+				lanes_add(&lanes, &service, key);
+			}
+			lanes_ways[way].run(&lanes);
+			if (memcmp(lanes.hash, wanted, count * sizeof(*wanted)))
+				fail_msg("%s differs from one by one, %u flows", lanes_ways[way].name, count);
+		}
+	}
+	assert_in_range(ran, 2, LANES_WAYS); /* the scalar ones run anywhere */
+}
+
+/* Bursts of every length, mixed as they come: what a packet becomes does not depend on its neighbours. */
+static void neighbours_do_not_matter(void **state)
+{
+	struct service_config configs[] = {image_config(1, "10.99.0.1", BUCKETS), image_config(2, "10.99.0.1", 256),
+					   image_config(3, "10.99.0.1", 1024)};
+	struct tables *tables = tables_new(1, &hops);
+	struct chance chance = {20261122};
+
+	(void)state;
+	for (uint16_t i = 0; i < 3; i++) {
+		configs[i].ports[0].port = (uint16_t)(80 + i);
+		configs[i].key.k0 += i;
+		configs[i].hash = i == 1 ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
+		configs[i].name[0] = (char)('a' + i);
+		serve(tables, configs[i]);
+	}
+	for (uint32_t round = 0; round < 2000; round++) {
+		uint32_t count = 1 + round % BURST_MAX;
+		struct frame frames[BURST_MAX];
+		struct burst burst = {.lookup = tables_lookup(tables), .mac = mac_word(frame_mac), .now = NOW};
+
+		for (uint32_t i = 0; i < count; i++) {
+			struct flow flow = random_flow(&chance);
+
+			flow.destination_port = (uint16_t)(80 + chance_below(&chance, 4)); /* 83: nobody's */
+			frames[i] = frame_new(&flow, chance_below(&chance, 40));
+			frames[i].bytes[FRAME_AT_IP + 8] = chance_below(&chance, 9) ? 64 : 0;
+			frame_fix_checksum(&frames[i]);
+			burst.mbufs[burst.count++] = frame_wrap(&frames[i]);
+		}
+		burst_steer(&burst);
+		for (uint32_t i = 0; i < count; i++) {
+			struct rte_mbuf *alone;
+			struct burst one;
+
+			assert_int_equal(steer(tables, &frames[i], &alone, &one), burst.packets[i].verdict);
+			assert_int_equal(alone->data_len, burst.mbufs[i]->data_len);
+			assert_memory_equal(rte_pktmbuf_mtod(alone, void *), rte_pktmbuf_mtod(burst.mbufs[i], void *),
+					    alone->data_len);
+			frame_unwrap(alone);
+			frame_unwrap(burst.mbufs[i]);
+		}
+	}
+	tables_free(tables);
 }
 
 static enum verdict steer_to_port(const struct tables *tables, uint16_t port)
@@ -462,6 +543,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(explain_says_where_1000_flows_go, set_up),
 	    cmocka_unit_test(hashes_equal_the_protocol_s),
+	    cmocka_unit_test(lanes_equal_one_by_one),
+	    cmocka_unit_test_setup(neighbours_do_not_matter, set_up),
 	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),
 	    cmocka_unit_test_setup(all_four_combinations_go_where_explain_says, set_up),
 	    cmocka_unit_test_setup(the_cluster_s_key_tags_every_packet, set_up),
