@@ -78,6 +78,23 @@ static void change_rows(struct backends *backends, const struct backends *old, c
 			 hops);
 }
 
+const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list[middle].id == id)
+			return &list[middle];
+		if (list[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
 uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
 			uint32_t b_count, struct fl_delta_backend *out)
 {
@@ -97,15 +114,11 @@ uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, cons
 
 bool backends_differ(const struct backends *backends, const struct delta *delta)
 {
-	uint32_t at = 0;
-
 	for (uint32_t i = 0; i < delta->backends_count; i++) {
 		const struct fl_delta_backend *b = &delta->backends[i];
+		const struct fl_delta_backend *before = backends_find(backends->list, backends->count, b->id);
 
-		while (at < backends->count && backends->list[at].id < b->id)
-			at++;
-		if (at == backends->count || backends->list[at].id != b->id || backends->list[at].flags != b->flags ||
-		    !fl_address_equal(&backends->list[at].address, &b->address))
+		if (!before || before->flags != b->flags || !fl_address_equal(&before->address, &b->address))
 			return true;
 	}
 	return false;
@@ -188,19 +201,9 @@ bool backends_is_live(const struct backends *backends, uint16_t id)
 
 bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)
 {
-	uint32_t low = 0, high = backends->count;
+	const struct fl_delta_backend *found = backends_find(backends->list, backends->count, id);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (backends->list[middle].id == id) {
-			*out = backends->list[middle].address;
-			return true;
-		}
-		if (backends->list[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	if (found)
+		*out = found->address;
+	return found;
 }

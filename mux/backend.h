@@ -52,6 +52,9 @@ struct backends {
 	uint64_t rows_bytes;
 };
 
+/* The entry of an id in a list of ascending ids, NULL if it has none. */
+const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id);
+
 /* Merges two ascending lists into out, which has room for both; what b says of an id counts. Returns their number. */
 uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
 			uint32_t b_count, struct fl_delta_backend *out);

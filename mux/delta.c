@@ -27,22 +27,52 @@ static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_RUN] = "run",
 };
 
-/* One bit an id; 8 KiB. */
+enum { LOOKUPS_PAY = 16 }; /* entries of a list that take as long to note as one takes to find */
+
+/*
+ * Which ids exist, and which of them may own buckets: a bit each. Of a delta's base they are filled in where there is
+ * much to look up; where there is little, what the delta does not say is looked up in the base's list, whose 1.5 MB of
+ * 64 K backends are more than all the rest of a small delta.
+ */
 struct ids {
-	uint64_t bits[(FL_BACKEND_MAX + 1) / 64];
+	uint64_t known[(FL_BACKEND_MAX + 1) / 64];
+	uint64_t live[(FL_BACKEND_MAX + 1) / 64];
+	const struct fl_delta_backend *base; /* NULL: filled in */
+	uint32_t base_count;
 };
 
-static void ids_set(struct ids *ids, uint16_t id, bool value)
+static void set_bit(uint64_t *bits, uint16_t id, bool value)
 {
 	if (value)
-		ids->bits[id / 64] |= 1ULL << (id % 64);
+		bits[id / 64] |= 1ULL << (id % 64);
 	else
-		ids->bits[id / 64] &= ~(1ULL << (id % 64));
+		bits[id / 64] &= ~(1ULL << (id % 64));
 }
 
-static bool ids_has(const struct ids *ids, uint16_t id)
+static bool has_bit(const uint64_t *bits, uint16_t id)
 {
-	return ids->bits[id / 64] >> (id % 64) & 1;
+	return bits[id / 64] >> (id % 64) & 1;
+}
+
+static void ids_add(struct ids *ids, const struct fl_delta_backend *backend)
+{
+	set_bit(ids->known, backend->id, true);
+	set_bit(ids->live, backend->id, !(backend->flags & FL_BACKEND_REMOVED));
+}
+
+static bool is_known(const struct ids *ids, uint16_t id)
+{
+	return has_bit(ids->known, id) || (ids->base && backends_find(ids->base, ids->base_count, id));
+}
+
+/* What the delta says of an id counts. */
+static bool is_live(const struct ids *ids, uint16_t id)
+{
+	const struct fl_delta_backend *found = NULL;
+
+	if (ids->base && !has_bit(ids->known, id))
+		found = backends_find(ids->base, ids->base_count, id);
+	return has_bit(ids->live, id) || (found && !(found->flags & FL_BACKEND_REMOVED));
 }
 
 /* Where the parts of a body stand: its counts and its length have been found to agree. */
@@ -169,14 +199,13 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 }
 
 /* Reads backends into out, and notes which ids exist and which may own buckets. */
-static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *known,
-					 struct ids *live, struct why *why)
+static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *ids,
+					 struct why *why)
 {
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < layout->backends_count; i++) {
 		struct fl_delta_backend b = fl_delta_backend_load(layout->backends + (size_t)i * FL_DELTA_BACKEND_LEN);
-		bool removed = b.flags & FL_BACKEND_REMOVED;
 
 		if (b.id <= last)
 			return refuse(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d", b.id,
@@ -187,21 +216,20 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 		if (fl_address_is_none(&b.address))
 			return refuse(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
 		last = b.id;
-		ids_set(known, b.id, true);
-		ids_set(live, b.id, !removed);
+		ids_add(ids, &b);
 		out->backends[out->backends_count++] = b;
 	}
 	return FL_DELTA_OK;
 }
 
 /* A bucket's owner is none or live, the owner before none or known, if removed. */
-static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *known,
-					const struct ids *live, struct why *why)
+static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *ids,
+					struct why *why)
 {
-	if (current != FL_BACKEND_NONE && !ids_has(live, current))
+	if (current != FL_BACKEND_NONE && !is_live(ids, current))
 		return refuse(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
 			      current);
-	if (previous != FL_BACKEND_NONE && !ids_has(known, previous))
+	if (previous != FL_BACKEND_NONE && !is_known(ids, previous))
 		return refuse(why, FL_DELTA_RUN, "bucket %u previous %u; allowed: 0 or a backend that is known", bucket,
 			      previous);
 	return FL_DELTA_OK;
@@ -211,8 +239,8 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
  * Reads runs into out. owned: how many buckets each id has in the base, of a delta by owner; runs of one number after
  * one another are of one owner then.
  */
-static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *known,
-				     const struct ids *live, const uint32_t *owned, struct why *why)
+static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *ids,
+				     const uint32_t *owned, struct why *why)
 {
 	uint64_t end = 0, most = out->buckets;
 
@@ -233,7 +261,7 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 			return refuse(why, FL_DELTA_RUN,
 				      "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
 				      end + run.start, most, owned ? ", those of its owner" : "");
-		error = check_owners(run.start, run.current, run.previous, known, live, why);
+		error = check_owners(run.start, run.current, run.previous, ids, why);
 		if (error)
 			return error;
 		run.start += (uint32_t)end;
@@ -244,9 +272,8 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 }
 
 /* As read_runs(), for what the base owns. */
-static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *known,
-					      const struct ids *live, const struct delta_expected *expected,
-					      struct why *why)
+static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *ids,
+					      const struct delta_expected *expected, struct why *why)
 {
 	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
 	enum fl_delta_error error;
@@ -254,13 +281,13 @@ static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struc
 	if (!owned)
 		return refuse(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
 	expected->count(expected->base, owned);
-	error = read_runs(layout, out, known, live, owned, why);
+	error = read_runs(layout, out, ids, owned, why);
 	free(owned);
 	return error;
 }
 
-static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *known,
-					const struct ids *live, struct why *why)
+static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *ids,
+					struct why *why)
 {
 	const uint8_t *current = layout->columns;
 	const uint8_t *previous = current + (size_t)out->buckets * 2;
@@ -272,7 +299,7 @@ static enum fl_delta_error read_columns(const struct layout *layout, struct delt
 		out->current[i] = fl_load_le16(current + (size_t)i * 2);
 		out->previous[i] = fl_load_le16(previous + (size_t)i * 2);
 		out->since[i] = fl_load_le32(since + (size_t)i * 4);
-		error = check_owners(i, out->current[i], out->previous[i], known, live, why);
+		error = check_owners(i, out->current[i], out->previous[i], ids, why);
 		if (error)
 			return error;
 	}
@@ -301,24 +328,26 @@ static bool reserve(const struct layout *layout, struct delta *out)
 static enum fl_delta_error read_body(const struct layout *layout, const struct delta_expected *expected,
 				     struct delta *out, struct why *why)
 {
-	struct ids known = {{0}}, live = {{0}};
+	struct ids ids = {.base = NULL};
 	enum fl_delta_error error;
 
 	if (!reserve(layout, out))
 		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs; no memory", layout->backends_count,
 			      layout->runs_count);
-	for (uint32_t i = 0; !out->snapshot && i < expected->backends_count; i++) {
-		ids_set(&known, expected->backends[i].id, true);
-		ids_set(&live, expected->backends[i].id, !(expected->backends[i].flags & FL_BACKEND_REMOVED));
+	if (!out->snapshot && layout->runs_count < expected->backends_count / LOOKUPS_PAY) {
+		ids.base = expected->backends;
+		ids.base_count = expected->backends_count;
 	}
-	error = read_backends(layout, out, &known, &live, why);
+	for (uint32_t i = 0; !out->snapshot && !ids.base && i < expected->backends_count; i++)
+		ids_add(&ids, &expected->backends[i]);
+	error = read_backends(layout, out, &ids, why);
 	if (error)
 		return error;
 	if (out->snapshot)
-		return read_columns(layout, out, &known, &live, why);
+		return read_columns(layout, out, &ids, why);
 	out->order = layout->order;
-	return out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &known, &live, expected, why)
-					       : read_runs(layout, out, &known, &live, NULL, why);
+	return out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &ids, expected, why)
+					       : read_runs(layout, out, &ids, NULL, why);
 }
 
 /* Unpacks the body behind the header into body, which has room for it, and reads it. */
@@ -432,17 +461,17 @@ void delta_count(const void *image, uint32_t *counts)
 
 void delta_prune(struct delta *image)
 {
-	struct ids named = {{0}};
+	uint64_t named[(FL_BACKEND_MAX + 1) / 64] = {0};
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < image->buckets; i++) {
-		ids_set(&named, image->current[i], true);
-		ids_set(&named, image->previous[i], true);
+		set_bit(named, image->current[i], true);
+		set_bit(named, image->previous[i], true);
 	}
 	for (uint32_t i = 0; i < image->backends_count; i++) {
 		const struct fl_delta_backend *b = &image->backends[i];
 
-		if (!(b->flags & FL_BACKEND_REMOVED) || ids_has(&named, b->id))
+		if (!(b->flags & FL_BACKEND_REMOVED) || has_bit(named, b->id))
 			image->backends[kept++] = *b;
 	}
 	image->backends_count = kept;
