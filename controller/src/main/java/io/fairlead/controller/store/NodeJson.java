@@ -87,11 +87,13 @@ final class NodeJson {
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(ServiceConfig.Method.BEAMER.toString()));
       }
-      ServiceConfig config = MAPPER.treeToValue(node, ServiceConfig.class);
-      if (config.format() != ServiceConfig.FORMAT) {
-        throw new StoreException("config has the unknown format " + config.format());
+      // Before the keys, which another format may have renamed.
+      if (node.path("format").asInt() != ServiceConfig.FORMAT) {
+        throw new StoreException(
+            "config has the unknown format %s; this controller knows %d"
+                .formatted(node.path("format"), ServiceConfig.FORMAT));
       }
-      return config;
+      return MAPPER.treeToValue(node, ServiceConfig.class);
     } catch (IOException e) {
       throw new StoreException("config is not readable: " + e.getMessage(), e);
     }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static io.fairlead.controller.service.Requests.add;
+import static io.fairlead.controller.service.Requests.done;
+import static io.fairlead.controller.service.Requests.refusal;
+import static io.fairlead.controller.service.Requests.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A tree that a later version has written: what is not known is refused by name and left alone. */
+class UpgradeTest {
+  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Tree TREE = new Tree("/fairlead");
+
+  private TestingServer server;
+  private CuratorFramework client;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+    try (FairleadController controller = controller()) {
+      assertThat(controller.awaitLeader(SOON)).isTrue();
+      done(controller.createService(spec("web", "10.99.0.1"), false));
+      done(controller.createService(spec("dns", "10.99.0.2"), false));
+      done(controller.change("web", List.of(add(1)), false));
+    }
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  private FairleadController controller() throws Exception {
+    return FairleadController.open(
+        new FairleadController.Options(
+            server.getConnectString(), Requests.ANY_PORT, "/fairlead", "test", Clock.systemUTC()));
+  }
+
+  private void edit(String path, String from, String to) throws Exception {
+    String text = new String(client.getData().forPath(path), StandardCharsets.UTF_8);
+    assertThat(text).contains(from);
+    client.setData().forPath(path, text.replace(from, to).getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void aTreeOfAnotherFormatIsLeftAlone() throws Exception {
+    edit(TREE.format(), Tree.FORMAT, "99");
+    long before = client.checkExists().forPath("/fairlead").getPzxid();
+    byte[] epoch = client.getData().forPath(TREE.epoch());
+    try (FairleadController controller = controller()) {
+      assertThat(controller.awaitLeader(Duration.ofSeconds(2))).isFalse();
+      assertThat(refusal(controller.change("web", List.of(add(2)), false)).kind())
+          .isEqualTo(Refusal.Kind.UNAVAILABLE);
+      assertThat(client.getChildren().forPath(TREE.election())).isEmpty();
+      assertThat(client.checkExists().forPath("/fairlead").getPzxid()).isEqualTo(before);
+      assertThat(client.getData().forPath(TREE.epoch())).isEqualTo(epoch);
+      edit(TREE.format(), "99", Tree.FORMAT);
+      assertThat(controller.awaitLeader(SOON)).isTrue();
+      assertThat(done(controller.change("web", List.of(add(2)), false)).generation()).isEqualTo(3);
+    }
+  }
+
+  /** Its keys may have other names by then; the format is what is named. */
+  @Test
+  void aServiceOfAnotherFormatKeepsItsNameAndTheOthersGoOn() throws Exception {
+    edit(TREE.config("web"), "\"format\":1", "\"format\":2");
+    edit(TREE.config("web"), "\"buckets\"", "\"rows\"");
+    byte[] config = client.getData().forPath(TREE.config("web"));
+    try (FairleadController controller = controller()) {
+      assertThat(controller.awaitLeader(SOON)).isTrue();
+      assertThat(controller.services()).extracting(ServiceView::name).containsExactly("dns");
+      Refusal refused = refusal(controller.change("web", List.of(add(2)), false));
+      assertThat(refused.getMessage()).contains("web", "unknown format 2; this controller knows 1");
+      assertThat(refusal(controller.createService(spec("web", "10.99.0.3"), false)).field())
+          .isEqualTo("name");
+      done(controller.change("dns", List.of(add(1)), false));
+    }
+    assertThat(client.getData().forPath(TREE.config("web"))).isEqualTo(config);
+  }
+
+  @Test
+  void aKeyThatIsNotKnownIsPassedOver() throws Exception {
+    edit(TREE.config("web"), "\"format\":1", "\"format\":1,\"colour\":\"red\"");
+    try (FairleadController controller = controller()) {
+      assertThat(controller.awaitLeader(SOON)).isTrue();
+      done(controller.change("web", List.of(add(2)), false));
+      assertThat(controller.service("web").map(ServiceView::backends)).isEqualTo(Optional.of(2));
+    }
+  }
+}
