@@ -157,8 +157,10 @@ def test_without_a_quorum_reads_and_muxes_go_on(ensemble: Lab, tmp_path: Path) -
         for zookeeper in lab.zookeepers[:2]:
             zookeeper.stop()
         for each in lab.controllers:
+            begun = time.monotonic()
             with pytest.raises(Refused) as refused:
                 each.api("PATCH", BACKEND, {"weight": 49}, timeout=60)
+            print(f"{each.name} refused after {time.monotonic() - begun:.1f} s: {refused.value}")
             assert refused.value.status == 503
             assert "try again" in refused.value.problem["allowed"]
             assert each.api("GET", "/v1/services/web")["generation"] == before
@@ -172,3 +174,37 @@ def test_without_a_quorum_reads_and_muxes_go_on(ensemble: Lab, tmp_path: Path) -
         traffic.wait_quiet()
     assert traffic.total is not None and traffic.total["broken"] == 0, traffic.broken()
     assert lab.service()["generation"] >= before + 3
+
+
+def test_a_cluster_whose_zookeeper_is_lost_is_restored(ensemble: Lab, tmp_path: Path) -> None:
+    """As docs/control-plane.md says, while the muxes serve what they have."""
+    lab = ensemble
+    file = tmp_path / "backup.json"
+    lab.controller.ctl("backup", "-f", str(file))
+    before = lab.service()
+    flows = {port: lab.explain("10.2.1.2", port)["current"] for port in range(2000, 2020)}
+    with lab.traffic(long=20, interval=0.2, short_rate=10) as traffic:
+        traffic.wait_open()
+        for controller in lab.controllers:
+            controller.process.stop()
+        for zookeeper in lab.zookeepers:
+            zookeeper.stop()
+            zookeeper.forget()
+        for zookeeper in lab.zookeepers:
+            zookeeper.start()
+        for zookeeper in lab.zookeepers:
+            zookeeper.wait(MOVING_SECONDS)
+        assert "restored cluster" in lab.controller.restore(file)
+        lab.controller.start()
+        lab.controller.wait(120)
+        lab.wait_applied(MOVING_SECONDS)
+        after = lab.service()
+        assert after["generation"] == before["generation"] + 1_000_000
+        assert all(after[key] == before[key] for key in before if key not in ("generation", "version"))
+        assert {port: lab.mux_explain(1, "10.2.1.2", port)["current"] for port in flows} == flows
+        lab.weights({2: 77})
+        lab.wait_applied(MOVING_SECONDS)
+        traffic.wait_quiet()
+    assert traffic.total is not None and traffic.total["broken"] == 0, traffic.broken()
+    whats = [record["what"] for record in lab.api("GET", "/v1/audit")]
+    assert len(whats) == 2 and whats[1].startswith("restore of the backup of ")
