@@ -5,6 +5,7 @@
 #include <rte_prefetch.h>
 
 #include "encap.h"
+#include "flowtable.h"
 #include "hash.h"
 #include "lanes.h"
 #include "mss.h"
@@ -42,22 +43,25 @@ static inline enum verdict absent(const struct packet *packet)
 }
 
 /* Bucket and row of a packet whose hash is known. */
-static inline void find_row(struct packet *packet)
+static inline void find_row(struct burst *burst, uint32_t i)
 {
+	struct packet *packet = &burst->packets[i];
+
 	if (is_by_id(packet))
 		return;
 	packet->bucket = packet->hash & packet->ring->mask;
-	rte_prefetch0(&packet->ring->rows[packet->bucket]);
+	if (unlikely(packet->service->steering == STEERING_FLOWTABLE) && !(packet->flags & PACKET_HASHED))
+		burst->flows |= 1U << i;
+	else
+		rte_prefetch0(&packet->ring->rows[packet->bucket]);
 }
 
 /* The hashes of lanes into their packets: at[lane] is the packet's number. */
 static inline void take_hashes(struct burst *burst, const struct lanes *lanes, const uint8_t at[LANES_MAX])
 {
 	for (uint32_t i = 0; i < lanes->count; i++) {
-		struct packet *packet = &burst->packets[at[i]];
-
-		packet->hash = lanes->hash[i];
-		find_row(packet);
+		burst->packets[at[i]].hash = lanes->hash[i];
+		find_row(burst, at[i]);
 	}
 }
 
@@ -79,7 +83,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 			if (!(packet->flags & PACKET_HASHED))
 				packet->hash =
 				    hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
-			find_row(packet);
+			find_row(burst, i);
 		} else if (packet->service->hash == FL_HASH_SIPHASH) {
 			siphash_at[siphash.count] = (uint8_t)i;
 			lanes_add(&siphash, packet->service, packet->key);
@@ -119,13 +123,13 @@ static inline bool has_backend(const struct packet *packet)
 }
 
 /*
- * A QUIC packet whose id no backend has goes by its bucket. The ring may be a newer one than the packet had before:
- * everything is read from it again. False: the bucket has no backend.
+ * A packet whose id no backend has goes by its bucket, if it may. The ring may be a newer one than the packet had
+ * before: everything is read from it again. False: the bucket has no backend.
  */
 static __attribute__((noinline)) bool fall_back(struct packet *packet)
 {
 	packet->ring = service_ring(packet->service);
-	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_QUIC);
+	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_ELSE_BUCKET);
 	packet->bucket = packet->hash & packet->ring->mask;
 	read_row(packet);
 	return has_backend(packet);
@@ -139,7 +143,7 @@ void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		read_row(packet);
-		if (unlikely(!has_backend(packet)) && !(packet->flags & PACKET_QUIC && fall_back(packet))) {
+		if (unlikely(!has_backend(packet)) && !(packet->flags & PACKET_ELSE_BUCKET && fall_back(packet))) {
 			packet->verdict = (uint8_t)absent(packet);
 			continue;
 		}
@@ -240,7 +244,7 @@ static __attribute__((noinline)) enum verdict refuse(struct packet *packet, cons
 {
 	bool gone = (*backend)->state == BACKEND_ABSENT || ((*backend)->removed && is_by_id(packet));
 
-	if (gone && packet->flags & PACKET_QUIC && fall_back(packet)) {
+	if (gone && packet->flags & PACKET_ELSE_BUCKET && fall_back(packet)) {
 		*backend = &packet->backends->rows[fl_row_current(packet->row)];
 		gone = (*backend)->state == BACKEND_ABSENT;
 	}
@@ -310,6 +314,8 @@ static inline void finish(struct burst *burst)
 {
 	burst->moved = 0;
 	burst->bytes = 0;
+	if (unlikely(burst->flows))
+		flowtable_steer(burst->flowtable, burst);
 	burst_rows(burst, 0, end_of(burst, 0));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		uint32_t end = end_of(burst, first);
@@ -322,6 +328,7 @@ static inline void finish(struct burst *burst)
 
 void burst_steer_classified(struct burst *burst)
 {
+	burst->flows = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_hash(burst, first, end_of(burst, first));
 	finish(burst);
@@ -329,6 +336,7 @@ void burst_steer_classified(struct burst *burst)
 
 void burst_steer(struct burst *burst)
 {
+	burst->flows = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		burst_classify(burst, first, end_of(burst, first));
 		burst_hash(burst, first, end_of(burst, first));

@@ -7,6 +7,7 @@
  *
  *	classify	reads headers				verdict, service, key
  *	hash		computes, prefetches ring rows		hash, bucket
+ *	flowtable	services that have that steering	backend of the flow in place of the bucket
  *	rows		reads rows, prefetches templates	row, backend
  *	encap		writes headers				the mbuf, ready to be sent by packet.port
  *
@@ -24,14 +25,18 @@
 
 enum { BURST_MAX = 32, BURST_GROUP = 8 };
 
+struct flowtable;
+
 struct burst {
 	const struct lookup *lookup;
 	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
+	struct flowtable *flowtable;          /* the worker's own; NULL: all services go by their ring */
 	uint64_t mac;                         /* of the port they came from: mac_word() */
 	uint32_t now;                         /* Unix seconds */
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX];
+	uint32_t flows; /* packets of services with steering flowtable, a bit each; between hash and rows */
 	uint64_t moved; /* out: how many carry MOVED */
 	uint64_t bytes; /* out: of the frames with VERDICT_SERVICE as they came */
 };

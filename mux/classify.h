@@ -21,13 +21,13 @@ struct ring;
 struct service;
 
 enum packet_flags {
-	PACKET_IPV6 = 0x01,   /* of the inner packet; else IPv4 */
-	PACKET_BY_ID = 0x02,  /* the packet names its backend: its id stands in bucket until rows are read */
-	PACKET_HASHED = 0x04, /* hash is there already */
-	PACKET_QUOTE = 0x08,  /* an ICMP error that goes by the packet it quotes */
-	PACKET_SYN = 0x10,    /* TCP with SYN */
-	PACKET_LATER = 0x40,  /* a fragment but the first */
-	PACKET_QUIC = 0x20,   /* by id where a backend has it, else by its bucket */
+	PACKET_IPV6 = 0x01,        /* of the inner packet; else IPv4 */
+	PACKET_BY_ID = 0x02,       /* the packet names its backend: its id stands in bucket until rows are read */
+	PACKET_HASHED = 0x04,      /* hash is there already */
+	PACKET_QUOTE = 0x08,       /* an ICMP error that goes by the packet it quotes */
+	PACKET_SYN = 0x10,         /* TCP with SYN */
+	PACKET_LATER = 0x40,       /* a fragment but the first */
+	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket: QUIC, flowtable */
 };
 
 /*

@@ -20,7 +20,7 @@
 #error "the packet path loads keys as little-endian words"
 #endif
 
-enum { HASH_ADDRESSES6_LEN = 32 };
+enum { HASH_ADDRESSES6_LEN = 32, HASH_KEY6_WORDS = 5 };
 
 struct hash_state {
 	uint64_t v0, v1, v2, v3;
@@ -67,7 +67,7 @@ static inline uint32_t hash_connection(const struct service *service, const uint
 static inline uint32_t hash_connection_ipv6(const struct service *service, const uint8_t *addresses, uint64_t ports)
 {
 	bool whole = service->affinity == AFFINITY_CONNECTION;
-	uint64_t words[5];
+	uint64_t words[HASH_KEY6_WORDS];
 	struct hash_state s;
 
 	memcpy(words, addresses, HASH_ADDRESSES6_LEN);

@@ -64,6 +64,8 @@ static int build(struct program *p, struct why *why)
 			    &p->options.tag_key))
 		return why_refuse(why, -ENOMEM, "no memory for tables");
 	ports_selves(&p->ports, &p->address, &p->address6);
+	if (p->options.flows)
+		tables_allow_flows(p->tables);
 	tables_listen(p->tables, &listener);
 	return 0;
 }
@@ -75,6 +77,7 @@ static int start(struct program *p, struct why *why)
 				     .counters = p->counters,
 				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
 				     .workers = p->options.workers,
+				     .flows = p->options.flows,
 				     .rings = p->rings};
 	int error = worker_rings(p->rings, p->options.workers, why);
 

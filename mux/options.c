@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flowtable.h"
 #include "tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_MUX_";
@@ -27,6 +28,8 @@ const char options_usage[] =
     "  --http HOST:PORT     metrics, explain and health    (127.0.0.1:9108)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
+    "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "
+    "services)\n"
     "  --no-huge            do without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --withdraw-wait S    seconds that routers get to send elsewhere when the mux stops  (2)\n"
@@ -235,6 +238,11 @@ static int set_drain(struct options *options, const char *name, const char *valu
 	return set_number(&options->drain, 0, OPTIONS_SECONDS_MAX, name, value, why);
 }
 
+static int set_flows(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->flows, 0, FLOWTABLE_FLOWS_MAX, name, value, why);
+}
+
 static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
 {
 	if (strcmp(value, "true") && strcmp(value, "false"))
@@ -276,6 +284,7 @@ static const struct option table[] = {
     {"http", false, set_http},
     {"workers", false, set_workers},
     {"memory", false, set_memory},
+    {"flows", false, set_flows},
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
     {"tag-key", false, set_tag_key},

@@ -35,6 +35,7 @@ struct options {
 	uint16_t http_port;
 	unsigned workers;       /* --workers */
 	unsigned memory;        /* --memory, MB */
+	unsigned flows;         /* --flows, of each worker */
 	unsigned withdraw_wait; /* --withdraw-wait, seconds */
 	unsigned drain;         /* --drain, seconds */
 	bool no_huge;           /* --no-huge */

@@ -19,6 +19,7 @@ struct service {
 	uint16_t slot;              /* of its counters, see counters.h */
 	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
 	uint8_t encap;              /* enum encap_kind */
+	uint8_t steering;           /* enum steering */
 	struct quic_server_id quic; /* atomic */
 
 	struct service_config config; /* readers may read what tables_change can't change */

@@ -256,9 +256,9 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 
 static int get_words(const json_t *object, struct service_config *out, struct why *why)
 {
-	static const char *const steerings[] = {"ring"}, *const encaps[] = {"gue", "ipip"};
+	static const char *const steerings[] = {"ring", "flowtable"}, *const encaps[] = {"gue", "ipip"};
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
-	int steering = get_word(object, "steering", steerings, 1, why);
+	int steering = get_word(object, "steering", steerings, 2, why);
 	int hash, affinity, encap;
 
 	if (steering < 0)
@@ -272,6 +272,7 @@ static int get_words(const json_t *object, struct service_config *out, struct wh
 	encap = get_word(object, "encap", encaps, 2, why);
 	if (encap < 0)
 		return encap;
+	out->steering = steering == 0 ? STEERING_RING : STEERING_FLOWTABLE;
 	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 	out->encap = encap == 0 ? ENCAP_GUE : ENCAP_IPIP;
 	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;

@@ -20,6 +20,11 @@ enum service_config_limits {
 	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
 };
 
+enum steering {
+	STEERING_RING = 1,
+	STEERING_FLOWTABLE, /* flowtable.h */
+};
+
 enum affinity {
 	AFFINITY_CONNECTION = 1,
 	AFFINITY_CLIENT,
@@ -55,6 +60,7 @@ struct service_config {
 	uint32_t ports_count;
 	struct service_port ports[SERVICE_PORTS_MAX];
 	struct mptcp_ports mptcp;
+	enum steering steering;
 	uint32_t buckets;
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;

@@ -17,6 +17,7 @@ struct tables {
 	struct lookup *lookup; /* atomic */
 	struct peers *peers;
 	struct fl_siphash_key seed;
+	bool flows;                  /* workers have tables of them */
 	struct fl_address selves[2]; /* the one that peers know first */
 	struct rte_rcu_qsbr *rcu;
 	struct next_hops hops;
@@ -67,6 +68,11 @@ void tables_free(struct tables *tables)
 struct rte_rcu_qsbr *tables_rcu(struct tables *tables)
 {
 	return tables->rcu;
+}
+
+void tables_allow_flows(struct tables *tables)
+{
+	tables->flows = true;
 }
 
 /* Returns once no reader holds what was unpublished before the call. Sleeps between looks: workers may need
@@ -318,6 +324,10 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 
 	if (error)
 		return error;
+	if (config->steering == STEERING_FLOWTABLE && !tables->flows)
+		return why_refuse(why, -ENOTSUP,
+				  "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
+				  config->name);
 	if (slot < 0)
 		return why_refuse(why, slot, "service %s: this mux has %u services; at most %u are allowed",
 				  config->name, tables->count, TABLES_SERVICES_MAX);
@@ -330,6 +340,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 	service->hash = (uint8_t)config->hash;
 	service->affinity = (uint8_t)config->affinity;
 	service->encap = (uint8_t)config->encap;
+	service->steering = (uint8_t)config->steering;
 	service->slot = (uint16_t)slot;
 	service->config = *config;
 	set_config(service, config);
@@ -355,12 +366,12 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 
 	if (config->id != before.id || strcmp(config->name, before.name) || config->buckets != before.buckets ||
 	    config->hash != before.hash || memcmp(&config->key, &before.key, sizeof(before.key)) ||
-	    config->affinity != before.affinity || config->encap != before.encap)
-		return why_refuse(
-		    why, -EINVAL,
-		    "service %s: id, name, buckets, hash, hashKey, affinity and encap can't change; vips, ports, "
-		    "mptcpPorts, quicServerId, maxSegmentSize and windowSeconds can",
-		    before.name);
+	    config->affinity != before.affinity || config->encap != before.encap || config->steering != before.steering)
+		return why_refuse(why, -EINVAL,
+				  "service %s: id, name, steering, buckets, hash, hashKey, affinity and encap can't "
+				  "change; vips, ports, "
+				  "mptcpPorts, quicServerId, maxSegmentSize and windowSeconds can",
+				  before.name);
 	error = check(tables, config, service, why);
 	if (error)
 		return error;

@@ -44,6 +44,9 @@ int tables_set_self(struct tables *tables, const struct fl_address *self, const 
 /* The muxes that live, by the address that others know; this one may be among them. -ENOMEM: nothing has changed. */
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);
 
+/* Workers have tables of flows: services with steering `flowtable` are welcome. Before the first service. */
+void tables_allow_flows(struct tables *tables);
+
 /* All readers must be gone. */
 void tables_free(struct tables *tables);
 
@@ -52,13 +55,14 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until service_load. The configuration is copied.
- * -EEXIST: id, name, or a VIP with protocol and port are another's. -ENOSPC: too many.
+ * -EEXIST: id, name, or a VIP with protocol and port are another's. -ENOSPC: too many. -ENOTSUP: steering `flowtable`,
+ * and workers have no tables of flows.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 
 /*
- * Changes VIPs, ports, ports of ids, place of ids in QUIC, MSS and window. -EINVAL: id, name, buckets, hash, key,
- * affinity or encapsulation differ; errors of tables_add.
+ * Changes VIPs, ports, ports of ids, place of ids in QUIC, MSS and window. -EINVAL: id, name, steering, buckets,
+ * hash, key, affinity or encapsulation differ; errors of tables_add.
  */
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why);
 

@@ -94,7 +94,7 @@ static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct pac
 	id = where.length ? quic_backend(&where, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN) : 0;
 	if (!id)
 		return;
-	out->flags |= PACKET_BY_ID | PACKET_QUIC;
+	out->flags |= PACKET_BY_ID | PACKET_ELSE_BUCKET;
 	out->bucket = id;
 }
 

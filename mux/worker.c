@@ -16,6 +16,7 @@
 
 #include "answer.h"
 #include "burst.h"
+#include "flowtable.h"
 #include "fragments.h"
 #include "lookup.h"
 
@@ -353,8 +354,17 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 		free(worker);
 		return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", index);
 	}
+	if (place->flows) {
+		error = flowtable_new(&worker->burst.flowtable, index, place->flows, why);
+		if (error) {
+			fragments_free(worker->fragments);
+			free(worker);
+			return error;
+		}
+	}
 	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
+		flowtable_free(worker->burst.flowtable);
 		fragments_free(worker->fragments);
 		free(worker);
 		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
@@ -371,6 +381,7 @@ void worker_stop(struct worker *worker)
 		return;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
 	pthread_join(worker->thread, NULL);
+	flowtable_free(worker->burst.flowtable);
 	fragments_free(worker->fragments);
 	free(worker);
 }

@@ -32,6 +32,7 @@ struct worker_place {
 	struct counters *counters;
 	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
 	unsigned workers;
+	uint32_t flows;          /* that each remembers for services with steering flowtable; 0: there are none */
 	struct rte_ring **rings; /* of worker_rings() */
 };
 

@@ -37,6 +37,7 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 	    .vips = {image_address(vip)},
 	    .ports_count = 1,
 	    .ports = {{.protocol = IPPROTO_TCP, .port = 80}},
+	    .steering = STEERING_RING,
 	    .buckets = buckets,
 	    .hash = FL_HASH_SIPHASH,
 	    .key = {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL},

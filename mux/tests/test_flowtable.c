@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steering by a table of flows: they stay where they began, as long as their backend, their packets and the table do.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../backend.h"
+#include "../encap.h"
+#include "../flowtable.h"
+#include "../port.h"
+#include "../tables.h"
+#include "frame.h"
+#include "image.h"
+
+enum { BUCKETS = 1024, BACKENDS = 50, FLOWS = 400, NOW = 1700000100 };
+
+static struct next_hop hop = {.resolved = true,
+			      .port = 2,
+			      .mtu = 1600,
+			      .source_mac = {2, 0, 0, 0, 0, 1},
+			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
+static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+
+struct world {
+	struct tables *tables;
+	struct service *service;
+	struct flowtable *flows;
+	struct delta snapshot;
+	uint32_t now;
+};
+
+static void begin(struct world *w, uint32_t flows)
+{
+	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
+	struct why why = {{0}};
+
+	*w = (struct world){
+	    .tables = tables_new(1, &hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
+	config.steering = STEERING_FLOWTABLE;
+	config.vips[config.vips_count++] = image_address("2001:db8:99::1");
+	tables_allow_flows(w->tables);
+	if (flowtable_new(&w->flows, 0, flows, &why) || tables_add(w->tables, &config, &w->service, &why) ||
+	    tables_load(w->tables, w->service, &w->snapshot, &why))
+		fail_msg("%s", why.text);
+}
+
+static void end(struct world *w)
+{
+	image_free(&w->snapshot);
+	flowtable_free(w->flows);
+	tables_free(w->tables);
+}
+
+/* All buckets to a backend, by generation; removed: another one goes with that. */
+static void move_all(struct world *w, uint32_t generation, uint16_t to, uint16_t removed)
+{
+	struct delta delta = image_move(&w->snapshot, generation, 0, BUCKETS, to, 2, w->now);
+	struct fl_delta_backend gone = {.id = removed, .flags = FL_BACKEND_REMOVED};
+	struct why why = {{0}};
+
+	if (removed) {
+		gone.address = w->snapshot.backends[removed - 1].address;
+		delta.backends_count = 1;
+		delta.backends = &gone;
+	}
+	if (tables_apply(w->tables, w->service, &delta, &why))
+		fail_msg("%s", why.text);
+	delta.backends = NULL;
+	image_free(&delta);
+}
+
+static struct flow flow_of(uint32_t number, bool ipv6)
+{
+	struct flow flow = ipv6 ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+
+	flow.source.bytes[15] = (uint8_t)(1 + number % 200);
+	flow.source_port = (uint16_t)(1024 + number);
+	return flow;
+}
+
+/* Steers packets of flows first to first + count - 1 in one burst; the backends' ids, and the last one's header. */
+static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct fl_steer *header)
+{
+	struct burst burst = {.lookup = tables_lookup(w->tables),
+			      .flowtable = w->flows,
+			      .mac = mac_word(frame_mac),
+			      .now = w->now,
+			      .count = count};
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct flow flow = flow_of(first + i, ipv6);
+		struct frame frame = frame_new(&flow, 0);
+
+		burst.mbufs[i] = frame_wrap(&frame);
+	}
+	burst_steer(&burst);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *out = rte_pktmbuf_mtod(burst.mbufs[i], const uint8_t *);
+
+		assert_int_equal(burst.packets[i].verdict, VERDICT_SERVICE);
+		ids[i] = (uint16_t)(fl_load_be32(out + ENCAP_AT_IP + 16) - (10U << 24 | 1U << 16 | 20));
+		assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + burst.mbufs[i]->data_len, header),
+				 FL_STEER_OK);
+		frame_unwrap(burst.mbufs[i]);
+	}
+}
+
+static uint16_t steer_one(struct world *w, uint32_t number, struct fl_steer *header)
+{
+	uint16_t id;
+
+	steer(w, number, 1, false, &id, header);
+	return id;
+}
+
+static uint16_t owner(const struct world *w, uint32_t number, bool ipv6)
+{
+	struct flow flow = flow_of(number, ipv6);
+
+	return w->snapshot.current[service_flow_hash(w->service, &flow) % BUCKETS];
+}
+
+static void a_flow_stays_where_it_began(void **state)
+{
+	struct fl_steer header;
+	struct world w;
+
+	(void)state;
+	begin(&w, 4096);
+	for (int turn = 0; turn < 2; turn++) {
+		for (int ipv6 = 0; ipv6 < 2; ipv6++)
+			for (uint32_t first = 0; first < FLOWS; first += BURST_MAX / 2) {
+				uint16_t ids[BURST_MAX];
+
+				steer(&w, first, BURST_MAX / 2, ipv6, ids, &header);
+				for (uint32_t i = 0; i < BURST_MAX / 2; i++)
+					assert_int_equal(ids[i], owner(&w, first + i, ipv6));
+				assert_true(header.bucket == FL_STEER_BUCKET_NONE);
+				assert_int_equal(header.flags, 0);
+			}
+		assert_int_equal(flowtable_count(w.flows), 2 * FLOWS);
+		if (!turn)
+			move_all(&w, 10, 1, 0);
+	}
+	assert_int_equal(steer_one(&w, 5000, &header), 1);
+	end(&w);
+}
+
+static void a_removed_backend_s_flows_take_a_new_one(void **state)
+{
+	struct fl_steer header;
+	struct world w;
+	uint32_t number = 0;
+	uint16_t id;
+
+	(void)state;
+	begin(&w, 4096);
+	while (owner(&w, number, false) < 3)
+		number++;
+	id = steer_one(&w, number, &header);
+	move_all(&w, 10, 1, id);
+	assert_int_equal(steer_one(&w, number, &header), 1);
+	move_all(&w, 11, 2, 0);
+	assert_int_equal(steer_one(&w, number, &header), 1); /* it has begun anew there */
+	assert_int_equal(flowtable_count(w.flows), 1);
+	end(&w);
+}
+
+static void a_full_table_leaves_flows_to_their_buckets(void **state)
+{
+	struct fl_steer header;
+	uint32_t by_bucket = 0;
+	struct world w;
+
+	(void)state;
+	begin(&w, 16);
+	for (uint32_t number = 0; number < FLOWS; number++) {
+		assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
+		by_bucket += header.bucket != FL_STEER_BUCKET_NONE;
+	}
+	assert_in_range(flowtable_count(w.flows), 8, 17);
+	assert_int_equal(by_bucket, FLOWS - flowtable_count(w.flows));
+	end(&w);
+}
+
+static void idle_flows_are_forgotten(void **state)
+{
+	struct fl_steer header;
+	struct world w;
+	uint16_t ids[BURST_MAX];
+
+	(void)state;
+	begin(&w, 4096);
+	for (uint32_t first = 0; first < FLOWS; first += 16)
+		steer(&w, first, 16, false, ids, &header);
+	w.now += FLOWTABLE_IDLE;
+	for (uint32_t i = 0; i < 2 * FLOWS; i++)
+		steer_one(&w, 0, &header);
+	assert_int_equal(flowtable_count(w.flows), FLOWS);
+	w.now++;
+	for (uint32_t i = 0; i < 2 * FLOWS; i++)
+		steer_one(&w, 0, &header);
+	assert_int_equal(flowtable_count(w.flows), 1);
+	end(&w);
+}
+
+static void one_flow_is_one_entry_and_one_service_s(void **state)
+{
+	struct service_config config = image_config(2, "10.99.0.1", BUCKETS);
+	struct delta snapshot = image_snapshot(2, 9, BUCKETS, 1);
+	struct fl_steer header;
+	struct world w;
+	struct why why;
+
+	(void)state;
+	begin(&w, 4096);
+	for (int i = 0; i < 3; i++)
+		steer_one(&w, 7, &header);
+	assert_int_equal(flowtable_count(w.flows), 1);
+	/* another service takes the VIP over: what its predecessor had noted is not its own */
+	tables_remove(w.tables, w.service);
+	config.steering = STEERING_FLOWTABLE;
+	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
+	assert_int_equal(tables_load(w.tables, w.service, &snapshot, &why), 0);
+	assert_int_equal(steer_one(&w, 7, &header), 1);
+	assert_int_equal(header.service, 2);
+	assert_int_equal(flowtable_count(w.flows), 1);
+	image_free(&snapshot);
+	end(&w);
+}
+
+static void without_tables_the_service_is_refused(void **state)
+{
+	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
+	struct tables *tables = tables_new(1, &hops);
+	struct service *service;
+	struct why why;
+
+	(void)state;
+	config.steering = STEERING_FLOWTABLE;
+	assert_int_equal(tables_add(tables, &config, &service, &why), -ENOTSUP);
+	assert_string_equal(why.text, "steering: service web has 'flowtable'; allowed by a mux without --flows: ring");
+	tables_free(tables);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_flow_stays_where_it_began),
+	    cmocka_unit_test(a_removed_backend_s_flows_take_a_new_one),
+	    cmocka_unit_test(a_full_table_leaves_flows_to_their_buckets),
+	    cmocka_unit_test(idle_flows_are_forgotten),
+	    cmocka_unit_test(one_flow_is_one_entry_and_one_service_s),
+	    cmocka_unit_test(without_tables_the_service_is_refused),
+	};
+	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};
+	struct why why = {{0}};
+	int failed;
+
+	if (ports_environment(&options, &why)) {
+		fprintf(stderr, "%s\n", why.text);
+		return 1;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rte_eal_cleanup();
+	return failed;
+}
