@@ -341,7 +341,7 @@ class Lab:
         return Traffic(self.clients, long, interval, short_rate)
 
     def retransmitted(self) -> int:
-        """TCP segments that clients have sent again: the way to the servers, by the muxes, has lost no more than these."""
+        """TCP segments that clients have sent again: no more than these were lost on the way by the muxes."""
         return sum(client.retransmitted() for client in self.clients)
 
     def syn_flood(self, rate: int = 15_000, seconds: float = 8) -> TestClient:
