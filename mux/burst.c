@@ -197,7 +197,7 @@ static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *pac
 	return rte_pktmbuf_mtod(mbuf, uint8_t *);
 }
 
-/* Any header but the plain one, kept apart from it. */
+/* Headers but those over IPv4 without a tag, kept apart from them. */
 static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
 							  struct packet *packet, const struct backend *backend,
 							  const struct backend *previous)
@@ -266,6 +266,7 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 {
 	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
 	uint8_t *out;
+	uint32_t len;
 
 	if (unlikely(backend->state != BACKEND_READY || backend->removed)) {
 		enum verdict verdict = refuse(packet, &backend);
@@ -277,16 +278,21 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	packet->port = backend->port; /* in place of the table of backends */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
-	if (unlikely(previous || burst->tag_key || backend->ipv6 || backend->vlan ||
-		     packet->service->encap == ENCAP_IPIP))
+	if (unlikely(burst->tag_key || backend->ipv6 || backend->vlan || packet->service->encap == ENCAP_IPIP ||
+		     (previous && previous->ipv6)))
 		return encap_other(burst, mbuf, packet, backend, previous);
-	if (unlikely(packet->ip_len + ENCAP_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
-		return too_big(backend, 0, packet);
-	out = make_room(mbuf, packet, ENCAP_PLAIN_LEN);
+	len = previous ? ENCAP_MOVED_LEN : ENCAP_PLAIN_LEN;
+	if (unlikely(packet->ip_len + len - ENCAP_AT_IP > backend->mtu))
+		return too_big(backend, previous ? FL_STEER_MOVED : 0, packet);
+	out = make_room(mbuf, packet, len);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	encap_write_plain(out, backend, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
+	encap_write_plain(out, backend, len, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
 			  packet->bucket, packet->generation);
+	if (previous) {
+		encap_write_moved(out, previous, fl_row_since(packet->row));
+		burst->moved++;
+	}
 	return VERDICT_SERVICE;
 }
 

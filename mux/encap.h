@@ -37,6 +37,7 @@ enum encap_numbers {
 	ENCAP_AT_UDP6 = ENCAP_AT_IP + ENCAP_IPV6_LEN, /* over IPv6 */
 	ENCAP_AT_GUE6 = ENCAP_AT_UDP6 + ENCAP_UDP_LEN,
 	ENCAP_PLAIN_LEN = ENCAP_AT_GUE + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN, /* over IPv4, without MOVED and TAG */
+	ENCAP_MOVED_LEN = ENCAP_PLAIN_LEN + FL_STEER_MOVED4_LEN, /* the same with MOVED and an IPv4 address */
 	ENCAP_LEN_MAX = ENCAP_AT_GUE6 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
 	ENCAP_IPIP_LEN = ENCAP_AT_IP + FL_IPIP_LEN,
 	ENCAP_TTL = 64,
@@ -93,14 +94,14 @@ static inline uint32_t encap_room(const struct backend *backend, uint8_t flags)
 }
 
 /*
- * The header of most packets: over IPv4, without flags, ENCAP_PLAIN_LEN bytes. Inline and without struct encap_fields,
- * since every packet pays for it.
+ * The header of most packets: over IPv4, without flags, ENCAP_PLAIN_LEN bytes; len is more where flags follow. Inline
+ * and without struct encap_fields, since every packet pays for it.
  */
-static inline void encap_write_plain(uint8_t *out, const struct backend *backend, uint32_t inner_len,
+static inline void encap_write_plain(uint8_t *out, const struct backend *backend, uint32_t len, uint32_t inner_len,
 				     uint8_t inner_protocol, uint8_t tos, uint32_t hash, uint32_t bucket,
 				     uint32_t generation)
 {
-	uint32_t ip_len = ENCAP_PLAIN_LEN - ENCAP_AT_IP + inner_len;
+	uint32_t ip_len = len - ENCAP_AT_IP + inner_len;
 	uint8_t *udp = out + ENCAP_AT_UDP, *gue = out + ENCAP_AT_GUE;
 
 	memcpy(out, backend->head, BACKEND_HEAD_LEN);
@@ -112,6 +113,17 @@ static inline void encap_write_plain(uint8_t *out, const struct backend *backend
 	gue[1] = inner_protocol;
 	fl_store_be32(gue + FL_STEER_AT_BUCKET, bucket);
 	fl_store_be32(gue + FL_STEER_AT_GENERATION, generation);
+}
+
+/* MOVED for a header of ENCAP_MOVED_LEN that encap_write_plain has begun: after a big change, that is most packets. */
+static inline void encap_write_moved(uint8_t *out, const struct backend *previous, uint32_t since)
+{
+	uint8_t *gue = out + ENCAP_AT_GUE;
+
+	gue[0] = (FL_STEER_BASE_LEN + FL_STEER_MOVED4_LEN) / 4;
+	gue[FL_STEER_AT_FLAGS] = FL_STEER_MOVED;
+	fl_store_be32(gue + FL_STEER_AT_SINCE, since);
+	memcpy(gue + FL_STEER_AT_PREVIOUS, previous->head + ENCAP_AT_IP + 16, 4);
 }
 
 /* Any header: encap_len(backend, fields->flags) bytes at out; the inner packet stands behind them. */

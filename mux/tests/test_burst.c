@@ -291,6 +291,32 @@ static void neighbours_do_not_matter(void **state)
 	tables_free(tables);
 }
 
+/* Each has a VIP, a key and a ring of its own, and a flow goes where its own service says. */
+static void a_thousand_services_keep_apart(void **state)
+{
+	struct tables *tables = tables_new(1, &hops);
+	struct service *services[1000];
+	struct chance chance = {20261122};
+
+	(void)state;
+	for (uint16_t i = 0; i < 1000; i++) {
+		struct service_config config = image_config((uint16_t)(i + 1), "10.99.0.0", 256);
+
+		snprintf(config.name, sizeof(config.name), "service%u", i);
+		fl_store_be16(config.vips[0].bytes + 14, i);
+		config.key.k1 ^= i;
+		services[i] = serve(tables, config);
+	}
+	for (int i = 0; i < 5000; i++) {
+		uint16_t which = (uint16_t)chance_below(&chance, 1000);
+		struct flow flow = random_flow(&chance);
+
+		fl_store_be16(flow.destination.bytes + 14, which);
+		check_flow(tables, services[which], &flow);
+	}
+	tables_free(tables);
+}
+
 static enum verdict steer_to_port(const struct tables *tables, uint16_t port)
 {
 	struct flow flow = frame_flow(IPPROTO_TCP);
@@ -545,6 +571,7 @@ int main(void)
 	    cmocka_unit_test(hashes_equal_the_protocol_s),
 	    cmocka_unit_test(lanes_equal_one_by_one),
 	    cmocka_unit_test_setup(neighbours_do_not_matter, set_up),
+	    cmocka_unit_test_setup(a_thousand_services_keep_apart, set_up),
 	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),
 	    cmocka_unit_test_setup(all_four_combinations_go_where_explain_says, set_up),
 	    cmocka_unit_test_setup(the_cluster_s_key_tags_every_packet, set_up),

@@ -204,10 +204,189 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 	tables_free(reader.tables);
 }
 
+/*
+ * Two workers under ten per cent of moves at a time. Generation g moves the buckets of number g modulo 10, each to a
+ * backend that chance(g, bucket) says, so that every generation's owner of every bucket can be told at any time.
+ */
+enum { MANY = 65536, TENTH = 10, WORKERS = 2, MOVES = 60, BURSTS = 2000 };
+
+static uint16_t mover(uint32_t generation, uint32_t bucket)
+{
+	struct chance chance = {(uint64_t)generation << 32 | (bucket + 1)};
+
+	chance_next(&chance);
+	return (uint16_t)(1 + chance_below(&chance, ROTATION));
+}
+
+/* Of the snapshot's generation TENTH on. */
+static uint32_t moved_at(uint32_t generation, uint32_t bucket)
+{
+	return generation - (generation + TENTH - bucket % TENTH) % TENTH;
+}
+
+static uint16_t owner_at(uint32_t generation, uint32_t bucket)
+{
+	return mover(moved_at(generation, bucket), bucket);
+}
+
+struct world {
+	struct tables *tables;
+	struct service *service;
+};
+
+struct mover_reader {
+	struct world *world;
+	pthread_t thread;
+	unsigned index;
+	bool stop; /* atomic */
+	uint64_t bursts;
+	uint64_t moved;
+	const char *complaint; /* atomic */
+};
+
+/* newest: the ring's generation after the burst; the row may be of any since the one that is stamped. */
+static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t oldest,
+				    uint32_t newest)
+{
+	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct fl_steer header;
+
+	if (packet->verdict != VERDICT_SERVICE)
+		return verdict_name(packet->verdict);
+	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header))
+		return "a malformed header";
+	if (header.generation < oldest || header.generation > newest)
+		return "a generation that was not";
+	for (uint32_t g = header.generation; g <= newest + 1; g++)
+		if (out[ENCAP_AT_IP + 19] == owner_at(g, header.bucket)) {
+			uint32_t before = moved_at(g, header.bucket) - 1;
+
+			if (!(header.flags & FL_STEER_MOVED))
+				return before >= TENTH ? "a move that is not told" : NULL;
+			if (header.previous.bytes[15] == owner_at(before, header.bucket))
+				return NULL;
+		}
+	return "a backend that owned the bucket in no generation near";
+}
+
+static const char *read_burst(struct mover_reader *reader, struct chance *chance, uint64_t *moved)
+{
+	struct frame frame;
+	struct burst burst = {
+	    .lookup = tables_lookup(reader->world->tables), .mac = mac_word(frame_mac), .now = NOW, .count = BURST_MAX};
+	const char *complaint = NULL;
+	uint32_t oldest, newest;
+
+	for (uint32_t i = 0; i < BURST_MAX; i++) {
+		struct flow flow = random_flow(chance);
+
+		frame = frame_new(&flow, 0);
+		burst.mbufs[i] = frame_wrap(&frame);
+	}
+	oldest = ring_generation(service_ring(reader->world->service));
+	burst_steer(&burst);
+	newest = ring_generation(service_ring(reader->world->service));
+	for (uint32_t i = 0; i < BURST_MAX; i++) {
+		if (!complaint)
+			complaint = complain_of_move(burst.mbufs[i], &burst.packets[i], oldest, newest);
+		frame_unwrap(burst.mbufs[i]);
+	}
+	*moved += burst.moved;
+	return complaint;
+}
+
+static void *read_moves(void *argument)
+{
+	struct mover_reader *reader = argument;
+	struct rte_rcu_qsbr *rcu = tables_rcu(reader->world->tables);
+	struct chance chance = {reader->index + 1};
+
+	rte_rcu_qsbr_thread_register(rcu, reader->index);
+	rte_rcu_qsbr_thread_online(rcu, reader->index);
+	while (!__atomic_load_n(&reader->stop, __ATOMIC_ACQUIRE)) {
+		const char *complaint = read_burst(reader, &chance, &reader->moved);
+
+		if (complaint)
+			__atomic_store_n(&reader->complaint, complaint, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&reader->bursts, 1, __ATOMIC_RELAXED);
+		rte_rcu_qsbr_quiescent(rcu, reader->index);
+	}
+	rte_rcu_qsbr_thread_offline(rcu, reader->index);
+	rte_rcu_qsbr_thread_unregister(rcu, reader->index);
+	return NULL;
+}
+
+static void move_a_tenth(struct world *world, uint32_t generation)
+{
+	struct fl_delta_run *runs = calloc(MANY / TENTH + 1, sizeof(*runs));
+	struct delta delta = {.service = 3,
+			      .generation = generation,
+			      .base = generation - 1,
+			      .buckets = MANY,
+			      .committed = NOW,
+			      .runs = runs};
+	struct why why = {{0}};
+
+	assert_non_null(runs);
+	for (uint32_t bucket = generation % TENTH; bucket < MANY; bucket += TENTH)
+		runs[delta.runs_count++] =
+		    (struct fl_delta_run){bucket, 1, owner_at(generation, bucket), owner_at(generation - 1, bucket), 0};
+	if (tables_apply(world->tables, world->service, &delta, &why))
+		fail_msg("generation %u: %s", generation, why.text);
+	free(runs);
+}
+
+static bool readers_are_done(const struct mover_reader *readers, uint32_t generation)
+{
+	bool done = generation > TENTH + MOVES;
+
+	for (int i = 0; i < WORKERS; i++) {
+		if (__atomic_load_n(&readers[i].complaint, __ATOMIC_ACQUIRE))
+			return true;
+		done = done && __atomic_load_n(&readers[i].bursts, __ATOMIC_RELAXED) > BURSTS;
+	}
+	return done;
+}
+
+static void two_workers_under_moves_send_to_owners_alone(void **state)
+{
+	struct world world = {.tables = tables_new(WORKERS, &hops)};
+	struct service_config config = image_config(3, "10.99.0.1", MANY);
+	struct delta snapshot = image_snapshot(3, TENTH, MANY, ROTATION);
+	struct mover_reader readers[WORKERS];
+	struct why why;
+
+	(void)state;
+	for (uint8_t i = 0; i < ROTATION; i++)
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 1);
+	for (uint32_t bucket = 0; bucket < MANY; bucket++)
+		snapshot.current[bucket] = owner_at(TENTH, bucket);
+	assert_int_equal(tables_add(world.tables, &config, &world.service, &why), 0);
+	assert_int_equal(tables_load(world.tables, world.service, &snapshot, &why), 0);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		readers[i] = (struct mover_reader){.world = &world, .index = i};
+		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_moves, &readers[i]), 0);
+	}
+	for (uint32_t generation = TENTH + 1; !readers_are_done(readers, generation); generation++)
+		move_a_tenth(&world, generation);
+	for (int i = 0; i < WORKERS; i++)
+		__atomic_store_n(&readers[i].stop, true, __ATOMIC_RELEASE);
+	for (int i = 0; i < WORKERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		if (readers[i].complaint)
+			fail_msg("worker %d after %lu bursts: %s", i, (unsigned long)readers[i].bursts,
+				 readers[i].complaint);
+		assert_true(readers[i].moved > 0);
+	}
+	image_free(&snapshot);
+	tables_free(world.tables);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_reader_under_change_sees_only_what_was),
+	    cmocka_unit_test(two_workers_under_moves_send_to_owners_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void bytes_over_ipv4(void **state)
 	(void)state;
 	memset(out, 0xee, sizeof(out));
 	assert_int_equal(encap_len(&backend, 0), ENCAP_PLAIN_LEN);
-	encap_write_plain(out, &backend, 40, FL_GUE_PROTO_IPV4, 0xb8, 0xdeadbeef, 0xbeef, 12);
+	encap_write_plain(out, &backend, ENCAP_PLAIN_LEN, 40, FL_GUE_PROTO_IPV4, 0xb8, 0xdeadbeef, 0xbeef, 12);
 	assert_memory_equal(out, expected, sizeof(expected));
 	for (size_t i = sizeof(expected); i < sizeof(out); i++)
 		assert_int_equal(out[i], 0xee);
@@ -238,10 +238,17 @@ static void random_headers_equal_those_built_afresh(void **state)
 		assert_int_equal(len, build(expected, &w));
 		if (memcmp(out, expected, len) || memcmp(out + len, w.inner, w.fields.inner_len))
 			fail_msg("seed 20261120, header %u differs", i);
-		if (w.fields.flags || backend.ipv6)
+		if (w.fields.flags & ~FL_STEER_MOVED || backend.ipv6)
 			continue;
-		encap_write_plain(out, &backend, w.fields.inner_len, w.fields.inner_protocol, w.fields.tos,
+		encap_write_plain(out, &backend, len, w.fields.inner_len, w.fields.inner_protocol, w.fields.tos,
 				  w.fields.hash, w.fields.bucket, w.fields.generation);
+		if (w.fields.flags) {
+			struct next_hop any = hop_to(&w.fields.previous);
+			struct backend previous;
+
+			encap_template(&previous, w.service, &w.fields.previous, &any);
+			encap_write_moved(out, &previous, w.fields.since);
+		}
 		if (memcmp(out, expected, len))
 			fail_msg("seed 20261120, plain header %u differs", i);
 	}
