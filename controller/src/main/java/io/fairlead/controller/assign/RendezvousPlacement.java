@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * Rendezvous hashing (Thaler and Ravishankar, 1998), weighted: every pair of backend and bucket has
@@ -14,7 +17,8 @@ import java.util.Arrays;
  * a random u in [0, 1), and its hash with a bucket is the time of its first arrival there. How many
  * arrivals elsewhere come before is geometric, hence the time exponential but for a part in the
  * number of buckets. Arrivals are drawn in epochs of one per bucket until every bucket has had one:
- * about B ln B in all, most of which find a bucket that an earlier epoch has settled.
+ * about B ln B in all, most of which find a bucket that an earlier epoch has settled. Backends
+ * arrive on all cores at once: the least of all times is the same in any order.
  */
 public final class RendezvousPlacement implements Placement {
   private static final double JITTER = 0x1p-32;
@@ -30,11 +34,10 @@ public final class RendezvousPlacement implements Placement {
     Arrivals arrivals = new Arrivals(buckets);
     double epoch = (double) buckets / total;
     for (int number = 0; !arrivals.settle(); number++) {
-      for (int id = 1; id < weights.length; id++) {
-        if (weights[id] > 0) {
-          arrivals.add(id, weights[id], number * epoch, (number + 1) * epoch);
-        }
-      }
+      double begin = number * epoch;
+      double end = (number + 1) * epoch;
+      IntStream ids = IntStream.range(1, weights.length).filter(id -> weights[id] > 0);
+      ids.parallel().forEach(id -> arrivals.add(id, weights[id], begin, end));
     }
     return arrivals.owners();
   }
@@ -49,6 +52,8 @@ public final class RendezvousPlacement implements Placement {
   }
 
   private static final class Arrivals {
+    private static final VarHandle FIRST = MethodHandles.arrayElementVarHandle(long[].class);
+
     /** The key of each bucket's first arrival. */
     private final long[] first;
 
@@ -61,7 +66,7 @@ public final class RendezvousPlacement implements Placement {
       settled = new long[buckets >> 6];
     }
 
-    /** All of a backend from {@code begin} until before {@code end}. */
+    /** All of a backend from {@code begin} until before {@code end}; any thread. */
     void add(int id, int weight, double begin, double end) {
       int mask = first.length - 1;
       long seed = PlacementHash.seed(id);
@@ -72,9 +77,16 @@ public final class RendezvousPlacement implements Placement {
         if ((settled[bucket >> 6] & 1L << bucket) == 0) {
           double time = (k + (hash >>> 32) * JITTER) / weight;
           if (begin <= time && time < end) {
-            first[bucket] = Math.min(first[bucket], key(time, id));
+            lower(bucket, key(time, id));
           }
         }
+      }
+    }
+
+    private void lower(int bucket, long key) {
+      long found = first[bucket];
+      while (key < found && !FIRST.compareAndSet(first, bucket, found, key)) {
+        found = (long) FIRST.getVolatile(first, bucket);
       }
     }
 
