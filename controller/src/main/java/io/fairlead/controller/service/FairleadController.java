@@ -112,6 +112,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
   private final ExecutorService writerThreads =
       Executors.newFixedThreadPool(WRITER_THREADS, DaemonThreads.named("writer"));
+
+  /** One at a time: encoding the largest ring takes a hundred MB. */
+  private final ExecutorService snapshotThread =
+      Executors.newSingleThreadExecutor(DaemonThreads.named("snapshot"));
+
   private final ScheduledExecutorService upkeepThread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("upkeep"));
   private final Object leading = new Object();
@@ -401,6 +406,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     muxWatch.close();
     stop(upkeepThread);
     stop(catalogueThread);
+    stop(snapshotThread);
     stop(writerThreads);
     client.close();
     embedded.ifPresent(EmbeddedZooKeeper::close);
@@ -432,7 +438,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   private ServiceWriter writer(Epoch epoch, StoredService stored) {
-    return new ServiceWriter(store, epoch, clock, notes, commitMetrics, writerThreads, stored);
+    return new ServiceWriter(
+        store, epoch, clock, notes, commitMetrics, writerThreads, snapshotThread, stored);
   }
 
   /** Iterations are asked for here and run on their service's event thread. */

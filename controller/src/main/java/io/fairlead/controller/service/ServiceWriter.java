@@ -12,6 +12,7 @@ import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
 import java.time.Clock;
@@ -20,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +44,7 @@ final class ServiceWriter {
   private final CommitMetrics metrics;
   private final UpkeepPlan upkeep = new UpkeepPlan();
   private final Executor events;
+  private final Executor background;
   private volatile StoredService stored;
 
   /** Unix seconds before which an iteration that found nothing to move is not tried again. */
@@ -52,11 +55,15 @@ final class ServiceWriter {
   /** Whether ZooKeeper may hold something else than {@code stored}; only the event thread looks. */
   private boolean isUncertain;
 
+  /** Whether a snapshot is being encoded or written; only the event thread looks. */
+  private boolean isSnapshotting;
+
   /** Whether ZooKeeper has no such service any more. */
   private volatile boolean isGone;
 
   /**
    * @param pool runs the events of many services
+   * @param background encodes their snapshots
    */
   ServiceWriter(
       ServiceStore store,
@@ -65,6 +72,7 @@ final class ServiceWriter {
       Notes notes,
       CommitMetrics metrics,
       Executor pool,
+      Executor background,
       StoredService stored) {
     this.store = store;
     this.epoch = epoch;
@@ -72,6 +80,7 @@ final class ServiceWriter {
     this.notes = notes;
     this.metrics = metrics;
     this.events = MoreExecutors.newSequentialExecutor(pool);
+    this.background = background;
     this.stored = stored;
   }
 
@@ -314,18 +323,48 @@ final class ServiceWriter {
     isUncertain = false;
   }
 
+  /** Encodes it aside and writes it in many events, so that changes wait for one chunk at most. */
   private void snapshotIfDue() {
-    if (isUncertain || isGone || !stored.isSnapshotDue()) {
+    if (isSnapshotting || isUncertain || isGone || !stored.isSnapshotDue()) {
       return;
     }
+    isSnapshotting = true;
+    StoredService service = stored;
     try {
-      stored = store.snapshot(epoch, stored);
+      background.execute(() -> encode(service));
+    } catch (RejectedExecutionException e) {
+      LOG.debug("no snapshot of service '{}': the controller ends", name());
+    }
+  }
+
+  /** On the background's thread. */
+  private void encode(StoredService service) {
+    try {
+      SnapshotWrite snapshot = SnapshotWrite.of(service);
+      events.execute(() -> write(snapshot));
+    } catch (RuntimeException | Error e) {
+      LOG.error("a snapshot of service '{}', epoch {}", name(), epoch.number(), e);
+      events.execute(() -> isSnapshotting = false);
+    }
+  }
+
+  /** The next piece of it; given up where the service is gone or has to be read again. */
+  private void write(SnapshotWrite snapshot) {
+    try {
+      if (!isUncertain && !isGone) {
+        if (store.writeNext(epoch, stored, snapshot)) {
+          events.execute(() -> write(snapshot));
+          return;
+        }
+        stored = store.publish(epoch, stored, snapshot);
+      }
     } catch (StoreException.Fenced e) {
       LOG.debug("{}", e.getMessage());
     } catch (StoreException e) {
       // Readers only have more deltas to apply; the next generation brings the next attempt.
       LOG.warn("{}", e.getMessage());
     }
+    isSnapshotting = false;
   }
 
   static Refusal unavailable(StoreException e) {

@@ -268,36 +268,93 @@ public final class ServiceStore {
   }
 
   /**
-   * Adds a snapshot of the current generation, and deletes generations that no reader needs any
-   * more.
+   * Writes the next chunk of a snapshot ahead of its {@link #publish}; the first removes what an
+   * attempt has left that was cut off. A small one has none.
+   *
+   * @return whether there is more to write
    */
-  public StoredService snapshot(Epoch epoch, StoredService service) throws StoreException {
+  public boolean writeNext(Epoch epoch, StoredService service, SnapshotWrite snapshot)
+      throws StoreException {
+    if (isOneStep(snapshot)) {
+      return false;
+    }
     String name = service.image().config().name();
-    long generation = service.image().ring().generation();
-    byte[] bytes = DeltaCodec.encode(service.image().ring());
-    String path = tree.snapshot(name, generation);
+    String path = tree.snapshot(name, snapshot.generation());
+    return snapshotStep(
+        epoch,
+        name,
+        snapshot,
+        () -> {
+          List<CuratorOp> ops = new ArrayList<>();
+          if (snapshot.next() == 0) {
+            removeRemains(epoch, name, path);
+            ops.add(create(path));
+          }
+          String chunk = Tree.chunk(path, snapshot.next());
+          ops.add(create(chunk, snapshot.take(sizes.chunkMax())));
+          write.once(epoch, ops);
+          return !snapshot.isWritten(sizes.chunkMax());
+        });
+  }
+
+  /**
+   * Makes a snapshot that is written the latest one, and deletes generations that no reader needs
+   * any more.
+   *
+   * @param service as it is now, which may be later than the snapshot
+   */
+  public StoredService publish(Epoch epoch, StoredService service, SnapshotWrite snapshot)
+      throws StoreException {
+    String name = service.image().config().name();
+    StoredService published =
+        snapshotStep(
+            epoch,
+            name,
+            snapshot,
+            () -> {
+              List<CuratorOp> ops = new ArrayList<>();
+              if (isOneStep(snapshot)) {
+                String path = tree.snapshot(name, snapshot.generation());
+                removeRemains(epoch, name, path);
+                ops.addAll(chunks(path, snapshot.bytes()));
+              }
+              ops.add(set(tree.latestSnapshot(name), -1, decimal(snapshot.generation())));
+              write.once(epoch, ops);
+              return service.withSnapshot(snapshot);
+            });
+    removeOld(epoch, published);
+    return published;
+  }
+
+  private interface SnapshotStep<T> {
+    T run() throws Exception;
+  }
+
+  private static <T> T snapshotStep(
+      Epoch epoch, String name, SnapshotWrite snapshot, SnapshotStep<T> step)
+      throws StoreException {
     try {
-      // What an attempt has left that was cut off: no reader has looked at it.
-      removeAll(epoch, path, unchanged(tree.latestGeneration(name), service.latestVersion()));
-      if (bytes.length <= sizes.deltaMax()) {
-        List<CuratorOp> ops = new ArrayList<>(chunks(path, bytes));
-        ops.add(set(tree.latestSnapshot(name), -1, decimal(generation)));
-        write.once(epoch, ops);
-      } else {
-        createAhead(epoch, path, bytes);
-        write.once(epoch, List.of(set(tree.latestSnapshot(name), -1, decimal(generation))));
-      }
+      return step.run();
     } catch (KeeperException.BadVersionException e) {
       throw new StoreException.Fenced(
           "snapshot %d of service '%s' in epoch %d: another controller leads"
-              .formatted(generation, name, epoch.number()));
+              .formatted(snapshot.generation(), name, epoch.number()));
     } catch (Exception e) {
       throw new StoreException(
-          "snapshot %d of service '%s' was not written: %s".formatted(generation, name, e), e);
+          "snapshot %d of service '%s' was not written: %s"
+              .formatted(snapshot.generation(), name, e),
+          e);
     }
-    StoredService written = service.withSnapshot(bytes.length);
-    removeOld(epoch, written);
-    return written;
+  }
+
+  private boolean isOneStep(SnapshotWrite snapshot) {
+    return snapshot.bytes().length <= sizes.deltaMax();
+  }
+
+  /** Of an attempt that was cut off: no reader has looked at it, as long as it is not the latest. */
+  private void removeRemains(Epoch epoch, String name, String path) throws Exception {
+    Stat latest = client.checkExists().forPath(tree.latestSnapshot(name));
+    removeAll(epoch, path, unchanged(tree.latestSnapshot(name), latest.getVersion()));
   }
 
   /** Deletes generations that no reader needs and those that were never committed. */

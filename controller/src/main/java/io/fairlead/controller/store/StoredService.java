@@ -49,8 +49,14 @@ public record StoredService(
         deltaBytes + bytes);
   }
 
-  StoredService withSnapshot(long bytes) {
+  /** One of this generation or of an earlier one. */
+  StoredService withSnapshot(SnapshotWrite written) {
     return new StoredService(
-        image, configVersion, latestVersion, image.ring().generation(), bytes, 0);
+        image,
+        configVersion,
+        latestVersion,
+        written.generation(),
+        written.bytes().length,
+        deltaBytes - written.deltaBytes());
   }
 }

@@ -65,6 +65,7 @@ class ServiceWriterTest {
             new Notes("test", Clock.systemUTC()),
             new CommitMetrics(new SimpleMeterRegistry()),
             ForkJoinPool.commonPool(),
+            ForkJoinPool.commonPool(),
             stored);
   }
 

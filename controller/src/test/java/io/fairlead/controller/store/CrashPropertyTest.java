@@ -89,7 +89,7 @@ class CrashPropertyTest {
     }
   }
 
-  /** As a leader does: takes over, then commits and takes snapshots until it ends. */
+  /** As a leader does: takes over, then commits, and writes snapshots between, until it ends. */
   private static Optional<StoredService> work(
       ServiceStore store, Epoch epoch, Tree tree, History history, Random random) throws Exception {
     StoredService service;
@@ -104,9 +104,18 @@ class CrashPropertyTest {
       service = store.create(epoch, empty);
     }
     history.acknowledge(service.image().ring());
+    Optional<SnapshotWrite> snapshot = Optional.empty();
     for (int step = 0; step < WRITES_MAX; step++) {
-      if (random.nextInt(5) == 0 && service.snapshot() < service.image().ring().generation()) {
-        service = store.snapshot(epoch, service);
+      if (snapshot.isEmpty()
+          && random.nextInt(5) == 0
+          && service.snapshot() < service.image().ring().generation()) {
+        snapshot = Optional.of(SnapshotWrite.of(service));
+      }
+      if (snapshot.isPresent() && random.nextInt(4) > 0) {
+        if (!store.writeNext(epoch, service, snapshot.get())) {
+          service = store.publish(epoch, service, snapshot.get());
+          snapshot = Optional.empty();
+        }
         continue;
       }
       Delta delta = RandomDeltas.next(service.image().ring(), random);

@@ -60,7 +60,7 @@ class ServiceStoreTest {
     }
     StoredService read = store.read("web").orElseThrow();
     assertThat(read).isEqualTo(service);
-    StoredService withSnapshot = store.snapshot(epoch, service);
+    StoredService withSnapshot = snapshot(service);
     assertThat(store.read("web").orElseThrow()).isEqualTo(withSnapshot);
   }
 
@@ -76,7 +76,7 @@ class ServiceStoreTest {
         .isInstanceOf(StoreException.Fenced.class);
     assertThatThrownBy(() -> store.changeConfig(epoch, service, service.image()))
         .isInstanceOf(StoreException.Fenced.class);
-    assertThatThrownBy(() -> store.snapshot(epoch, service)).isInstanceOf(StoreException.class);
+    assertThatThrownBy(() -> snapshot(service)).isInstanceOf(StoreException.class);
     assertThat(tree("/fairlead")).isEqualTo(before);
   }
 
@@ -99,7 +99,7 @@ class ServiceStoreTest {
     List<String> chunks = client.getChildren().forPath(TREE.delta("web", 3));
     assertThat(chunks).hasSizeGreaterThan(2);
     assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    service = store.snapshot(epoch, service);
+    service = snapshot(service);
     assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSizeGreaterThan(2);
     assertThat(store.read("web").orElseThrow()).isEqualTo(service);
   }
@@ -123,6 +123,34 @@ class ServiceStoreTest {
   }
 
   @Test
+  void commitsGoOnWhileASnapshotIsWritten() throws Exception {
+    StoredService service = store.create(epoch, image(1 << 20));
+    service = commit(commit(service, 1), 2);
+    long deltaBytes = service.deltaBytes();
+    SnapshotWrite snapshot = SnapshotWrite.of(service);
+    int chunks = 1;
+    for (; store.writeNext(epoch, service, snapshot); chunks++) {
+      service = commit(service, 10 + chunks);
+      assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+    }
+    assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSize(chunks);
+    assertThat(service.snapshot()).isEqualTo(1);
+    StoredService published = store.publish(epoch, service, snapshot);
+    assertThat(published.snapshot()).isEqualTo(3);
+    assertThat(published.deltaBytes()).isEqualTo(service.deltaBytes() - deltaBytes);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(published);
+  }
+
+  @Test
+  void aSnapshotThatWasCutOffIsBegunAgain() throws Exception {
+    StoredService service = commit(commit(store.create(epoch, image(1 << 20)), 1), 2);
+    assertThat(store.writeNext(epoch, service, SnapshotWrite.of(service))).isTrue();
+    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+    StoredService published = snapshot(service);
+    assertThat(store.read("web").orElseThrow()).isEqualTo(published);
+  }
+
+  @Test
   void onlyGenerationsThatNobodyNeedsAreDeleted() throws Exception {
     StoredService service = store.create(epoch, image(256));
     for (int i = 0; i < 29; i++) {
@@ -130,7 +158,7 @@ class ServiceStoreTest {
     }
     store.removeOld(epoch, service);
     assertThat(client.getChildren().forPath(TREE.generations("web"))).hasSize(30);
-    service = store.snapshot(epoch, service);
+    service = snapshot(service);
     List<String> kept = new ArrayList<>(client.getChildren().forPath(TREE.generations("web")));
     assertThat(kept).hasSize(16).contains("0000000015", "0000000030");
     assertThat(store.read("web").orElseThrow()).isEqualTo(service);
@@ -232,5 +260,13 @@ class ServiceStoreTest {
 
   private static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private StoredService snapshot(StoredService service) throws StoreException {
+    SnapshotWrite snapshot = SnapshotWrite.of(service);
+    while (store.writeNext(epoch, service, snapshot)) {
+      // until its last chunk
+    }
+    return store.publish(epoch, service, snapshot);
   }
 }
