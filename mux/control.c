@@ -118,6 +118,7 @@ static int open_follow(struct control *control, struct why *why)
 	    .tables = mux->tables,
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
+	    .behind = mux->options->behind,
 	};
 
 	for (unsigned i = 0; i < mux->ports->count; i++) {

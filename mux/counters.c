@@ -7,7 +7,8 @@
 struct counters {
 	unsigned workers;
 	struct worker_counters *worker;
-	uint64_t base[TABLES_SERVICES_MAX]; /* of a slot when its service was added */
+	struct service_counters base[TABLES_SERVICES_MAX]; /* of a slot when its service was added */
+	uint64_t base_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];
 };
 
 struct counters *counters_new(unsigned workers)
@@ -69,14 +70,44 @@ uint64_t counters_moved(const struct counters *counters)
 	return sum(counters, &counters->worker->moved);
 }
 
+/* Since the base, which belongs to the counter. */
+static uint64_t since(const struct counters *counters, const uint64_t *first, const uint64_t *base)
+{
+	return sum(counters, first) - __atomic_load_n(base, __ATOMIC_RELAXED);
+}
+
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service)
 {
-	return sum(counters, &counters->worker->service_packets[service->slot]) -
-	       __atomic_load_n(&counters->base[service->slot], __ATOMIC_RELAXED);
+	return since(counters, &counters->worker->services[service->slot].packets,
+		     &counters->base[service->slot].packets);
+}
+
+uint64_t counters_service_bytes(const struct counters *counters, const struct service *service)
+{
+	return since(counters, &counters->worker->services[service->slot].bytes, &counters->base[service->slot].bytes);
+}
+
+uint64_t counters_service_drops(const struct counters *counters, const struct service *service, enum verdict verdict)
+{
+	unsigned drop = verdict - SERVICE_DROP_FIRST;
+
+	return since(counters, &counters->worker->service_drops[service->slot][drop],
+		     &counters->base_drops[service->slot][drop]);
+}
+
+/* The base is what has been counted so far. */
+static void start(const struct counters *counters, const uint64_t *first, uint64_t *base)
+{
+	__atomic_store_n(base, sum(counters, first), __ATOMIC_RELAXED);
 }
 
 void counters_service_start(struct counters *counters, const struct service *service)
 {
-	__atomic_store_n(&counters->base[service->slot],
-			 sum(counters, &counters->worker->service_packets[service->slot]), __ATOMIC_RELAXED);
+	const struct worker_counters *worker = counters->worker;
+	uint16_t slot = service->slot;
+
+	start(counters, &worker->services[slot].packets, &counters->base[slot].packets);
+	start(counters, &worker->services[slot].bytes, &counters->base[slot].bytes);
+	for (unsigned drop = 0; drop < SERVICE_DROPS; drop++)
+		start(counters, &worker->service_drops[slot][drop], &counters->base_drops[slot][drop]);
 }

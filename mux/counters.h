@@ -9,6 +9,19 @@
 #include "classify.h"
 #include "tables.h"
 
+/* What is dropped after its service was found counts for the service, too: these verdicts, and no others. */
+enum {
+	SERVICE_DROP_FIRST = VERDICT_NO_RING,
+	SERVICE_DROP_LAST = VERDICT_NO_HEADROOM,
+	SERVICE_DROPS = SERVICE_DROP_LAST - SERVICE_DROP_FIRST + 1,
+};
+
+/* What was steered. */
+struct service_counters {
+	uint64_t packets;
+	uint64_t bytes; /* of the IP packets as they came */
+};
+
 struct worker_counters {
 	uint64_t packets[VERDICTS]; /* by what became of them; VERDICT_SERVICE: encapsulated and given to a port */
 	uint64_t bytes;             /* of frames received that were steered */
@@ -16,7 +29,8 @@ struct worker_counters {
 	uint64_t polls;
 	uint64_t empty_polls;
 	uint64_t sleeps;
-	uint64_t service_packets[TABLES_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
+	struct service_counters services[TABLES_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
+	uint64_t service_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
 } __attribute__((aligned(64)));
 
 struct counters;
@@ -32,8 +46,16 @@ uint64_t counters_packets(const struct counters *counters, enum verdict verdict)
 uint64_t counters_bytes(const struct counters *counters);
 uint64_t counters_moved(const struct counters *counters);
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service);
+uint64_t counters_service_bytes(const struct counters *counters, const struct service *service);
+/* verdict: counters_is_service_drop(). */
+uint64_t counters_service_drops(const struct counters *counters, const struct service *service, enum verdict verdict);
 
-/* Call it when a service was added: its count starts at zero, whoever had the slot before. One thread at a time. */
+static inline bool counters_is_service_drop(unsigned verdict)
+{
+	return verdict >= SERVICE_DROP_FIRST && verdict <= SERVICE_DROP_LAST && verdict != VERDICT_ECHO_LIMIT;
+}
+
+/* Call it when a service was added: its counts start at zero, whoever had the slot before. One thread at a time. */
 void counters_service_start(struct counters *counters, const struct service *service);
 
 static inline void counter_add(uint64_t *counter, uint64_t n)

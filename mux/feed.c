@@ -43,13 +43,6 @@ static void step(struct feed *feed);
 static void read_config(struct feed *feed);
 static void read_latest(struct feed *feed);
 
-const char *feed_state_name(enum feed_state state)
-{
-	static const char *const names[] = {"loading", "serving", "stale"};
-
-	return names[state];
-}
-
 static void drop_image(struct feed *feed)
 {
 	if (feed->building)
@@ -87,14 +80,6 @@ static void refuse_config(struct feed *feed, unsigned reason, const char *why)
 	retry_later(feed);
 }
 
-/* For what decodes, but not into the tables. */
-static unsigned reason_of(int error)
-{
-	bool is_limit = error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC;
-
-	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
-}
-
 /* False: refused, and tried again later from the snapshot. */
 static bool publish(struct feed *feed)
 {
@@ -106,10 +91,10 @@ static bool publish(struct feed *feed)
 		return true;
 	}
 	if (!feed->serving.service)
-		refuse(feed, &feed->config_refusal, error == -EEXIST ? (unsigned)REFUSAL_CONFIG : reason_of(error), 0,
+		refuse(feed, &feed->config_refusal, error == -EEXIST ? (unsigned)REFUSAL_CONFIG : refusal_of(error), 0,
 		       why.text);
 	else
-		refuse(feed, &feed->ring_refusal, reason_of(error), feed->image.generation, why.text);
+		refuse(feed, &feed->ring_refusal, refusal_of(error), feed->image.generation, why.text);
 	feed->held = true;
 	retry_later(feed);
 	return false;
@@ -264,7 +249,7 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 	error = feed->building ? delta_fold(&feed->image, &delta) : serving_apply(&feed->serving, &delta, &why);
 	delta_free(&delta);
 	if (error)
-		refuse_ring(feed, reason_of(error), feed->asked, why.text);
+		refuse_ring(feed, refusal_of(error), feed->asked, why.text);
 	else if (!feed->building)
 		feed->context->changed(feed->context->owner);
 }
@@ -397,8 +382,14 @@ static void apply_config(struct feed *feed)
 		make_good(feed, &feed->config_refusal);
 }
 
+static void note_lag(struct feed *feed)
+{
+	lag_note(&feed->serving.lag, feed_generation(feed), feed->latest, store_now(feed->context->store));
+}
+
 static void caught_up(struct feed *feed)
 {
+	note_lag(feed);
 	make_good(feed, &feed->ring_refusal);
 	if (!feed->config_refusal.standing)
 		feed->failures = 0;
@@ -415,6 +406,7 @@ static void step(struct feed *feed)
 
 	if (!feed->has_config || !feed->latest)
 		return;
+	note_lag(feed);
 	if (is_same)
 		apply_config(feed);
 	if (feed->fetching || feed->held)
@@ -531,9 +523,9 @@ void feed_confirm(struct feed *feed)
 	feed->latest_missing = false;
 }
 
-void feed_announce(struct feed *feed)
+struct serving *feed_serving(struct feed *feed)
 {
-	serving_announce(&feed->serving);
+	return &feed->serving;
 }
 
 struct feed *feed_new(const struct feed_context *context, const char *name)
@@ -588,6 +580,11 @@ uint32_t feed_generation(const struct feed *feed)
 	const struct ring *ring = serving_ring(&feed->serving);
 
 	return ring ? ring_generation(ring) : 0;
+}
+
+const struct serving *feed_served(const struct feed *feed)
+{
+	return &feed->serving;
 }
 
 uint64_t feed_refused(const struct feed *feed, unsigned reason)

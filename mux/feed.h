@@ -35,6 +35,11 @@ enum feed_state {
 	FEED_STALE, /* serving, but what came since was refused */
 };
 
+static inline const char *feed_state_name(enum feed_state state)
+{
+	return state == FEED_LOADING ? "loading" : state == FEED_SERVING ? "serving" : "stale";
+}
+
 /* What all feeds of a mux share. */
 struct feed_context {
 	struct store *store;
@@ -59,8 +64,9 @@ void feed_refresh(struct feed *feed);
 void feed_changed(struct feed *feed, const char *tail);
 /* After feed_context.vanished: it is still listed, so what is missing is missing. */
 void feed_confirm(struct feed *feed);
-/* Its device was lost. */
-void feed_announce(struct feed *feed);
+/* What it serves; not to be removed. */
+struct serving *feed_serving(struct feed *feed);
+const struct serving *feed_served(const struct feed *feed);
 /* When feed_refresh() is due by itself, UINT64_MAX: not. */
 uint64_t feed_deadline(const struct feed *feed);
 
@@ -68,7 +74,6 @@ uint64_t feed_deadline(const struct feed *feed);
 bool feed_is_deleted(const struct feed *feed);
 const char *feed_name(const struct feed *feed);
 enum feed_state feed_state(const struct feed *feed);
-const char *feed_state_name(enum feed_state state);
 /* Of the ring that serves, 0 if none does. */
 uint32_t feed_generation(const struct feed *feed);
 uint64_t feed_refused(const struct feed *feed, unsigned reason);

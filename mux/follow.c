@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "address.h"
+#include "behind.h"
 #include "muxes.h"
 #include "node.h"
 
@@ -23,6 +24,7 @@ struct follow {
 	struct store *store;
 	struct node *node;
 	struct muxes *muxes;
+	struct behind *behind;
 	struct feed_context context;
 	char *root;
 	char *services; /* path of the list */
@@ -312,10 +314,14 @@ static char *render(void *context)
 	char *text = NULL;
 	int failed = !services || !all;
 
-	for (const struct feed *feed = follow_next(follow, NULL); feed && !failed; feed = follow_next(follow, feed))
-		failed = json_object_set_new(services, feed_name(feed),
-					     json_pack("{s:I, s:s}", "generation", (json_int_t)feed_generation(feed),
-						       "state", feed_state_name(feed_state(feed))));
+	for (const struct feed *feed = follow_next(follow, NULL); feed && !failed; feed = follow_next(follow, feed)) {
+		const char *withdrawn = serving_withdrawn(feed_served(feed));
+		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)feed_generation(feed), "state",
+					    feed_state_name(feed_state(feed)));
+
+		failed = json_object_set_new(services, feed_name(feed), service) ||
+			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn)));
+	}
 	if (!failed && !json_object_set(all, "services", services))
 		text = json_dumps(all, JSON_COMPACT);
 	json_decref(services);
@@ -374,7 +380,8 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 	follow->node = node_new(follow->store, path, render, follow);
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	follow->muxes = muxes_new(follow->store, path, options->tables);
-	if (!follow->node || !follow->muxes)
+	follow->behind = behind_new(follow->store, path, options->id, &options->behind);
+	if (!follow->node || !follow->muxes || !follow->behind)
 		goto fail;
 	follow->context = (struct feed_context){
 	    .store = follow->store,
@@ -404,6 +411,8 @@ void follow_free(struct follow *follow)
 		node_free(follow->node);
 	if (follow->muxes)
 		muxes_free(follow->muxes);
+	if (follow->behind)
+		behind_free(follow->behind);
 	json_decref(follow->self);
 	free(follow->feeds);
 	free(follow->services);
@@ -453,18 +462,26 @@ void follow_run(struct follow *follow, uint64_t now_ms)
 	for (unsigned i = 0; i < follow->count; i++)
 		if (now_ms >= feed_deadline(follow->feeds[i]))
 			feed_refresh(follow->feeds[i]);
+	if (behind_run(follow->behind, follow->feeds, follow->count, now_ms))
+		node_changed(follow->node);
 }
 
 void follow_announce(struct follow *follow)
 {
 	for (unsigned i = 0; i < follow->count; i++)
-		feed_announce(follow->feeds[i]);
+		serving_announce(feed_serving(follow->feeds[i]));
 }
 
 void follow_leave(struct follow *follow)
 {
 	follow->context.place.leaving = true;
 	follow_announce(follow);
+	node_changed(follow->node);
+}
+
+uint64_t follow_lag_ms(const struct follow *follow, const struct feed *feed)
+{
+	return lag_ms(&feed_served(feed)->lag, store_now(follow->store));
 }
 
 bool follow_is_connected(const struct follow *follow)

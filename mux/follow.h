@@ -28,6 +28,7 @@ struct follow_options {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
+	struct lag_limits behind;    /* beyond which a service's VIPs are withdrawn */
 };
 
 struct follow;
@@ -45,6 +46,9 @@ void follow_announce(struct follow *follow);
 
 /* Withdraws all VIPs for good; everything is followed and served as before. */
 void follow_leave(struct follow *follow);
+
+/* How long the feed's ring has been behind, in milliseconds. */
+uint64_t follow_lag_ms(const struct follow *follow, const struct feed *feed);
 
 bool follow_is_connected(const struct follow *follow);
 /* Whether ZooKeeper holds another cluster than the one that is served. */

@@ -110,6 +110,8 @@ static void finish(struct fragments *f, struct rte_mbuf *mbuf, const struct pack
 	f->queue[at].mbuf = mbuf;
 	f->queue[at].packet = *packet;
 	f->queue[at].packet.verdict = (uint8_t)verdict;
+	if (verdict != VERDICT_SERVICE)
+		f->queue[at].packet.service = NULL; /* none was found by now */
 }
 
 bool fragments_ready(struct fragments *f, struct burst *burst)

@@ -2,6 +2,7 @@
 #include "metrics.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
@@ -37,17 +38,64 @@ static void write_packets(FILE *out, const struct counters *counters)
 	    counters_moved(counters));
 }
 
+/* NULL: not in the tables. */
+static const struct service *service_of(const struct feed *feed)
+{
+	return feed_served(feed)->service;
+}
+
+/* Those that are not zero: thousands of zeros otherwise. */
+static void write_service_drops(FILE *out, const struct counters *counters, const struct service *service)
+{
+	for (unsigned v = SERVICE_DROP_FIRST; v <= SERVICE_DROP_LAST; v++) {
+		uint64_t drops = counters_is_service_drop(v) ? counters_service_drops(counters, service, v) : 0;
+
+		if (drops)
+			fprintf(out, "fairlead_mux_service_drops_total{service=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+				service->config.name, verdict_name(v), drops);
+	}
+}
+
 static void write_services(FILE *out, const struct http_sources *from)
 {
 	const struct feed *feed;
 
 	head(out, "service_packets_total", "counter", "Packets steered, by service.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed)) {
-		const struct service *service = tables_find(from->tables, feed_name(feed));
-
-		if (service)
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		if (service_of(feed))
 			fprintf(out, "fairlead_mux_service_packets_total{service=\"%s\"} %" PRIu64 "\n",
-				feed_name(feed), counters_service_packets(from->counters, service));
+				feed_name(feed), counters_service_packets(from->counters, service_of(feed)));
+	head(out, "service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		if (service_of(feed))
+			fprintf(out, "fairlead_mux_service_bytes_total{service=\"%s\"} %" PRIu64 "\n", feed_name(feed),
+				counters_service_bytes(from->counters, service_of(feed)));
+	head(out, "service_drops_total", "counter",
+	     "Packets dropped once their service was found, by service and reason.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		if (service_of(feed))
+			write_service_drops(out, from->counters, service_of(feed));
+	head(out, "lag_generations", "gauge", "Committed generations that the ring that serves lacks.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		fprintf(out, "fairlead_mux_lag_generations{service=\"%s\"} %u\n", feed_name(feed),
+			lag_generations(&feed_served(feed)->lag));
+	head(out, "lag_seconds", "gauge", "Since when the ring that serves lacks a generation.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		fprintf(out, "fairlead_mux_lag_seconds{service=\"%s\"} %.3f\n", feed_name(feed),
+			(double)follow_lag_ms(from->follow, feed) / 1000);
+	head(out, "announced", "gauge", "1 while the service's VIPs are announced.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+		fprintf(out, "fairlead_mux_announced{service=\"%s\"} %d\n", feed_name(feed),
+			feed_served(feed)->announced);
+	head(out, "withdrawn", "gauge",
+	     "1 while the VIPs are withdrawn for the reason, although the ring could serve.");
+	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed)) {
+		const char *why = serving_withdrawn(feed_served(feed));
+
+		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"behind\"} %d\n", feed_name(feed),
+			why && !strcmp(why, "behind"));
+		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"stopping\"} %d\n", feed_name(feed),
+			why && !strcmp(why, "stopping"));
 	}
 	head(out, "generation", "gauge", "Generation of the ring that serves, 0 for none.");
 	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))

@@ -34,6 +34,9 @@ const char options_usage[] =
     "  --announce tun|none  how VIPs are announced         (tun)\n"
     "  --withdraw-wait S    seconds that routers get to send elsewhere when the mux stops  (2)\n"
     "  --drain S            longest time that what still comes then is served, seconds     (10)\n"
+    "  --behind-seconds S   a service's VIPs are withdrawn while its ring is behind for so long, and another mux\n"
+    "                       is ahead; 0: never                                              (60)\n"
+    "  --behind-generations N  the same, by how many generations; 0: never                  (0)\n"
     "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
@@ -243,6 +246,16 @@ static int set_flows(struct options *options, const char *name, const char *valu
 	return set_number(&options->flows, 0, FLOWTABLE_FLOWS_MAX, name, value, why);
 }
 
+static int set_behind_seconds(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->behind.seconds, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
+static int set_behind_generations(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->behind.generations, 0, OPTIONS_GENERATIONS_MAX, name, value, why);
+}
+
 static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
 {
 	if (strcmp(value, "true") && strcmp(value, "false"))
@@ -289,6 +302,8 @@ static const struct option table[] = {
     {"announce", false, set_announce},
     {"tag-key", false, set_tag_key},
     {"zookeeper-auth", false, set_zookeeper_auth},
+    {"behind-seconds", false, set_behind_seconds},
+    {"behind-generations", false, set_behind_generations},
     {"withdraw-wait", false, set_withdraw_wait},
     {"drain", false, set_drain},
 };
@@ -385,6 +400,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->announce = ANNOUNCE_TUN;
 	options->withdraw_wait = 2;
 	options->drain = 10;
+	options->behind.seconds = 60;
 
 	error = parse_arguments(options, argc, argv, seen, why);
 	if (error || options->help)

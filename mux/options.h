@@ -8,6 +8,7 @@
 
 #include <fairlead/hash.h>
 
+#include "lag.h"
 #include "login.h"
 #include "why.h"
 
@@ -16,6 +17,7 @@ enum options_limits {
 	OPTIONS_PORTS_MAX = 16,
 	OPTIONS_WORKERS_MAX = 64,
 	OPTIONS_SECONDS_MAX = 3600,
+	OPTIONS_GENERATIONS_MAX = 1000000,
 };
 
 enum announce {
@@ -33,15 +35,16 @@ struct options {
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
 	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT; an IPv6 host stands in brackets there, not here */
 	uint16_t http_port;
-	unsigned workers;       /* --workers */
-	unsigned memory;        /* --memory, MB */
-	unsigned flows;         /* --flows, of each worker */
-	unsigned withdraw_wait; /* --withdraw-wait, seconds */
-	unsigned drain;         /* --drain, seconds */
-	bool no_huge;           /* --no-huge */
-	bool no_exception;      /* not a flag: raw ports without a way to the kernel, for benchmarks */
-	enum announce announce; /* --announce */
-	bool has_tag_key;       /* --tag-key: a file with the cluster's key */
+	unsigned workers;         /* --workers */
+	unsigned memory;          /* --memory, MB */
+	unsigned flows;           /* --flows, of each worker */
+	unsigned withdraw_wait;   /* --withdraw-wait, seconds */
+	unsigned drain;           /* --drain, seconds */
+	bool no_huge;             /* --no-huge */
+	bool no_exception;        /* not a flag: raw ports without a way to the kernel, for benchmarks */
+	enum announce announce;   /* --announce */
+	struct lag_limits behind; /* --behind-seconds, --behind-generations */
+	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;
 	struct login login; /* --zookeeper-auth: who the mux is; without it nobody in particular */
 	bool help;

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "refusal.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "delta.h"
+
+unsigned refusal_of(int error)
+{
+	bool is_limit = error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC;
+
+	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
+}
 
 const char *refusal_name(unsigned reason)
 {

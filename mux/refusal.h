@@ -26,6 +26,9 @@ void refusal_stand(struct refusal *refusal, const char *service, unsigned reason
 /* Ends, if it stands: generation is now served. Returns whether it stood. */
 bool refusal_end(struct refusal *refusal, const char *service, uint32_t generation);
 
+/* The reason of an error of the tables, for what decodes. */
+unsigned refusal_of(int error);
+
 const char *refusal_name(unsigned reason);
 
 #endif

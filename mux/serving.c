@@ -43,12 +43,17 @@ static void announce(struct serving *serving, bool wanted)
 	serving->announce_error = error;
 }
 
+const char *serving_withdrawn(const struct serving *serving)
+{
+	return serving->place->leaving ? "stopping" : serving->is_behind ? "behind" : NULL;
+}
+
 void serving_announce(struct serving *serving)
 {
 	const struct ring *ring = serving_ring(serving);
 
 	if (serving->service)
-		announce(serving, !serving->place->leaving && ring && owns_buckets(ring));
+		announce(serving, !serving_withdrawn(serving) && ring && owns_buckets(ring));
 }
 
 void serving_remove(struct serving *serving)
@@ -58,6 +63,8 @@ void serving_remove(struct serving *serving)
 	announce(serving, false);
 	tables_remove(serving->place->tables, serving->service);
 	serving->service = NULL;
+	serving->is_behind = false;
+	serving->lag = (struct lag){0};
 }
 
 int serving_publish(struct serving *serving, const struct service_config *config, struct delta *image, struct why *why)

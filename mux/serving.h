@@ -8,6 +8,7 @@
 
 #include "announce.h"
 #include "counters.h"
+#include "lag.h"
 #include "tables.h"
 
 /* Where services are served; the same for all of a mux. */
@@ -24,6 +25,8 @@ struct serving {
 	const char *name;
 	struct service *service; /* NULL: not in the tables */
 	bool announced;
+	bool is_behind; /* too far: withdrawn until it has caught up (behind.h) */
+	struct lag lag;
 	int announce_error; /* of the last attempt; serving_announce() tries again */
 };
 
@@ -43,6 +46,9 @@ void serving_expect(const struct serving *serving, struct delta_expected *expect
 int serving_apply(struct serving *serving, const struct delta *delta, struct why *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */
 int serving_change(struct serving *serving, const struct service_config *config, struct why *why);
+
+/* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
+const char *serving_withdrawn(const struct serving *serving);
 
 /* Announces or withdraws, as the ring asks for. */
 void serving_announce(struct serving *serving);

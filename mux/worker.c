@@ -99,6 +99,20 @@ static __attribute__((noinline)) enum verdict answer(struct worker *worker, cons
 	return packet->verdict;
 }
 
+static inline void count_steered(struct service_counters *counters, uint32_t packets, uint32_t bytes)
+{
+	counter_add(&counters->packets, packets);
+	counter_add(&counters->bytes, bytes);
+}
+
+/* Counts a drop by its verdict, and for its service where that was found. */
+static inline void count_drop(struct worker_counters *counters, const struct packet *packet, enum verdict verdict)
+{
+	counter_add(&counters->packets[verdict], 1);
+	if (counters_is_service_drop(verdict) && packet->service)
+		counter_add(&counters->service_drops[packet->service->slot][verdict - SERVICE_DROP_FIRST], 1);
+}
+
 /*
  * Sends a burst of which every packet was steered and leaves by one port, as nearly all are: without a queue in
  * between. False: it is another one, and nothing was done.
@@ -108,19 +122,23 @@ static inline bool send_whole(struct worker *worker)
 	struct worker_counters *counters = worker->counters;
 	struct burst *burst = &worker->burst;
 	const struct packet *first = &burst->packets[0];
-	uint32_t differ = first->verdict, run = 0;
+	uint32_t differ = first->verdict, run = 0, bytes = 0;
 	uint16_t sent;
 
 	for (uint32_t i = 0; i < burst->count; i++)
 		differ |= burst->packets[i].verdict | (uint32_t)(burst->packets[i].port ^ first->port);
 	if (differ)
 		return false;
-	for (uint32_t i = 0; i < burst->count; i++, run++)
-		if (burst->packets[i].service != burst->packets[i - run].service) {
-			counter_add(&counters->service_packets[burst->packets[i - run].service->slot], run);
-			run = 0;
-		}
-	counter_add(&counters->service_packets[burst->packets[burst->count - run].service->slot], run);
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct packet *packet = &burst->packets[i];
+
+		run++;
+		bytes += packet->ip_len;
+		if (i + 1 < burst->count && packet[1].service == packet->service)
+			continue;
+		count_steered(&counters->services[packet->service->slot], run, bytes);
+		run = bytes = 0;
+	}
 	sent = send_all(worker, first->port, burst->mbufs, (uint16_t)burst->count);
 	counter_add(&counters->packets[VERDICT_SERVICE], sent);
 	counter_add(&counters->packets[VERDICT_PORT_FULL], burst->count - sent);
@@ -146,7 +164,7 @@ static inline void act(struct worker *worker, const struct port *port)
 
 		switch (packet->verdict) {
 		case VERDICT_SERVICE:
-			counter_add(&counters->service_packets[packet->service->slot], 1);
+			count_steered(&counters->services[packet->service->slot], 1, packet->ip_len);
 			put(worker, packet->port, burst->mbufs[i]);
 			break;
 		case VERDICT_NOT_OURS:
@@ -154,7 +172,7 @@ static inline void act(struct worker *worker, const struct port *port)
 			break;
 		case VERDICT_ECHO:
 		case VERDICT_TOO_BIG:
-			counter_add(&counters->packets[answer(worker, port, burst->mbufs[i], packet)], 1);
+			count_drop(counters, packet, answer(worker, port, burst->mbufs[i], packet));
 			break;
 		case VERDICT_FRAGMENT:
 		case VERDICT_PEER:
@@ -167,7 +185,7 @@ static inline void act(struct worker *worker, const struct port *port)
 				counter_add(&counters->packets[VERDICT_PORT_FULL], 1);
 			break;
 		default:
-			counter_add(&counters->packets[packet->verdict], 1);
+			count_drop(counters, packet, packet->verdict);
 			dropped[drops++] = burst->mbufs[i];
 		}
 	}

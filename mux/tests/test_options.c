@@ -64,6 +64,8 @@ static void defaults_are_as_documented(void **state)
 	assert_string_equal(o.root, "/fairlead");
 	assert_int_equal(o.withdraw_wait, 2);
 	assert_int_equal(o.drain, 10);
+	assert_int_equal(o.behind.seconds, 60);
+	assert_int_equal(o.behind.generations, 0);
 }
 
 static void every_flag_is_taken(void **state)
@@ -77,7 +79,8 @@ static void every_flag_is_taken(void **state)
 		&o,
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--root|/a/b|--withdraw-wait|0|--drain|3600",
+		"--announce|none|--root|/a/"
+		"b|--withdraw-wait|0|--drain|3600|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
 	assert_string_equal(o.id, "m.2_x-y");
@@ -94,6 +97,8 @@ static void every_flag_is_taken(void **state)
 	assert_string_equal(o.root, "/a/b");
 	assert_int_equal(o.withdraw_wait, 0);
 	assert_int_equal(o.drain, 3600);
+	assert_int_equal(o.behind.seconds, 0);
+	assert_int_equal(o.behind.generations, 1000000);
 }
 
 static void the_environment_stands_in_and_the_command_line_wins(void **state)
@@ -139,6 +144,8 @@ static void every_refusal_names_itself(void **state)
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
 	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
 	    {BASE "|--drain|3601", "", "--drain: '3601'", "0..3600"},
+	    {BASE "|--behind-seconds|3601", "", "--behind-seconds: '3601'", "0..3600"},
+	    {BASE "|--behind-generations|x", "", "--behind-generations: 'x'", "0..1000000"},
 	    {BASE "|--address|10.1.0", "", "--address: '10.1.0'", "IPv4"},
 	    {BASE "|--address|0.0.0.0", "", "--address: '0.0.0.0'", "of this host"},
 	    {BASE "|--address|127.0.0.1", "", "--address: '127.0.0.1'", "of this host"},
