@@ -103,3 +103,45 @@ int interface_queues(const char *name, unsigned *queues)
 		*queues = channels.combined_count + channels.rx_count;
 	return error;
 }
+
+bool interface_is_up(const char *name)
+{
+	struct ifreq ifr = {0};
+
+	return !ask(name, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_UP && ifr.ifr_flags & IFF_RUNNING;
+}
+
+static bool hashes_ports(const char *name, uint32_t flow)
+{
+	struct ethtool_rxnfc query = {.cmd = ETHTOOL_GRXFH, .flow_type = flow};
+	struct ifreq ifr = {.ifr_data = (void *)&query};
+
+	return ask(name, SIOCETHTOOL, &ifr) || (query.data & RXH_L4_B_0_1 && query.data & RXH_L4_B_2_3);
+}
+
+bool interface_hashes_ports(const char *name, uint8_t protocol)
+{
+	bool is_tcp = protocol == IPPROTO_TCP;
+
+	return hashes_ports(name, is_tcp ? TCP_V4_FLOW : UDP_V4_FLOW) &&
+	       hashes_ports(name, is_tcp ? TCP_V6_FLOW : UDP_V6_FLOW);
+}
+
+/* The value of an ethtool command that gives one; 0 where a driver can't tell. */
+static uint32_t ethtool_value(const char *name, uint32_t command)
+{
+	struct ethtool_value value = {.cmd = command};
+	struct ifreq ifr = {.ifr_data = (void *)&value};
+
+	return ask(name, SIOCETHTOOL, &ifr) ? 0 : value.data;
+}
+
+bool interface_has_lro(const char *name)
+{
+	return ethtool_value(name, ETHTOOL_GFLAGS) & ETH_FLAG_LRO;
+}
+
+bool interface_has_gro(const char *name)
+{
+	return ethtool_value(name, ETHTOOL_GGRO);
+}

@@ -15,4 +15,15 @@ int interface_address6(const char *name, struct fl_address *out);
 /* Receive queues that the interface uses at present; 1 where a driver can't tell. */
 int interface_queues(const char *name, unsigned *queues);
 
+/* Whether it is up and has a carrier. */
+bool interface_is_up(const char *name);
+/*
+ * Whether flows of IPPROTO_TCP or _UDP, of both families, are dealt out to the queues by their ports; true where a
+ * driver can't tell.
+ */
+bool interface_hashes_ports(const char *name, uint8_t protocol);
+/* Whether packets are put together on receipt: by the device, by the kernel. */
+bool interface_has_lro(const char *name);
+bool interface_has_gro(const char *name);
+
 #endif

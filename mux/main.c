@@ -9,12 +9,14 @@
 
 #include "control.h"
 #include "drain.h"
+#include "preflight.h"
 #include "worker.h"
 
 extern char **environ;
 
 struct program {
 	struct options options;
+	struct preflight preflight;
 	struct ports ports;
 	struct neighbours *neighbours;
 	struct tables *tables;
@@ -110,6 +112,22 @@ static void stop(struct program *p)
 	rte_eal_cleanup();
 }
 
+/* The checks of --check, at each start. */
+static int look(struct program *p, struct why *why)
+{
+	preflight_host(&p->preflight, &p->options);
+	preflight_zookeeper(&p->preflight, &p->options);
+	return preflight_log(&p->preflight, 0, why);
+}
+
+static int look_at_devices(struct program *p, struct why *why)
+{
+	unsigned first = p->preflight.count;
+
+	preflight_devices(&p->preflight, &p->options, &p->ports);
+	return preflight_log(&p->preflight, first, why);
+}
+
 static int serve(struct program *p, struct why *why)
 {
 	sigset_t signals;
@@ -122,10 +140,14 @@ static int serve(struct program *p, struct why *why)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	error = ports_environment(&p->options, why);
+	error = look(p, why);
+	if (!error)
+		error = ports_environment(&p->options, why);
 	if (error)
 		return error;
 	error = ports_open(&p->ports, &p->options, why);
+	if (!error)
+		error = look_at_devices(p, why);
 	if (!error)
 		error = outer_addresses(p, why);
 	if (!error)
@@ -157,6 +179,8 @@ int main(int argc, char **argv)
 		fputs(options_usage, stdout);
 		return 0;
 	}
+	if (program.options.check)
+		return preflight_main(&program.options);
 	if (serve(&program, &why)) {
 		fprintf(stderr, "fairlead-mux: %s\n", why.text);
 		return 1;

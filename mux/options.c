@@ -40,6 +40,8 @@ const char options_usage[] =
     "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
+    "  --check              only look whether a mux could run here, in sentences; exit code 0: it could\n"
+    "  --output text|json   how --check tells              (text)\n"
     "  --help               this text\n"
     "\n"
     "Each option may stand in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
@@ -256,11 +258,29 @@ static int set_behind_generations(struct options *options, const char *name, con
 	return set_number(&options->behind.generations, 0, OPTIONS_GENERATIONS_MAX, name, value, why);
 }
 
-static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
+static int set_boolean(bool *out, const char *name, const char *value, struct why *why)
 {
 	if (strcmp(value, "true") && strcmp(value, "false"))
 		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
-	options->no_huge = !strcmp(value, "true");
+	*out = !strcmp(value, "true");
+	return 0;
+}
+
+static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_boolean(&options->no_huge, name, value, why);
+}
+
+static int set_check(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_boolean(&options->check, name, value, why);
+}
+
+static int set_output(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (strcmp(value, "text") && strcmp(value, "json"))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: text, json", name, value);
+	options->json = !strcmp(value, "json");
 	return 0;
 }
 
@@ -304,6 +324,8 @@ static const struct option table[] = {
     {"zookeeper-auth", false, set_zookeeper_auth},
     {"behind-seconds", false, set_behind_seconds},
     {"behind-generations", false, set_behind_generations},
+    {"check", true, set_check},
+    {"output", false, set_output},
     {"withdraw-wait", false, set_withdraw_wait},
     {"drain", false, set_drain},
 };

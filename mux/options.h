@@ -47,6 +47,8 @@ struct options {
 	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;
 	struct login login; /* --zookeeper-auth: who the mux is; without it nobody in particular */
+	bool check;         /* --check: see preflight.h */
+	bool json;          /* --output json, of --check */
 	bool help;
 };
 

@@ -38,7 +38,7 @@ static bool has_prefix(const char *text, const char *start)
 }
 
 /* PCI addresses begin with hex digits and a colon, virtual devices with a name. */
-static bool is_pci(const char *arguments)
+bool port_is_pci(const char *arguments)
 {
 	size_t digits = strspn(arguments, "0123456789abcdefABCDEF");
 
@@ -86,7 +86,7 @@ int ports_environment(const struct options *options, struct why *why)
 		argv[argc++] = (char *)"--in-memory";
 	}
 	for (unsigned i = 0; i < options->ports_count; i++)
-		if (is_pci(options->ports[i])) {
+		if (port_is_pci(options->ports[i])) {
 			argv[argc++] = (char *)"-a";
 			argv[argc++] = (char *)options->ports[i];
 			pci = true;
@@ -141,7 +141,7 @@ static int look_up(struct port *port, const char *interface, unsigned workers, s
 static int probe(const char *devargs, uint16_t *id, const struct port *port, struct why *why)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
-	int error = is_pci(devargs) ? 0 : rte_dev_probe(devargs);
+	int error = port_is_pci(devargs) ? 0 : rte_dev_probe(devargs);
 
 	if (error)
 		return why_refuse(why, error,
@@ -329,7 +329,7 @@ static int start(struct port *port, unsigned workers, struct rte_mempool *pool, 
 	return 0;
 }
 
-int ports_open(struct ports *ports, const struct options *options, struct why *why)
+int ports_look(struct ports *ports, const struct options *options, struct why *why)
 {
 	int error = 0;
 
@@ -338,6 +338,13 @@ int ports_open(struct ports *ports, const struct options *options, struct why *w
 		error = open_device(&ports->port[i], options, i, why);
 		ports->count++;
 	}
+	return error;
+}
+
+int ports_open(struct ports *ports, const struct options *options, struct why *why)
+{
+	int error = ports_look(ports, options, why);
+
 	if (!error)
 		error = make_pool(ports, options, why);
 	for (unsigned i = 0; !error && i < ports->count; i++)

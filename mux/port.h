@@ -56,6 +56,12 @@ struct ports {
 /* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
 int ports_environment(const struct options *options, struct why *why);
 
+/* Whether a --port is a PCI address, which DPDK takes from the kernel. */
+bool port_is_pci(const char *arguments);
+
+/* Finds and opens all ports without starting them. The undo is ports_close, also of failure. */
+int ports_look(struct ports *ports, const struct options *options, struct why *why);
+
 /* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
 int ports_open(struct ports *ports, const struct options *options, struct why *why);
 void ports_close(struct ports *ports);

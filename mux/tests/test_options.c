@@ -143,6 +143,8 @@ static void every_refusal_names_itself(void **state)
 	    {BASE "|--no-huge=maybe", "", "--no-huge: 'maybe'", "true, false"},
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
 	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
+	    {BASE "|--check=maybe", "", "--check: 'maybe'", "true, false"},
+	    {BASE "|--output|xml", "", "--output: 'xml'", "text, json"},
 	    {BASE "|--drain|3601", "", "--drain: '3601'", "0..3600"},
 	    {BASE "|--behind-seconds|3601", "", "--behind-seconds: '3601'", "0..3600"},
 	    {BASE "|--behind-generations|x", "", "--behind-generations: 'x'", "0..1000000"},

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ZooKeeper's side of the checks (preflight.h): names, TCP, a session, and whether this mux may read there. */
+#define THREADED /* the calls of zookeeper.h that wait for their answer */
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "preflight.h"
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* NULL: the address takes a TCP connection; else why not. */
+static const char *connect_to(const struct addrinfo *address)
+{
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+	socklen_t len = sizeof(error);
+
+	if (fd < 0)
+		return strerror(errno);
+	if (connect(fd, address->ai_addr, address->ai_addrlen) && errno != EINPROGRESS)
+		error = errno;
+	else if (poll(&ready, 1, PREFLIGHT_CONNECT_MS) != 1)
+		error = ETIMEDOUT;
+	else
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	close(fd);
+	return error ? strerror(error) : NULL;
+}
+
+/* NULL: HOST:PORT, IPv6 in brackets, is reached. */
+static const char *reach(const char *server)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+	const char *colon = strrchr(server, ':'), *why = "no address";
+	char host[OPTIONS_TEXT_MAX + 1];
+	int error;
+
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
+	if (*host == '[') {
+		memmove(host, host + 1, strlen(host));
+		host[strcspn(host, "]")] = 0;
+	}
+	error = getaddrinfo(host, colon + 1, &hints, &found);
+	if (error)
+		return gai_strerror(error);
+	for (const struct addrinfo *at = found; at && why; at = at->ai_next)
+		why = connect_to(at);
+	freeaddrinfo(found);
+	return why;
+}
+
+/* How many of the servers are reached. */
+static unsigned check_servers(struct preflight *preflight, const struct options *options)
+{
+	char list[OPTIONS_TEXT_MAX + 1], missing[200] = "", *at = list, *server;
+	unsigned servers = 0, reached = 0;
+	struct preflight_check *check;
+
+	snprintf(list, sizeof(list), "%s", options->zookeeper);
+	while ((server = strsep(&at, ","))) {
+		const char *why = reach(server);
+		size_t len = strlen(missing);
+
+		servers++;
+		reached += !why;
+		if (why)
+			snprintf(missing + len, sizeof(missing) - len, "%s%s (%s)", len ? ", " : "", server, why);
+	}
+	if (reached == servers)
+		check =
+		    preflight_add(preflight, "zookeeper", NULL, PREFLIGHT_OK, "all %u servers are reached", servers);
+	else
+		check = preflight_add(preflight, "zookeeper", NULL, reached ? PREFLIGHT_WARN : PREFLIGHT_FAIL,
+				      "%u of %u servers are reached; not: %s", reached, servers, missing);
+	check->may_come = true;
+	return reached;
+}
+
+static void wait_connected(zhandle_t *zk)
+{
+	const struct timespec look = {.tv_nsec = 10000000};
+	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
+
+	while (zoo_state(zk) != ZOO_CONNECTED_STATE && !is_unrecoverable(zk) && clock_ms() < end)
+		nanosleep(&look, NULL);
+}
+
+static void check_session(struct preflight *preflight, const struct options *options)
+{
+	char path[OPTIONS_TEXT_MAX + 16];
+	struct String_vector names = {0};
+	struct preflight_check *check;
+	zhandle_t *zk;
+	int rc;
+
+	zoo_set_debug_level((ZooLogLevel)0);
+	zk = zookeeper_init(options->zookeeper, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
+	if (!zk) {
+		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be begun: %s", strerror(errno))
+		    ->may_come = true;
+		return;
+	}
+	login_add(&options->login, zk);
+	wait_connected(zk);
+	snprintf(path, sizeof(path), "%s/services", options->root);
+	rc = zoo_state(zk) == ZOO_CONNECTED_STATE ? zoo_get_children(zk, path, 0, &names) : ZCONNECTIONLOSS;
+	if (rc == ZOK)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,
+				      names.count);
+	else if (rc == ZNONODE)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
+				      "%s is not there: no controller has been here yet, or --root is another's", path);
+	else if (rc == ZNOAUTH || rc == ZAUTHFAILED)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				      "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
+				      zerror(rc));
+	else
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				      "none within %d s although a server is reached: %s; has the ensemble a quorum?",
+				      PREFLIGHT_SESSION_MS / 1000, zerror(rc));
+	check->may_come = true;
+	deallocate_String_vector(&names);
+	zookeeper_close(zk);
+}
+
+void preflight_zookeeper(struct preflight *preflight, const struct options *options)
+{
+	if (check_servers(preflight, options))
+		check_session(preflight, options);
+}

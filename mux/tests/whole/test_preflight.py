@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fairlead-mux --check` on real interfaces and a real ZooKeeper: sentences, exit codes; and at each start."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from deadline import until
+from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
+from rack import INSIDE, MUX, Rack, is_tunnel
+from tree import Service, Tree
+from whole_mux import WholeMux
+from zookeeper_process import ZooKeeperProcess
+
+XDP = f"af_xdp:{INSIDE}"
+
+
+@pytest.fixture
+def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
+    """Runs --check in the mux's namespace: exit code, and (verdict, text) by check and port."""
+
+    def run(*arguments: str, before: tuple[str, ...] = (), servers: str = f"10.1.0.1:{zookeeper.port}") -> tuple:
+        command = ["ip", "netns", "exec", rack.namespace, *before, os.environ["FAIRLEAD_MUX"], "--check"]
+        command += ["--output", "json", "--id", "mux1", "--zookeeper", servers, *arguments]
+        if "--memory" not in arguments:
+            command += ["--no-huge"]
+        if "--port" not in arguments:
+            command += ["--port", XDP]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode in (0, 1), done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["ready"] == (done.returncode == 0)
+        return done.returncode, {one["check"]: (one["verdict"], one["text"]) for one in answer["checks"]}
+
+    return run
+
+
+def test_a_host_that_is_ready(check, service: Service):
+    code, checks = check()
+    assert code == 0
+    verdicts = {name: verdict for name, (verdict, _) in checks.items() if name != "clock"}
+    ready = ("privileges", "tun", "hugepages", "interface", "queues", "offloads", "mtu", "zookeeper", "session")
+    assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn"}
+    assert checks["session"][1] == "/fairlead/services can be read: 1 services"
+
+
+def test_for_people(rack: Rack, service: Service, new_mux):
+    done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[-1].startswith("ready: 11 checks, 0 failed"), done.stdout
+    assert f"ok    queues      {XDP}: 1, one for each worker" in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "verdict", "words"),
+    [
+        (["--port", "af_xdp:nosuch0"], "interface", "fail", "there is none of this name here"),
+        (["--workers", "2"], "queues", "fail", f"1 receive queues, --workers 2: .*ethtool -L {INSIDE} combined 2"),
+        (["--memory", "1048576"], "hugepages", "fail", "--memory wants 1048576"),
+        (["--port", "0000:ff:1f.7"], "driver", "fail", "no such device"),
+        (["--announce", "none"], "bgp", "ok", "not asked for"),
+        (["--port", "net_null0", "--workers", "2"], "queues", "ok", "2 of .* to receive"),
+        (["--port", "net_tap7", "--workers", "32"], "queues", "fail", "at most 16 to receive"),
+        (["--port", "net_nosuch0"], "device", "fail", "'net_nosuch0' can't be opened"),
+        (["--root", "/elsewhere"], "session", "warn", "/elsewhere/services is not there"),
+    ],
+)
+def test_what_does_not_suit(check, service: Service, arguments, name, verdict, words):
+    code, checks = check(*arguments)
+    assert checks[name][0] == verdict and code == (verdict == "fail"), checks
+    assert re.search(words, checks[name][1]), checks[name]
+
+
+def test_an_mtu_without_room(check, rack: Rack, service: Service, tmp_path):
+    rack.inside("ip", "link", "set", INSIDE, "mtu", "1500")
+    key = tmp_path / "key"
+    key.write_text("00" * 16 + "\n")
+    key.chmod(0o600)
+    # 1500 - IPv6 outer header 64 - a move from an IPv6 backend 20; with a tag 8 more
+    assert check()[1]["mtu"][0] == "warn"
+    assert (
+        "1500 leaves 1416 bytes" in check()[1]["mtu"][1] and "give the way to the servers 1584" in check()[1]["mtu"][1]
+    )
+    assert "1500 leaves 1408 bytes" in check("--tag-key", str(key))[1]["mtu"][1]
+    rack.inside("ip", "address", "flush", "dev", INSIDE, "scope", "global")
+    rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
+    assert "1500 leaves 1448 bytes" in check()[1]["mtu"][1]
+
+
+def test_receive_offloads_and_a_link_that_is_down(check, rack: Rack, service: Service):
+    rack.inside("ethtool", "-K", INSIDE, "gro", "on")
+    verdict, text = check("--port", f"af_packet:{INSIDE}")[1]["offloads"]
+    assert verdict == "warn" and f"ethtool -K {INSIDE} gro off" in text
+    assert check("--port", XDP)[1]["offloads"][0] == "ok", "XDP comes before GRO"
+    rack.inside("ip", "link", "add", "idle0", "type", "veth", "peer", "name", "idle1")
+    assert check("--port", "af_packet:idle0")[1]["interface"][0] == "warn"
+
+
+def test_privileges(check, service: Service):
+    drop = ("setpriv", "--bounding-set", "-net_admin,-sys_admin,-bpf", "--inh-caps", "-net_admin,-sys_admin,-bpf")
+    code, checks = check(before=drop)
+    assert code == 1 and checks["privileges"] == ("fail", "the process lacks CAP_NET_ADMIN CAP_BPF; see docs/mux.md")
+
+
+def test_zookeeper_that_is_not_there(check):
+    code, checks = check(servers="10.1.0.1:1,nosuch.invalid:2181")
+    verdict, text = checks["zookeeper"]
+    assert code == 1 and verdict == "fail" and "session" not in checks
+    assert "0 of 2 servers are reached" in text and "10.1.0.1:1 (Connection refused)" in text
+    assert "nosuch.invalid:2181 (" in text
+
+
+def test_one_zookeeper_server_of_two(check, service: Service, zookeeper: ZooKeeperProcess):
+    code, checks = check(servers=f"10.1.0.1:1,10.1.0.1:{zookeeper.port}")
+    assert code == 0 and checks["zookeeper"][0] == "warn" and checks["session"][0] == "ok"
+    assert "1 of 2 servers are reached; not: 10.1.0.1:1 (Connection refused)" in checks["zookeeper"][1]
+
+
+def test_a_server_that_says_nothing(check):
+    with socket.create_server(("10.1.0.1", 0)) as mute:
+        code, checks = check(servers=f"10.1.0.1:{mute.getsockname()[1]}")
+    assert code == 1 and checks["zookeeper"][0] == "ok"
+    assert checks["session"][0] == "fail" and "none within 5 s" in checks["session"][1]
+
+
+def test_a_zookeeper_that_does_not_know_us(check, tree: Tree, service: Service):
+    tree.client.add_auth("digest", "controllers:secret-of-theirs")
+    tree.client.set_acls("/fairlead/services", [make_digest_acl("controllers", "secret-of-theirs", all=True)])
+    code, checks = check()
+    tree.client.set_acls("/fairlead/services", OPEN_ACL_UNSAFE)  # for the tests to come
+    assert code == 1 and checks["session"][0] == "fail" and "--zookeeper-auth" in checks["session"][1]
+
+
+def test_beside_a_mux_that_runs(check, mux: WholeMux, rack: Rack):
+    code, _ = check("--port", f"af_packet:{INSIDE}")
+    assert code == 0
+    rack.send([rack.to_vip(2000)])
+    assert rack.receive(is_tunnel, 1), "the one that runs was disturbed"
+
+
+def test_each_start_makes_them(new_mux, service: Service, rack: Rack):
+    rack.inside("ip", "link", "set", INSIDE, "mtu", "1500")
+    mux = new_mux()
+    mux.start()
+    assert mux.logged(event="preflight", check="mtu", verdict="warn", port=f"af_packet:{INSIDE}") == 1, mux.log()
+    assert mux.logged(verdict="fail") == mux.logged(verdict="ok") == 0
+
+
+def test_a_start_stops_at_one_that_failed(new_mux, service: Service):
+    mux = new_mux("--workers", "2", port="af_xdp")
+    with pytest.raises(AssertionError, match="queues of af_xdp:flm0: 1 receive queues, --workers 2"):
+        mux.start()
+    assert mux.wait(10) == 1
+
+
+def test_a_start_does_not_wait_for_zookeeper(rack: Rack, zookeeper: ZooKeeperProcess, service: Service, new_mux):
+    zookeeper.stop()
+    try:
+        mux = new_mux()
+        mux.start()
+        assert mux.logged(event="preflight", check="zookeeper", verdict="fail") == 1, mux.log()
+    finally:
+        zookeeper.start()
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 30, mux.log())
