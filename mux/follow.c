@@ -463,7 +463,7 @@ void follow_run(struct follow *follow, uint64_t now_ms)
 		if (now_ms >= feed_deadline(follow->feeds[i]))
 			feed_refresh(follow->feeds[i]);
 	if (behind_run(follow->behind, follow->feeds, follow->count, now_ms))
-		node_changed(follow->node);
+		note_change(follow);
 }
 
 void follow_announce(struct follow *follow)
@@ -476,7 +476,7 @@ void follow_leave(struct follow *follow)
 {
 	follow->context.place.leaving = true;
 	follow_announce(follow);
-	node_changed(follow->node);
+	note_change(follow);
 }
 
 uint64_t follow_lag_ms(const struct follow *follow, const struct feed *feed)
