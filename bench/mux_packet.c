@@ -1,66 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nanoseconds per packet of the mux's packet path in process: classify + hash + lookup + encapsulate, by the very
- * functions that a worker calls (mux/burst.h), one thread, no ports.
+ * functions that a worker calls (mux/burst.h), one thread, no ports. bench/mux runs it.
  *
- *	mux_packet [--seed N] [--runs N] [--flows N] [--backends N] [--json FILE]
+ *	mux_packet [--seed N] [--runs N] [--most-flows N] [--rows NAME,...] [--json FILE]
  *
  * Packets are 64 bytes long, TCP ACKs of distinct flows in random order. They are written into a ring of 2,048 buffers
  * first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and they are in
- * the cache that a NIC's DMA would leave them in at best. Each row is measured `runs` times over one pass of all flows;
- * the median counts, and the fastest and slowest run stand beside it; time is the thread's own, so that whatever else
- * the machine does counts little. The stages are measured apart by time stamps around each stage of each burst, whose
- * own cost is measured and taken off; what counts is the median burst.
+ * the cache that a NIC's DMA would leave them in at best. All rows stand ready at once and take turns: each run gives
+ * each row PASS packets, so that what disturbs the machine disturbs all. The median run counts, and the fastest and
+ * slowest stand beside it; time is the thread's own, so that whatever else the machine does counts little. A row's
+ * ratio to the first one is the median of the runs' own ratios. The stages are measured apart by time stamps around
+ *each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a stage has
+ *all 32 packets at once, so that their sum is more than the whole where memory is waited for.
+ *
+ * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more than there
+ * are. DPDK's memory and rings both ask for transparent huge pages.
  */
+#include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_memory.h>
+#include <rte_rcu_qsbr.h>
 
 #include "backend.h"
-#include "burst.h"
 #include "image.h"
+#include "options.h"
+#include "port.h"
+#include "stand.h"
 #include "tables.h"
 
 enum {
 	RING = 2048,
-	FRAME = 64,
 	HEADROOM = 128,
-	BUFFER = 2432, /* as far apart as mbufs with 2 KB of room */
-	STAGES = 4,
-	RUNS_MAX = 101,
-	ROWS = 5,
+	BUFFER = 2432,  /* as far apart as mbufs with 2 KB of room */
+	PASS = 1 << 19, /* packets of a row in one run */
+	ROWS_MAX = 32,
+	NOW = 1700000000,
+	MEMORY = 3072, /* MB, for tables of 10 M flows */
+	CHANGES = 10,  /* generations a second */
+	TENTH = 10,
 };
 
-static const char *const stage_names[STAGES] = {"classify", "hash", "rows", "encap"};
-static void (*const stages[STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, burst_rows,
-									   burst_encap};
+static void find_flows(struct burst *burst, uint32_t first, uint32_t end)
+{
+	(void)end;
+	if (!first && burst->flows)
+		flowtable_steer(burst->flowtable, burst);
+}
 
-struct flow_key {
-	uint32_t source;
-	uint16_t port;
+static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, find_flows,
+										 burst_rows, burst_encap};
+
+static const struct row rows[] = {
+    {.name = "64 K buckets"},
+    {.name = "1 K buckets", .buckets = 1024},
+    {.name = "1 M buckets", .buckets = 1 << 20},
+    {.name = "8 M buckets", .buckets = 1 << 23},
+    {.name = "crc32", .hash = FL_HASH_CRC32},
+    {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
+    {.name = "ipip", .encap = ENCAP_IPIP},
+    {.name = "128 services", .services = 128},
+    {.name = "1,000 services of 4 K buckets", .services = 1000, .buckets = 4096},
+    {.name = "all moved", .told = true},
+    {.name = "10 generations a second", .changes = true},
+    {.name = "1 K flows", .flows = 1000},
+    {.name = "100 K flows", .flows = 100000},
+    {.name = "10 M flows", .flows = 10000000},
+    {.name = "stateful, 1 K flows", .flows = 1000, .steering = STEERING_FLOWTABLE},
+    {.name = "stateful, 100 K flows", .flows = 100000, .steering = STEERING_FLOWTABLE},
+    {.name = "stateful, 1 M flows", .flows = 1000000, .steering = STEERING_FLOWTABLE},
+    {.name = "stateful, 10 M flows", .flows = 10000000, .steering = STEERING_FLOWTABLE},
 };
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 struct bench {
 	uint64_t seed;
 	unsigned runs;
-	uint32_t flows;
-	uint16_t backends;
+	uint32_t most_flows;
+	const char *only;
 	const char *json;
-	struct flow_key *keys;
+	uint32_t *flows; /* numbers in random order */
 	struct rte_mbuf *mbufs;
 	uint8_t *buffers;
 	struct burst burst;
-};
-
-struct result {
-	const char *hash;
-	const char *encap;
-	uint32_t buckets;
-	double median, fastest, slowest; /* ns per packet */
-	double stage[STAGES];
+	struct stand stands[ROWS_MAX];
+	int count;
+	double ns_of_cycle;
 };
 
 static void die(const char *text)
@@ -84,24 +121,21 @@ static int compare_doubles(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Distinct by construction: the flow's number is spread over source address and port by a bijection of 32 bits. */
+/* The first rows' flows are among those of later ones: the numbers below n, in random order. */
 static void make_flows(struct bench *b)
 {
 	struct chance chance = {b->seed};
 
-	b->keys = calloc(b->flows, sizeof(*b->keys));
-	if (!b->keys)
+	b->flows = calloc(b->most_flows, sizeof(*b->flows));
+	if (!b->flows)
 		die("no memory for flows");
-	for (uint32_t i = 0; i < b->flows; i++) {
-		b->keys[i].source = 0x0b000000U | (i * 2654435761U & 0x00ffffff);
-		b->keys[i].port = (uint16_t)(1024 + (i >> 24));
-	}
-	for (uint32_t i = b->flows; i > 1; i--) {
-		uint32_t other = chance_below(&chance, i);
-		struct flow_key key = b->keys[i - 1];
+	for (uint32_t i = 0; i < b->most_flows; i++)
+		b->flows[i] = i;
+	for (uint32_t i = b->most_flows; i > 1; i--) {
+		uint32_t other = chance_below(&chance, i), flow = b->flows[i - 1];
 
-		b->keys[i - 1] = b->keys[other];
-		b->keys[other] = key;
+		b->flows[i - 1] = b->flows[other];
+		b->flows[other] = flow;
 	}
 }
 
@@ -115,30 +149,32 @@ static uint16_t header_checksum(const uint8_t *ip)
 	return (uint16_t) ~((sum & 0xffff) + (sum >> 16));
 }
 
-static void write_packet(struct bench *b, uint32_t slot, const struct flow_key *key)
+/* A packet of a flow: distinct by construction, as its number is spread over source address and port by a bijection. */
+static void write_packet(struct bench *b, uint32_t slot, uint32_t flow, uint32_t services)
 {
-	static const uint8_t head[FRAME] = {2,    0, 0, 0,  0, 1, 2,  0, 0,  0, 0, 2, 8, 0, /* Ethernet */
-					    0x45, 0, 0, 50, 0, 0, 64, 0, 64, 6, 0, 0, 0, 0, 0, 0,    10,
-					    99,   0, 1, 0,  0, 0, 80, 0, 0,  0, 0, 0, 0, 0, 0, 0x50, 0x10};
+	static const uint8_t head[STAND_FRAME] = {2,    0, 0, 0,  0, 1, 2,  0, 0,  0, 0, 2, 8, 0, /* Ethernet */
+						  0x45, 0, 0, 50, 0, 0, 64, 0, 64, 6, 0, 0, 0, 0, 0, 0,    10,
+						  99,   0, 0, 0,  0, 0, 80, 0, 0,  0, 0, 0, 0, 0, 0, 0x50, 0x10};
 	struct rte_mbuf *mbuf = &b->mbufs[slot];
 	uint8_t *data = b->buffers + (size_t)slot * BUFFER + HEADROOM;
 
-	memcpy(data, head, FRAME);
-	fl_store_be32(data + 26, key->source);
-	fl_store_be16(data + 34, key->port);
+	memcpy(data, head, STAND_FRAME);
+	fl_store_be32(data + 26, 0x0b000000U | (flow * 2654435761U & 0x00ffffff));
+	fl_store_be16(data + 34, (uint16_t)(1024 + (flow >> 24)));
+	fl_store_be16(data + 32, (uint16_t)(flow % services));
 	fl_store_be16(data + 24, header_checksum(data + 14));
 	mbuf->buf_addr = data - HEADROOM;
 	mbuf->buf_len = BUFFER;
 	mbuf->data_off = HEADROOM;
-	mbuf->data_len = FRAME;
-	mbuf->pkt_len = FRAME;
+	mbuf->data_len = STAND_FRAME;
+	mbuf->pkt_len = STAND_FRAME;
 	mbuf->nb_segs = 1;
 }
 
-static void take_burst(struct bench *b, uint32_t first, uint32_t count)
+static void take_burst(struct bench *b, uint32_t first)
 {
-	b->burst.count = count;
-	for (uint32_t i = 0; i < count; i++)
+	b->burst.count = BURST_MAX;
+	for (uint32_t i = 0; i < BURST_MAX; i++)
 		b->burst.mbufs[i] = &b->mbufs[first + i];
 }
 
@@ -149,34 +185,46 @@ static void check_burst(const struct burst *burst)
 			die(verdict_name(burst->packets[i].verdict));
 }
 
-/* One pass over all flows; ns per packet. */
-static double run_all(struct bench *b)
+/* The buffers' next packets of a row. */
+static void write_ring(struct bench *b, struct stand *s)
+{
+	for (uint32_t i = 0; i < RING; i++) {
+		write_packet(b, i, b->flows[s->at] % s->row.flows, s->row.services);
+		s->at = s->at + 1 < s->row.flows ? s->at + 1 : 0;
+	}
+}
+
+static void take_row(struct bench *b, const struct stand *s)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+
+	b->burst.lookup = tables_lookup(s->tables);
+	b->burst.flowtable = s->flowtable;
+	b->burst.mac = mac_word(mac);
+	b->burst.now = NOW;
+}
+
+/* Some packets of a row; ns each. */
+static double run(struct bench *b, struct stand *s, uint32_t packets)
 {
 	double spent = 0;
 
-	for (uint32_t done = 0; done < b->flows; done += RING) {
-		uint32_t n = b->flows - done < RING ? b->flows - done : RING;
+	take_row(b, s);
+	for (uint32_t done = 0; done < packets; done += RING) {
 		double start;
 
-		for (uint32_t i = 0; i < n; i++)
-			write_packet(b, i, &b->keys[done + i]);
+		write_ring(b, s);
 		start = now_ns();
-		for (uint32_t i = 0; i < n; i += BURST_MAX) {
-			take_burst(b, i, n - i < BURST_MAX ? n - i : BURST_MAX);
+		for (uint32_t i = 0; i < RING; i += BURST_MAX) {
+			take_burst(b, i);
 			burst_steer(&b->burst);
+			if (s->row.changes)
+				rte_rcu_qsbr_quiescent(tables_rcu(s->tables), 0);
 		}
 		spent += now_ns() - start;
 		check_burst(&b->burst);
 	}
-	return spent / b->flows;
-}
-
-static double wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	return spent / packets;
 }
 
 /* The cost of a pair of time stamps in cycles, at its least. */
@@ -193,190 +241,304 @@ static double stamp_cost(void)
 	return (double)least;
 }
 
-/* One pass with time stamps around each stage: cycles of each full burst by stage, samples[stage][burst]. */
-static uint32_t sample_stages(struct bench *b, double *samples[STAGES])
+/* ns per packet by stage, of the median burst. */
+static void run_stages(struct bench *b, struct stand *s)
 {
+	static double samples[STAND_STAGES][PASS / BURST_MAX];
+	double stamp = stamp_cost();
 	uint32_t bursts = 0;
 
-	for (uint32_t done = 0; done + RING <= b->flows; done += RING) {
-		for (uint32_t i = 0; i < RING; i++)
-			write_packet(b, i, &b->keys[done + i]);
+	take_row(b, s);
+	for (uint32_t done = 0; done < PASS; done += RING) {
+		write_ring(b, s);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
-			take_burst(b, i, BURST_MAX);
-			for (int s = 0; s < STAGES; s++) {
+			take_burst(b, i);
+			b->burst.flows = 0;
+			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
 				for (uint32_t g = 0; g < BURST_MAX; g += BURST_GROUP)
-					stages[s](&b->burst, g, g + BURST_GROUP);
-				samples[s][bursts] = (double)(rte_rdtsc_precise() - start);
+					stages[stage](&b->burst, g, g + BURST_GROUP);
+				samples[stage][bursts] = (double)(rte_rdtsc_precise() - start);
 			}
 		}
 	}
-	return bursts;
-}
-
-/* ns per packet by stage, of the median burst. */
-static void run_stages(struct bench *b, double out[STAGES])
-{
-	double *samples[STAGES], stamp = stamp_cost(), start = wall_ns(), ns;
-	uint64_t cycles = rte_rdtsc_precise();
-	uint32_t bursts;
-
-	for (int s = 0; s < STAGES; s++) {
-		samples[s] = calloc(b->flows / BURST_MAX + 1, sizeof(double));
-		if (!samples[s])
-			die("no memory for samples");
-	}
-	bursts = sample_stages(b, samples);
-	ns = (wall_ns() - start) / (double)(rte_rdtsc_precise() - cycles);
-	for (int s = 0; s < STAGES; s++) {
-		qsort(samples[s], bursts, sizeof(double), compare_doubles);
-		out[s] = (samples[s][bursts / 2] - stamp) * ns / BURST_MAX;
-		free(samples[s]);
+	for (int stage = 0; stage < STAND_STAGES; stage++) {
+		qsort(samples[stage], bursts, sizeof(double), compare_doubles);
+		s->stage[stage] = (samples[stage][bursts / 2] - stamp) * b->ns_of_cycle / BURST_MAX;
 	}
 }
 
-static struct result measure(struct bench *b, enum fl_hash_kind hash, uint32_t buckets, enum encap_kind encap)
+static int counter_open(uint64_t what)
 {
-	struct next_hop hop = {.resolved = true,
-			       .mtu = 9000,
-			       .source_mac = {2, 0, 0, 0, 0, 1},
-			       .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-	struct next_hops hops = {.context = &hop, .lookup = image_hop};
-	struct tables *tables = tables_new(1, &hops);
-	struct service_config config = image_config(1, "10.99.0.1", buckets);
-	struct delta snapshot = image_snapshot(1, 1, buckets, b->backends);
-	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
-	struct result r = {.hash = hash == FL_HASH_CRC32 ? "crc32" : "siphash",
-			   .encap = encap == ENCAP_IPIP ? "ipip" : "gue",
-			   .buckets = buckets};
-	double times[RUNS_MAX];
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = what, .exclude_kernel = 1, .disabled = 1};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+/* One of the machine's counters over the steering of PASS packets, per packet; negative: it has none. */
+static double run_counted(struct bench *b, struct stand *s, uint64_t what)
+{
+	int fd = counter_open(what);
+	uint64_t n = 0;
+
+	if (fd < 0)
+		return -1;
+	take_row(b, s);
+	for (uint32_t done = 0; done < PASS; done += RING) {
+		write_ring(b, s);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (uint32_t i = 0; i < RING; i += BURST_MAX) {
+			take_burst(b, i);
+			burst_steer(&b->burst);
+		}
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	if (read(fd, &n, sizeof(n)) != sizeof(n))
+		die("a counter can't be read");
+	close(fd);
+	return (double)n / PASS;
+}
+
+/* The control thread of a row with changes: applies a delta every tenth of a second while the row runs. */
+struct changer {
+	struct stand *stand;
+	pthread_t thread;
+	bool stop; /* atomic */
+	struct delta delta;
+	uint16_t *owners;
+};
+
+static void change(struct changer *c)
+{
+	uint32_t generation = ring_generation(service_ring(c->stand->service)) + 1;
+	struct why why;
+
+	c->delta.generation = generation;
+	c->delta.base = generation - 1;
+	c->delta.runs_count = 0;
+	for (uint32_t bucket = generation % TENTH; bucket < c->delta.buckets; bucket += TENTH) {
+		uint16_t before = c->owners[bucket], now = (uint16_t)(1 + (before + generation) % STAND_BACKENDS);
+
+		c->delta.runs[c->delta.runs_count++] = (struct fl_delta_run){bucket, 1, now, before, 0};
+		c->owners[bucket] = now;
+	}
+	if (tables_apply(c->stand->tables, c->stand->service, &c->delta, &why))
+		die(why.text);
+	c->stand->generations++;
+}
+
+static void *change_on(void *argument)
+{
+	static const struct timespec pause = {.tv_nsec = 1000000000 / CHANGES};
+	struct changer *c = argument;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+		change(c);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static double run_under_changes(struct bench *b, struct stand *s)
+{
+	uint32_t buckets = s->row.buckets;
+	struct changer c = {.stand = s,
+			    .delta = {.service = 1, .buckets = buckets, .committed = NOW},
+			    .owners = calloc(buckets, sizeof(uint16_t))};
+	struct rte_rcu_qsbr *rcu = tables_rcu(s->tables);
+	double ns;
+
+	c.delta.runs = calloc(buckets / TENTH + 1, sizeof(*c.delta.runs));
+	if (!c.owners || !c.delta.runs)
+		die("no memory for changes");
+	for (uint32_t i = 0; i < buckets; i++)
+		c.owners[i] = fl_row_current(ring_row(service_ring(s->service), i));
+	rte_rcu_qsbr_thread_register(rcu, 0);
+	rte_rcu_qsbr_thread_online(rcu, 0);
+	if (pthread_create(&c.thread, NULL, change_on, &c))
+		die("no thread for changes");
+	ns = run(b, s, 8 * PASS);
+	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
+	rte_rcu_qsbr_thread_offline(rcu, 0);
+	pthread_join(c.thread, NULL);
+	rte_rcu_qsbr_thread_unregister(rcu, 0);
+	free(c.owners);
+	free(c.delta.runs);
+	return ns;
+}
+
+static void serve(struct stand *s, uint16_t number)
+{
+	struct service_config config = image_config((uint16_t)(number + 1), "10.99.0.0", s->row.buckets);
+	struct delta snapshot = image_snapshot(config.id, 1, s->row.buckets, STAND_BACKENDS);
 	struct service *service;
 	struct why why;
 
-	config.hash = hash;
-	config.encap = encap;
-	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
-		die("no tables");
-	b->burst.lookup = tables_lookup(tables);
-	b->burst.mac = mac_word(mac);
-	b->burst.now = 1700000000;
-	run_all(b);
-	for (unsigned i = 0; i < b->runs; i++)
-		times[i] = run_all(b);
-	qsort(times, b->runs, sizeof(times[0]), compare_doubles);
-	r.median = times[b->runs / 2];
-	r.fastest = times[0];
-	r.slowest = times[b->runs - 1];
-	run_stages(b, r.stage);
+	snprintf(config.name, sizeof(config.name), "service%u", number);
+	fl_store_be16(config.vips[0].bytes + 14, number);
+	config.key.k1 ^= number;
+	config.hash = s->row.hash;
+	config.encap = s->row.encap;
+	config.steering = s->row.steering;
+	for (uint32_t i = 0; s->row.told && i < s->row.buckets; i++) {
+		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % STAND_BACKENDS);
+		snapshot.since[i] = NOW - 10;
+	}
+	if (tables_add(s->tables, &config, &service, &why) || tables_load(s->tables, service, &snapshot, &why))
+		die(why.text);
+	s->bytes += sizeof(*service) + s->row.buckets * sizeof(fl_row) + STAND_BACKENDS * sizeof(struct backend);
+	if (!number)
+		s->service = service;
 	image_free(&snapshot);
-	tables_free(tables);
-	return r;
 }
 
-/* "model name" of /proc/cpuinfo without its quotes; figures mean nothing without it. */
-static void cpu_model(char *out, size_t size)
+static void stand_ready(struct bench *b, const struct row *row)
 {
-	FILE *info = fopen("/proc/cpuinfo", "r");
-	char line[256];
+	static struct next_hop hop = {.resolved = true,
+				      .mtu = 9000,
+				      .source_mac = {2, 0, 0, 0, 0, 1},
+				      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
+	static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
+	struct stand *s = &b->stands[b->count++];
+	struct why why;
 
-	snprintf(out, size, "unknown");
-	while (info && fgets(line, sizeof(line), info)) {
-		const char *value = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) || !value)
-			continue;
-		snprintf(out, size, "%.*s", (int)strcspn(value + 2, "\n\"\\"), value + 2);
-		break;
-	}
-	if (info)
-		fclose(info);
+	s->row = *row;
+	s->row.flows = row->flows ? row->flows : 1000000;
+	s->row.flows = s->row.flows < b->most_flows ? s->row.flows : b->most_flows;
+	s->row.buckets = row->buckets ? row->buckets : 65536;
+	s->row.services = row->services ? row->services : 1;
+	s->row.hash = row->hash ? row->hash : FL_HASH_SIPHASH;
+	s->row.encap = row->encap ? row->encap : ENCAP_GUE;
+	s->row.steering = row->steering ? row->steering : STEERING_RING;
+	s->tables = tables_new(1, &hops);
+	if (!s->tables)
+		die("no memory for tables");
+	tables_allow_flows(s->tables);
+	if (s->row.steering == STEERING_FLOWTABLE &&
+	    flowtable_new(&s->flowtable, (unsigned)b->count, s->row.flows + s->row.flows / 4, &why))
+		die(why.text);
+	for (uint32_t i = 0; i < s->row.services; i++)
+		serve(s, (uint16_t)i);
+	run(b, s, s->flowtable ? s->row.flows + RING : PASS);
 }
 
-static void print_json(const struct bench *b, const struct result *results, int count)
+static void measure(struct bench *b)
 {
-	FILE *out = fopen(b->json, "w");
-	char cpu[128];
+	double ratios[STAND_RUNS_MAX];
 
-	if (!out)
-		die("can't write the JSON file");
-	cpu_model(cpu, sizeof(cpu));
-	fprintf(out,
-		"{\"benchmark\": \"mux_packet\", \"cpu\": \"%s\",\n \"seed\": %lu, \"runs\": %u, \"flows\": %u, "
-		"\"backends\": %u,\n",
-		cpu, (unsigned long)b->seed, b->runs, b->flows, b->backends);
-	fprintf(out, " \"frame_bytes\": %d, \"unit\": \"ns per packet\", \"results\": [\n", FRAME);
-	for (int i = 0; i < count; i++) {
-		const struct result *r = &results[i];
+	for (unsigned i = 0; i < b->runs; i++)
+		for (int at = 0; at < b->count; at++) {
+			struct stand *s = &b->stands[((unsigned)at + i) % (unsigned)b->count];
 
-		fprintf(out,
-			"  {\"hash\": \"%s\", \"encap\": \"%s\", \"buckets\": %u, \"median\": %.2f, \"fastest\": %.2f, "
-			"\"slowest\": %.2f",
-			r->hash, r->encap, r->buckets, r->median, r->fastest, r->slowest);
-		for (int s = 0; s < STAGES; s++)
-			fprintf(out, ", \"%s\": %.2f", stage_names[s], r->stage[s]);
-		fprintf(out, "}%s\n", i + 1 < count ? "," : "");
+			s->times[i] = s->row.changes ? run_under_changes(b, s) : run(b, s, PASS);
+		}
+	for (int at = b->count; at--;) {
+		struct stand *s = &b->stands[at];
+
+		for (unsigned i = 0; i < b->runs; i++)
+			ratios[i] = s->times[i] / b->stands[0].times[i];
+		qsort(ratios, b->runs, sizeof(ratios[0]), compare_doubles);
+		s->ratio = ratios[b->runs / 2];
 	}
-	fputs("]}\n", out);
-	fclose(out);
+	for (int at = 0; at < b->count; at++) {
+		struct stand *s = &b->stands[at];
+
+		qsort(s->times, b->runs, sizeof(s->times[0]), compare_doubles);
+		s->median = s->times[b->runs / 2];
+		s->fastest = s->times[0];
+		s->slowest = s->times[b->runs - 1];
+		run_stages(b, s);
+		s->instructions = run_counted(b, s, PERF_COUNT_HW_INSTRUCTIONS);
+		s->misses = run_counted(b, s, PERF_COUNT_HW_CACHE_MISSES);
+	}
 }
 
 static void parse(struct bench *b, int argc, char **argv)
 {
-	*b = (struct bench){.seed = 1, .runs = 9, .flows = 1000000, .backends = 256};
+	*b = (struct bench){.seed = 1, .runs = 9, .most_flows = 10000000};
 	for (int i = 1; i < argc; i += 2) {
 		unsigned long number = i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : 0;
 
 		if (i + 1 < argc && !strcmp(argv[i], "--seed") && number)
 			b->seed = number;
-		else if (i + 1 < argc && !strcmp(argv[i], "--runs") && number && number <= RUNS_MAX)
+		else if (i + 1 < argc && !strcmp(argv[i], "--runs") && number && number <= STAND_RUNS_MAX)
 			b->runs = (unsigned)number;
-		else if (i + 1 < argc && !strcmp(argv[i], "--flows") && number >= RING && number <= 1U << 24)
-			b->flows = (uint32_t)number;
-		else if (i + 1 < argc && !strcmp(argv[i], "--backends") && number && number <= FL_BACKEND_MAX)
-			b->backends = (uint16_t)number;
+		else if (i + 1 < argc && !strcmp(argv[i], "--most-flows") && number >= RING && number <= 1U << 24)
+			b->most_flows = (uint32_t)number;
+		else if (i + 1 < argc && !strcmp(argv[i], "--rows"))
+			b->only = argv[i + 1];
 		else if (i + 1 < argc && !strcmp(argv[i], "--json"))
 			b->json = argv[i + 1];
 		else
-			die("allowed: --seed N, --runs 1..101, --flows 2048..16777216, --backends 1..65535, --json "
+			die("allowed: --seed N, --runs 1..101, --most-flows 2048..16777216, --rows NAME;..., --json "
 			    "FILE");
 	}
 }
 
+static bool is_wanted(const struct bench *b, const struct row *row)
+{
+	size_t len = strlen(row->name);
+
+	if (row->flows > b->most_flows)
+		return false;
+	for (const char *at = b->only; at && *at; at += strcspn(at, ";"), at += *at == ';')
+		if (strcspn(at, ";") == len && !strncmp(at, row->name, len))
+			return true;
+	return !b->only;
+}
+
+/* DPDK's memory without huge pages of its own: the kernel's transparent ones instead. */
+static int advise(const struct rte_memseg_list *list, void *argument)
+{
+	(void)argument;
+	madvise(list->base_va, list->len, MADV_HUGEPAGE);
+	return 0;
+}
+
+static void measure_cycle(struct bench *b)
+{
+	uint64_t cycles = rte_rdtsc_precise();
+	struct timespec begin, end, pause = {.tv_nsec = 100 * 1000 * 1000};
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	nanosleep(&pause, NULL);
+	cycles = rte_rdtsc_precise() - cycles;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	b->ns_of_cycle =
+	    ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / (double)cycles;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		enum fl_hash_kind hash;
-		uint32_t buckets;
-		enum encap_kind encap;
-	} rows[ROWS] = {{FL_HASH_SIPHASH, 65536, ENCAP_GUE},
-			{FL_HASH_SIPHASH, 1048576, ENCAP_GUE},
-			{FL_HASH_CRC32, 65536, ENCAP_GUE},
-			{FL_HASH_CRC32, 1048576, ENCAP_GUE},
-			{FL_HASH_SIPHASH, 65536, ENCAP_IPIP}};
+	static struct options options = {.memory = MEMORY, .no_huge = true, .workers = 1};
 	static struct bench b;
-	struct result results[ROWS];
+	struct stands told;
+	struct why why;
 
 	parse(&b, argc, argv);
+	if (ports_environment(&options, &why))
+		die(why.text);
+	rte_memseg_list_walk(advise, NULL);
 	b.mbufs = aligned_alloc(64, RING * sizeof(*b.mbufs));
 	b.buffers = aligned_alloc(64, (size_t)RING * BUFFER);
 	if (!b.mbufs || !b.buffers)
 		die("no memory for packets");
 	memset(b.mbufs, 0, RING * sizeof(*b.mbufs));
 	memset(b.buffers, 0, (size_t)RING * BUFFER);
+	measure_cycle(&b);
 	make_flows(&b);
-	printf("ns per packet, %d bytes, %u flows, %u backends, median of %u runs (fastest .. slowest), seed %lu\n\n",
-	       FRAME, b.flows, b.backends, b.runs, (unsigned long)b.seed);
-	printf("hash     encap  buckets   median            Mpps   classify  hash  rows  encap\n");
-	for (int i = 0; i < ROWS; i++) {
-		struct result *r = &results[i];
-
-		*r = measure(&b, rows[i].hash, rows[i].buckets, rows[i].encap);
-		printf("%-8s %-5s %8u %6.1f (%.1f..%.1f) %6.1f   %7.1f %6.1f %5.1f %6.1f\n", r->hash, r->encap,
-		       r->buckets, r->median, r->fastest, r->slowest, 1000 / r->median, r->stage[0], r->stage[1],
-		       r->stage[2], r->stage[3]);
-	}
-	if (b.json)
-		print_json(&b, results, ROWS);
+	for (int i = 0; i < ROWS; i++)
+		if (is_wanted(&b, &rows[i]))
+			stand_ready(&b, &rows[i]);
+	if (!b.count)
+		die("--rows names none; allowed: names of the table, with ; in between");
+	measure(&b);
+	told = (struct stands){b.seed, b.runs, b.ns_of_cycle, b.count, b.stands};
+	stands_print(&told);
+	if (b.json && !stands_write(&told, b.json))
+		die("can't write the JSON file");
+	rte_eal_cleanup();
 	return 0;
 }

@@ -50,6 +50,7 @@ static inline void find_row(struct burst *burst, uint32_t i)
 	if (is_by_id(packet))
 		return;
 	packet->bucket = packet->hash & packet->ring->mask;
+	rte_prefetch0(ring_backends(packet->ring));
 	if (unlikely(packet->service->steering == STEERING_FLOWTABLE) && !(packet->flags & PACKET_HASHED))
 		burst->flows |= 1U << i;
 	else
@@ -77,6 +78,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		packet->ring = service_ring(packet->service);
+		rte_prefetch0(packet->ring); /* its mask is wanted once the hash is there */
 		if (unlikely(!packet->ring)) {
 			packet->verdict = VERDICT_NO_RING;
 		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {

@@ -63,10 +63,15 @@ static inline void lookup_words(const struct fl_address *address, uint64_t *high
 	__builtin_memcpy(low, address->bytes + 8, 8);
 }
 
+/*
+ * The words' upper bits differ first: an address's last byte is the highest. Multiplication carries upwards alone, so
+ * they are folded down before: without that all VIPs of one prefix meet in one slot.
+ */
 static inline uint32_t lookup_slot(uint64_t high, uint64_t low, uint32_t mask)
 {
-	uint64_t mixed = (low ^ (high * 0x9e3779b97f4a7c15ULL)) * 0xff51afd7ed558ccdULL;
+	uint64_t mixed = low ^ (high * 0x9e3779b97f4a7c15ULL);
 
+	mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15ULL;
 	return (uint32_t)(mixed >> 32) & mask;
 }
 

@@ -77,6 +77,7 @@ static inline enum verdict transport_service(const struct lookup *lookup, const 
 	if (!at)
 		return VERDICT_NO_SERVICE_PORT;
 	out->service = at->service;
+	__builtin_prefetch(at->service);
 	if (lookup_is_by_id(at)) {
 		out->flags |= PACKET_BY_ID;
 		out->bucket = (uint16_t)(port - (uint16_t)at->first);

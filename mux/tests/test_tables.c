@@ -240,6 +240,37 @@ static void clashes_are_refused_by_name(void **state)
 	tables_free(tables);
 }
 
+/* VIPs of one prefix, as sites number them, by their last or another byte, spread over the slots. */
+static void neighbouring_vips_are_found_in_few_steps(void **state)
+{
+	static const char *const firsts[] = {"10.99.0.0", "2001:db8:99::"};
+
+	(void)state;
+	for (int family = 0; family < 2; family++)
+		for (int at = 12; at < 15; at++) {
+			struct tables *tables = tables_new(1, &hops);
+			const struct lookup *lookup;
+			uint32_t run = 0, longest = 0;
+
+			for (uint16_t i = 0; i < 1000; i++) {
+				struct service_config config = image_config((uint16_t)(i + 1), firsts[family], 256);
+				struct service *service;
+				struct why why;
+
+				snprintf(config.name, sizeof(config.name), "service%u", i);
+				fl_store_be16(config.vips[0].bytes + at, (uint16_t)(0x0100 + i));
+				assert_int_equal(tables_add(tables, &config, &service, &why), 0);
+			}
+			lookup = tables_lookup(tables);
+			for (uint32_t slot = 0; slot <= lookup->mask; slot++) {
+				run = lookup->slots[slot].count ? run + 1 : 0;
+				longest = run > longest ? run : longest;
+			}
+			assert_in_range(longest, 1, 64); /* of 2,048 slots half full; 1,000 where they all meet */
+			tables_free(tables);
+		}
+}
+
 static void changes_keep_what_may_not_change(void **state)
 {
 	struct tables *tables = fresh();
@@ -397,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lookup_finds_what_a_plain_search_finds),
+	    cmocka_unit_test(neighbouring_vips_are_found_in_few_steps),
 	    cmocka_unit_test(clashes_are_refused_by_name),
 	    cmocka_unit_test(ranges_clash_with_ports_and_ranges),
 	    cmocka_unit_test(changes_keep_what_may_not_change),

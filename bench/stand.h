@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What mux_packet measures and has measured, and how it is told. */
+#ifndef FAIRLEAD_BENCH_STAND_H
+#define FAIRLEAD_BENCH_STAND_H
+
+#include "burst.h"
+#include "flowtable.h"
+#include "service_config.h"
+
+enum {
+	STAND_STAGES = 5,
+	STAND_RUNS_MAX = 101,
+	STAND_BACKENDS = 256,
+	STAND_FRAME = 64,
+};
+
+extern const char *const stand_stages[STAND_STAGES];
+
+/* What is measured; 0 and NULL mean as in the first row. */
+struct row {
+	const char *name;
+	uint32_t flows;
+	uint32_t buckets;
+	uint32_t services;
+	enum fl_hash_kind hash;
+	enum encap_kind encap;
+	enum steering steering;
+	bool changes; /* CHANGES generations a second, each moving a tenth of the buckets */
+	bool told;    /* all buckets have just moved: every packet carries MOVED */
+};
+
+/* A row that stands ready, and what was measured. */
+struct stand {
+	struct row row;
+	struct tables *tables;
+	struct service *service; /* the first */
+	struct flowtable *flowtable;
+	uint32_t at;    /* the next flow */
+	uint64_t bytes; /* of rings and lookups */
+	uint64_t generations;
+	double times[STAND_RUNS_MAX];
+	double median, fastest, slowest, ratio;
+	double stage[STAND_STAGES];
+	double instructions, misses; /* per packet; negative: the machine does not count them */
+};
+
+/* What holds for all of them. */
+struct stands {
+	uint64_t seed;
+	unsigned runs;
+	double ns_of_cycle;
+	int count;
+	const struct stand *list;
+};
+
+void stands_print(const struct stands *stands);
+
+/* As JSON; false: the file can't be written. */
+bool stands_write(const struct stands *stands, const char *path);
+
+#endif
