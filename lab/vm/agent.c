@@ -10,6 +10,9 @@
  * of its business. When the host hangs up, or sends the next request, a command that still runs is killed with its
  * process group. That a host came or went is told apart from the data and may be known later than what it sent, so
  * that hanging up counts only once it has lasted. lab/vm/channel.py is the other end.
+ *
+ * Of a port without a host poll() says at once, besides that the host has hung up, that it can be read; and a read is
+ * empty. So it is no way to wait for a host: the driver sends SIGIO when one comes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +34,7 @@ enum {
 	STDIN_MAX = 16 * 1024 * 1024,
 	HUNG_UP_MS = 500, /* from then on the host has gone */
 	PAUSE_MS = 10,
+	IDLE_SECONDS = 1, /* to look for a host whose signal came too early */
 	EXIT_NOT_FOUND = 127,
 	EXIT_BY_SIGNAL = 128, /* plus the signal's number, as a shell says it */
 };
@@ -73,18 +77,44 @@ static void die(const char *what)
 	exit(1);
 }
 
+static int is_hung_up(int port)
+{
+	struct pollfd fd = {.fd = port};
+
+	return poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
+}
+
 /* Whether nobody is at the other end; takes its time before it says so. */
 static int host_gone(int port)
 {
-	struct pollfd fd = {.fd = port, .events = POLLIN};
 	int waited;
 
 	for (waited = 0; waited < HUNG_UP_MS; waited += PAUSE_MS) {
-		if (poll(&fd, 1, 0) < 0 || !(fd.revents & POLLHUP) || fd.revents & POLLIN)
+		if (!is_hung_up(port))
 			return 0;
 		poll(NULL, 0, PAUSE_MS);
 	}
 	return 1;
+}
+
+/* The signal that waits for host_await() alone: blocked here, and not in the commands. */
+static sigset_t sigio_set(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGIO);
+	return signals;
+}
+
+/* Sleeps as long as nobody is at the other end. */
+static void host_await(int port)
+{
+	const struct timespec idle = {.tv_sec = IDLE_SECONDS};
+	const sigset_t signals = sigio_set();
+
+	while (is_hung_up(port))
+		sigtimedwait(&signals, NULL, &idle);
 }
 
 /* Waits until the port may have got ready; false when the host has gone. */
@@ -129,6 +159,7 @@ static int input_file(const char *input, size_t length)
 
 static void __attribute__((noreturn)) become(char *words, size_t length, int input, int out, int err)
 {
+	const sigset_t signals = sigio_set();
 	char *argv[length + 1]; /* a word has at least its NUL */
 	size_t count = 0;
 	char *word;
@@ -137,6 +168,7 @@ static void __attribute__((noreturn)) become(char *words, size_t length, int inp
 		argv[count++] = word;
 	argv[count] = NULL;
 	setsid();
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 	if (dup2(input, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		_exit(EXIT_NOT_FOUND);
 	execvp(argv[0], argv);
@@ -203,7 +235,7 @@ static void follow(int port, struct command *command)
 	while (!fds[1].revents) {
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
-		if (fds[0].revents & POLLIN || (fds[0].revents && host_gone(port))) {
+		if (fds[0].revents & POLLHUP ? host_gone(port) : fds[0].revents) {
 			kill(-command->pid, SIGKILL);
 			fds[0].fd = -1;
 		}
@@ -248,6 +280,15 @@ static void serve(int port)
 	free(input);
 }
 
+static void port_signal(int port)
+{
+	const sigset_t signals = sigio_set();
+
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) || fcntl(port, F_SETOWN, getpid()) ||
+	    fcntl(port, F_SETFL, O_NONBLOCK | O_ASYNC))
+		die("SIGIO");
+}
+
 int main(int argc, char **argv)
 {
 	int port;
@@ -260,6 +301,9 @@ int main(int argc, char **argv)
 	port = open(argv[1], O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (port < 0)
 		die(argv[1]);
-	for (;;)
+	port_signal(port);
+	for (;;) {
+		host_await(port);
 		serve(port);
+	}
 }
