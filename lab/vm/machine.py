@@ -23,6 +23,8 @@ CONSOLE_LINES = 15  # of it are shown when the machine does not come up
 BOOT_SECONDS = 180.0  # on a host with ten times more to do than it can; else five to ten
 STOP_SECONDS = 10
 TRANSLATED = 256  # MiB at most for the emulator's translated code; by default it takes a GiB
+# no_timer_check: the kernel would count on ten ticks in a moment, and panic on a busy host that gives it none.
+COMMAND_LINE = "console=ttyS0 panic=-1 loglevel=7 no_timer_check"
 COMPLAINT = re.compile(
     r"WARNING:|BUG|Oops|general protection|Call Trace|refcount_t:|unregister_netdevice: waiting|still has objects"
     r"|Objects remaining|suspicious RCU|scheduling while atomic|Kernel panic|use-after-free|Redzone|Poison overwritten"
@@ -97,7 +99,7 @@ class Machine:
         ]
         words += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
-        words += ["-append", f"console=ttyS0 panic=-1 loglevel=7 {self.append}".rstrip()]
+        words += ["-append", f"{COMMAND_LINE} {self.append}".rstrip()]
         words += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
         words += ["-device", "virtio-serial-pci"]
         for path in self.channel.paths():
