@@ -4,13 +4,12 @@
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
-from lab import mux, topology
+from lab import interrupt, mux, topology
 from lab.deadline import LabError
 from lab.instance import Instance
 from lab.lab import SERVICE, Lab
@@ -180,7 +179,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    interrupt.listen()
     options = parse(sys.argv[1:])
     if os.geteuid() != 0:
         raise LabError("the lab makes network namespaces and must run as root (try sudo)")
@@ -192,5 +191,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except LabError as error:
         sys.exit(f"lab: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except interrupt.Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)

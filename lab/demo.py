@@ -8,13 +8,13 @@ anything). A failing event is reported and ends the demo.
 import argparse
 import json
 import os
-import signal
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+from lab import interrupt
 from lab.__main__ import add_machine_arguments, instructions
 from lab.deadline import LabError
 from lab.events import EVENTS
@@ -123,7 +123,7 @@ def main() -> int:
         parser.error(f"--connections '{options.connections}' is refused; allowed: 200 and more")
     if os.geteuid() != 0:
         raise LabError("the demo makes network namespaces and must run as root (try sudo)")
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    interrupt.listen()
 
     timeline = Timeline()
     xdp, machines = SERVERS - options.vm_servers, options.vm_servers
@@ -155,5 +155,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except LabError as error:
         sys.exit(f"demo: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except interrupt.Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)

@@ -7,20 +7,24 @@
 A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
 directory (XDP programs live and die with their interface; a virtual machine is a process, QEMU, in a namespace of its
 own, and its TAP lives and dies with QEMU). So undoing is: for each namespace, newest first, end the processes in it and
-delete it; then delete the directory. That works after a crash at any point, from the file alone.
+delete it; then delete the directory. That works after a crash at any point, from the file alone. An interrupt is not
+heard within a step (lab/interrupt.py), so that undoing never meets a command that is still making something.
 An instance without an owner was left running on purpose; one whose owner has died is a leftover.
 """
 
+import contextlib
 import json
 import os
 import secrets
 import shutil
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lab.deadline import LabError, until
+from lab.interrupt import held
 from lab.namespace import Namespace
 from lab.process import Process, start_ticks
 from lab.vm.channel import Channel
@@ -124,9 +128,10 @@ class Instance:
         return path
 
     def start(self, process: Process) -> None:
-        process.start()
-        self.state["processes"][process.name] = process.record()
-        self.save()
+        with held():
+            process.start()
+            self.state["processes"][process.name] = process.record()
+            self.save()
 
     def process(self, name: str) -> Process:
         record = self.state["processes"].get(name)
@@ -141,7 +146,7 @@ class Instance:
     def remove(self, node: str) -> None:
         """Undoes one node: its processes and its namespace."""
         for record in [r for r in self.state["namespaces"] if r["node"] == node]:
-            _undo(Namespace(record["name"]))
+            self._undo(record["name"])
             self.state["namespaces"].remove(record)
         self.state["processes"] = {
             name: record for name, record in self.state["processes"].items() if not name.startswith(f"{node}/")
@@ -150,15 +155,24 @@ class Instance:
 
     def undo(self, keep_logs: bool = False) -> Path | None:
         """Undoes all of it, newest first, and returns where the logs were moved to if they were to be kept."""
-        for record in reversed(self.state["namespaces"]):
-            _undo(Namespace(record["name"]))
         kept = None
-        if keep_logs and self.directory.exists():
-            KEPT_LOGS.mkdir(parents=True, exist_ok=True)
-            kept = KEPT_LOGS / self.name
-            shutil.copytree(self.directory, kept, dirs_exist_ok=True, ignore=_only_text)
-        shutil.rmtree(self.directory, ignore_errors=False)
+        with held():
+            for record in reversed(self.state["namespaces"]):
+                self._undo(record["name"])
+            if keep_logs and self.directory.exists():
+                KEPT_LOGS.mkdir(parents=True, exist_ok=True)
+                kept = KEPT_LOGS / self.name
+                shutil.copytree(self.directory, kept, dirs_exist_ok=True, ignore=_only_text)
+            shutil.rmtree(self.directory, ignore_errors=False)
         return kept
+
+    def _undo(self, name: str) -> None:
+        """One namespace; what was started a moment ago may not have entered it yet, and is known by its record."""
+        namespace = Namespace(name)
+        if namespace.exists:
+            started = [p for p in self.processes() if p.namespace.name == name]
+            _end_all(f"the processes in {name}", lambda: _inside(namespace, started))
+            namespace.delete()
 
     def tails(self, lines: int = 12) -> str:
         """The ends of the logs of processes that have died, and of those that logged last."""
@@ -174,23 +188,20 @@ def _only_text(_: str, names: list[str]) -> list[str]:
     return [name for name in names if name.endswith((".vty", ".api", ".sock")) or name == "zookeeper-data"]
 
 
-def _undo(namespace: Namespace) -> None:
-    if namespace.exists:
-        _end_all(namespace)
-        namespace.delete()
+def _inside(namespace: Namespace, started: list[Process]) -> set[int]:
+    return {*namespace.processes(), *(process.pid for process in started if process.alive)}
 
 
-def _end_all(namespace: Namespace) -> None:
-    """TERM to every process inside, KILL to what is left after three seconds."""
-    pids = namespace.processes()
+def _end_all(what: str, running: Callable[[], set[int]]) -> None:
+    """TERM to every process, KILL to what is left after three seconds."""
+    pids: set[int] = set()
     for how, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
-        for pid in namespace.processes():
-            try:
+        for pid in running():
+            pids.add(pid)
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, how)
-            except ProcessLookupError:
-                continue
         try:
-            until(f"the processes in {namespace.name} end", lambda: not namespace.processes(), seconds, pause=0.02)
+            until(f"{what} end", lambda: not running(), seconds, pause=0.02)
             break
         except LabError:
             if how == signal.SIGKILL:

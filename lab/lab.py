@@ -20,6 +20,7 @@ from lab.client_node import ClientNode
 from lab.controller import Controller
 from lab.deadline import LabError, until
 from lab.instance import Instance
+from lab.interrupt import held
 from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
 from lab.router import Router
@@ -124,7 +125,8 @@ class Lab:
         if self.vm_kernel:
             self._archive = archive(self.vm_kernel)
             settings["vmKernel"] = self.vm_kernel.release
-        self.instance = Instance.create(settings)
+        with held():
+            self.instance = Instance.create(settings)
         self.router = Router(self.instance)
         self.router.frr.start()
         for number in range(1, max(self.wanted_zookeepers, self.wanted_controllers) + 1):
@@ -155,8 +157,9 @@ class Lab:
 
     def detach(self) -> None:
         """From now on the lab stays up, whatever becomes of this process."""
-        self.instance.detach()
-        self._detached = True
+        with held():
+            self.instance.detach()
+            self._detached = True
 
     def down(self) -> None:
         self.instance.undo()

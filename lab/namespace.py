@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 from lab.deadline import LabError
+from lab.interrupt import held
 
 RUN = Path("/run/netns")
 CLONE_NEWNET = 0x40000000
@@ -26,8 +27,13 @@ def _setns(descriptor: int) -> None:
 
 
 def run(argv: list[str], stdin: str | None = None) -> str:
-    """The command's standard output; LabError with its standard error when it fails."""
-    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
+    """The command's standard output; LabError with its standard error when it fails.
+
+    An interrupt waits for its end: what a command makes is either there, or never will be. It has a session of its own,
+    so that a terminal's interrupt does not end it either.
+    """
+    with held():
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False, start_new_session=True)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip() or "nothing said"
         raise LabError(f"'{' '.join(argv)}' failed with {done.returncode}: {said}" + (f"\n{stdin}" if stdin else ""))
@@ -71,8 +77,8 @@ class Namespace:
     def inside(self):
         """The calling thread, and what it makes meanwhile, belongs to this namespace; other threads do not."""
         with open("/proc/thread-self/ns/net", "rb") as home, open(self.path, "rb") as there:
-            _setns(there.fileno())
             try:
+                _setns(there.fileno())
                 yield
             finally:
                 _setns(home.fileno())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.deadline import LabError, until
+from lab.interrupt import held
 from lab.namespace import Namespace
 
 STOP_SECONDS = 8.0
@@ -58,7 +59,7 @@ class Process:
     def start(self) -> None:
         if self.alive:
             raise LabError(f"{self.name} runs already, as process {self.pid}")
-        with open(self.log, "ab") as log:
+        with open(self.log, "ab") as log, held():
             self._child = subprocess.Popen(
                 self.namespace.enter(self.argv),
                 stdin=subprocess.DEVNULL,
@@ -67,8 +68,8 @@ class Process:
                 env={**os.environ, **self.env},
                 start_new_session=True,
             )
-        self.pid = self._child.pid
-        self.ticks = start_ticks(self.pid) or 0
+            self.pid = self._child.pid
+            self.ticks = start_ticks(self.pid) or 0
 
     @property
     def alive(self) -> bool:

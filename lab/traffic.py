@@ -13,6 +13,7 @@ from typing import Any
 from lab import build
 from lab.client_node import ClientNode
 from lab.deadline import LabError, until
+from lab.interrupt import held
 
 STOP_SECONDS = 20
 
@@ -26,7 +27,7 @@ class TestClient:
         self.node = node
         self.lines: list[dict[str, Any]] = []
         self.log = node.directory / f"test-client-{arguments[0]}.log"
-        with open(self.log, "ab") as log:
+        with open(self.log, "ab") as log, held():
             self._process = subprocess.Popen(
                 node.namespace.enter([sys.executable, "-m", "lab.client", *arguments]),
                 stdin=subprocess.PIPE,

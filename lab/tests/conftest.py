@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import Lab, build
+from lab import Lab, build, interrupt
 from lab.events import active
 
 WINDOW = 600  # longer than any test
 SERVERS = 4
+
+
+def pytest_configure() -> None:
+    interrupt.listen()
 
 
 @pytest.fixture(scope="session")

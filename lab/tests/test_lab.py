@@ -2,6 +2,8 @@
 """The lab itself: it leaves nothing behind, not even after a crash, and says what it refuses."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import pytest
 from lab import Lab, LabError, build, topology
 from lab.deadline import until
 from lab.instance import RUN, Instance
-from lab.process import Process
+from lab.process import Process, start_ticks
 
 UP_AND_WAIT = """
 import sys
@@ -20,6 +22,34 @@ from lab import Lab
 with Lab(servers=1, muxes=1, vm_servers=1) as lab:
     print(lab.instance.name, flush=True)
     sys.stdin.read()
+"""
+
+# The lab's command, interrupted at the start of its n-th command, where no handler of `subprocess` cleans up.
+INTERRUPTED = """
+import os, pathlib, runpy, subprocess, sys
+directory, at, number = pathlib.Path(sys.argv.pop(1)), int(sys.argv.pop(1)), int(sys.argv.pop(1))
+begin, begun = subprocess.Popen._execute_child, 0
+
+def begin_and_interrupt(*arguments):
+    global begun
+    begun += 1
+    if begun == at:
+        (directory / "next").touch()
+    begin(*arguments)
+    if begun == at:
+        os.kill(os.getpid(), number)
+
+subprocess.Popen._execute_child = begin_and_interrupt
+runpy.run_module("lab", run_name="__main__")
+"""
+# Stands in for a command, and lets that one do its work only later.
+LATE = """\
+#!/bin/sh
+if mv {directory}/next {directory}/late 2>/dev/null; then
+  echo $$ >{directory}/late
+  sleep 0.5
+fi
+exec {real} "$@"
 """
 
 
@@ -90,6 +120,40 @@ def test_an_interrupted_up_leaves_no_machine_behind(built: None) -> None:
     assert run.returncode == 128 + signal.SIGTERM, said
     assert left_behind(name, [qemu]) == []
     assert links() <= before
+
+
+@pytest.mark.parametrize(
+    ("at", "number"),
+    [(1, signal.SIGINT), (4, signal.SIGTERM), (12, signal.SIGTERM), (25, signal.SIGINT), (40, signal.SIGTERM)],
+)
+def test_an_interrupt_while_a_command_begins_leaves_nothing_behind(
+    built: None, tmp_path: Path, at: int, number: signal.Signals
+) -> None:
+    """The worst moment, made to last: the `at`-th command of `up` has begun, and does its work only later."""
+
+    def everything() -> set[str]:
+        return links() | {str(path) for path in [*Path("/run/netns").glob("fl-*"), *RUN.glob("*")]}
+
+    before = everything()
+    for name in ("ip", "nsenter"):
+        real = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        stand_in = tmp_path / name
+        stand_in.write_text(LATE.format(directory=tmp_path, real=real))
+        stand_in.chmod(0o755)
+    command = [sys.executable, "-c", INTERRUPTED, tmp_path, str(at), str(int(number))]
+    done = subprocess.run(
+        [*command, "up", "--servers", "1", "--muxes", "1"],
+        cwd=build.ROOT,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 128 + number, done.stderr
+    late_one = int((tmp_path / "late").read_text())
+    until("the late command ends", lambda: start_ticks(late_one) is None, 30)
+    assert everything() <= before
 
 
 @pytest.mark.parametrize(
