@@ -38,7 +38,7 @@ class Controller(Node):
     def start(self) -> None:
         self.instance.start(self.process)
 
-    def wait(self, seconds: float = 40) -> None:
+    def wait(self, seconds: float = 90) -> None:
         """Until it leads and can commit."""
         until("the controller leads", self.has_taken_over, seconds, pause=0.1)
 

@@ -60,7 +60,7 @@ def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int 
     tell(f"{server.name} is out of the service and still serves {server.connections()} connections")
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.renew(server.name)
-    until(f"{server.name} has no connection left", lambda: server.connections() == 0, 15)
+    until(f"{server.name} has no connection left", lambda: server.connections() == 0, 60)
     lab.switch_off(number)
     tell(f"its clients have left it, {server.name} is switched off")
     traffic.wait_quiet()
@@ -81,7 +81,7 @@ def kill_mux(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     killed = time.monotonic()
     mux.kill()
     until(
-        f"the router's route no longer goes by {mux.name}", lambda: mux.address not in lab.router.vip_hops(), 10, 0.01
+        f"the router's route no longer goes by {mux.name}", lambda: mux.address not in lab.router.vip_hops(), 30, 0.01
     )
     tell(f"{mux.name} is killed; the router knew after {time.monotonic() - killed:.2f} s")
     traffic.wait_seconds(WATCH_SECONDS)
@@ -167,7 +167,7 @@ def drain_under_flood(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     traffic.wait_seconds(2)
     plan = lab.drain(number)
     tell(f"in the midst of it, {lab.servers[number].name} is drained: {_moved(plan, lab)}")
-    sent = flood.finish(FLOOD_SECONDS + 20)[-1]
+    sent = flood.finish(FLOOD_SECONDS + 60)[-1]
     tell(f"the flood is over: {sent['packets']:,} packets in {sent['seconds']:.1f} s")
     traffic.wait_quiet()
 

@@ -25,7 +25,7 @@ from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
 from lab.router import Router
 from lab.server import Server, XdpServer
-from lab.traffic import TestClient, Traffic, syn_flood
+from lab.traffic import ANSWER_SECONDS, MACHINE_ANSWER_SECONDS, TestClient, Traffic, syn_flood
 from lab.vm import kernel as vm
 from lab.zookeeper import ZooKeeper
 
@@ -226,7 +226,7 @@ class Lab:
     def running_muxes(self) -> list[Mux]:
         return [mux for mux in self.muxes.values() if mux.process.alive]
 
-    def wait_applied(self, seconds: float = 30) -> None:
+    def wait_applied(self, seconds: float = 60) -> None:
         """Until every running mux serves the service's newest generation."""
         wanted = self.service()["generation"]
         names = {mux.name for mux in self.running_muxes()}
@@ -239,7 +239,7 @@ class Lab:
 
         until(f"{', '.join(sorted(names))} have applied generation {wanted}", applied, seconds)
 
-    def wait_announced(self, seconds: float = 30) -> None:
+    def wait_announced(self, seconds: float = 60) -> None:
         """Until the router sends the VIP to every running mux, and to no other."""
         wanted = sorted(mux.address for mux in self.running_muxes())
         until(
@@ -341,7 +341,8 @@ class Lab:
     # Traffic.
 
     def traffic(self, long: int = 200, interval: float = 0.25, short_rate: float = 20) -> Traffic:
-        return Traffic(self.clients, long, interval, short_rate)
+        seconds = MACHINE_ANSWER_SECONDS if self.has_machines else ANSWER_SECONDS
+        return Traffic(self.clients, long, interval, short_rate, answer_seconds=seconds)
 
     def retransmitted(self) -> int:
         """TCP segments that clients have sent again: no more than these were lost on the way by the muxes."""

@@ -59,7 +59,7 @@ class ZooKeeper:
     def start(self) -> None:
         self.node.instance.start(self.process)
 
-    def wait(self, seconds: float = 30) -> None:
+    def wait(self, seconds: float = 60) -> None:
         until(f"{self.process.name} serves", self._serves, seconds)
 
     def stop(self) -> None:

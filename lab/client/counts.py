@@ -5,7 +5,7 @@ A connection is broken when a user would notice, in one of these ways:
 
     reset             the peer reset it
     eof               the peer closed it; nginx is set up never to do so
-    timeout           a request, or the opening, had no answer for 10 s
+    timeout           a request, or the opening, had no answer for 10 s (--timeout; 40 s where virtual machines answer)
     another_server    an answer came from another server than the connection's first
     bad_answer        an answer that is not a 200 with a server's name
     refused           a new connection was not accepted (RST, unreachable)

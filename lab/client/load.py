@@ -50,7 +50,7 @@ class Load:
     total: Counts = field(default_factory=Counts)
     live: set[Connection] = field(default_factory=set)
     short: set[Connection] = field(default_factory=set)
-    opening: dict[asyncio.Task, bool] = field(default_factory=dict)
+    opening: dict[asyncio.Task, float] = field(default_factory=dict)  # since when
     stopping: bool = False
 
     # What connections tell.
@@ -84,7 +84,7 @@ class Load:
     def _open(self, long: bool) -> None:
         if not self.stopping:
             task = asyncio.get_running_loop().create_task(self._connect(long))
-            self.opening[task] = long
+            self.opening[task] = time.monotonic()
             task.add_done_callback(lambda done: self.opening.pop(done, None))
 
     async def _connect(self, long: bool) -> None:
@@ -204,16 +204,14 @@ class Load:
             await asyncio.sleep(max(0.0, started + number - time.monotonic()))
             counts, self.second = self.second, Counts()
             self.total.add(counts)
-            now = time.monotonic()
-            oldest = max((now - c.waiting_since for c in self.live if c.waiting_since is not None), default=0.0)
+            since = [c.waiting_since for c in self.live if c.waiting_since is not None]
             held = {}
             for connection in self.live - self.short:
                 held[connection.server or "none"] = held.get(connection.server or "none", 0) + 1
             say(
                 event="second",
                 open=len(self.live - self.short),
-                opening=len(self.opening),
                 held=held,
-                oldest_ms=round(oldest * 1000, 1),
+                waiting_since=min([time.monotonic(), *since, *self.opening.values()]),
                 **counts.document(),
             )

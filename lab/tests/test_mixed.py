@@ -62,12 +62,24 @@ def test_a_command_whose_caller_left_is_killed_and_holds_nobody_up(mixed_lab: La
     channel = machines(mixed_lab)[0].machine.channel
     with ThreadPoolExecutor(PORTS + 1) as callers:
         left = [callers.submit(channel.run, ["sleep", "1234"], b"", 2) for _ in range(PORTS)]
-        answer = callers.submit(channel.run, ["cat"], b"who is there", 30)
+        answer = callers.submit(channel.run, ["cat"], b"who is there", 120)
         for call in left:
             with pytest.raises(LabError, match=r"'sleep 1234' .* has not ended after 2 s"):
                 call.result()
         assert answer.result().stdout == b"who is there"
-    until("no command is left", lambda: b"sleep 1234" not in channel.run(["ps"]).stdout, 10)
+    until("no command is left", lambda: b"sleep 1234" not in channel.run(["ps"]).stdout, 60)
+
+
+def test_a_machine_without_work_idles(mixed_lab: Lab) -> None:
+    """Whatever is busy in a machine is busy on the host: its agents sleep until somebody asks."""
+    server = machines(mixed_lab)[0]
+
+    def idle() -> float:
+        """Seconds that the processor has been idle since the start."""
+        return float(server.run("cat", "/proc/uptime").split()[1])
+
+    before = idle()
+    until("the processor has idled for two seconds more", lambda: idle() > before + 2, 60, pause=1)
 
 
 def test_a_machine_that_was_killed_comes_back(mixed_lab: Lab) -> None:

@@ -21,6 +21,7 @@ QEMU = "qemu-system-x86_64"
 CONSOLE = "machine.log"
 CONSOLE_LINES = 15  # of it are shown when the machine does not come up
 BOOT_SECONDS = 180.0  # on a host with ten times more to do than it can; else five to ten
+RUN_SECONDS = 120.0  # for a command that takes a tenth of a second on an idle host
 STOP_SECONDS = 10
 TRANSLATED = 256  # MiB at most for the emulator's translated code; by default it takes a GiB
 # no_timer_check: the kernel would count on ten ticks in a moment, and panic on a busy host that gives it none.
@@ -128,11 +129,11 @@ class Machine:
         """Until the machine is up and its setup script has ended well; LabError with what it said if it has not."""
         wait(self.directory, seconds)
 
-    def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = 30) -> Done:
+    def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = RUN_SECONDS) -> Done:
         """Runs a command to its end, whatever its exit code."""
         return self.channel.run(argv, stdin, seconds)
 
-    def check(self, *argv: str, seconds: float | None = 30) -> str:
+    def check(self, *argv: str, seconds: float | None = RUN_SECONDS) -> str:
         """The command's standard output; LabError with its standard error when it fails."""
         done = self.run(list(argv), seconds=seconds)
         if done.code:
