@@ -272,7 +272,7 @@ def fuzz(target: dict, seconds: int) -> tuple[str, int, str]:
 PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 10),
-    "mux": (run_meson, 10),
+    "mux": (run_meson, 15),
     "server": (run_meson, 10),
     "module": (run_module, 20),
     "controller": (run_controller, 15),

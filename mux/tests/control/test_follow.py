@@ -77,7 +77,7 @@ def test_deltas_one_by_one(tree: Tree, mux: MuxProcess):
     for _ in range(20):
         start, count = draw.randrange(200), draw.randrange(1, 56)
         mux.until_serving(service.commit([], [run(start, count, draw.choice([1, 2, 0]), 1)]))
-    until(lambda: tree.mux()["services"] == {"web": {"generation": 22, "state": "serving"}}, 10, "the mux's node")
+    until(lambda: tree.mux()["services"] == {"web": {"generation": 22, "state": "serving"}}, 30, "the mux's node")
     assert mux.logged(event="loaded") <= 2 and not mux.logged(event="refused")
 
 
@@ -143,7 +143,7 @@ def test_service_deleted(tree: Tree, mux: MuxProcess):
     service.delete()
     until(lambda: mux.generation("web") is None, 20, "the service to go")
     assert mux.ring("web") == {} and mux.serves(other.image, "api")
-    until(lambda: list(tree.mux()["services"]) == ["api"], 10, "the mux's node to follow")
+    until(lambda: list(tree.mux()["services"]) == ["api"], 30, "the mux's node to follow")
     assert mux.logged(event="deleted", service="web") == 1 and not mux.logged(event="refused")
 
 
@@ -158,7 +158,7 @@ def test_service_without_config_is_deleted(tree: Tree, mux: MuxProcess):
     service, other = served(tree, mux), served(tree, mux, id_=2, name="api", vips=["10.99.0.9"])
     tree.client.delete(f"{service.path}/config")
     until(lambda: mux.generation() is None and mux.ring() == {}, 20, "the service to end")
-    until(lambda: list(tree.mux()["services"]) == ["api"], 10, "the mux's node to follow")
+    until(lambda: list(tree.mux()["services"]) == ["api"], 30, "the mux's node to follow")
     assert mux.logged(event="deleted", service="web") == 1 and not mux.logged(event="refused")
     new = Service(tree, id_=3, buckets=1024)
     mine = tree.client.transaction()
@@ -218,10 +218,10 @@ def refused_and_mended(tree: Tree, mux: MuxProcess, reason: str, damage) -> None
     until(lambda: mux.refused(reason) >= 3, 20, f"the third refusal as {reason}\n{mux.log()}")
     assert mux.serves(before) and mux.state() == "stale"
     assert mux.logged(event="refused", reason=reason, generation=3) == 1, mux.log()
-    until(lambda: tree.mux()["services"]["web"] == {"generation": 2, "state": "stale"}, 10, "the node to say so")
+    until(lambda: tree.mux()["services"]["web"] == {"generation": 2, "state": "stale"}, 30, "the node to say so")
     tree.client.set(f"{service.gen(3)}/delta/0000", data)
     mux.until_serving(after)
-    until(lambda: mux.state() == "serving", 5, "the state")
+    until(lambda: mux.state() == "serving", 30, "the state")
     assert mux.logged(event="accepted", generation=3, after=reason) == 1
 
 
@@ -259,7 +259,7 @@ def test_gap(tree: Tree, mux: MuxProcess):
     assert mux.serves(before) and mux.state() == "stale"
     assert mux.logged(event="refused", reason="missing", generation=3) == 1
     mux.until_serving(service.commit([], [run(18, 9, 2, 1)], with_snapshot=True))
-    until(lambda: mux.state() == "serving", 5, "the state")
+    until(lambda: mux.state() == "serving", 30, "the state")
 
 
 def test_gap_between_chunks(tree: Tree, mux: MuxProcess):
@@ -363,6 +363,7 @@ def test_zookeeper_stops_for_a_while(tree: Tree, mux: MuxProcess, zookeeper: Zoo
     assert mux.get("/healthz")[0] == 200 and mux.explain()[0] == 200
     zookeeper.start()
     until(lambda: mux.metric("zookeeper_connected") == 1, 30, "the connection")
+    until(tree.answers, 30, "this test's own session")
     mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
     until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 20, "the mux's node")
     assert not mux.logged(event="refused")
@@ -473,7 +474,7 @@ def test_list_vanishes_and_returns(tree: Tree, mux: MuxProcess):
 def test_session_expires(tree: Tree, mux: MuxProcess):
     """The mux stands still for longer than its session lasts; then it has a new one, its node, and the news."""
     service = served(tree, mux)
-    until(lambda: tree.mux() is not None, 10, "the mux's node")
+    until(lambda: tree.mux() is not None, 30, "the mux's node")
     before = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
     mux.process.send_signal(signal.SIGSTOP)
     try:
@@ -484,7 +485,7 @@ def test_session_expires(tree: Tree, mux: MuxProcess):
     mux.until_serving(image, seconds=30)
     until(lambda: tree.mux() is not None, 20, "the node to be back")
     assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner != before
-    until(lambda: tree.mux()["services"] == {"web": {"generation": 3, "state": "serving"}}, 10, "what it says")
+    until(lambda: tree.mux()["services"] == {"web": {"generation": 3, "state": "serving"}}, 30, "what it says")
     assert mux.logged(event="zookeeper_lost") >= 1 and mux.logged(event="registered") == 2
 
 
@@ -531,7 +532,7 @@ def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
     first = MuxProcess(zookeeper.address, tmp_path)
     first.start()
     first.until_serving(service.image)
-    until(lambda: first.metric("registered") == 1, 10, "the first's node")
+    until(lambda: first.metric("registered") == 1, 30, "the first's node")
     owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
     first.kill()
     second = MuxProcess(zookeeper.address, tmp_path)
@@ -546,19 +547,19 @@ def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
 def test_two_muxes_of_one_id(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
     """Both serve; the second one says whom it waits for, once, and takes the node when the first has gone."""
     service = served(tree, mux)
-    until(lambda: mux.metric("registered") == 1, 10, "the first's node")
+    until(lambda: mux.metric("registered") == 1, 30, "the first's node")
     owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
     second = MuxProcess(zookeeper.address, tmp_path)
     second.start()
     second.until_serving(service.image)
-    until(lambda: second.logged(event="node_taken", session=f"0x{owner:x}") == 1, 10, "the second to see the first")
+    until(lambda: second.logged(event="node_taken", session=f"0x{owner:x}") == 1, 30, "the second to see the first")
     image = service.commit([], [run(0, 9, 2, 1)])
     mux.until_serving(image)
     second.until_serving(image)
     assert second.metric("registered") == 0 and mux.metric("registered") == 1
     assert tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner == owner
     mux.stop()
-    until(lambda: second.metric("registered") == 1, 10, "the second's node")
-    until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 10, "what it says")
+    until(lambda: second.metric("registered") == 1, 30, "the second's node")
+    until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 30, "what it says")
     assert second.logged(event="node_taken") == 1
     second.stop()

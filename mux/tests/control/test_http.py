@@ -52,7 +52,7 @@ def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     assert mux.explain(destinationPort=20002)[0] == 400
     service.configure(mptcpPorts={"first": 20000, "last": 20999})
-    until(lambda: mux.explain(destinationPort=20002)[0] == 200, 10, "the ports of ids")
+    until(lambda: mux.explain(destinationPort=20002)[0] == 200, 30, "the ports of ids")
     answer = mux.explain(destinationPort=20002)[1]
     assert answer["current"] == {"id": 2, "address": "10.1.0.22"}
     assert not {"bucket", "previous"} & set(answer)
@@ -111,7 +111,7 @@ def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
             client = undo.enter_context(socket.create_connection((host, int(port)), timeout=10))
             client.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
         image = service.commit([], [run(0, 9, 2, 1)])
-        until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 10, "the mux's node")
+        until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 30, "the mux's node")
     mux.until_serving(image)
 
 

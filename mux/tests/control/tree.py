@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "protocol" / "vectors"))
 
@@ -39,6 +40,14 @@ class Tree:
     def __init__(self, address: str):
         self.client = KazooClient(hosts=address, timeout=10)
         self.client.start(timeout=30)
+
+    def answers(self) -> bool:
+        """Whether this session is alive, or there is a new one: after ZooKeeper was away longer than it lasts."""
+        try:
+            self.client.exists("/")
+        except (KazooException, KazooTimeoutError):
+            return False
+        return True
 
     def close(self) -> None:
         self.client.stop()

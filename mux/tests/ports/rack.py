@@ -31,6 +31,7 @@ OUTSIDE = "fls0"
 INSIDE = "flm0"
 MTU = 1600
 SETTLING_FLOWS = 40
+LAST = b"the last one before the test"
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
 SOL_PACKET = 263
@@ -46,7 +47,7 @@ def run(*words):
     return done.stdout
 
 
-def until(what, condition, seconds=10):
+def until(what, condition, seconds=40):
     """Waits for a condition that becomes true; its value."""
     end = time.monotonic() + seconds
     while True:
@@ -103,7 +104,7 @@ class Rack:
         for packet in packets:
             self.socket.send(bytes(packet))
 
-    def receive(self, wanted, count, seconds=5):
+    def receive(self, wanted, count, seconds=20):
         """Up to count frames from the mux that the predicate wants; fewer when the time is over."""
         end = time.monotonic() + seconds
         found = []
@@ -178,8 +179,14 @@ class Mux:
             until("the settling packets are counted", counted)
             return seen.get("service") == SETTLING_FLOWS
 
-        until("the backends' neighbours are found", steered, 20)
-        self.rack.receive(is_tunnel, SETTLING_FLOWS)
+        until("the backends' neighbours are found", steered, 60)
+        self.pass_by()
+
+    def pass_by(self):
+        """Waits until all that was sent before has come out, by a packet that comes out last."""
+        self.rack.send([self.rack.to_vip(99, LAST)])
+        assert self.rack.receive(lambda frame: LAST in bytes(frame), 1)
+        self.counters()
         self.rack.drain()
 
     def cpu_seconds(self):

@@ -233,9 +233,7 @@ class EventStreamsTest {
   void anOrderlyStopEndsTheStreams() throws IOException {
     try (Stream stream = new Stream("")) {
       assertThat(stream.next().type()).isEqualTo("start");
-      long begin = System.nanoTime();
       server.close();
-      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(8));
       assertThatThrownBy(stream::next).isInstanceOf(IOException.class);
       open();
     }
