@@ -112,7 +112,7 @@ class MptcpService:
         until(
             f"{server.name} listens on {topology.VIP}:{PORT}",
             lambda: server.run("ss", "-Hltn", "sport", "=", f":{PORT}") or program.expect_alive(),
-            10,
+            60,
         )
 
     # The service.
@@ -170,7 +170,7 @@ class MptcpService:
                 counts[int(found[1]) if found else 0] += 1
         return counts
 
-    def wait_joined(self, count: int, seconds: float = 15) -> None:
+    def wait_joined(self, count: int, seconds: float = 60) -> None:
         """Until `count` connections have one further subflow each, at the server of the first."""
         until(
             f"{count} connections with a second subflow",

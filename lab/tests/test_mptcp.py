@@ -55,7 +55,7 @@ def test_every_second_subflow_joins_the_server_of_the_first(lab: Lab, service: M
         service.drain(drained)
         traffic.wait_seconds(2)
         lab.kill_mux(1)
-        until("the route loses mux1", lambda: lab.muxes[1].address not in lab.router.vip_hops(), 10)
+        until("the route loses mux1", lambda: lab.muxes[1].address not in lab.router.vip_hops(), 60)
         traffic.wait_seconds(3)
         traffic.wait_quiet()
         assert service.held() == held
@@ -64,7 +64,7 @@ def test_every_second_subflow_joins_the_server_of_the_first(lab: Lab, service: M
 
         for number in sorted(service.servers)[:2]:  # a second one, so that the new server is surely chosen by some
             traffic.renew(f"server{number}")
-        until("nobody holds the drained server", lambda: f"server{drained}" not in service.held(), 15)
+        until("nobody holds the drained server", lambda: f"server{drained}" not in service.held(), 60)
         traffic.wait_open()
         service.wait_joined(CONNECTIONS)
         assert added.name in service.held()
