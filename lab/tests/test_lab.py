@@ -37,6 +37,7 @@ def begin_and_interrupt(*arguments):
         (directory / "next").touch()
     begin(*arguments)
     if begun == at:
+        (directory / "late").write_text(str(arguments[0].pid))
         os.kill(os.getpid(), number)
 
 subprocess.Popen._execute_child = begin_and_interrupt
@@ -45,8 +46,7 @@ runpy.run_module("lab", run_name="__main__")
 # Stands in for a command, and lets that one do its work only later.
 LATE = """\
 #!/bin/sh
-if mv {directory}/next {directory}/late 2>/dev/null; then
-  echo $$ >{directory}/late
+if rm {directory}/next 2>/dev/null; then
   sleep 0.5
 fi
 exec {real} "$@"
