@@ -12,9 +12,10 @@ import java.util.PriorityQueue;
  * '18, §4.5): always from the most overloaded backend to the most underloaded one (load: buckets /
  * weight), as many as neither overshoots its goal.
  *
- * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, by number; buckets
- * inside the window move only if their owner has nothing else left to give, or never, the ones that
- * moved first before the others. Buckets without an owner count as an infinitely loaded backend's.
+ * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, by number;
+ * buckets inside the window move only if their owner has nothing else left to give, or never, the
+ * ones that moved first before the others. Buckets without an owner count as an infinitely loaded
+ * backend's.
  *
  * <p>The paper takes the oldest first, of the closed ones too. To a closed one its age means
  * nothing any more, but among an owner's buckets ages lie scattered: by number ranges stay whole,
