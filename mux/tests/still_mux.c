@@ -4,11 +4,13 @@
  * command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
  *
  *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap ipip]
- *		[--quic OFFSET:LENGTH] [--mss N] VIP,... PORT BUCKETS BACKEND...
+ *		[--quic OFFSET:LENGTH] [--mss N] [--flows N] [--changes yes] VIP,... PORT BUCKETS BACKEND...
  *
  * The service has the port by TCP and by UDP.
  *
  * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
+ * --flows N: the service has steering flowtable, for N flows. --changes yes: ten generations a second, of which each
+ * moves a tenth of the buckets.
  * --exception yes: raw ports get their way to the kernel, as in the program; benchmarks do without.
  * Says {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints one
  * JSON object: what was counted since the last one, and in how many seconds.
@@ -29,6 +31,8 @@
 #include "../worker.h"
 #include "image.h"
 
+enum { TENTH = 10 };
+
 struct arguments {
 	int via;    /* -1: the kernel knows */
 	char *vips; /* separated by commas */
@@ -36,6 +40,7 @@ struct arguments {
 	bool ipip;
 	struct quic_server_id quic;
 	uint16_t mss;
+	bool changes;
 	uint32_t buckets;
 	int backends_count;
 	char **backends;
@@ -79,8 +84,13 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			sscanf(argv[i + 1], "%hhu:%hhu", &a->quic.offset, &a->quic.length);
 		else if (!strcmp(argv[i], "--mss"))
 			a->mss = (uint16_t)atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--flows"))
+			options->flows = (unsigned)atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--changes"))
+			a->changes = !strcmp(argv[i + 1], "yes");
 		else
-			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --quic, --mss");
+			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --quic, --mss, "
+			    "--flows, --changes");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)
 		die("usage: --port P [--via N] [--workers N] [--exception yes] [--tag-key FILE] VIP,... PORT BUCKETS "
@@ -100,7 +110,7 @@ static double clock_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void load(struct tables *tables, const struct arguments *a)
+static void load(struct tables *tables, const struct arguments *a, bool flows)
 {
 	struct service_config config = image_config(1, "10.99.0.1", a->buckets);
 	struct delta snapshot = image_snapshot(1, 1, a->buckets, (uint16_t)a->backends_count);
@@ -111,6 +121,7 @@ static void load(struct tables *tables, const struct arguments *a)
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
 	config.encap = a->ipip ? ENCAP_IPIP : ENCAP_GUE;
+	config.steering = flows ? STEERING_FLOWTABLE : STEERING_RING;
 	config.quic = a->quic;
 	config.mss = a->mss;
 	config.ports_count = 2;
@@ -121,6 +132,33 @@ static void load(struct tables *tables, const struct arguments *a)
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		die(why.text);
 	image_free(&snapshot);
+}
+
+/* The next generation: a tenth of the buckets, each to the backend after its present one. */
+static void change(struct tables *tables, uint16_t backends)
+{
+	struct service *service = tables_find_id(tables, 1);
+	const struct ring *ring = service_ring(service);
+	uint32_t generation = ring_generation(ring) + 1, buckets = ring_buckets(ring);
+	struct delta delta = {.service = 1,
+			      .generation = generation,
+			      .base = generation - 1,
+			      .buckets = buckets,
+			      .committed = (uint32_t)time(NULL),
+			      .runs = calloc(buckets / TENTH + 1, sizeof(*delta.runs))};
+	struct why why;
+
+	if (!delta.runs)
+		die("no memory for a change");
+	for (uint32_t bucket = generation % TENTH; bucket < buckets; bucket += TENTH) {
+		uint16_t owner = fl_row_current(ring_row(ring, bucket));
+
+		delta.runs[delta.runs_count++] =
+		    (struct fl_delta_run){bucket, 1, (uint16_t)(1 + owner % backends), owner, 0};
+	}
+	if (tables_apply(tables, service, &delta, &why))
+		die(why.text);
+	free(delta.runs);
 }
 
 /* What was counted since the last report. */
@@ -142,18 +180,18 @@ static void report(const struct counters *counters)
 	since = now;
 }
 
-/* Looks after neighbours and answers lines until a signal comes. */
+/* Looks after neighbours and answers lines until a signal comes. changes: 0, or among how many backends. */
 static void look_after(struct neighbours *neighbours, struct tables *tables, const struct counters *counters,
-		       int signals)
+		       int signals, uint16_t changes)
 {
 	struct pollfd fds[3] = {{.fd = signals, .events = POLLIN},
 				{.fd = STDIN_FILENO, .events = POLLIN},
 				{.fd = neighbours ? neighbours_fd(neighbours) : -1, .events = POLLIN}};
-	double tick = clock_now();
+	double tick = clock_now(), changed = tick;
 	char line[64];
 
 	for (;;) {
-		poll(fds, 3, 100);
+		poll(fds, 3, changes ? 10 : 100);
 		if (fds[0].revents)
 			return;
 		if (fds[1].revents) {
@@ -161,6 +199,10 @@ static void look_after(struct neighbours *neighbours, struct tables *tables, con
 				report(counters);
 			else
 				fds[1].fd = -1;
+		}
+		if (changes && clock_now() - changed >= 0.1) {
+			changed = clock_now();
+			change(tables, changes);
 		}
 		if (!neighbours)
 			continue;
@@ -217,12 +259,15 @@ int main(int argc, char **argv)
 	if (!tables || !counters)
 		die("no memory");
 	tables_listen(tables, &listener);
-	load(tables, &a);
+	if (options.flows)
+		tables_allow_flows(tables);
+	load(tables, &a, options.flows);
 	place = (struct worker_place){.tables = tables,
 				      .ports = &ports,
 				      .counters = counters,
 				      .tag_key = options.has_tag_key ? &options.tag_key : NULL,
 				      .workers = options.workers,
+				      .flows = options.flows,
 				      .rings = rings};
 	if (worker_rings(rings, options.workers, &why))
 		die(why.text);
@@ -231,7 +276,7 @@ int main(int argc, char **argv)
 			die(why.text);
 	puts("{\"ready\": true}");
 	report(counters);
-	look_after(neighbours, tables, counters, signals);
+	look_after(neighbours, tables, counters, signals, a.changes ? (uint16_t)a.backends_count : 0);
 	report(counters);
 	for (unsigned i = 0; i < options.workers; i++)
 		worker_stop(workers[i]);
