@@ -102,6 +102,13 @@ class ServiceStoreTest {
     service = snapshot(service);
     assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSizeGreaterThan(2);
     assertThat(store.read("web").orElseThrow()).isEqualTo(service);
+    for (String parent : List.of(TREE.delta("web", 3), TREE.snapshot("web", 3))) {
+      for (String chunk : client.getChildren().forPath(parent)) {
+        assertThat(client.getData().forPath(parent + "/" + chunk).length)
+            .as("%s/%s", parent, chunk)
+            .isBetween(1, 512 * 1024);
+      }
+    }
   }
 
   @Test
