@@ -69,6 +69,13 @@ class TestClient:
             raise LabError(f"the test client on {self.node.name} failed with {code}:\n{self.log.read_text()[-2000:]}")
         return self.lines
 
+    def expect_alive(self) -> None:
+        if self._process.poll() is not None:
+            raise LabError(
+                f"the test client on {self.node.name} has ended with {self._process.returncode}:\n"
+                f"{self.log.read_text()[-2000:]}"
+            )
+
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
@@ -127,9 +134,14 @@ class Traffic:
         return [merge(lines) | {"open": sum(line["open"] for line in lines)} for lines in zip(*reported, strict=False)]
 
     def latest(self) -> list[dict[str, Any]]:
-        """Each client's last second."""
+        """Each client's last second; LabError if one has ended, for which nobody needs to wait."""
+        self._expect_clients()
         latest = [[line for line in list(client.lines) if line["event"] == "second"][-1:] for client in self.clients]
         return [line for lines in latest for line in lines]
+
+    def _expect_clients(self) -> None:
+        for client in self.clients if self.total is None else []:
+            client.expect_alive()
 
     def wait_open(self) -> None:
         """Until all long-lived connections are open and answered."""
@@ -152,6 +164,7 @@ class Traffic:
         wanted = [self._reported(client) + count for client in self.clients]
 
         def reported() -> bool:
+            self._expect_clients()
             return all(self._reported(c) >= n for c, n in zip(self.clients, wanted, strict=True))
 
         until(f"{count} s of traffic", reported, count * 3 + SLACK_SECONDS, pause=0.05)

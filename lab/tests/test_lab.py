@@ -194,6 +194,17 @@ def test_the_command_names_what_is_not_there(lab: Lab, arguments: list[str], sen
     assert sentence in done.stderr
 
 
+def test_a_dead_test_client_is_named_at_once(lab: Lab) -> None:
+    traffic = lab.traffic(long=10)
+    try:
+        traffic.clients[1].kill()
+        with pytest.raises(LabError, match="the test client on client2 has ended with -9"):
+            traffic.wait_open()
+    finally:
+        for client in traffic.clients:
+            client.kill()
+
+
 def test_the_flood_stays_in_its_bounds(lab: Lab) -> None:
     node = lab.clients[0]
     command = [sys.executable, "-m", "lab.client"]
