@@ -68,12 +68,9 @@ static void check_privileges(struct preflight *preflight, const struct options *
 		strcat(lacks, " CAP_NET_ADMIN");
 	if (!has_capability(effective, CAP_NET_RAW))
 		strcat(lacks, " CAP_NET_RAW");
-	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN)) {
-		if (!has_capability(effective, CAP_BPF))
-			strcat(lacks, " CAP_BPF");
-		if (!has_capability(effective, CAP_IPC_LOCK))
-			strcat(lacks, " CAP_IPC_LOCK");
-	}
+	/* its program and maps are found by their ids, which the kernel tells nobody else */
+	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN))
+		strcat(lacks, " CAP_SYS_ADMIN");
 	if (*lacks)
 		preflight_add(preflight, "privileges", NULL, PREFLIGHT_FAIL, "the process lacks%s; see docs/mux.md",
 			      lacks);
