@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "vectors.h"
+#include "verdict_row.h"
 #include "stand.h"
 
 enum {
@@ -15,19 +15,6 @@ enum {
 	DSCP_AF11 = 10 << 2,
 	ECN_CE = 3,
 	ECN_ECT0 = 2,
-};
-
-static const char *const errors[FL_STEER_ERRORS] = {
-    [FL_STEER_TRUNCATED] = "truncated",
-    [FL_STEER_GUE_VERSION] = "gue_version",
-    [FL_STEER_GUE_CONTROL] = "gue_control",
-    [FL_STEER_GUE_FLAGS] = "gue_flags",
-    [FL_STEER_INNER_PROTOCOL] = "inner_protocol",
-    [FL_STEER_LENGTH] = "length",
-    [FL_STEER_VERSION_UNKNOWN] = "version_unknown",
-    [FL_STEER_FLAGS_UNKNOWN] = "flags_unknown",
-    [FL_STEER_PREVIOUS6_ALONE] = "previous6_alone",
-    [FL_STEER_GENERATION_ZERO] = "generation_zero",
 };
 
 static const json_t *tag_key; /* tag.json's */
@@ -112,14 +99,14 @@ static void valid(void **state)
 
 static void malformed(void **state)
 {
-	int error = vectors_word(*state, "error", errors, FL_STEER_ERRORS);
+	enum fl_steer_error error = verdict_row_error(*state, "error");
 	struct packet packet = outer_of(RIG_MUX, RIG_SELF);
 	struct config config = rig_config();
 
 	set_anew(&config);
 	add_vector(&packet, *state, "bytes");
 	packet_finish_outer(&packet);
-	assert_int_equal(stand_send(&packet), fl_counter_of_steer_error((enum fl_steer_error)error));
+	assert_int_equal(stand_send(&packet), fl_counter_of_steer_error(error));
 	assert_int_equal(stand_learned(), 0);
 }
 

@@ -4,20 +4,7 @@
 
 #include <fairlead/steer.h>
 
-#include "vectors.h"
-
-static const char *const errors[FL_STEER_ERRORS] = {
-    [FL_STEER_TRUNCATED] = "truncated",
-    [FL_STEER_GUE_VERSION] = "gue_version",
-    [FL_STEER_GUE_CONTROL] = "gue_control",
-    [FL_STEER_GUE_FLAGS] = "gue_flags",
-    [FL_STEER_INNER_PROTOCOL] = "inner_protocol",
-    [FL_STEER_LENGTH] = "length",
-    [FL_STEER_VERSION_UNKNOWN] = "version_unknown",
-    [FL_STEER_FLAGS_UNKNOWN] = "flags_unknown",
-    [FL_STEER_PREVIOUS6_ALONE] = "previous6_alone",
-    [FL_STEER_GENERATION_ZERO] = "generation_zero",
-};
+#include "verdict_row.h"
 
 static void valid(void **state)
 {
@@ -62,8 +49,7 @@ static void malformed(void **state)
 
 	memset(&steer, 0xa5, sizeof(steer));
 	untouched = steer;
-	assert_int_equal(fl_steer_parse(bytes.data, bytes.data + bytes.len, &steer),
-			 vectors_word(row, "error", errors, FL_STEER_ERRORS));
+	assert_int_equal(fl_steer_parse(bytes.data, bytes.data + bytes.len, &steer), verdict_row_error(row, "error"));
 	assert_memory_equal(&steer, &untouched, sizeof(steer));
 	vectors_free(&bytes);
 }

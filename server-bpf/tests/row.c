@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TRIES = 20,
+};
+
+static json_t *steer_vectors; /* for its malformed headers */
+static bool (*runner)(const json_t *row, const struct packet_tcp *tcp);
+
+struct config row_config(const json_t *row)
+{
+	const json_t *in = vectors_get(row, "in");
+	struct config config = rig_config_both();
+	struct fl_address self = vectors_address(in, "self");
+
+	*(fl_address_is_ipv4(&self) ? &config.program.self : &config.program.self6) = self;
+	config.program.window = (fl_u32)vectors_number(in, "window");
+	config.program.chaining = vectors_bool(in, "chaining");
+	return config;
+}
+
+/* A header that is malformed as the row says. */
+static void malformed_add(struct packet *packet, const json_t *in)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(vectors_list(steer_vectors, "malformed"), i, row)
+	{
+		struct vectors_bytes bytes;
+
+		if (strcmp(vectors_text(row, "error"), vectors_text(in, "malformed")))
+			continue;
+		bytes = vectors_bytes(row, "bytes");
+		packet_add_bytes(packet, bytes.data, bytes.len);
+		vectors_free(&bytes);
+		return;
+	}
+	fail_msg("steer.json has no header that is malformed by '%s'", vectors_text(in, "malformed"));
+}
+
+size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct packet_tcp *tcp)
+{
+	const json_t *in = vectors_get(row, "in");
+	struct fl_address self = vectors_address(in, "self");
+	bool is_ipv4 = fl_address_is_ipv4(&self), is_trusted = vectors_bool(in, "trusted");
+	bool is_malformed = !vectors_is_null(in, "malformed");
+	struct fl_address source = is_ipv4 ? packet_address(is_trusted ? RIG_MUX : "192.0.2.1")
+					   : packet_address(is_trusted ? RIG_MUX6 : "2001:db8:77::1");
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+	size_t inner_at;
+
+	packet_begin_outer(packet, &source, &self, FL_GUE_PORT);
+	if (is_malformed) {
+		malformed_add(packet, in);
+	} else {
+		struct fl_steer steer = verdict_row_steer(in, service, RIG_BUCKET);
+
+		packet_add_bytes(packet, gue, fl_steer_write(&steer, gue));
+	}
+	inner_at = packet->len;
+	/* A header that is malformed by being short must stay the packet's end. */
+	if (!is_malformed || verdict_row_error(in, "malformed") != FL_STEER_TRUNCATED)
+		packet_add_tcp(packet, tcp);
+	packet_finish_outer(packet);
+	return inner_at;
+}
+
+enum fl_counter row_counter(const json_t *row)
+{
+	static const enum fl_counter deliveries[] = {
+	    [FL_PACKET_SYN] = FL_COUNTER_DELIVER_SYN,
+	    [FL_PACKET_COOKIE_ACK] = FL_COUNTER_DELIVER_COOKIE_ACK,
+	    [FL_PACKET_LOCAL_SOCKET] = FL_COUNTER_DELIVER_LOCAL_SOCKET,
+	    [FL_PACKET_UNKNOWN] = FL_COUNTER_DELIVER_UNKNOWN,
+	};
+	const json_t *in = vectors_get(row, "in");
+
+	switch (verdict_row_verdict(vectors_get(row, "out"))) {
+	case FL_VERDICT_DELIVER:
+		return deliveries[verdict_row_class(in)];
+	case FL_VERDICT_CHAIN:
+		return FL_COUNTER_CHAIN;
+	case FL_VERDICT_DROP_STALE:
+		return FL_COUNTER_DROP_STALE;
+	case FL_VERDICT_DROP_UNTRUSTED:
+		return FL_COUNTER_DROP_UNTRUSTED_SENDER;
+	case FL_VERDICT_DROP_MALFORMED:
+		return fl_counter_of_steer_error(verdict_row_error(in, "malformed"));
+	default:
+		return FL_COUNTERS;
+	}
+}
+
+void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained)
+{
+	struct fl_address next = vectors_address(vectors_get(row, "out"), "next");
+	bool was_ipv4 = fl_load_be16(sent->data + 12) == 0x0800, is_ipv4 = fl_address_is_ipv4(&next);
+	int longer = (was_ipv4 - is_ipv4) * PACKET_IPV6_MORE;
+
+	assert_int_equal(fl_load_be16(chained->data + 12), is_ipv4 ? 0x0800 : 0x86dd);
+	assert_int_equal(chained->len, (int)sent->len + longer);
+	if (is_ipv4)
+		assert_memory_equal(chained->data + PACKET_OUTER_AT + 16, next.bytes + 12, 4);
+	else
+		assert_memory_equal(chained->data + PACKET_OUTER_AT + 24, next.bytes, 16);
+	assert_memory_equal(chained->data + (int)inner_at + longer, sent->data + inner_at, sent->len - inner_at);
+}
+
+void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory)
+{
+	static const struct fl_bucket_memory nothing;
+	const json_t *in = vectors_get(row, "in"), *out = vectors_get(row, "out");
+	struct fl_bucket_memory expected = verdict_row_memory(out);
+	bool is_over = vectors_number(in, "now") >= (fl_u64)expected.since + vectors_number(in, "window");
+
+	assert_int_equal(generation, vectors_number(out, "generationSeen"));
+	assert_int_equal(learned, vectors_bool(out, "learned"));
+	if (memory || learned || !is_over)
+		assert_memory_equal(memory ? memory : &nothing, &expected, sizeof(expected));
+}
+
+/* The inner packets that are of the row's class; returns how many. */
+static size_t inner_packets(const json_t *row, const struct packet_tcp *found[2])
+{
+	const struct rig_packets *packets = rig_packets(RIG_IPV4);
+
+	switch (verdict_row_class(vectors_get(row, "in"))) {
+	case FL_PACKET_SYN:
+		found[0] = &packets->syn;
+		return 1;
+	case FL_PACKET_COOKIE_ACK:
+		found[0] = &packets->cookie_ack;
+		return 1;
+	case FL_PACKET_LOCAL_SOCKET:
+		found[0] = &packets->established;
+		found[1] = &packets->half_open;
+		return 2;
+	case FL_PACKET_UNKNOWN:
+		found[0] = &packets->unknown;
+		found[1] = &packets->bad_cookie;
+		return 2;
+	}
+	return 0;
+}
+
+static void run(void **state)
+{
+	const json_t *row = *state;
+	const struct packet_tcp *inner[2];
+	size_t count = inner_packets(row, inner), i;
+	int tries;
+
+	for (i = 0; i < count; i++) {
+		for (tries = 0; tries < TRIES && !runner(row, inner[i]); tries++)
+			;
+		if (tries == TRIES)
+			fail_msg("the row's second never lasted long enough");
+	}
+}
+
+/* By configuration, then by time. */
+static int compare(const void *a, const void *b)
+{
+	const json_t *left = *(json_t *const *)a, *right = *(json_t *const *)b;
+	struct config l = row_config(left), r = row_config(right);
+	fl_u64 l_now = vectors_number(vectors_get(left, "in"), "now");
+	fl_u64 r_now = vectors_number(vectors_get(right, "in"), "now");
+	int order = memcmp(&l.program, &r.program, sizeof(l.program));
+
+	return order ? order : (l_now > r_now) - (l_now < r_now);
+}
+
+int rows_run(const char *group, const char *folder, fl_u64 earliest,
+	     bool (*run_once)(const json_t *row, const struct packet_tcp *tcp))
+{
+	json_t *file = vectors_load(folder, "verdict.json");
+	const json_t *rows = vectors_list(file, "rows"), *row;
+	const json_t **sorted = calloc(json_array_size(rows), sizeof(*sorted));
+	struct vectors_tests tests = {NULL, 0};
+	size_t i;
+	int failed;
+
+	steer_vectors = vectors_load(folder, "steer.json");
+	runner = run_once;
+	json_array_foreach(rows, i, row)
+	{
+		if (vectors_number(vectors_get(row, "in"), "now") < earliest)
+			verdict_row_shift(row, earliest);
+		sorted[i] = row;
+	}
+	qsort(sorted, json_array_size(rows), sizeof(*sorted), compare);
+	for (i = 0; i < json_array_size(rows); i++)
+		vectors_add_plain(&tests, vectors_text(sorted[i], "name"), run, (void *)(uintptr_t)sorted[i]);
+	failed = vectors_run(group, &tests);
+	free(sorted);
+	json_decref(steer_vectors);
+	json_decref(file);
+	return failed;
+}

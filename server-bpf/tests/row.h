@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of verdict.json as packets into the rig, for the runners of both forms: what is sent, and what must come of
+ * it. A runner brings a row about (configuration, clock, memory, generation), sends its packet, and has the rest
+ * checked.
+ *
+ * "local_socket" is asked twice, of an established and of a half-open connection, and "unknown" also of a wrong cookie.
+ */
+#ifndef FAIRLEAD_TESTS_ROW_H
+#define FAIRLEAD_TESTS_ROW_H
+
+#include "rig.h"
+#include "verdict_row.h"
+
+/*
+ * Runs all rows of the folder's verdict.json, those of one configuration together. run_once() sends this inner packet
+ * for the row, and returns false if the clock moved on meanwhile and it must be run again. Rows whose `now` is before
+ * `earliest`, which the runner's clock cannot show, are moved there. The rig must be open. Returns what main() returns.
+ */
+int rows_run(const char *group, const char *folder, fl_u64 earliest,
+	     bool (*run_once)(const json_t *row, const struct packet_tcp *tcp));
+
+struct config row_config(const json_t *row);
+
+/* The row's packet as a mux sends it; returns where the inner packet begins. */
+size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct packet_tcp *tcp);
+
+/* The counter of the exit that the row asks for. */
+enum fl_counter row_counter(const json_t *row);
+
+/* That a chained packet goes where the row says, with the inner packet that was sent. */
+void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained);
+
+/*
+ * What is remembered afterwards. memory: NULL if nothing is. What a form forgets on purpose (a move beyond its window,
+ * by a packet without MOVED) is no difference to the row: such memory decides nothing any more.
+ */
+void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory);
+
+#endif
