@@ -36,6 +36,7 @@ struct arrival {
 	bool is_ipip;          /* in the paper's format: without bucket, hops and tag */
 	unsigned int inner_at; /* from skb->data */
 	struct fl_flow flow;
+	struct fl_flow_headers headers;
 	bool mangled, conflict; /* conflict: its two ends have another connection here */
 	struct fl_mangling mangling;
 	union { /* the inner header as the host's sockets will see it, if mangled */
@@ -93,13 +94,13 @@ static void mangle(struct arrival *arrival)
 		return;
 	flow->local = arrival->mangling.to;
 	if (flow->family == AF_INET) {
-		arrival->header.ipv4 = *(const struct iphdr *)flow->ip;
+		arrival->header.ipv4 = *(const struct iphdr *)arrival->headers.ip;
 		arrival->header.ipv4.daddr = fl_flow_ipv4(&flow->local);
 	} else {
-		arrival->header.ipv6 = *(const struct ipv6hdr *)flow->ip;
+		arrival->header.ipv6 = *(const struct ipv6hdr *)arrival->headers.ip;
 		arrival->header.ipv6.daddr = flow->local;
 	}
-	flow->ip = &arrival->header;
+	arrival->headers.ip = &arrival->header;
 }
 
 /* What the host knows of the connection. Another one with the same two ends is none of this VIP's. */
@@ -107,7 +108,7 @@ static void classify(struct arrival *arrival)
 {
 	int ifindex = arrival->skb->dev->ifindex;
 
-	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, ifindex);
+	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, &arrival->headers, ifindex);
 	if (!arrival->mangled || !arrival->flow.protocol)
 		return;
 	arrival->conflict =
@@ -242,8 +243,8 @@ static int take(struct arrival *arrival)
 	steer_parse(arrival);
 	if (arrival->in.malformed != FL_STEER_OK)
 		return drop(arrival, fl_counter_of_steer_error(arrival->in.malformed));
-	if (!fl_wire_flow(skb, arrival->inner_at, arrival->in.steer.inner_protocol == FL_GUE_PROTO_IPV4,
-			  &arrival->flow))
+	if (!fl_wire_flow(skb, arrival->inner_at, arrival->in.steer.inner_protocol == FL_GUE_PROTO_IPV4, &arrival->flow,
+			  &arrival->headers))
 		return drop(arrival, FL_COUNTER_DROP_MALFORMED_INNER);
 	wrong = arrival->setup->tagged ? tag_check(arrival) : 0;
 	if (wrong)

@@ -19,15 +19,16 @@
 #endif
 
 /* Whether the packet completes a connection that this host answered with a SYN cookie. */
-static bool cookie_is_valid(struct net *net, const struct fl_flow *flow, const struct sock *listener)
+static bool cookie_is_valid(struct net *net, const struct fl_flow *flow, const struct fl_flow_headers *headers,
+			    const struct sock *listener)
 {
-	const struct tcphdr *tcp = flow->tcp;
+	const struct tcphdr *tcp = headers->tcp;
 
 	if (!tcp || !tcp->ack || tcp->rst || tcp->syn)
 		return false;
 	if (!READ_ONCE(net->ipv4.sysctl_tcp_syncookies) || tcp_synq_no_recent_overflow(listener))
 		return false;
-	return flow->family == AF_INET ? cookie_v4_is_valid(flow->ip, tcp) : cookie_v6_is_valid(flow->ip, tcp);
+	return flow->family == AF_INET ? cookie_v4_is_valid(headers->ip, tcp) : cookie_v6_is_valid(headers->ip, tcp);
 }
 
 /* The flow's socket, or else its listener. The caller releases it if *refcounted; listeners are not, RCU keeps them. */
@@ -43,20 +44,22 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
-static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow, int ifindex)
+static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
+					 const struct fl_flow_headers *headers, int ifindex)
 {
 	enum fl_packet_class found = FL_PACKET_UNKNOWN;
+	const struct tcphdr *tcp = headers->tcp;
 	bool refcounted;
 	struct sock *sk;
 
-	if (flow->tcp && flow->tcp->syn && !flow->tcp->ack && !flow->tcp->rst)
+	if (tcp && tcp->syn && !tcp->ack && !tcp->rst)
 		return FL_PACKET_SYN;
 	sk = tcp_lookup(net, flow, ifindex, &refcounted);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
 	if (sk->sk_state != TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
-	else if (cookie_is_valid(net, flow, sk))
+	else if (cookie_is_valid(net, flow, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	if (refcounted)
 		sock_gen_put(sk);
@@ -112,11 +115,12 @@ enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flo
 	return state;
 }
 
-enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex)
+enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow,
+					 const struct fl_flow_headers *headers, int ifindex)
 {
 	switch (flow->protocol) {
 	case IPPROTO_TCP:
-		return classify_tcp(net, flow, ifindex);
+		return classify_tcp(net, flow, headers, ifindex);
 	case IPPROTO_UDP:
 		return udp_is_connected(net, flow, ifindex) ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_UNKNOWN;
 	default:

@@ -13,7 +13,8 @@
 #include "wire.h"
 
 /* Called under rcu_read_lock(). Keeps no reference to a socket. */
-enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow, int ifindex);
+enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow,
+					 const struct fl_flow_headers *headers, int ifindex);
 
 /* What has the flow's two ends. */
 enum fl_socket_state {

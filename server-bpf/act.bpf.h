@@ -33,19 +33,19 @@ static __always_inline int drop(enum fl_counter why)
  * Whether the kernel would forward the inner packet instead of delivering it. With forwarding on, a server whose VIP
  * is missing would send such packets to its router, and they would come back by the mux until their TTL ends.
  */
-static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct flow *flow, struct bpf_fib_lookup *fib)
+static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct fl_flow *flow, struct bpf_fib_lookup *fib)
 {
 	long result;
 
 	__builtin_memset(fib, 0, sizeof(*fib));
 	fib->ifindex = ctx->ingress_ifindex;
 	fib->family = flow->family;
-	if (flow->family == FAMILY_INET) {
-		fib->ipv4_src = flow->tuple.ipv4.saddr;
-		fib->ipv4_dst = flow->tuple.ipv4.daddr;
+	if (flow->family == FL_FLOW_IPV4) {
+		fib->ipv4_src = fl_flow_ipv4(&flow->remote);
+		fib->ipv4_dst = fl_flow_ipv4(&flow->local);
 	} else {
-		__builtin_memcpy(fib->ipv6_src, flow->tuple.ipv6.saddr, sizeof(fib->ipv6_src));
-		__builtin_memcpy(fib->ipv6_dst, flow->tuple.ipv6.daddr, sizeof(fib->ipv6_dst));
+		__builtin_memcpy(fib->ipv6_src, &flow->remote, sizeof(fib->ipv6_src));
+		__builtin_memcpy(fib->ipv6_dst, &flow->local, sizeof(fib->ipv6_dst));
 	}
 	result = bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 	return result == BPF_FIB_LKUP_RET_SUCCESS || result == BPF_FIB_LKUP_RET_NO_NEIGH ||
@@ -56,19 +56,18 @@ static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct fl
  * Carries congestion that the outer packet met into the inner one (RFC 6040, section 4.2); false if the inner one's
  * sender would not understand, so that it must be dropped.
  */
-static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *outer, const struct flow *flow)
+static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *outer, __u8 *inner, bool is_ipv4)
 {
-	__u8 *inner = flow->ip;
 	__u8 class;
 
 	if ((outer->class & FL_ECN_MASK) != FL_ECN_MASK)
 		return true;
 	if ((void *)(inner + FL_IPV4_LEN) > packet_end(ctx))
 		return false; /* never: inner_parse() has seen as much */
-	class = flow->family == FAMILY_INET ? inner[1] : inner[1] >> 4;
+	class = is_ipv4 ? inner[1] : inner[1] >> 4;
 	if (!(class & FL_ECN_MASK))
 		return false;
-	if (flow->family == FAMILY_INET)
+	if (is_ipv4)
 		fl_ecn_mark_ipv4(inner);
 	else
 		fl_ecn_mark_ipv6(inner);
@@ -77,21 +76,22 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 
 /* Decapsulates: the Ethernet header moves up to the inner packet. */
 static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
-				   const struct flow *flow, enum fl_counter counter)
+				   void *inner, enum fl_counter counter)
 {
 	__u32 delta = outer->ip_len + sizeof(*outer->udp) + steer->header_len;
 	void *end = packet_end(ctx);
 	struct ethhdr *eth = packet_start(ctx);
 	struct ethhdr *moved = (void *)eth + delta;
+	bool is_ipv4 = steer->inner_protocol == FL_GUE_PROTO_IPV4;
 	struct macs macs;
 
 	if ((void *)(eth + 1) > end || (void *)(moved + 1) > end)
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-	if (!ecn_carry(ctx, outer, flow))
+	if (!ecn_carry(ctx, outer, inner, is_ipv4))
 		return drop(FL_COUNTER_DROP_CONGESTED);
 	__builtin_memcpy(&macs, eth, sizeof(macs));
 	__builtin_memcpy(moved, &macs, sizeof(macs));
-	moved->h_proto = steer->inner_protocol == FL_GUE_PROTO_IPV4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	moved->h_proto = is_ipv4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 	if (bpf_xdp_adjust_head(ctx, (int)delta))
 		return drop(FL_COUNTER_DROP_NO_ROOM);
 	count(counter);
@@ -102,7 +102,7 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
 					const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
 {
-	fib->family = to_ipv6 ? FAMILY_INET6 : FAMILY_INET;
+	fib->family = to_ipv6 ? FL_FLOW_IPV6 : FL_FLOW_IPV4;
 	fib->l4_protocol = IPPROTO_UDP;
 	fib->sport = outer->udp->source;
 	fib->dport = outer->udp->dest;

@@ -17,6 +17,7 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "flow.h"
 #include "server.h"
 
 enum memory_numbers {
@@ -59,14 +60,16 @@ struct {
 } peers SEC(".maps");
 
 /*
- * All of this would exceed the 512 bytes of stack that a program has. A packet is
- * processed to its end on one CPU with softirqs held off, so that a slot per CPU is a packet's own.
+ * All of this would exceed the 512 bytes of stack that a program has. A packet is processed to its end on one CPU with
+ * softirqs held off, so that a slot per CPU is a packet's own.
  */
 struct scratch {
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
 	struct fl_tag_message tagged;
 	struct bpf_fib_lookup fib;
+	struct fl_flow flow;
+	struct bpf_sock_tuple tuple;
 	struct fl_address source; /* of the packet that is chained */
 };
 

@@ -86,7 +86,8 @@ int fairlead_server(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
 	struct outer outer;
-	struct flow flow;
+	struct fl_flow_headers headers;
+	struct fl_flow *flow;
 	struct fl_verdict_in *in;
 	struct fl_verdict_out *out;
 	struct fl_memory_key key;
@@ -97,6 +98,7 @@ int fairlead_server(struct xdp_md *ctx)
 		return XDP_PASS; /* never: slot 0 exists */
 	in = &scratch->in;
 	out = &scratch->out;
+	flow = &scratch->flow;
 	if (!outer_parse(ctx, &outer)) {
 		count(FL_COUNTER_PASS_NOT_OURS);
 		return XDP_PASS;
@@ -109,7 +111,7 @@ int fairlead_server(struct xdp_md *ctx)
 	in->malformed = fl_steer_parse((const __u8 *)(outer.udp + 1), packet_end(ctx), &in->steer);
 	if (in->malformed != FL_STEER_OK)
 		return drop(fl_counter_of_steer_error(in->malformed));
-	if (!inner_parse(ctx, &outer, &in->steer, &flow))
+	if (!inner_parse(ctx, &outer, &in->steer, flow, &headers))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
 	if (config.tagged) {
 		enum fl_counter wrong = tag_check(ctx, &outer, &in->steer, &scratch->tagged);
@@ -123,15 +125,15 @@ int fairlead_server(struct xdp_md *ctx)
 	if (!seen)
 		return drop(FL_COUNTER_DROP_STALE); /* never: the array has a slot for each 16-bit id */
 	in->generation_seen = *seen;
-	in->packet = sockets_classify(ctx, &flow);
+	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
 	remembered = recall(in, &key);
 	decide(in, out, seen, &key, remembered);
 
 	switch (out->verdict) {
 	case FL_VERDICT_DELIVER:
-		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, &flow, &scratch->fib))
+		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, flow, &scratch->fib))
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
-		return deliver(ctx, &outer, &in->steer, &flow, deliver_counter(in->packet));
+		return deliver(ctx, &outer, &in->steer, headers.ip, deliver_counter(in->packet));
 	case FL_VERDICT_CHAIN:
 		return chain(ctx, &outer, &out->next, scratch);
 	case FL_VERDICT_DROP_STALE:

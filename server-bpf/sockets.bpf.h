@@ -9,15 +9,33 @@
 
 #include "wire.bpf.h"
 
+/* The flow as look-ups want it, source first; returns the tuple's length. */
+static __always_inline __u32 tuple_fill(struct bpf_sock_tuple *tuple, const struct fl_flow *flow)
+{
+	if (flow->family == FL_FLOW_IPV4) {
+		tuple->ipv4.saddr = fl_flow_ipv4(&flow->remote);
+		tuple->ipv4.daddr = fl_flow_ipv4(&flow->local);
+		tuple->ipv4.sport = flow->remote_port;
+		tuple->ipv4.dport = flow->local_port;
+		return sizeof(tuple->ipv4);
+	}
+	__builtin_memcpy(tuple->ipv6.saddr, &flow->remote, sizeof(flow->remote));
+	__builtin_memcpy(tuple->ipv6.daddr, &flow->local, sizeof(flow->local));
+	tuple->ipv6.sport = flow->remote_port;
+	tuple->ipv6.dport = flow->local_port;
+	return sizeof(tuple->ipv6);
+}
+
 /*
  * Whether the packet completes a connection that this host answered with a SYN cookie. The helper wants the length of
  * an IPv6 header even where only IPv4's 20 bytes are looked at; with its TCP header an IPv4 packet has as many.
  */
-static __always_inline bool cookie_is_valid(struct xdp_md *ctx, struct flow *flow, struct bpf_sock *listener)
+static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+					    struct bpf_sock *listener)
 {
 	void *end = packet_end(ctx);
-	struct tcphdr *tcp = flow->tcp;
-	void *ip = flow->ip;
+	struct tcphdr *tcp = headers->tcp;
+	void *ip = headers->ip;
 
 	if (!tcp || (void *)(tcp + 1) > end || ip + sizeof(struct ipv6hdr) > end || !tcp->ack || tcp->rst || tcp->syn)
 		return false;
@@ -25,29 +43,31 @@ static __always_inline bool cookie_is_valid(struct xdp_md *ctx, struct flow *flo
 }
 
 /* Of a TCP flow that is not opening a connection. */
-static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx, struct flow *flow, __u32 tuple_len)
+static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+							     struct bpf_sock_tuple *tuple, __u32 tuple_len)
 {
 	enum fl_packet_class found = FL_PACKET_UNKNOWN;
 	struct bpf_sock *sk;
 
-	sk = bpf_skc_lookup_tcp(ctx, &flow->tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
+	sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
 	if (sk->state != BPF_TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
-	else if (cookie_is_valid(ctx, flow, sk))
+	else if (cookie_is_valid(ctx, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	bpf_sk_release(sk);
 	return found;
 }
 
 /* The look-up also returns sockets that take datagrams of anybody: those have no remote port. */
-static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx, struct flow *flow, __u32 tuple_len)
+static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx, struct bpf_sock_tuple *tuple,
+							     __u32 tuple_len)
 {
 	enum fl_packet_class found = FL_PACKET_UNKNOWN;
 	struct bpf_sock *sk;
 
-	sk = bpf_sk_lookup_udp(ctx, &flow->tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
+	sk = bpf_sk_lookup_udp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
 	if (sk->state == BPF_TCP_ESTABLISHED && sk->dst_port)
@@ -56,17 +76,19 @@ static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx,
 	return found;
 }
 
-static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx, struct flow *flow)
+static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx, const struct fl_flow *flow,
+							     const struct fl_flow_headers *headers,
+							     struct bpf_sock_tuple *tuple)
 {
-	__u32 tuple_len = flow->family == FAMILY_INET ? sizeof(flow->tuple.ipv4) : sizeof(flow->tuple.ipv6);
+	__u32 tuple_len = tuple_fill(tuple, flow);
 
 	if (flow->protocol == IPPROTO_UDP)
-		return sockets_find_udp(ctx, flow, tuple_len);
+		return sockets_find_udp(ctx, tuple, tuple_len);
 	if (flow->protocol != IPPROTO_TCP)
 		return FL_PACKET_UNKNOWN;
-	if (flow->tcp && flow->tcp->syn && !flow->tcp->ack && !flow->tcp->rst)
+	if (headers->tcp && headers->tcp->syn && !headers->tcp->ack && !headers->tcp->rst)
 		return FL_PACKET_SYN;
-	return sockets_find_tcp(ctx, flow, tuple_len);
+	return sockets_find_tcp(ctx, headers, tuple, tuple_len);
 }
 
 #endif
