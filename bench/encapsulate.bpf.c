@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The mux of server_module: puts outer IPv4, UDP, GUE and a steer header without a move in front of TCP packets to
+ * 10.99.0.1, for the server 10.1.0.21, and gives them to the kernel, which forwards them. Everything else passes
+ * untouched. It is here to load a server, not to be measured.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include <fairlead/steer.h>
+
+enum {
+	ETH_LEN = 14,
+	IP_LEN = 20,
+	UDP_LEN = 8,
+	STEER_LEN = FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
+	OUTER_LEN = IP_LEN + UDP_LEN + STEER_LEN,
+	PROTOCOL_TCP = 6,
+	PROTOCOL_UDP = 17,
+	VIP = 0x0a630001,
+};
+
+/* Without length and checksum, which stand at 2 and 10. */
+static const fl_u8 outer_ip[IP_LEN] = {0x45, 0, 0,  0, 0, 0,  0x40, 0, 64, PROTOCOL_UDP,
+				       0,    0, 10, 1, 0, 12, 10,   1, 0,  21};
+
+static __always_inline fl_u16 checksum(const fl_u8 *ip)
+{
+	fl_u32 sum = 0;
+	int i;
+
+	for (i = 0; i < IP_LEN; i += 2)
+		sum += fl_load_be16(ip + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (fl_u16) ~((sum & 0xffff) + (sum >> 16));
+}
+
+SEC("xdp")
+int encapsulate(struct xdp_md *context)
+{
+	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = 1, .bucket = 4711, .generation = 1};
+	fl_u8 *data = (fl_u8 *)(long)context->data, *end = (fl_u8 *)(long)context->data_end;
+	fl_u8 ethernet[ETH_LEN], *udp;
+	fl_u16 ports, inner_len;
+
+	if (data + ETH_LEN + IP_LEN + 4 > end || fl_load_be16(data + 12) != 0x0800)
+		return XDP_PASS;
+	if (data[ETH_LEN + 9] != PROTOCOL_TCP || fl_load_be32(data + ETH_LEN + 16) != VIP)
+		return XDP_PASS;
+	inner_len = fl_load_be16(data + ETH_LEN + 2);
+	ports = fl_load_be16(data + ETH_LEN + IP_LEN);
+	__builtin_memcpy(ethernet, data, ETH_LEN);
+	if (bpf_xdp_adjust_head(context, -OUTER_LEN))
+		return XDP_ABORTED;
+	data = (fl_u8 *)(long)context->data;
+	end = (fl_u8 *)(long)context->data_end;
+	if (data + ETH_LEN + OUTER_LEN > end)
+		return XDP_ABORTED;
+	__builtin_memcpy(data, ethernet, ETH_LEN);
+	__builtin_memcpy(data + ETH_LEN, outer_ip, IP_LEN);
+	fl_store_be16(data + ETH_LEN + 2, inner_len + OUTER_LEN);
+	fl_store_be16(data + ETH_LEN + 10, checksum(data + ETH_LEN));
+	udp = data + ETH_LEN + IP_LEN;
+	fl_store_be16(udp, 0xC000 | ports >> 2);
+	fl_store_be16(udp + 2, FL_GUE_PORT);
+	fl_store_be16(udp + 4, inner_len + UDP_LEN + STEER_LEN);
+	fl_store_be16(udp + 6, 0);
+	fl_steer_write(&steer, udp + UDP_LEN);
+	return XDP_PASS;
+}
+
+char program_license[] SEC("license") = "GPL";
