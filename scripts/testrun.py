@@ -222,10 +222,24 @@ def run_lab(part: Part) -> None:
 
 
 def run_module(part: Part) -> None:
-    results = LOGS / "module.xml"
-    results.unlink(missing_ok=True)
-    code = part.run("kernel-module/tests/run", f"--junit={results}")
-    part.settle(junit([results]), code, "kernel-module/tests/run")
+    """The module's own tests, then those that the XDP program passes in part server, in a machine of each kernel."""
+    own, shared = LOGS / "module.xml", LOGS / "module-net.xml"
+    for stale in (own, shared):
+        stale.unlink(missing_ok=True)
+    code = part.run("kernel-module/tests/run", f"--junit={own}")
+    part.settle(junit([own]), code, "kernel-module/tests/run")
+    build = BUILD / "vm" / "user"
+    if part.run("meson", "compile", "-C", build, "server-bpf/tests/application:executable"):
+        part.counts.fail("the application of the connections' tests does not compile")
+        return
+    code = part.run(
+        *(BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", "--timeout=180", f"--junitxml={shared}"),
+        *("--form=module", f"--build={build}"),
+        *(ROOT / "server-bpf" / "tests" / "net" / f"test_{noun}.py" for noun in ("show", "wire", "cases")),
+        PYTHONPATH=str(ROOT),
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    part.settle(junit([shared]), code, "pytest")
 
 
 def run_fuzz(part: Part) -> None:
@@ -274,7 +288,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "protocol": (run_meson, 10),
     "mux": (run_meson, 15),
     "server": (run_meson, 10),
-    "module": (run_module, 20),
+    "module": (run_module, 25),
     "controller": (run_controller, 15),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),

@@ -96,8 +96,16 @@ def _tool(name: str) -> Path:
     return Path(found).resolve()
 
 
-def initramfs(kernel: Kernel, agent: Path, programs: Iterable[Path] = (), files: Iterable[Path] = ()) -> Path:
+def initramfs(
+    kernel: Kernel,
+    agent: Path,
+    programs: Iterable[Path] = (),
+    files: Iterable[Path] = (),
+    modules: Iterable[str] = (),
+) -> Path:
     """The image for that kernel: what every machine has, the `programs` in /bin, and the `files` in /share.
+
+    The kernel's own `modules` are loaded besides those that every machine needs.
 
     The project's module lies in /modules and is not loaded: `insmod /modules/fairlead.ko` does that.
     """
@@ -117,11 +125,11 @@ def initramfs(kernel: Kernel, agent: Path, programs: Iterable[Path] = (), files:
         image.data(path, data)
     image.data("init", (Path(__file__).parent / "init").read_bytes(), 0o755)
     fairlead = kernel.fairlead()
-    modules = kernel.modules([*MODULES, *depends(fairlead)])
-    for name, path in modules.items():
+    loaded = kernel.modules([*MODULES, *modules, *depends(fairlead)])
+    for name, path in loaded.items():
         data = path.read_bytes()
         image.data(f"modules/{name}.ko", lzma.decompress(data) if path.suffix == ".xz" else data)
-    image.data("modules/order", "".join(f"{name}\n" for name in modules).encode())
+    image.data("modules/order", "".join(f"{name}\n" for name in loaded).encode())
     image.data("modules/fairlead.ko", stripped(fairlead))
     return _kept(kernel.folder, image)
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forms import Bpf, Form, Module
 from rack import Rack
+
+from lab.vm.kernel import kernels
 
 
 class Tap:
@@ -25,7 +28,9 @@ class Tap:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--server", required=True, type=Path, help="the fairlead-server to test")
+    parser.addoption("--build", required=True, type=Path, help="meson's build directory with what is tested")
+    parser.addoption("--form", default="bpf", choices=("bpf", "module"), help="which form of the server side")
+    parser.addoption("--kernel", help="of the module's machine, such as 6.1; default: each whose headers are installed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,11 +48,39 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         report.sections.append(("the rack", item.funcargs["rack"].describe()))
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`form`: bpf, or the module on each kernel; `way`: the words of attach for each way to attach that form."""
+    is_module = metafunc.config.getoption("--form") == "module"
+    if "form" in metafunc.fixturenames:
+        kernel = metafunc.config.getoption("--kernel")
+        forms = ([kernel] if kernel else kernels()) if is_module else ["bpf"]
+        metafunc.parametrize("form", forms, indirect=True, scope="session")
+    if "way" in metafunc.fixturenames:
+        ways = {"native": ("--mode", "native"), "generic": ("--mode", "generic")}
+        if is_module:
+            ways = {"module": ()}
+        metafunc.parametrize("way", ways.values(), ids=ways.keys())
+
+
+@pytest.fixture(scope="session")
+def form(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Form]:
+    build = request.config.getoption("--build").resolve()
+    if request.param == "bpf":
+        yield Bpf(build, tmp_path_factory.mktemp("form"))
+        return
+    module = Module(build, request.param)
+    try:
+        yield module
+    finally:
+        module.close()
+
+
 @pytest.fixture
-def rack(request: pytest.FixtureRequest) -> Iterator[Rack]:
-    rack = Rack(request.config.getoption("--server").resolve())
+def rack(form: Form) -> Iterator[Rack]:
+    rack = Rack(form)
     try:
         rack.create()
         yield rack
     finally:
         rack.delete()
+    form.check()

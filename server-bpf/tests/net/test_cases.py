@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, Rack
+from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, VIP6, Rack
 
 from lab.deadline import until
 
@@ -47,12 +47,18 @@ def tcp(
     return ipv4(source, VIP, TCP, segment[:16] + checksum(pseudo + segment) + segment[18:])
 
 
+def tcp6(source: str, port: int, flags: int) -> bytes:
+    """The same over IPv6, with sequence numbers of no matter."""
+    segment = struct.pack("!HHIIBBHHH", port, 80, 1000, 1000 if flags & ACK else 0, 0x50, flags, 0xFFFF, 0, 0)
+    addresses = ipaddress.IPv6Address(source).packed + ipaddress.IPv6Address(VIP6).packed
+    pseudo = addresses + struct.pack("!II", len(segment), TCP)
+    segment = segment[:16] + checksum(pseudo + segment) + segment[18:]
+    return struct.pack("!IHBB", 6 << 28, len(segment), TCP, 64) + addresses + segment
+
+
 @pytest.fixture
-def key(tmp_path: Path) -> str:
-    path = tmp_path / "key"
-    path.write_text(KEY.hex() + "\n")
-    path.chmod(0o600)
-    return str(path)
+def key(rack: Rack) -> str:
+    return rack.form.file("key", KEY.hex() + "\n")
 
 
 @pytest.mark.parametrize("inner_ipv6", [False, True], ids=["inner IPv4", "inner IPv6"])
@@ -67,19 +73,18 @@ def test_families(rack: Rack, outer: dict, previous: dict, inner_ipv6: bool) -> 
     rack["b"].namespace.ip("neigh flush all")
     rack.mux.move("b", now())
     assert client.ask() == "a"
-    assert rack["b"].counter("chain_by_kernel") == 1
+    assert rack["b"].counter("chain_by_kernel") == rack.by_kernel
     assert {client.ask(str(n)) for n in range(20)} == {"a"}
     assert client.ask("x" * 100_000) == "a"
-    assert rack["b"].counter("chain_by_kernel") == 1
+    assert rack["b"].counter("chain_by_kernel") == rack.by_kernel
     assert rack["b"].counter("chain") >= 20
     assert rack.connect(ipv6=inner_ipv6).ask() == "b"
     assert rack.counted("deliver_unknown") == 0
 
 
-@pytest.mark.parametrize("mode", ["native", "generic"])
-def test_moved_twice_over_both_families(rack: Rack, mode: str) -> None:
+def test_moved_twice_over_both_families(rack: Rack, way: tuple[str, ...]) -> None:
     rack.mux.addresses |= {"b": SERVERS6["b"]}
-    rack.attach_both("--mode", mode)
+    rack.attach_both(*way)
     client = rack.connect()
     rack.mux.move("b", now())
     assert client.ask() == "a"
@@ -117,6 +122,20 @@ def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, count
     assert rack.connect().ask() == "a"
     rack["a"].attach()  # without a key a tag is nobody's business
     assert rack.connect().ask() == "a"
+
+
+def test_moved_three_times(rack: Rack) -> None:
+    """Inside one window, to a fourth server: as many chains as hops are allowed lead back to each owner."""
+    rack.add("d")
+    rack.attach()
+    clients = {"a": rack.connect()}
+    for owner in ("b", "c", "d"):
+        rack.mux.move(owner, now())
+        clients[owner] = rack.connect()
+    for turn in range(5):
+        assert {owner: client.ask(str(turn)) for owner, client in clients.items()} == {one: one for one in clients}
+    assert [rack[name].chained() > 0 for name in "dcba"] == [True, True, True, False]
+    assert rack.counted("deliver_unknown") == 0
 
 
 def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
@@ -209,7 +228,8 @@ def test_syn_flood(rack: Rack) -> None:
     rack.mux.move("b", now())
     for number in range(1000):
         rack.mux.send(tcp(f"10.3.{number // 250}.{number % 250 + 1}", 1024 + number, SYN))
-    until("the flood has arrived", lambda: rack["b"].counter("deliver_syn") == 1000, 10)
+        if number % 250 == 249:  # no queue on the way holds all of them
+            until("the flood arrives", lambda sent=number + 1: rack["b"].counter("deliver_syn") == sent, 10)
     assert {rack.connect().ask() for _ in range(20)} == {"b"}
     assert rack["b"].counter("deliver_cookie_ack") >= 20
     assert client.ask() == "a"

@@ -5,6 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import exposition
 import pytest
 from rack import PEERS, SERVERS, Rack
 
@@ -287,9 +288,6 @@ def test_nothing_is_left_behind(rack: Rack) -> None:
     maps = json.loads(bpftool("prog", "show", "id", str(program)))["map_ids"]
     assert len(maps) == 6
     rack.delete()
-    rack.created.clear()
-    rack.servers.clear()
-    rack.mux = None
     until("the program is gone", lambda: not bpftool("prog", "show", "id", str(program)), 20)
     until("its maps are gone", lambda: not any(bpftool("map", "show", "id", str(one)) for one in maps), 20)
 
@@ -299,3 +297,15 @@ def test_help(rack: Rack) -> None:
     assert done.returncode == 0
     for word in ("attach", "detach", "show", "--peers", "--window", "--no-chaining", "--tag-key", "forwarding"):
         assert word in done.stdout
+
+
+def test_interface_with_a_quote(rack: Rack) -> None:
+    """The kernel allows it in a name; a label's value must escape it."""
+    server, name = rack["a"], 'e"\\t'
+    server.namespace.run("ip", "link", "add", name, "type", "veth", "peer", "name", "other")
+    done = server.invoke(
+        *("attach", "--interface", name, "--address", server.address, "--peers", "10.1.0.0/24", "--no-chaining")
+    )
+    assert done.returncode == 0, done.stderr
+    text = server.invoke("show", "--interface", name, "-o", "prometheus").stdout
+    assert exposition.read(text)["fairlead_server_chaining", (("interface", name),)] == 0

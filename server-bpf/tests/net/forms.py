@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The two forms of the server side, and where the servers of a rack stand in each:
+
+    bpf      namespaces of this machine, whose kernel runs the XDP programs
+    module   namespaces of one virtual machine, which lasts for all tests; its eth0 is plugged into the rack's switch
+"""
+
+import contextlib
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from lab.deadline import LabError, until
+from lab.namespace import Namespace
+from lab.vm.image import initramfs
+from lab.vm.kernel import choose
+from lab.vm.machine import Machine, Plug
+
+PORT_OF_MACHINE = "to-machine"
+MTU = 1600
+UP_SECONDS = 240  # on a busy machine; else about ten
+SETUP = f"""
+insmod /modules/fairlead.ko
+ip link add rack type bridge forward_delay 0 mcast_snooping 0
+ip link set eth0 mtu {MTU} master rack up
+ip link set rack up
+"""
+# Poison and check every object of the slab caches, and freed pages.
+DEBUG = "slub_debug=FZP page_poison=1"
+
+
+class Form(Protocol):
+    name: str
+    where: tuple[str, ...]
+    """What tells the command which server is meant."""
+
+    def namespace(self, name: str) -> Namespace: ...
+    def plug(self, switch: Namespace) -> Namespace:
+        """Connects servers to the bridge "rack" of that namespace; returns where the bridge is that they plug in."""
+
+    def outlet(self, port: str) -> str:
+        """The port of the rack's switch at which packets of the server at `port` come in, unless for another server."""
+
+    def invoke(self, *argv: str) -> subprocess.CompletedProcess:
+        """Runs a command to its end; `fairlead-server` and `application` are in its path."""
+
+    def start(self, namespace: Namespace, *argv: str) -> int:
+        """Starts a program of which the first line is its process id."""
+
+    def kill(self, process: int) -> None: ...
+    def file(self, name: str, text: str) -> str:
+        """A file of root's alone; returns its path."""
+
+    def at_once(self) -> contextlib.AbstractContextManager:
+        """Within it, what is done to namespaces and gives no answer may be done at the end, all together."""
+
+    def check(self) -> None:
+        """That the kernel has not complained."""
+
+
+class Bpf:
+    name, where = "bpf", ("--interface", "eth0")
+
+    def __init__(self, build: Path, folder: Path) -> None:
+        """`build` is meson's directory, `folder` one for files."""
+        self.folder, self.processes = folder, {}
+        programs = (build / "server-bpf", build / "server-bpf" / "tests")
+        self.path = ":".join([*map(str, programs), os.environ.get("PATH", ""), "/usr/sbin:/sbin"])
+        self.command = programs[0] / "fairlead-server"
+
+    def namespace(self, name: str) -> Namespace:
+        return Namespace(name)
+
+    def plug(self, switch: Namespace) -> Namespace:
+        return switch
+
+    def outlet(self, port: str) -> str:
+        return port
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {"PATH": self.path}
+
+    def invoke(self, *argv: str) -> subprocess.CompletedProcess:
+        return subprocess.run(argv, capture_output=True, text=True, check=False, env=self._environment())
+
+    def start(self, namespace: Namespace, *argv: str) -> int:
+        line = ["setpriv", "--pdeathsig", "KILL", *argv]
+        process = subprocess.Popen(namespace.enter(line), stdout=subprocess.PIPE, text=True, env=self._environment())
+        if not (said := process.stdout.readline()):
+            raise LabError(f"{' '.join(argv)} ended with {process.wait()}")
+        self.processes[process.pid] = process
+        assert int(said) == process.pid
+        return process.pid
+
+    def kill(self, process: int) -> None:
+        with self.processes.pop(process) as ended:
+            ended.kill()
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return str(path)
+
+    def at_once(self) -> contextlib.AbstractContextManager:
+        return contextlib.nullcontext()
+
+    def check(self) -> None:
+        pass
+
+
+class MachineNamespace(Namespace):
+    """A namespace inside a virtual machine; the empty name is the machine's own."""
+
+    def __init__(self, module: "Module", name: str) -> None:
+        super().__init__(name)
+        self.module = module
+
+    def create(self) -> None:
+        self.module.do(f"ip netns add {self.name}")
+
+    def delete(self) -> None:
+        self.module.do(f"ip netns delete {self.name}")
+
+    def enter(self, argv: list[str]) -> list[str]:
+        return ["ip", "netns", "exec", self.name, *argv] if self.name else argv
+
+    def run(self, *argv: str) -> str:
+        return self.module.machine.check(*self.enter(list(argv)))
+
+    def ip(self, *lines: str) -> None:
+        where = f"-netns {self.name} " if self.name else ""
+        self.module.do(f"ip {where}-batch - <<'END'\n" + "".join(f"{line}\n" for line in lines) + "END")
+
+    def sysctl(self, **values: int | str) -> None:
+        script = "\n".join(f"echo {value} >/proc/sys/net/{key.replace('__', '/')}" for key, value in values.items())
+        self.module.do(shlex.join(self.enter(["sh", "-ec", script])))
+
+
+def plain(where: Namespace, interface: str) -> None:
+    """Whole packets and real checksums at a veth, as from a card; GRO, as XDP_TX out of it needs NAPI at its peer.
+
+    A machine's own card has no offloads, so that within it there is no need.
+    """
+    if not isinstance(where, MachineNamespace):
+        where.run("ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
+
+
+class Module:
+    name, where = "module", ("--form", "module")
+
+    def __init__(self, build: Path, release: str) -> None:
+        """Boots a machine with that kernel ("6.1" is enough of its release)."""
+        self.racks = self.started = 0
+        self.script: list[str] | None = None
+        kernel = choose(release)
+        programs = [build / "server-bpf" / "fairlead-server", build / "server-bpf" / "tests" / "application"]
+        archive = initramfs(kernel, build / "lab" / "vm" / "vm-agent", programs, modules=["bridge"])
+        self.folder = tempfile.TemporaryDirectory(prefix="fairlead-")
+        self.outside = Namespace(f"flserver{os.getpid()}-machine")
+        plug = Plug(self.outside.name, "machine", "02:00:00:00:01:00", MTU, "rack")
+        self.machine = Machine(
+            Path(self.folder.name), kernel, archive, plug=plug, setup=SETUP, memory=512, processors=2, append=DEBUG
+        )
+        self.outside.create()
+        try:
+            self.outside.ip("link add rack type bridge forward_delay 0 mcast_snooping 0", "link set rack up")
+            self.machine.start()
+            self.machine.wait(UP_SECONDS)
+            self.set_clock()
+        except BaseException:
+            self._remove()
+            raise
+
+    def _remove(self) -> None:
+        self.machine.stop()
+        self.outside.delete()
+        self.folder.cleanup()
+
+    def set_clock(self) -> None:
+        """To this machine's, but for what the way takes; the real-time clock that it booted with has whole seconds."""
+        until("a second begins", lambda: time.time() % 1 < 0.02, 2, pause=0.005)
+        self.machine.check("date", "-s", f"@{int(time.time())}")
+
+    def close(self) -> None:
+        """Ends the machine; LabError if it does not end well."""
+        try:
+            self.machine.check("rmmod", "fairlead")
+            ended = self.machine.power_off()
+            self.check()
+            if not ended:
+                raise LabError("the machine did not come to its end")
+        finally:
+            self._remove()
+
+    def do(self, *lines: str) -> None:
+        """Lines of a shell script, now or with the next ones."""
+        if self.script is None:
+            self.machine.check("sh", "-ec", "\n".join(lines), seconds=120)
+        else:
+            self.script.extend(lines)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Each command costs an emulated processor much of a tenth of a second."""
+        self.script = []
+        try:
+            yield
+        finally:
+            script, self.script = self.script, None
+        self.do(*script)
+
+    def namespace(self, name: str) -> MachineNamespace:
+        return MachineNamespace(self, name)
+
+    def plug(self, switch: Namespace) -> MachineNamespace:
+        self.racks += 1
+        port = f"to-rack-{self.racks}"
+        switch.ip(
+            f"link add {PORT_OF_MACHINE} type veth peer name {port} netns {self.outside.name}",
+            f"link set {PORT_OF_MACHINE} mtu {MTU} master rack up",
+        )
+        self.outside.ip(f"link set {port} mtu {MTU} master rack up")
+        plain(switch, PORT_OF_MACHINE)
+        plain(self.outside, port)
+        return self.namespace("")
+
+    def outlet(self, port: str) -> str:
+        return PORT_OF_MACHINE
+
+    def invoke(self, *argv: str) -> subprocess.CompletedProcess:
+        done = self.machine.run(list(argv))
+        return subprocess.CompletedProcess(argv, done.code, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, namespace: Namespace, *argv: str) -> int:
+        self.started += 1
+        pipe = f"/tmp/start{self.started}"
+        script = f'mkfifo {pipe}; "$@" >{pipe} & read -r said <{pipe}; echo "$said"'
+        return int(self.machine.check("sh", "-ec", script, "sh", *namespace.enter(list(argv))))
+
+    def kill(self, process: int) -> None:
+        self.do(f"kill -KILL {process}")
+
+    def file(self, name: str, text: str) -> str:
+        path = f"/tmp/{name}"
+        done = self.machine.run(["sh", "-ec", f"umask 077; cat >{path}"], stdin=text.encode())
+        assert done.code == 0, done
+        return path
+
+    def check(self) -> None:
+        if complaints := self.machine.complaints():
+            raise LabError("the kernel complains: " + " | ".join(complaints[:5]))
