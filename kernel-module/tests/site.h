@@ -25,7 +25,7 @@
 
 enum site_numbers {
 	SITE_PORT = 80,
-	SITE_SECONDS = 5, /* that anything may take */
+	SITE_SECONDS = 30, /* that anything may take on a busy host */
 };
 
 /* An address with a port, of either family. */

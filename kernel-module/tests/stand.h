@@ -30,6 +30,9 @@ size_t stand_gue_at(const struct packet *packet);
 /* Puts a packet on the wire; returns the exit's counter, FL_COUNTERS unless it was exactly one, by one. */
 enum fl_counter stand_send(const struct packet *packet);
 
+/* The same for two, one behind the other: the first is nothing to the module if the counter is the second's. */
+enum fl_counter stand_send_both(const struct packet *first, const struct packet *second);
+
 /* Puts a packet on the wire, and looks at no counter: for many of them. */
 void stand_put(const struct packet *packet);
 

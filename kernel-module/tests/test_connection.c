@@ -35,8 +35,8 @@ enum {
 	SERVERS = 2,
 	CONNECTIONS = 32, /* of a server */
 	LINE_MAX_LEN = 64,
-	ANSWER_SECONDS = 5,
-	FLOOD = 1000, /* SYNs */
+	ANSWER_SECONDS = 30, /* that anything may take on a busy host */
+	FLOOD = 1000,        /* SYNs */
 	CLIENT_PORT = 40000,
 	SERVICE = 1,
 	BUCKET = 4711,

@@ -268,10 +268,17 @@ static void refused_packets(void **state)
 static void only_where_it_is_set_up(void **state)
 {
 	struct config config = config_ipip(), gue = rig_config();
+	struct packet ipip = begin(GENERATION, 0, "0.0.0.0"), syn;
+	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = SERVICE, .generation = GENERATION};
 
 	(void)state;
 	set_anew(&gue);
-	assert_int_equal(send_unknown(GENERATION, 0, "0.0.0.0"), FL_COUNTERS); /* the kernel's, no counter of ours */
+	packet_add_tcp(&ipip, &rig_packets(RIG_IPV4)->unknown);
+	finish(&ipip);
+	rig_begin(&syn, &steer);
+	packet_add_tcp(&syn, &rig_packets(RIG_IPV4)->syn);
+	packet_finish_outer(&syn);
+	assert_int_equal(stand_send_both(&ipip, &syn), FL_COUNTER_DELIVER_SYN);
 	stand_set(&config);
 	assert_int_equal(send_unknown(GENERATION, 0, "0.0.0.0"), FL_COUNTER_DELIVER_UNKNOWN);
 	config.program.tagged = 1;

@@ -22,8 +22,8 @@ enum {
 	BULK = 2 << 20,
 	CHUNK = 8192,
 	FRAGMENTED = 3000,
-	MTU_TOLD = 1400, /* by packet_add_icmp_error() */
-	FORGOTTEN_SECONDS = 40,
+	MTU_TOLD = 1400,         /* by packet_add_icmp_error() */
+	FORGOTTEN_SECONDS = 120, /* else 20 at most */
 };
 
 static fl_u16 next_port = CLIENT_PORT;

@@ -55,6 +55,7 @@ struct rig_packets {
 
 /* Enters a new namespace and makes all of the above; ends the program with a sentence if the machine can't. */
 void rig_open(void);
+/* With SYN cookies that are valid for half a minute more. */
 const struct rig_packets *rig_packets(enum rig_family family);
 
 /* The program with this configuration, loaded; ends the program if it can't be. Free with program_close(). */
