@@ -89,6 +89,9 @@ static void state_print(const json_t *document)
 	    number_of(document, "memory", "capacity"));
 	one(document, "memory_bytes", "gauge", "What the kernel holds for the memory of buckets.",
 	    number_of(document, "memory", "bytes"));
+	if (json_object_get(json_object_get(document, "memory"), "flows"))
+		one(document, "flows", "gauge", "Connections noted as come by a VIP, where addresses are mangled.",
+		    number_of(document, "memory", "flows"));
 	head("generation", "gauge", "Highest generation seen, by the service's id.");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	    sample(document, "generation", "service", id, json_integer_value(json_object_get(service, "generation")));

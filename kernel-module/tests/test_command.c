@@ -119,10 +119,34 @@ static void what_is_set_is_shown(void **state)
 	assert_non_null(strstr(output, "\nfairlead_server_packets_total{interface=\"\",verdict=\"chain\"} 1\n"));
 	assert_non_null(strstr(output, "\nfairlead_server_generation{interface=\"\",service=\"9\"} 12\n"));
 	assert_non_null(strstr(output, "\nfairlead_server_memory_buckets_open{interface=\"\"} 1\n"));
+	assert_null(strstr(output, "fairlead_server_flows")); /* without --mangle there are none */
 	assert_int_equal(command("show --form module"), 0);
 	assert_non_null(strstr(output, "all interfaces"));
 	assert_int_equal(command("detach --form module"), 0);
 	refused("show --form module", 1, "no server is attached");
+}
+
+static void mangled_flows_are_shown(void **state)
+{
+	struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = 9, .generation = 12};
+	struct packet_tcp syn = rig_packets(RIG_IPV4)->syn;
+	json_t *document;
+	struct packet packet;
+
+	(void)state;
+	assert_int_equal(command("attach --form module --address " RIG_SELF " --peers 10.1.0.0/24 --mangle"), 0);
+	syn.flow.destination = packet_address("10.99.0.77"); /* a VIP that is nowhere on the host */
+	rig_begin(&packet, &steer);
+	packet_add_tcp(&packet, &syn);
+	packet_finish_outer(&packet);
+	assert_int_equal(stand_send(&packet), FL_COUNTER_DELIVER_SYN);
+	document = shown();
+	assert_true(json_is_true(json_object_get(json_object_get(document, "config"), "mangle")));
+	assert_int_equal(vectors_number(json_object_get(document, "memory"), "flows"), 1);
+	json_decref(document);
+	assert_int_equal(command("show --form module -o prometheus"), 0);
+	assert_non_null(strstr(output, "\nfairlead_server_flows{interface=\"\"} 1\n"));
+	assert_int_equal(command("detach --form module"), 0);
 }
 
 int main(void)
@@ -130,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(refusals),
 	    cmocka_unit_test(what_is_set_is_shown),
+	    cmocka_unit_test(mangled_flows_are_shown),
 	};
 
 	stand_open();
