@@ -16,7 +16,7 @@ front and sends them to a server. Answers come straight back to the client.
 import os
 import socket
 
-from forms import Form, plain
+from forms import SECONDS, Form, plain
 from server import PEERS, PEERS_BOTH, Server
 from steering_mux import (
     CLIENT,
@@ -121,7 +121,7 @@ class Rack:
         for server in self.servers.values():
             server.attach_both(*words)
 
-    def connect(self, seconds: float = 10, port: int = 0, ipv6: bool = False) -> "Client":
+    def connect(self, seconds: float = SECONDS, port: int = 0, ipv6: bool = False) -> "Client":
         with self.machine.inside():
             return Client(seconds, port, ipv6)
 
@@ -129,7 +129,7 @@ class Rack:
         """The answer to one datagram of the client, which may be fragmented."""
         with self.machine.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
             one.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT)
-            one.settimeout(5)
+            one.settimeout(SECONDS)
             one.bind((CLIENT, source_port))
             one.sendto(payload, (VIP, port))
             return one.recv(65536).decode()

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forms import SECONDS
 from rack import CLIENT, PEERS, SERVERS, SERVERS6, VIP, VIP6, Rack
 
 from lab.deadline import until
@@ -117,7 +118,7 @@ def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, count
     rack.mux.key = mux_key
     with pytest.raises(TimeoutError):
         rack.connect(seconds=1)
-    assert rack["a"].counter(f"drop_untrusted_{counter}") >= 1
+    until("it is counted", lambda: rack["a"].counter(f"drop_untrusted_{counter}") >= 1, SECONDS)
     rack.mux.key = KEY
     assert rack.connect().ask() == "a"
     rack["a"].attach()  # without a key a tag is nobody's business
@@ -145,11 +146,11 @@ def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
     rack.mux.move("b", now() - 2)
     client = rack.connect()
     assert client.ask() == "b"
-    until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, 10)
+    until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, SECONDS)
     rack.mux.move("a", now() - 1)
     rack.mux.send(tcp("10.3.0.1", 50000, SYN))
     rack.mux.send(tcp("10.3.0.1", 50001, ACK))
-    until("it is given up", lambda: rack.counted("deliver_unknown") == 1, 5)
+    until("it is given up", lambda: rack.counted("deliver_unknown") == 1, SECONDS)
     assert rack["a"].chained() + rack["b"].chained() == 3
     assert client.ask() == "b"
 
@@ -189,17 +190,18 @@ def test_timestamp_from_the_future(rack: Rack) -> None:
 
 def test_window_ends_while_connections_live(rack: Rack) -> None:
     """Those of the new owner live on; one of the old owner is reset, as there is nobody to ask any more."""
-    rack.attach("--window", "3")
+    rack.attach()
     old = rack.connect()
     rack.mux.move("b", now())
     new = rack.connect()
     assert (old.ask(), new.ask()) == ("a", "b")
-    until("the window is over", lambda: rack["b"].show()["memory"]["open"] == 0, 6)
+    rack["b"].attach("--window", "3")  # only now, so that a slow machine has asked before it ends
+    until("the window is over", lambda: rack["b"].show()["memory"]["open"] == 0, SECONDS)
     rack.mux.since = None
     assert new.ask() == "b"
     with pytest.raises(ConnectionResetError):
         old.ask()
-    until("the move is forgotten", lambda: rack["b"].show()["memory"]["entries"] == 0, 5)
+    until("the move is forgotten", lambda: rack["b"].show()["memory"]["entries"] == 0, SECONDS)
 
 
 def test_restarted_server_learns_of_the_past(rack: Rack) -> None:
@@ -229,7 +231,7 @@ def test_syn_flood(rack: Rack) -> None:
     for number in range(1000):
         rack.mux.send(tcp(f"10.3.{number // 250}.{number % 250 + 1}", 1024 + number, SYN))
         if number % 250 == 249:  # no queue on the way holds all of them
-            until("the flood arrives", lambda sent=number + 1: rack["b"].counter("deliver_syn") == sent, 10)
+            until("the flood arrives", lambda sent=number + 1: rack["b"].counter("deliver_syn") == sent, SECONDS)
     assert {rack.connect().ask() for _ in range(20)} == {"b"}
     assert rack["b"].counter("deliver_cookie_ack") >= 20
     assert client.ask() == "a"
@@ -283,7 +285,7 @@ def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
         rack.mux.send(ipv4("10.2.0.1", VIP, ICMP, message[:2] + checksum(message) + message[4:]))
         return "mtu 1400" in rack["a"].namespace.run(*route)
 
-    until("a has a smaller path MTU", shrunk, 5)
+    until("a has a smaller path MTU", shrunk, SECONDS)
     assert rack["b"].chained() > chained
     assert "mtu" not in rack["b"].namespace.run(*route)
     assert client.ask("x" * 50_000) == "a"
@@ -302,7 +304,7 @@ def test_every_malformed_header(rack: Rack) -> None:
         counters = rack["a"].show()["counters"]
         return {name: count for name, count in counters.items() if name.startswith(malformed) and count}
 
-    until("all are dropped", lambda: sum(found().values()) >= len(rows), 5)
+    until("all are dropped", lambda: sum(found().values()) >= len(rows), SECONDS)
     assert found() == dict(expected)
     assert rack.connect().ask() == "a"
 
@@ -314,7 +316,7 @@ def test_sender_that_is_no_peer_teaches_nothing(rack: Rack) -> None:
     rack.mux.move("b", now())
     client.stream.write(b"refused\n")
     client.stream.flush()
-    until("it is refused", lambda: rack["b"].counter("drop_untrusted_sender") >= 1, 5)
+    until("it is refused", lambda: rack["b"].counter("drop_untrusted_sender") >= 1, SECONDS)
     assert rack["b"].show()["memory"]["entries"] == 0
     assert rack["b"].show()["services"] == {}
     rack["b"].attach("--peers", PEERS)

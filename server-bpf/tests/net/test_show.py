@@ -2,9 +2,12 @@
 """What `fairlead-server show` says in each format, after real traffic: the same figures everywhere."""
 
 import time
+from pathlib import Path
 
 import exposition
 from rack import Rack
+
+DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "servers.md"
 
 
 def expected(shown: dict) -> dict[exposition.Sample, float]:
@@ -63,6 +66,8 @@ def test_formats_agree(rack: Rack) -> None:
     interface = ("interface", shown["interface"] or "")
     assert found["fairlead_server_packets_total", (interface, ("verdict", "deliver_syn"))] == 1
     assert found["fairlead_server_window_seconds", (interface,)] == 100
+    documented = DOCUMENTED.read_text()
+    assert [name for name in shown["counters"] if f"\n| `{name}` |" not in documented] == []
     table = server.show_as("table")
     for name in shown["counters"]:
         assert name in table

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from forms import Form
+from forms import SECONDS, Form
 from rack import GUE_PORT, SERVERS, Rack
 from test_cases import ACK, SYN, VECTORS, tcp, tcp6
 
@@ -37,7 +37,7 @@ class Subject:
         with rack.switch.inside():
             self.tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
             self.tap.bind((rack.form.outlet(rack.port("b")), 0))
-        self.tap.settimeout(5)
+        self.tap.settimeout(SECONDS)
 
     def attach(self, has_key: bool) -> None:
         """Anew if anything changes: nothing is remembered then."""
@@ -62,7 +62,7 @@ class Subject:
         def grown() -> collections.Counter:
             return self.counters() - before - collections.Counter(learned=1, pass_not_ours=1000)
 
-        found = until("the packet is counted", grown, 5)
+        found = until("the packet is counted", grown, SECONDS)
         assert found.total() == 1, found
         return next(iter(found))
 
@@ -87,7 +87,7 @@ class Subject:
         with contextlib.suppress(BlockingIOError):
             while self.tap.recv(65536):
                 pass
-        self.tap.settimeout(5)
+        self.tap.settimeout(SECONDS)
         self.send(datagram)
         while True:
             frame = self.tap.recv(65536)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers on the wire: real TCP connections while their bucket moves, natively and in generic XDP."""
 
-import itertools
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from forms import SECONDS
 from rack import MUX, SERVERS, Rack
 
 from lab.deadline import until
@@ -18,7 +18,7 @@ def now() -> int:
 
 def check_nothing_lost(rack: Rack) -> None:
     """Each packet that the mux sent was delivered once, however often it was chained on its way."""
-    until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, 10)
+    until("all packets are delivered", lambda: rack.delivered() == rack.mux.sent, SECONDS)
 
 
 def test_connection_is_served(rack: Rack, way: tuple[str, ...]) -> None:
@@ -94,26 +94,26 @@ def test_large_segments_are_chained(rack: Rack) -> None:
     client = rack.connect()
     client.ask()
     rack.mux.move("b", now())
-    assert client.ask("x" * 1_000_000) == "a"
-    assert rack["b"].chained() > 500
+    assert client.ask("x" * 300_000) == "a"
+    assert rack["b"].chained() > 200
 
 
 def test_replacing_the_program_loses_nothing(rack: Rack) -> None:
-    """Twenty re-attachments under traffic: no packet lost, memory and counters kept, another configuration in force."""
+    """Eight re-attachments under traffic: no packet lost, memory and counters kept, another configuration in force."""
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())
     assert client.ask() == "a"
     rack.mux.since = None  # from here on only b's memory knows where the connection is
     before, chained = rack["b"].show(), rack["b"].chained()
-    for window in range(100, 120):
+    for window in range(1000, 1008):
         rack["b"].attach("--window", str(window))
         assert client.ask() == "a"
     after = rack["b"].show()
     assert after["memory"] == before["memory"]
     assert after["services"] == before["services"]
     assert rack["b"].chained() > chained > 0
-    assert after["config"]["windowSeconds"] == 119
+    assert after["config"]["windowSeconds"] == 1007
     check_nothing_lost(rack)
 
 
@@ -122,18 +122,15 @@ def test_replacing_under_load_loses_nothing(rack: Rack) -> None:
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())
-    deadline = time.monotonic() + 3
-    numbers = itertools.count()
-    attachments = 0
-    while time.monotonic() < deadline:
+    asked = attachments = 0
+    while attachments < 5 or asked < 100:
         with ThreadPoolExecutor(1) as aside:
-            attached = aside.submit(rack["b"].attach, "--window", str(200 + attachments))
+            attached = aside.submit(rack["b"].attach, "--window", str(1000 + attachments))
             while not attached.done():
-                assert client.ask(str(next(numbers))) == "a"
+                assert client.ask(str(asked)) == "a"
+                asked += 1
             attached.result()
         attachments += 1
-    assert attachments >= 3
-    assert next(numbers) > 100
     check_nothing_lost(rack)
 
 
@@ -149,7 +146,7 @@ def test_stale_packet_is_dropped_not_reset(rack: Rack) -> None:
     rack.mux.flows[client.port] = "b"
     client.stream.write(b"late\n")
     client.stream.flush()
-    until("a stale packet", lambda: rack["b"].counter("drop_stale") >= 1, 5)
+    until("a stale packet", lambda: rack["b"].counter("drop_stale") >= 1, SECONDS)
     rack.mux.generation = 5
     rack.mux.flows[client.port] = "a"
     assert client.stream.readline() == b"a late\n"
@@ -184,7 +181,7 @@ def test_stranger_is_refused(rack: Rack) -> None:
         server.attach("--peers", "10.1.0.20/30,10.1.0.99")
     with pytest.raises(TimeoutError):
         rack.connect(seconds=1)
-    assert rack["a"].counter("drop_untrusted_sender") >= 1
+    until("it is counted", lambda: rack["a"].counter("drop_untrusted_sender") >= 1, SECONDS)
     rack["a"].attach("--peers", MUX)
     assert rack.connect().ask() == "a"
 
@@ -194,14 +191,14 @@ def test_missing_vip_is_named(rack: Rack) -> None:
     rack["a"].namespace.ip("addr del 10.99.0.1/32 dev lo")
     with pytest.raises(TimeoutError):
         rack.connect(seconds=1)
-    assert rack["a"].counter("drop_vip_not_local") >= 1
+    until("it is counted", lambda: rack["a"].counter("drop_vip_not_local") >= 1, SECONDS)
 
 
 def test_other_traffic_is_left_alone(rack: Rack) -> None:
     """TCP to the server's own address passes through the attached interface."""
     rack.attach()
     rack["a"].serve(SERVERS["a"], port=8080)
-    with rack.machine.connect(SERVERS["a"], 8080, 5) as connection:
+    with rack.machine.connect(SERVERS["a"], 8080, SECONDS) as connection:
         connection.sendall(b"hello\n")
         assert connection.recv(8, socket.MSG_WAITALL) == b"a hello\n"
     if rack.form.name == "bpf":  # the module sees nothing but its own
