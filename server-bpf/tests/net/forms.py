@@ -28,13 +28,14 @@ SECONDS = 120  # that anything may take on a busy machine; else one or two
 UP_SECONDS = 600  # the same for a machine to boot; else about ten
 SETUP = f"""
 insmod /modules/fairlead.ko
+echo 100000 >/proc/sys/net/core/netdev_max_backlog
 ip link add rack type bridge forward_delay 0 mcast_snooping 0
 ip link set eth0 mtu {MTU} master rack up
 ip link set rack up
 """
 # Poison and check the module's objects and the packets; kernel-module/tests/run does so with all. A processor that the
 # host leaves waiting is none that is stuck.
-DEBUG = "slub_debug=FZP,fl_*,skbuff* watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300"
+DEBUG = "slub_debug=FZP,fl_*,skbuff* watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 mitigations=off"
 
 
 class Form(Protocol):
