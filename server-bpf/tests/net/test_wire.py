@@ -165,8 +165,8 @@ def test_unknown_everywhere_is_reset(rack: Rack) -> None:
 
 def test_syn_cookie_survives_a_move(rack: Rack) -> None:
     """The SYN went to a, which answered with a cookie and kept nothing; the ACK goes to b, and back to a."""
-    for server in rack.servers.values():
-        server.namespace.sysctl(ipv4__tcp_syncookies=2)
+    rack["a"].namespace.sysctl(ipv4__tcp_syncookies=2)
+    rack["b"].namespace.sysctl(ipv4__tcp_syncookies=0)  # one kernel, one secret: it would take a's cookies for its own
     rack.attach()
     rack.mux.after_syn = lambda: rack.mux.move("b", now())
     client = rack.connect()
