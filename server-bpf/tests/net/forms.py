@@ -47,6 +47,12 @@ class Form(Protocol):
     def plug(self, switch: Namespace) -> Namespace:
         """Connects servers to the bridge "rack" of that namespace; returns where the bridge is that they plug in."""
 
+    def unplug(self, ports: list[str]) -> None:
+        """
+        Cuts a rack's cables, those of its servers at `ports` and its own, before its namespaces are deleted: the kernel
+        does that later, and until then they would answer for their addresses, which the next rack has too.
+        """
+
     def outlet(self, port: str) -> str:
         """The port of the rack's switch at which packets of the server at `port` come in, unless for another server."""
 
@@ -82,6 +88,9 @@ class Bpf:
 
     def plug(self, switch: Namespace) -> Namespace:
         return switch
+
+    def unplug(self, ports: list[str]) -> None:
+        pass  # each rack has a switch of its own
 
     def outlet(self, port: str) -> str:
         return port
@@ -161,6 +170,7 @@ class Module:
     def __init__(self, build: Path, release: str) -> None:
         """Boots a machine with that kernel ("6.1" is enough of its release)."""
         self.racks = self.started = 0
+        self.plugged = ""
         self.script: list[str] | None = None
         kernel = choose(release)
         programs = [build / "server-bpf" / "fairlead-server", build / "server-bpf" / "tests" / "application"]
@@ -230,9 +240,17 @@ class Module:
             f"link set {PORT_OF_MACHINE} mtu {MTU} master rack up",
         )
         self.outside.ip(f"link set {port} mtu {MTU} master rack up")
+        self.plugged = port
         plain(switch, PORT_OF_MACHINE)
         plain(self.outside, port)
         return self.namespace("")
+
+    def unplug(self, ports: list[str]) -> None:
+        for port in ports:
+            self.do(f"[ ! -e /sys/class/net/{port} ] || ip link delete {port}")
+        if self.plugged:
+            self.outside.ip(f"link delete {self.plugged}")
+            self.plugged = ""
 
     def outlet(self, port: str) -> str:
         return PORT_OF_MACHINE

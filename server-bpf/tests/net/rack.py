@@ -108,6 +108,7 @@ class Rack:
             self.mux.close()
             self.mux = None
         with self.form.at_once():
+            self.form.unplug([self.port(name) for name in self.servers])
             while self.servers:
                 self.servers.popitem()[1].stop()
             while self.created:
