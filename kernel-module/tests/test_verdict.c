@@ -22,8 +22,11 @@ static void configure(const json_t *row)
 {
 	struct config config = row_config(row);
 
-	if (memcmp(&config.program, &current.program, sizeof(config.program)))
+	if (memcmp(&config.program, &current.program, sizeof(config.program))) {
+		stand_clock_set(
+		    EARLIEST); /* ip counts from the clock, and waits for ever in the last second of 32 bits */
 		stand_set(&config);
+	}
 	current = config;
 }
 
