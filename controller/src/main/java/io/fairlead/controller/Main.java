@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -178,9 +179,10 @@ public final class Main implements Callable<Integer> {
         controller.close();
         throw e;
       }
-      controller.start(Optional.of(api.url(others)));
+      URI url = api.url(others);
+      controller.start(Optional.of(url));
       Runtime.getRuntime().addShutdownHook(new Thread(() -> close(api, controller), "shutdown"));
-      serve(api, controller);
+      serve(api, url, controller);
       return 0;
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
@@ -216,18 +218,21 @@ public final class Main implements Callable<Integer> {
   }
 
   /** Says when it follows and when it leads for the first time; the rest is in the log. */
-  private void serve(ApiServer api, FairleadController controller) throws InterruptedException {
+  private void serve(ApiServer api, URI url, FairleadController controller)
+      throws InterruptedException {
     String where = "on %s (zookeeper %s, ".formatted(api.listen(), controller.zookeeper());
     long patience = System.nanoTime() + PATIENCE.toNanos();
     boolean isFollowing = false;
     while (!controller.awaitLeader(LEADER_POLL)) {
       ControlPlane.Health health = controller.health();
+      // One that was elected and reads the services is named as the leader, but does not lead yet.
+      Optional<URI> other = health.leaderUrl().filter(leader -> !leader.equals(url));
       if (isFollowing) {
         continue;
       }
-      if (controller.isServing() && health.leaderUrl().isPresent()) {
+      if (controller.isServing() && other.isPresent()) {
         isFollowing = true;
-        say("fairlead-controller follows %sleader %s)".formatted(where, health.leaderUrl().get()));
+        say("fairlead-controller follows %sleader %s)".formatted(where, other.get()));
       } else if (System.nanoTime() > patience) {
         patience = System.nanoTime() + PATIENCE.toNanos();
         say("fairlead-controller waits %s%s)".formatted(where, health.zookeeper()));

@@ -90,8 +90,7 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
       throw e;
     } catch (Exception e) {
       throw new IOException(
-          "the embedded ZooKeeper in %s on port %d cannot start: %s"
-              .formatted(directory, port, e.getMessage()),
+          "the embedded ZooKeeper in %s on port %d cannot start: %s".formatted(directory, port, e),
           e);
     }
   }
