@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The whole controller, from REST to ZooKeeper's data on disk, through kill -9 and SIGTERM. */
-@Timeout(120)
+@Timeout(300)
 class ControllerEndToEndTest {
   private static final String WEB = "/v1/services/web";
   private static final List<String> READS =
@@ -37,9 +37,11 @@ class ControllerEndToEndTest {
   void keepsWhatItAcknowledged() throws IOException, InterruptedException {
     List<String> kept;
     long generation;
+    long epoch;
     try (ControllerProcess first = ControllerProcess.start(data)) {
       ApiClient client = new ApiClient(first.api());
-      assertThat(first.epoch()).isEqualTo(1);
+      epoch = first.epoch();
+      assertThat(epoch).isPositive();
       generation = build(client);
       kept = READS.stream().map(path -> client.get(path).body()).toList();
       assertThat(first.kill()).isEqualTo(137);
@@ -50,7 +52,7 @@ class ControllerEndToEndTest {
     }
     try (ControllerProcess second = ControllerProcess.start(data)) {
       ApiClient client = new ApiClient(second.api());
-      assertThat(second.epoch()).isEqualTo(2);
+      assertThat(second.epoch()).isGreaterThan(epoch);
       assertThat(READS.stream().map(path -> client.get(path).body()).toList()).isEqualTo(kept);
       JsonObject drained = ok(client.send("PATCH", WEB + "/backends/2", "{\"weight\":0}"));
       assertThat(drained.getLong("generation")).isEqualTo(generation + 1);

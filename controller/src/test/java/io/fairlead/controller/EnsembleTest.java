@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Controllers as processes of their own on a real ensemble of three, through everything that the
  * documentation promises to survive.
  */
-@Timeout(180)
+@Timeout(400)
 class EnsembleTest {
   private static final String WEB = "/v1/services/web";
 

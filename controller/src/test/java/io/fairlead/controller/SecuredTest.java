@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Everything protected at once, as processes: TLS, tokens, and a ZooKeeper that asks who one is.
  */
-@Timeout(120)
+@Timeout(300)
 class SecuredTest {
   private static final String WEB = "/v1/services/web";
   private static final String ADA = "ada-0123456789abcdef";

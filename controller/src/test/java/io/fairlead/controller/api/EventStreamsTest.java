@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Server-sent events over real sockets: what they tell, how they resume, and who is cut off. */
-@Timeout(60)
+@Timeout(180)
 class EventStreamsTest {
   private static final String WEB = "/v1/services/web";
 
