@@ -351,7 +351,9 @@ public final class ServiceStore {
     return snapshot.bytes().length <= sizes.deltaMax();
   }
 
-  /** Of an attempt that was cut off: no reader has looked at it, as long as it is not the latest. */
+  /**
+   * Of an attempt that was cut off: no reader has looked at it, as long as it is not the latest.
+   */
   private void removeRemains(Epoch epoch, String name, String path) throws Exception {
     Stat latest = client.checkExists().forPath(tree.latestSnapshot(name));
     removeAll(epoch, path, unchanged(tree.latestSnapshot(name), latest.getVersion()));
