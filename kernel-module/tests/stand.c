@@ -161,11 +161,13 @@ static fl_u64 milliseconds(void)
 
 void stand_put(const struct packet *packet)
 {
+	struct pollfd has_room = {.fd = wire, .events = POLLOUT};
 	struct packet sent = *packet;
 
 	memcpy(sent.data, mac_of_rig0, sizeof(mac_of_rig0));
-	if (send(wire, sent.data, sent.len, 0) != (ssize_t)packet->len)
-		give_up("send");
+	while (send(wire, sent.data, sent.len, 0) != (ssize_t)packet->len)
+		if (errno != EAGAIN || poll(&has_room, 1, DEADLINE_MILLISECONDS) != 1)
+			give_up("send");
 }
 
 /* Waits for an exit since `before`; returns its counter, FL_COUNTERS unless it was exactly one, by one. */
