@@ -44,6 +44,12 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
+/* Whether the segment acknowledges a SYN-ACK that is not this half-open socket's. */
+static bool is_for_another(const struct tcphdr *tcp, struct sock *half_open)
+{
+	return tcp && tcp->ack && ntohl(tcp->ack_seq) != tcp_rsk(inet_reqsk(half_open))->snt_isn + 1;
+}
+
 static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
 					 const struct fl_flow_headers *headers, int ifindex)
 {
@@ -57,7 +63,9 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	sk = tcp_lookup(net, flow, ifindex, &refcounted);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
-	if (sk->sk_state != TCP_LISTEN)
+	if (sk->sk_state == TCP_NEW_SYN_RECV)
+		found = is_for_another(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+	else if (sk->sk_state != TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(net, flow, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What this host knows of a connection. Local state is any TCP socket but a listener (half-open ones are request
- * sockets, TIME-WAIT counts too), and a UDP socket that is connected to this very remote end.
+ * sockets, TIME-WAIT counts too), and a UDP socket that is connected to this very remote end. A half-open one is none
+ * to a segment that acknowledges another host's SYN-ACK: the client's SYN came here once more, after its bucket moved,
+ * and the client goes on with whoever answered first.
  */
 #ifndef FAIRLEAD_SOCKETS_H
 #define FAIRLEAD_SOCKETS_H

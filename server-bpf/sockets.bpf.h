@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What this host knows of a connection. Local state is any TCP socket but a listener (half-open ones are request
- * sockets, TIME_WAIT counts too), and a UDP socket that is connected to this very remote end. Every socket that a
- * look-up returns is released on every path; the verifier refuses the program otherwise.
+ * sockets, TIME_WAIT counts too), and a UDP socket that is connected to this very remote end. A half-open one is none
+ * to a segment that acknowledges another host's SYN-ACK: the client's SYN came here once more, after its bucket moved,
+ * and the client goes on with whoever answered first. Every socket that a look-up returns is released on every path;
+ * the verifier refuses the program otherwise.
  */
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
 
 #include "wire.bpf.h"
+
+/* The kernel's, of which this alone is read, wherever it may lie in the kernel that runs. */
+struct tcp_request_sock {
+	__u32 snt_isn; /* of the SYN-ACK */
+} __attribute__((preserve_access_index));
 
 /* The flow as look-ups want it, source first; returns the tuple's length. */
 static __always_inline __u32 tuple_fill(struct bpf_sock_tuple *tuple, const struct fl_flow *flow)
@@ -42,6 +49,18 @@ static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_
 	return !bpf_tcp_check_syncookie(listener, ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp));
 }
 
+/* Whether the segment acknowledges a SYN-ACK that is not this half-open socket's. */
+static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+					   struct bpf_sock *half_open)
+{
+	struct tcp_request_sock *request = bpf_skc_to_tcp_request_sock(half_open);
+	struct tcphdr *tcp = headers->tcp;
+
+	if (!request || !tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
+		return false;
+	return bpf_ntohl(tcp->ack_seq) != request->snt_isn + 1;
+}
+
 /* Of a TCP flow that is not opening a connection. */
 static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 							     struct bpf_sock_tuple *tuple, __u32 tuple_len)
@@ -52,7 +71,9 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
-	if (sk->state != BPF_TCP_LISTEN)
+	if (sk->state == BPF_TCP_NEW_SYN_RECV)
+		found = is_for_another(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+	else if (sk->state != BPF_TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(ctx, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;

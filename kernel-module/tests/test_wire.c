@@ -273,6 +273,8 @@ static const struct {
     {"a SYN", offsetof(struct rig_packets, syn), FL_COUNTER_DELIVER_SYN, false},
     {"an established connection", offsetof(struct rig_packets, established), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
     {"a half-open connection", offsetof(struct rig_packets, half_open), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"half-open, another host's SYN-ACK acknowledged", offsetof(struct rig_packets, half_open_elsewhere),
+     FL_COUNTER_DELIVER_UNKNOWN, false},
     {"a connection in TIME-WAIT", offsetof(struct rig_packets, time_wait), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
     {"the ACK of a SYN cookie", offsetof(struct rig_packets, cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK, false},
     {"the ACK of a wrong SYN cookie", offsetof(struct rig_packets, bad_cookie), FL_COUNTER_DELIVER_UNKNOWN, false},

@@ -264,6 +264,8 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 	p->time_wait = time_wait_make(&local, &vip, listener);
 	sysctl("ipv4/tcp_syncookies", "1");
 	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
+	p->half_open_elsewhere = p->half_open;
+	p->half_open_elsewhere.acknowledgement += 0x01010101;
 	sysctl("ipv4/tcp_syncookies", "2");
 	udp_make(p, &local, &outside, &vip);
 }

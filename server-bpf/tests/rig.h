@@ -42,7 +42,8 @@ enum rig_family {
 struct rig_packets {
 	struct packet_tcp syn;
 	struct packet_tcp established;
-	struct packet_tcp half_open; /* the ACK that is still missing */
+	struct packet_tcp half_open;           /* the ACK that is still missing */
+	struct packet_tcp half_open_elsewhere; /* one that acknowledges another host's SYN-ACK */
 	struct packet_tcp time_wait;
 	struct packet_tcp cookie_ack; /* the ACK of a SYN cookie that this host sent */
 	struct packet_tcp bad_cookie; /* the same with a wrong cookie */

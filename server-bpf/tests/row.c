@@ -125,7 +125,7 @@ void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const
 }
 
 /* The inner packets that are of the row's class; returns how many. */
-static size_t inner_packets(const json_t *row, const struct packet_tcp *found[2])
+static size_t inner_packets(const json_t *row, const struct packet_tcp *found[3])
 {
 	const struct rig_packets *packets = rig_packets(RIG_IPV4);
 
@@ -143,7 +143,8 @@ static size_t inner_packets(const json_t *row, const struct packet_tcp *found[2]
 	case FL_PACKET_UNKNOWN:
 		found[0] = &packets->unknown;
 		found[1] = &packets->bad_cookie;
-		return 2;
+		found[2] = &packets->half_open_elsewhere;
+		return 3;
 	}
 	return 0;
 }
@@ -151,7 +152,7 @@ static size_t inner_packets(const json_t *row, const struct packet_tcp *found[2]
 static void run(void **state)
 {
 	const json_t *row = *state;
-	const struct packet_tcp *inner[2];
+	const struct packet_tcp *inner[3];
 	size_t count = inner_packets(row, inner), i;
 	int tries;
 

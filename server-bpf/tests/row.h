@@ -4,7 +4,8 @@
  * it. A runner brings a row about (configuration, clock, memory, generation), sends its packet, and has the rest
  * checked.
  *
- * "local_socket" is asked twice, of an established and of a half-open connection, and "unknown" also of a wrong cookie.
+ * "local_socket" is asked twice, of an established and of a half-open connection, and "unknown" also of a wrong cookie
+ * and of a half-open connection whose client acknowledges another host's SYN-ACK.
  */
 #ifndef FAIRLEAD_TESTS_ROW_H
 #define FAIRLEAD_TESTS_ROW_H

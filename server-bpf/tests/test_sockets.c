@@ -37,6 +37,7 @@ struct kind {
 TCP_KIND(syn)
 TCP_KIND(established)
 TCP_KIND(half_open)
+TCP_KIND(half_open_elsewhere)
 TCP_KIND(time_wait)
 TCP_KIND(cookie_ack)
 TCP_KIND(bad_cookie)
@@ -173,6 +174,7 @@ static const struct kind kinds[] = {
     {"SYN", syn, FL_COUNTER_DELIVER_SYN},
     {"established", established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"half-open, another host's SYN-ACK acknowledged", half_open_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
     {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"valid SYN cookie", cookie_ack, FL_COUNTER_DELIVER_COOKIE_ACK},
     {"wrong SYN cookie", bad_cookie, FL_COUNTER_DELIVER_UNKNOWN},

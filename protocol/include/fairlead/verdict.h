@@ -19,7 +19,7 @@ enum fl_verdict_numbers {
 enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
-	FL_PACKET_LOCAL_SOCKET, /* established or half-open TCP, connected UDP */
+	FL_PACKET_LOCAL_SOCKET, /* established TCP, half-open TCP that the packet belongs to, connected UDP */
 	FL_PACKET_UNKNOWN,      /* no local state */
 };
 

@@ -237,6 +237,20 @@ def test_syn_flood(rack: Rack) -> None:
     assert client.ask() == "a"
 
 
+def test_syn_sent_again_after_the_move(rack: Rack) -> None:
+    """Late, it opens at b another half of a connection that a has answered: what the client goes on with is not b's."""
+    rack.attach()
+    client = rack.connect()
+    until("the handshake is complete", lambda: rack.mux.last[client.port][33] == ACK, SECONDS)
+    first = int.from_bytes(rack.mux.last[client.port][24:28]) - 1
+    rack.mux.move("b", now())
+    rack.mux.send(tcp(CLIENT, client.port, SYN, first))
+    until("b has the SYN", lambda: rack["b"].counter("deliver_syn") == 1, SECONDS)
+    assert {client.ask(str(n)) for n in range(5)} == {"a"}
+    assert rack["b"].chained() >= 5
+    assert rack.counted("deliver_unknown") == 0
+
+
 def test_datagrams(rack: Rack) -> None:
     """In an open window a connected socket keeps what is its own; other datagrams go to the owner before."""
     for server in rack.servers.values():
