@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "vectors.h"
 #include "stand.h"
 
@@ -224,6 +225,18 @@ static size_t frame_next(int fd, struct packet *packet)
 	return 0;
 }
 
+/* What the server has done since it was set up, for who reads of a test that failed. */
+static void counters_print(void)
+{
+	int counter;
+
+	state_read(&after);
+	for (counter = 0; counter < FL_COUNTERS; counter++)
+		if (after.counters[counter])
+			print_message("# %s %llu\n", fl_counter_names[counter],
+				      (unsigned long long)after.counters[counter]);
+}
+
 void stand_expect_delivered(const fl_u8 *inner, size_t len)
 {
 	struct packet frame;
@@ -235,6 +248,7 @@ void stand_expect_delivered(const fl_u8 *inner, size_t len)
 		assert_int_equal(fl_load_be16(frame.data + 12), inner[0] >> 4 == 4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);
 		return;
 	}
+	counters_print();
 	fail_msg("the inner packet did not come in at rig0 as it was sent");
 }
 
