@@ -112,3 +112,10 @@ void image_hop(void *context, const struct fl_address *address, struct next_hop 
 	if (!fl_address_is_ipv4(address))
 		out->source = image_address("2001:db8:1::11");
 }
+
+struct next_hop image_wire = {.resolved = true,
+			      .port = 2,
+			      .mtu = 1600,
+			      .source_mac = {2, 0, 0, 0, 0, 1},
+			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
+const struct next_hops image_hops = {.context = &image_wire, .lookup = image_hop};

@@ -38,4 +38,8 @@ void image_free(struct delta *delta);
  */
 void image_hop(void *context, const struct fl_address *address, struct next_hop *out);
 
+/* Port 2 with an MTU of 1600, which a test may change; and all addresses by it. */
+extern struct next_hop image_wire;
+extern const struct next_hops image_hops;
+
 #endif

@@ -28,13 +28,6 @@ enum {
 	AHEAD = 3,     /* generations that can pass while a reader holds on: two more, then the writer waits for it */
 };
 
-static struct next_hop hop = {.resolved = true,
-			      .port = 2,
-			      .mtu = 1600,
-			      .source_mac = {2, 0, 0, 0, 0, 1},
-			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
-
 static struct flow random_flow(struct chance *chance)
 {
 	struct flow flow = frame_flow(IPPROTO_TCP);
@@ -164,8 +157,8 @@ static void bystander(struct tables *tables, uint32_t generation)
 		tables_remove(tables, other);
 	else
 		assert_int_equal(tables_add(tables, &config, &other, &why), 0);
-	hop.mac[5]++;
-	hop.source_mac[5]++;
+	image_wire.mac[5]++;
+	image_wire.source_mac[5]++;
 	tables_refresh(tables);
 }
 
@@ -180,7 +173,7 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 {
 	struct delta snapshot = image_snapshot(3, 2, 256, ROTATION);
 	struct service_config config = image_config(3, "10.99.0.1", 256);
-	struct reader reader = {.tables = tables_new(1, &hops)};
+	struct reader reader = {.tables = tables_new(1, &image_hops)};
 	struct service *service;
 	struct why why;
 
@@ -350,7 +343,7 @@ static bool readers_are_done(const struct mover_reader *readers, uint32_t genera
 
 static void two_workers_under_moves_send_to_owners_alone(void **state)
 {
-	struct world world = {.tables = tables_new(WORKERS, &hops)};
+	struct world world = {.tables = tables_new(WORKERS, &image_hops)};
 	struct service_config config = image_config(3, "10.99.0.1", MANY);
 	struct delta snapshot = image_snapshot(3, TENTH, MANY, ROTATION);
 	struct mover_reader readers[WORKERS];

@@ -23,13 +23,6 @@
 
 enum { BUCKETS = 1024, BACKENDS = 50, FLOWS = 400, NOW = 1700000100 };
 
-static struct next_hop hop = {.resolved = true,
-			      .port = 2,
-			      .mtu = 1600,
-			      .source_mac = {2, 0, 0, 0, 0, 1},
-			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
-
 struct world {
 	struct tables *tables;
 	struct service *service;
@@ -44,7 +37,7 @@ static void begin(struct world *w, uint32_t flows)
 	struct why why = {{0}};
 
 	*w = (struct world){
-	    .tables = tables_new(1, &hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
+	    .tables = tables_new(1, &image_hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
 	config.steering = STEERING_FLOWTABLE;
 	config.vips[config.vips_count++] = image_address("2001:db8:99::1");
 	tables_allow_flows(w->tables);
@@ -241,7 +234,7 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 static void without_tables_the_service_is_refused(void **state)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
-	struct tables *tables = tables_new(1, &hops);
+	struct tables *tables = tables_new(1, &image_hops);
 	struct service *service;
 	struct why why;
 

@@ -40,12 +40,6 @@ struct seen {
 	uint32_t bucket;
 };
 
-static struct next_hop hop = {.resolved = true,
-			      .port = 2,
-			      .mtu = 1600,
-			      .source_mac = {2, 0, 0, 0, 0, 1},
-			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 static struct mux muxes[MUXES];
 static struct service *service;
 static struct seen seen[SEEN_MAX];
@@ -74,7 +68,7 @@ static void make_mux(struct mux *mux, uint8_t number)
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
 	mux->address = image_address("10.1.0.10");
 	mux->address.bytes[15] = (uint8_t)(10 + number);
-	mux->tables = tables_new(1, &hops);
+	mux->tables = tables_new(1, &image_hops);
 	assert_non_null(mux->tables);
 	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &seed), 0);
 	assert_int_equal(tables_add(mux->tables, &config, &service, &why), 0);
@@ -90,7 +84,7 @@ static int set_up(void **state)
 	struct fl_address all[MUXES];
 
 	(void)state;
-	hop.mtu = 1600;
+	image_wire.mtu = 1600;
 	for (uint8_t i = 0; i < MUXES; i++) {
 		make_mux(&muxes[i], i);
 		all[i] = muxes[i].address;
@@ -391,7 +385,7 @@ static void a_later_one_is_not_told_that_it_is_too_big(void **state)
 	struct flow flow = flow_of(4);
 
 	(void)state;
-	hop.mtu = 20 + PIECE + 43;
+	image_wire.mtu = 20 + PIECE + 43;
 	tables_refresh(mux->tables);
 	give_piece(mux, &flow, 4, 0, 1000);
 	give_piece(mux, &flow, 4, 1, 1000);

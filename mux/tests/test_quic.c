@@ -40,13 +40,6 @@ static const struct row rows[] = {
     {"an empty datagram", {1, 2}, 0, 0, {0}},
 };
 
-static struct next_hop hop = {.resolved = true,
-			      .port = 2,
-			      .mtu = 1600,
-			      .source_mac = {2, 0, 0, 0, 0, 1},
-			      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
-
 static void ids_are_read_where_the_service_says(void **state)
 {
 	(void)state;
@@ -66,7 +59,7 @@ static void ids_are_read_where_the_service_says(void **state)
 static struct tables *serve(struct service **service, struct delta *snapshot)
 {
 	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
-	struct tables *tables = tables_new(1, &hops);
+	struct tables *tables = tables_new(1, &image_hops);
 	struct why why = {{0}};
 
 	*snapshot = image_snapshot(3, 9, BUCKETS, BACKENDS);
