@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/jepsen/history"
+)
+
+// Commit is a generation that ZooKeeper holds, as the runner read it.
+type Commit struct {
+	Service    string `edn:"service"`
+	Generation int64  `edn:"generation"`
+	Sum        string `edn:"sum"`
+	Epoch      int64  `edn:"epoch"`
+	Zxid       int64  `edn:"zxid,omitempty"` // of the commit: ZooKeeper's order of everything
+}
+
+// Applied is a generation that a mux serves, or has begun to.
+type Applied struct {
+	Mux        string `edn:"mux"`
+	Service    string `edn:"service"`
+	Generation int64  `edn:"generation"`
+	Sum        string `edn:"sum"`
+	How        string `edn:"how,omitempty"`  // "snapshot" or "delta"
+	Boot       string `edn:"boot,omitempty"` // of the mux's process
+	Final      bool   `edn:"-"`
+}
+
+// generations is what a history of that workload holds, in its order.
+type generations struct {
+	commits []Commit
+	applied []Applied
+	muxes   []string                    // that a final read asked
+	known   map[string]map[int64]string // by service and generation the sum
+	last    map[string]int64            // by service the highest committed generation
+}
+
+func decodeGenerations(ops []history.Op) (generations, error) {
+	all := generations{known: map[string]map[int64]string{}, last: map[string]int64{}}
+	asked := map[string]bool{}
+	for _, op := range ops {
+		if op.IsNemesis() {
+			continue
+		}
+		if op.F == "applied" && op.Final {
+			var whom Applied
+			if err := op.Into(&whom); err != nil {
+				return all, err
+			}
+			asked[whom.Mux] = true
+		}
+		if op.Type != history.OK {
+			continue
+		}
+		switch op.F {
+		case "commit":
+			var commit Commit
+			if err := op.Into(&commit); err != nil {
+				return all, err
+			}
+			all.commits = append(all.commits, commit)
+			if all.known[commit.Service] == nil {
+				all.known[commit.Service] = map[int64]string{}
+			}
+			if _, twice := all.known[commit.Service][commit.Generation]; !twice {
+				all.known[commit.Service][commit.Generation] = commit.Sum
+			}
+			all.last[commit.Service] = max(all.last[commit.Service], commit.Generation)
+		case "applied":
+			each := Applied{Final: op.Final}
+			if err := op.Into(&each); err != nil {
+				return all, err
+			}
+			all.applied = append(all.applied, each)
+			asked[each.Mux] = true
+		default:
+			return all, fmt.Errorf("operation %d: :f :%s; allowed: :commit :applied", op.Index, string(op.F))
+		}
+	}
+	all.muxes = slices.Sorted(maps.Keys(asked))
+	return all, nil
+}
+
+// enough is an unknown verdict unless there are commits and muxes that applied some.
+func (g generations) enough() (Verdict, bool) {
+	if len(g.commits) == 0 || len(g.applied) == 0 {
+		return unknown("%d commits and %d applied generations were seen", len(g.commits), len(g.applied)), false
+	}
+	return Verdict{}, true
+}
+
+// Prefix asks whether each mux applied, of each service, committed generations only, in order and without a gap.
+//
+// Assumes: the runner saw every commit, and what each mux applied in the mux's order. Steps, for each mux and
+// service: each applied generation was committed; within one process (:boot) a delta leads to the next generation, a
+// snapshot to any later one; another process may begin anywhere that was committed. Final reads are no steps, but what they
+// name must be committed, too. What can mislead: a generation that lies between those seen, but was not seen
+// itself, leaves the verdict unknown.
+func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
+	all, err := decodeGenerations(ops)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if verdict, ok := all.enough(); !ok {
+		return verdict, nil
+	}
+	type place struct{ mux, service string }
+	latest := map[place]Applied{}
+	var against []string
+	missed := ""
+	for _, each := range all.applied {
+		name := fmt.Sprintf("%s applied generation %d of %s", each.Mux, each.Generation, each.Service)
+		if _, committed := all.known[each.Service][each.Generation]; !committed {
+			if each.Generation > all.last[each.Service] || each.Generation < 1 {
+				against = append(against, fmt.Sprintf("%s, which was never committed; the last one is %d", name, all.last[each.Service]))
+			} else {
+				missed = name + ", whose commit was not seen"
+			}
+		}
+		if each.Final {
+			continue
+		}
+		before, any := latest[place{each.Mux, each.Service}]
+		latest[place{each.Mux, each.Service}] = each
+		if !any || before.Boot != each.Boot {
+			continue
+		}
+		switch {
+		case each.Generation <= before.Generation:
+			against = append(against, fmt.Sprintf("%s after generation %d", name, before.Generation))
+		case each.Generation > before.Generation+1 && each.How != "snapshot":
+			against = append(against, fmt.Sprintf("%s after generation %d, and no snapshot", name, before.Generation))
+		}
+	}
+	if len(against) == 0 && missed != "" {
+		return unknown("%s", missed), nil
+	}
+	return judged(against, fmt.Sprintf("%d generations applied by %d muxes, of %d committed", len(all.applied), len(all.muxes), len(all.commits))), nil
+}
+
+// Image asks whether each applied ring is the one that was committed as that generation, by the sums of both.
+//
+// Assumes: sums cover whole rings (jepsen/README.md), and the runner computes its own from the
+// committed snapshots and deltas. Steps: one sum for each committed generation; the same one wherever a mux applied it. What
+// can mislead: CRC-32C finds accidents, no malice; a generation that was never committed has no sum, and is Prefix's to refuse.
+func Image(ops []history.Op, _ Settings) (Verdict, error) {
+	all, err := decodeGenerations(ops)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if verdict, ok := all.enough(); !ok {
+		return verdict, nil
+	}
+	var against []string
+	for _, commit := range all.commits {
+		if sum := all.known[commit.Service][commit.Generation]; sum != commit.Sum {
+			against = append(against, fmt.Sprintf("generation %d of %s was committed as %s and as %s", commit.Generation, commit.Service, sum, commit.Sum))
+		}
+	}
+	compared := 0
+	for _, each := range all.applied {
+		sum, committed := all.known[each.Service][each.Generation]
+		if !committed {
+			continue
+		}
+		compared++
+		if sum != each.Sum {
+			against = append(against, fmt.Sprintf("%s has %s as generation %d of %s, committed was %s", each.Mux, each.Sum, each.Generation, each.Service, sum))
+		}
+	}
+	if compared == 0 {
+		return unknown("no applied generation is among the commits that were seen"), nil
+	}
+	return judged(against, fmt.Sprintf("%d applied rings are those that were committed", compared)), nil
+}
+
+// Converged asks whether after healing each mux serves the last committed generation of each service.
+//
+// Assumes: the runner asked each mux after everything was healed and nobody wrote any more, and waited long enough
+// before it took a mux's answer for final. Steps: each mux that applied anything or was asked has, for
+// each service, a final read of the highest committed generation. What can mislead: a mux that no operation names is not missed.
+func Converged(ops []history.Op, _ Settings) (Verdict, error) {
+	all, err := decodeGenerations(ops)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if len(all.commits) == 0 || len(all.muxes) == 0 {
+		return unknown("%d commits were seen, %d muxes", len(all.commits), len(all.muxes)), nil
+	}
+	type place struct{ mux, service string }
+	final := map[place]int64{}
+	for _, each := range all.applied {
+		if each.Final {
+			final[place{each.Mux, each.Service}] = each.Generation
+		}
+	}
+	var against []string
+	for _, mux := range all.muxes {
+		for _, service := range slices.Sorted(maps.Keys(all.last)) {
+			generation, there := final[place{mux, service}]
+			if !there {
+				against = append(against, fmt.Sprintf("%s says nothing of %s after healing; the last commit is %d", mux, service, all.last[service]))
+			} else if generation != all.last[service] {
+				against = append(against, fmt.Sprintf("%s serves generation %d of %s after healing; the last commit is %d", mux, generation, service, all.last[service]))
+			}
+		}
+	}
+	return judged(against, fmt.Sprintf("%d muxes serve the last generation of %d services", len(all.muxes), len(all.last))), nil
+}
+
+// Fenced asks whether a leader that was replaced commits anything.
+//
+// Assumes: each commit says in which epoch it was made, by the record that ZooKeeper took with it in one step. Steps: in
+// ZooKeeper's order (:zxid, where all commits have it), and of each service in order of generations, epochs never go
+// back. What can mislead: a commit of a former leader before the first one of its successor looks like one in time.
+func Fenced(ops []history.Op, _ Settings) (Verdict, error) {
+	all, err := decodeGenerations(ops)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if len(all.commits) == 0 {
+		return unknown("no commit was seen"), nil
+	}
+	ordered := true
+	for _, commit := range all.commits {
+		if commit.Epoch == 0 {
+			return unknown("generation %d of %s has no epoch", commit.Generation, commit.Service), nil
+		}
+		ordered = ordered && commit.Zxid != 0
+	}
+	var against []string
+	epochs := map[int64]bool{}
+	walk := func(commits []Commit) {
+		for i, commit := range commits {
+			epochs[commit.Epoch] = true
+			if i > 0 && commit.Epoch < commits[i-1].Epoch {
+				before := commits[i-1]
+				against = append(against, fmt.Sprintf("generation %d of %s was committed in epoch %d, after generation %d of %s in epoch %d",
+					commit.Generation, commit.Service, commit.Epoch, before.Generation, before.Service, before.Epoch))
+			}
+		}
+	}
+	services := map[string][]Commit{}
+	for _, commit := range all.commits {
+		services[commit.Service] = append(services[commit.Service], commit)
+	}
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		slices.SortStableFunc(services[name], func(a, b Commit) int { return int(a.Generation - b.Generation) })
+		walk(services[name])
+	}
+	if ordered && len(against) == 0 {
+		commits := slices.Clone(all.commits)
+		slices.SortStableFunc(commits, func(a, b Commit) int { return int(a.Zxid - b.Zxid) })
+		walk(commits)
+	}
+	return judged(against, fmt.Sprintf("%d commits in %d epochs, one after the other", len(all.commits), len(epochs))), nil
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead.dev/jepsen/history"
+	"github.com/anishathalye/porcupine"
+)
+
+// searchSeconds bounds the search for an order, of each service; what is not found by then is unknown.
+const searchSeconds = 60
+
+// pool is a service's state: its revision, and the weights in the form "1=100 2=50".
+type pool struct {
+	revision int64
+	weights  string
+}
+
+// emptyPool is a service that was created and nothing more.
+var emptyPool = pool{revision: 1}
+
+func text(weights map[int64]int64) string {
+	words := make([]string, 0, len(weights))
+	for _, backend := range slices.Sorted(maps.Keys(weights)) {
+		words = append(words, fmt.Sprintf("%d=%d", backend, weights[backend]))
+	}
+	return strings.Join(words, " ")
+}
+
+func (p pool) parsed() map[int64]int64 {
+	weights := map[int64]int64{}
+	for _, word := range strings.Fields(p.weights) {
+		var backend, weight int64
+		fmt.Sscanf(word, "%d=%d", &backend, &weight)
+		weights[backend] = weight
+	}
+	return weights
+}
+
+// after is the state that the write leads to; false if it would be refused.
+func (p pool) after(w write) (pool, bool) {
+	weights := p.parsed()
+	_, there := weights[w.backend]
+	switch w.kind {
+	case "add":
+		weights[w.backend] = w.weight
+	case "conditional":
+		if p.revision != w.onlyIf || !there {
+			return p, false
+		}
+		weights[w.backend] = w.weight
+	case "weight":
+		if !there {
+			return p, false
+		}
+		weights[w.backend] = w.weight
+	case "remove":
+		if !there {
+			return p, false
+		}
+		delete(weights, w.backend)
+	case "apply":
+		weights = w.weights
+	}
+	next := text(weights)
+	if next == p.weights {
+		return p, true
+	}
+	return pool{p.revision + 1, next}, true
+}
+
+// step is one operation on a service. An operation of unknown outcome is always possible: it takes effect, or is
+// refused. That it never arrived needs no case of its own: its interval has no end, so it may stand behind all others.
+func (p pool) step(op configOp) (bool, pool) {
+	if op.write.kind == "read" {
+		return p.revision == op.revision && p.weights == text(op.write.weights), p
+	}
+	next, possible := p.after(op.write)
+	if !op.known() {
+		return true, next
+	}
+	return possible && next.revision == op.revision, next
+}
+
+// Linearizable asks whether the acknowledged writes and reads of each service can be put into one order that
+// keeps real time and in which each answer is the one that a single pool would have given.
+//
+// Assumes: each service begins with revision 1 and no backends; only these operations change it; a change raises the
+// revision by one, and a write that changes nothing leaves it. Steps: leave out what was refused (it
+// changed nothing, and why it was refused is not asked), let unknown outcomes go on for ever, search with porcupine,
+// service by service. What can mislead: times are those of the client that asked, so that all processes must share one
+// clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing.
+func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
+	done, err := configOps(ops)
+	if err != nil {
+		return Verdict{}, err
+	}
+	services, names := byService(done)
+	model := porcupine.Model{
+		Init: func() any { return emptyPool },
+		Step: func(state, input, _ any) (bool, any) {
+			ok, next := state.(pool).step(input.(configOp))
+			return ok, next
+		},
+	}
+	var against []string
+	known := 0
+	for _, name := range names {
+		var operations []porcupine.Operation
+		for client, each := range services[name] {
+			end := each.returned
+			if each.known() {
+				known++
+			} else {
+				end = math.MaxInt64
+			}
+			operations = append(operations, porcupine.Operation{ClientId: client, Input: each, Call: each.call, Return: end})
+		}
+		result := porcupine.CheckOperationsTimeout(model, operations, searchSeconds*time.Second)
+		if result == porcupine.Unknown {
+			return unknown("%s: no order of %d operations was found within %d s, nor that there is none", name, len(operations), searchSeconds), nil
+		}
+		if result == porcupine.Illegal {
+			against = append(against, fmt.Sprintf("%s: no order explains %s", name, firstUnexplained(model, operations)))
+		}
+	}
+	if known == 0 {
+		return unknown("nothing was acknowledged"), nil
+	}
+	return judged(against, fmt.Sprintf("%d answers about %d services have an order", known, len(names))), nil
+}
+
+// firstUnexplained is the first completion up to which no order exists: history before it has one.
+func firstUnexplained(model porcupine.Model, operations []porcupine.Operation) string {
+	ends := []int64{}
+	for _, each := range operations {
+		if each.Return != math.MaxInt64 {
+			ends = append(ends, each.Return)
+		}
+	}
+	slices.Sort(ends)
+	at, _ := slices.BinarySearchFunc(ends, 0, func(end int64, _ int) int {
+		var prefix []porcupine.Operation
+		for _, each := range operations {
+			if each.Call > end {
+				continue
+			}
+			input := each.Input.(configOp)
+			if each.Return > end {
+				if input.write.kind == "read" {
+					continue
+				}
+				input.returned, each.Return = 0, math.MaxInt64
+			}
+			each.Input = input
+			prefix = append(prefix, each)
+		}
+		if porcupine.CheckOperationsTimeout(model, prefix, searchSeconds*time.Second/10) == porcupine.Illegal {
+			return 1
+		}
+		return -1
+	})
+	for _, each := range operations {
+		if at < len(ends) && each.Return == ends[at] {
+			op := each.Input.(configOp).op
+			return fmt.Sprintf("operation %d: process %v :%s %s at revision %d", op.Index, op.Process, string(op.F), op.Value, each.Input.(configOp).revision)
+		}
+	}
+	return "all answers together"
+}
