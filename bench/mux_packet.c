@@ -11,8 +11,8 @@
  * each row PASS packets, so that what disturbs the machine disturbs all. The median run counts, and the fastest and
  * slowest stand beside it; time is the thread's own, so that whatever else the machine does counts little. A row's
  * ratio to the first one is the median of the runs' own ratios. The stages are measured apart by time stamps around
- *each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a stage has
- *all 32 packets at once, so that their sum is more than the whole where memory is waited for.
+ * each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a stage has
+ * all 32 packets at once, so that their sum is more than the whole where memory is waited for.
  *
  * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more than there
  * are. DPDK's memory and rings both ask for transparent huge pages.

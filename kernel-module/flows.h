@@ -4,12 +4,13 @@
  * into what leaves by these; whatever is not here leaves as it is, direct connections to our own address among it.
  *
  * An entry is *fresh* when a delivered packet makes it (a SYN, a datagram, also the packet of nobody that is about to
- *be answered with a RST), and becomes *lasting* once the connection is established, or a datagram has been answered and
+ * be answered with a RST), and becomes *lasting* once the connection is established, or a datagram has been answered and
  * another came. Both kinds are bounded:
  *
  *	fresh		FL_FLOWS_FRESH_MAX, the oldest gives way: under a SYN flood the table turns over, and SYN-ACKs
- *still leave by the VIP, as they do at once. A half-open connection makes its entry again by its next packet. lasting
- *FL_FLOWS_LASTING_MAX; beyond it a flow stays fresh. No flood of forged packets gets this far.
+ *			still leave by the VIP, as they do at once. A half-open connection makes its entry again by
+ *			its next packet.
+ *	lasting		FL_FLOWS_LASTING_MAX; beyond it a flow stays fresh. No flood of forged packets gets this far.
  *
  * Entries end when their socket has: a sweep every few seconds looks after those that have been idle. An entry costs
  * about 150 bytes and its place in the table. Read without a lock under RCU; changes are made under one.

@@ -8,10 +8,10 @@
  *	client -> own address	untouched, both ways: nothing is noted
  *
  * How a reply is recognised: by its flow, noted when a packet was delivered (flows.h: bounded, no conntrack). The
- *source port alone, as in the paper's own module, would take direct connections to the same port for the VIP's. A mark
- *on the socket would need two sysctls that touch everybody's marks, and has no answer for unconnected UDP. The hook is
- *the last of POST_ROUTING: it sees sockets' packets before they are cut into segments or fragments, SYN-ACKs, RSTs and
- *the host's own ICMP errors, and comes behind conntrack and the firewall, which know our own address only, as they did
+ * source port alone, as in the paper's own module, would take direct connections to the same port for the VIP's. A mark
+ * on the socket would need two sysctls that touch everybody's marks, and has no answer for unconnected UDP. The hook is
+ * the last of POST_ROUTING: it sees sockets' packets before they are cut into segments or fragments, SYN-ACKs, RSTs and
+ * the host's own ICMP errors, and comes behind conntrack and the firewall, which know our own address only, as they did
  * on the way in.
  *
  * Two connections with the same two ends, one direct and one by a VIP, or by two VIPs, are one to the socket. The first

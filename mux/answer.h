@@ -6,7 +6,7 @@
  *
  *	echo request		-> echo reply
  *	too big			-> ICMP "fragmentation needed" (RFC 1191) of at most 576 bytes, or ICMPv6 "packet too
- *big" (RFC 4443, 3.2) of at most 1280, with the size that fits
+ *				   big" (RFC 4443, 3.2) of at most 1280, with the size that fits
  *
  * Answers are limited (struct limiter), each kind for itself: a mux must not be made to send.
  */

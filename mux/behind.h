@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mux that is too far behind takes itself out: it withdraws the VIPs of each service whose ring is further behind
- *than allowed (lag.h), and serves on what still comes. An old ring sends connections to owners that servers no longer
- *know of once a window is over, and nobody else notices.
+ * than allowed (lag.h), and serves on what still comes. An old ring sends connections to owners that servers no longer
+ * know of once a window is over, and nobody else notices.
  *
  *	beyond a limit -> read the other muxes' nodes -> one that announces is ahead of us: withdraw
  *	withdrawn -> look again each BEHIND_LOOK_MS -> caught up, or no one is ahead of us any more: announce

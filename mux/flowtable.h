@@ -2,18 +2,18 @@
 /*
  * Steering `flowtable`: the mux that Beamer's is compared with (sections 2 and 6.1), as Ananta's and Maglev's are. A
  * flow's first packet takes its bucket's backend; the backend is remembered, and later packets go there whatever
- *becomes of the bucket. Such a packet carries no bucket, so servers neither learn from it nor chain it.
+ * becomes of the bucket. Such a packet carries no bucket, so servers neither learn from it nor chain it.
  *
  *	rte_hash, cuckoo	16 bytes (IPv6: 40) of the connection's key -> position
  *	entries[position] 8	backend u16 | service u16 | last packet u32
  *
  * One table for each worker, which alone reads and writes it: nothing is shared, and a flow that moves to another
- *worker or mux is forgotten, which is what this steering is bad at. It is there to compare with: same packets, same
- *classify, hash (which the table takes as its signature) and headers, keys of a burst looked up at once.
+ * worker or mux is forgotten, which is what this steering is bad at. It is there to compare with: same packets, same
+ * classify, hash (which the table takes as its signature) and headers, keys of a burst looked up at once.
  *
  * Bounds: `flows` of each family. With a full table a new flow goes by its bucket, as with steering `ring`. An entry
- *goes after FLOWTABLE_IDLE seconds without a packet; each burst looks at a line of entries. Fragments, and ICMPv6
- *errors, have a hash but no key, and go by their bucket.
+ * goes after FLOWTABLE_IDLE seconds without a packet; each burst looks at a line of entries. Fragments, and ICMPv6
+ * errors, have a hash but no key, and go by their bucket.
  */
 #ifndef FAIRLEAD_MUX_FLOWTABLE_H
 #define FAIRLEAD_MUX_FLOWTABLE_H

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fragments of both families to one backend (after Maglev, Eisenbud et al., NSDI '16, section 4.3; protocol/README.md,
- *8).
+ * 8).
  *
  *	any mux		hash of source, destination, identification: which mux has this datagram (peers.h)?
  *	                another one: sent there in GUE without a steer header, once: what came so is never sent on
  *	that mux	which of its workers has it? another one: handed over through its ring
  *	that worker	first fragment: notes its ports, goes to their bucket's backend, and so do those that waited for
- *it later fragment: its ports are known: to the same backend; else it waits for the first
+ *			it
+ *			later fragment: its ports are known: to the same backend; else it waits for the first
  *
  *	entry 64	addresses 32 | id | ports | what became of the first | until when | who waits
  *
  * So all fragments of a datagram meet at one worker of one mux whatever way routers and NICs give them, and no worker
  * shares anything writable but the rings. The ports are noted, not the backend: the fragments of a datagram go where
- *its connection goes, also if its bucket moves between them.
+ * its connection goes, also if its bucket moves between them.
  *
  * Bounds, for each worker: FRAGMENTS_ENTRIES datagrams, of which the oldest of a set is forgotten for a new one;
  * FRAGMENTS_HELD fragments that wait, FRAGMENTS_HELD_EACH of one datagram, for FRAGMENTS_WAIT_MS; FRAGMENTS_RING handed
  * over and not yet taken. What is beyond is dropped under its name. An entry is forgotten FRAGMENTS_KNOWN_MS after it
- *was last used; until then a later datagram of the same id is taken for the same one, unless its first fragment comes
- *first.
+ * was last used; until then a later datagram of the same id is taken for the same one, unless its first fragment comes
+ * first.
  *
  * One thread, the worker, calls everything but new and free.
  */

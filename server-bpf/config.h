@@ -13,7 +13,7 @@
  *	ipipService    --ipip-service none                 packets of the paper's IPIP format are taken as well, as this
  *	                                                   service's; the module alone
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
- *the VIP's; the module alone
+ *	                                                   the VIP's; the module alone
  *
  * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
  * so.

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command `fairlead-server mptcp`: has this host tell its MPTCP clients of a port of the VIP that names this
- *server, so that a connection's further subflows come here whatever mux they go by (protocol/README.md, 6).
+ * server, so that a connection's further subflows come here whatever mux they go by (protocol/README.md, 6).
  *
  *	add	an endpoint at VIP:FIRST+ID, where the kernel then listens for further subflows, and nothing else
  *		the limit of further subflows a connection
  *		net.mptcp.enabled = 1
  *		net.mptcp.allow_join_initial_addr_port = 0	or clients open them to the service's port, to any
- *server remove	the endpoints at VIP; the subflows that came by them end, their connections go on show	all of that
+ *		server
+ *	remove	the endpoints at VIP; the subflows that came by them end, their connections go on
+ *	show	all of that
  */
 #ifndef FAIRLEAD_MPTCP_H
 #define FAIRLEAD_MPTCP_H

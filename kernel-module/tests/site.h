@@ -8,7 +8,7 @@
  *	mux 10.1.0.11 (lo)			to-server ----------------'
  *
  * The mux takes packets with offloads, as large as TCP makes them and with sums still to be completed, and hands them
- *on like that: the server gets what GRO or a virtual machine's interface would give it.
+ * on like that: the server gets what GRO or a virtual machine's interface would give it.
  */
 #ifndef FAIRLEAD_MODULE_TESTS_SITE_H
 #define FAIRLEAD_MODULE_TESTS_SITE_H

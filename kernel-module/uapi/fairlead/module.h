@@ -5,8 +5,10 @@
  *
  *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all of them; TAG_KEY or
  *	              IPIP_SERVICE, or neither; MANGLE. Starts the server, or changes it in one step: memory,
- *generations and counters stay. No answer but the ACK. GET           answers with the same (TAGGED in place of the
- *key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES and FLOWS DETACH        ends the server and forgets everything
+ *	              generations and counters stay. No answer but the ACK.
+ *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES and
+ *	              FLOWS
+ *	DETACH        ends the server and forgets everything
  *	GET_SERVICES  dump: a message a service: SERVICE, GENERATION
  *	GET_MEMORY    dump: a message a bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
  *	RESTORE       a message of either dump. Gives back what a dump has given, so that another module can be

@@ -15,10 +15,10 @@
  *	snapshot body	committed u32 | n u32, n x backend |
  *			current u16[buckets] | previous u16[buckets] | since u32[buckets]
  *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as
- *packets are still chained to it until the window closes order 0		by number: a run skips so many buckets
- *since the end of the one before, then takes count > 0 order 1		by owner: the same, counted in the buckets that
- *owner has before the delta, by ascending number; owners ascend, and each begins anew. Without it (order 0) the last
- *column is not there.
+ *			packets are still chained to it until the window closes
+ *	order 0		by number: a run skips so many buckets since the end of the one before, then takes count > 0
+ *	order 1		by owner: the same, counted in the buckets that owner has before the delta, by ascending number;
+ *			owners ascend, and each begins anew. Without it (order 0) the last column is not there.
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
  */
