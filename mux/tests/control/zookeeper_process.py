@@ -16,7 +16,7 @@ SESSION_SECONDS = 3
 
 
 class ZooKeeperProcess:
-    def __init__(self, folder: Path, listen: str = "127.0.0.1"):
+    def __init__(self, folder: Path):
         self.folder, self.port = folder, free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.process: subprocess.Popen | None = None
@@ -25,7 +25,7 @@ class ZooKeeperProcess:
         assert JAR.exists(), f"{JAR} is not built: mvn -q -pl controller package"
         # Sessions are short, whatever a client asks for: their expiry is part of the tests.
         (folder / "zoo.cfg").write_text(
-            f"dataDir={folder}/data\nclientPort={self.port}\nclientPortAddress={listen}\ntickTime=500\n"
+            f"dataDir={folder}/data\nclientPort={self.port}\nclientPortAddress=0.0.0.0\ntickTime=500\n"
             f"maxSessionTimeout={SESSION_SECONDS * 1000}\nadmin.enableServer=false\nmaxClientCnxns=0\n"
         )
 

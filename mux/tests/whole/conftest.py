@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ZooKeeper server for all tests; for each an empty tree, a fresh rack, and a mux that serves one service there."""
+"""For each test a fresh rack, and a mux that serves one service there."""
 
 import contextlib
-import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,34 +9,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "control"), str(TESTS / "ports")]
+sys.path.insert(0, str(TESTS / "ports"))
 
 import rack as racks  # noqa: E402
 from tree import Service, Tree, backend, run  # noqa: E402
 from whole_mux import WholeMux  # noqa: E402
 from zookeeper_process import ZooKeeperProcess  # noqa: E402
-
-spec = importlib.util.spec_from_file_location("control_conftest", TESTS / "control" / "conftest.py")
-control = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(control)
-pytest_configure = control.pytest_configure
-
-
-@pytest.fixture(scope="session")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"), listen="0.0.0.0")
-    process.start()
-    yield process
-    process.stop()
-
-
-@pytest.fixture
-def tree(zookeeper: ZooKeeperProcess) -> Iterator[Tree]:
-    zookeeper.start()
-    tree = Tree(zookeeper.address)
-    tree.clear()
-    yield tree
-    tree.close()
 
 
 @pytest.fixture

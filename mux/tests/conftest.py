@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What all of the mux's Python tests share: results as TAP for Meson, and for those with a control side a ZooKeeper server
+for all of them and an empty tree for each.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "control"))
+
+from tree import Tree
+from zookeeper_process import ZooKeeperProcess
+
+
+class Tap:
+    """Cases as TAP in place of pytest's own report, so that meson counts each."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and not report.failed:
+            return
+        self.count += 1
+        print(f"{'ok' if report.passed else 'not ok'} {self.count} - {report.nodeid.split('::')[-1]}", flush=True)
+        for line in report.longreprtext.splitlines():
+            print(f"# {line}", flush=True)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            print(f"Bail out! {report.nodeid}: {report.longreprtext}", flush=True)
+
+    def pytest_sessionfinish(self) -> None:
+        print(f"1..{self.count}", flush=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("FAIRLEAD_TAP"):
+        config.pluginmanager.register(Tap())
+
+
+@pytest.fixture(scope="session")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def tree(zookeeper: ZooKeeperProcess) -> Iterator[Tree]:
+    zookeeper.start()
+    tree = Tree(zookeeper.address)
+    tree.clear()
+    yield tree
+    tree.close()
