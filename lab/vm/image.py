@@ -4,6 +4,7 @@
 An image is kept under the hash of its contents: nothing is made twice, and nothing that changed is missed.
 """
 
+import fcntl
 import hashlib
 import lzma
 import os
@@ -107,8 +108,18 @@ def initramfs(
 
     The kernel's own `modules` are loaded besides those that every machine needs.
 
-    The project's module lies in /modules and is not loaded: `insmod /modules/fairlead.ko` does that.
+    The project's module lies in /modules and is not loaded: `insmod /modules/fairlead.ko` does that. It is built in one
+    place, so that one image of a kernel is made at a time.
     """
+    kernel.folder.mkdir(parents=True, exist_ok=True)
+    with (kernel.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _kept(kernel.folder, _image(kernel, agent, programs, files, modules))
+
+
+def _image(
+    kernel: Kernel, agent: Path, programs: Iterable[Path], files: Iterable[Path], modules: Iterable[str]
+) -> Image:
     image = Image()
     busybox = _tool("busybox")
     image.program("bin/busybox", busybox)
@@ -131,7 +142,7 @@ def initramfs(
         image.data(f"modules/{name}.ko", lzma.decompress(data) if path.suffix == ".xz" else data)
     image.data("modules/order", "".join(f"{name}\n" for name in loaded).encode())
     image.data("modules/fairlead.ko", stripped(fairlead))
-    return _kept(kernel.folder, image)
+    return image
 
 
 def _kept(folder: Path, image: Image) -> Path:
