@@ -18,7 +18,8 @@ struct muxes {
 	bool is_reading;
 	bool again; /* asked for while it was being read */
 	uint64_t retry_at;
-	int asked; /* nodes whose answer is not there yet */
+	int asked;   /* nodes whose answer is not there yet */
+	bool failed; /* one of them was not read: whether that mux lives is not known */
 	uint32_t found_count;
 	struct fl_address *found; /* of this reading */
 	uint32_t listed;          /* at the last reading, with the same address or not */
@@ -33,12 +34,11 @@ static int compare(const void *left, const void *right)
 	return memcmp(left, right, sizeof(struct fl_address));
 }
 
-/* Everything is read: hands it on if it is another set than before. */
-static void finish(struct muxes *muxes)
+/* Hands on what was found, if it is another set than before. */
+static void hand_on(struct muxes *muxes)
 {
 	bool same;
 
-	muxes->is_reading = false;
 	if (muxes->found_count) /* nothing found: nothing to sort, and no pointer to hand to qsort */
 		qsort(muxes->found, muxes->found_count, sizeof(*muxes->found), compare);
 	same = muxes->found_count == muxes->count &&
@@ -52,6 +52,16 @@ static void finish(struct muxes *muxes)
 		muxes->found = NULL;
 		fprintf(stderr, "mux event=peers muxes=%u\n", muxes->count);
 	}
+}
+
+/* Everything is answered. A part of the muxes is no set of peers: then the last one stays until all were read. */
+static void finish(struct muxes *muxes)
+{
+	muxes->is_reading = false;
+	if (muxes->failed)
+		muxes->retry_at = store_now(muxes->store) + MUXES_RETRY_MS;
+	else
+		hand_on(muxes);
 	if (muxes->again)
 		read_list(muxes);
 }
@@ -84,7 +94,7 @@ static void on_node(void *context, const struct store_reply *reply)
 	if (reply->rc == ZOK && read_address(reply, &address) && !is_found(muxes, &address))
 		muxes->found[muxes->found_count++] = address;
 	else if (reply->rc != ZOK && reply->rc != ZNONODE)
-		muxes->again = true;
+		muxes->failed = true;
 	if (--muxes->asked == 0)
 		finish(muxes);
 }
@@ -113,6 +123,7 @@ static void on_list(void *context, const struct store_reply *reply)
 	free(muxes->found);
 	muxes->found = store_alloc(((size_t)reply->child_count + 1) * sizeof(*muxes->found));
 	muxes->found_count = 0;
+	muxes->failed = false;
 	muxes->listed = (uint32_t)reply->child_count;
 	muxes->asked = reply->child_count;
 	if (!reply->child_count)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "../../address.h"
+#include "../../muxes.h"
+#include "../fake_store.h"
+
+static const char folder[] = "/fairlead/muxes";
+
+/* What the tables were told. */
+static struct {
+	unsigned calls;
+	int error; /* that they answer */
+	uint32_t count;
+	struct fl_address addresses[8];
+} told;
+
+int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count)
+{
+	(void)tables;
+	told.calls++;
+	if (told.error)
+		return told.error;
+	assert_true(count <= 8);
+	told.count = count;
+	memcpy(told.addresses, addresses, count * sizeof(*addresses));
+	return 0;
+}
+
+struct world {
+	struct store *store;
+	struct muxes *muxes;
+};
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	memset(&told, 0, sizeof(told));
+	world->store = fake_store_new();
+	world->muxes = muxes_new(world->store, folder, NULL);
+	assert_non_null(world->muxes);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	fake_store_free(world->store);
+	muxes_free(world->muxes);
+	free(world);
+	return 0;
+}
+
+static void list(const struct world *world, int count)
+{
+	char *names[] = {"mux1", "mux2", "mux3", "mux4"};
+	const struct store_reply reply = {.rc = ZOK, .children = names, .child_count = count};
+	const struct fake_request *asked = fake_store_at(world->store, 0);
+
+	assert_int_equal(fake_store_count(world->store), 1);
+	assert_int_equal(asked->kind, FAKE_CHILDREN);
+	assert_true(asked->watch);
+	assert_string_equal(asked->path, folder);
+	fake_store_answer(world->store, 0, &reply);
+	assert_int_equal(fake_store_count(world->store), count);
+}
+
+/* The node that was asked for i-th among those whose answer is missing. */
+static void node(const struct world *world, size_t i, int rc, const char *text)
+{
+	const struct store_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+
+	assert_int_equal(fake_store_at(world->store, i)->kind, FAKE_GET);
+	fake_store_answer(world->store, i, &reply);
+}
+
+static void fail_first(const struct world *world, int rc)
+{
+	const struct store_reply reply = {.rc = rc};
+
+	fake_store_answer(world->store, 0, &reply);
+}
+
+static void at(const struct world *world, uint64_t now)
+{
+	fake_store_set_now(world->store, now);
+	if (now >= muxes_deadline(world->muxes))
+		muxes_run(world->muxes, now);
+}
+
+static void assert_told(unsigned calls, uint32_t count, const char *const *addresses)
+{
+	assert_int_equal(told.calls, calls);
+	assert_int_equal(told.count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct fl_address address;
+
+		assert_true(address_parse(addresses[i], &address));
+		assert_memory_equal(&told.addresses[i], &address, sizeof(address));
+	}
+}
+
+#define NODE(address) "{\"format\": 1, \"address\": \"" address "\"}"
+
+static void two_muxes(const struct world *world)
+{
+	muxes_connected(world->muxes);
+	list(world, 2);
+	node(world, 1, ZOK, NODE("10.1.0.12"));
+	node(world, 0, ZOK, NODE("10.1.0.11"));
+}
+
+static void peers_are_sorted_and_each_once(void **state)
+{
+	struct world *world = *state;
+
+	muxes_connected(world->muxes);
+	assert_int_equal(muxes_count(world->muxes), 0);
+	list(world, 4);
+	node(world, 2, ZOK, NODE("10.1.0.13"));
+	node(world, 2, ZOK, "{\"address6\": \"2001:db8:1::14\"}");
+	node(world, 1, ZOK, NODE("10.1.0.12"));
+	assert_int_equal(told.calls, 0);
+	node(world, 0, ZOK, NODE("10.1.0.13"));
+	assert_told(1, 3, (const char *[]){"10.1.0.12", "10.1.0.13", "2001:db8:1::14"});
+	assert_int_equal(muxes_count(world->muxes), 4);
+	assert_true(muxes_deadline(world->muxes) == UINT64_MAX);
+}
+
+static void the_same_set_is_not_told_again(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	two_muxes(world);
+	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+}
+
+static void a_node_that_is_gone_or_says_nothing_is_no_peer(void **state)
+{
+	struct world *world = *state;
+
+	muxes_connected(world->muxes);
+	list(world, 4);
+	node(world, 0, ZNONODE, NULL);
+	node(world, 0, ZOK, "no JSON");
+	node(world, 0, ZOK, NODE("10.1.0"));
+	node(world, 0, ZOK, NODE("10.1.0.12"));
+	assert_told(1, 1, (const char *[]){"10.1.0.12"});
+}
+
+/* A connection that breaks in the middle leaves the peers that were known, and all are read again. */
+static void a_part_is_no_set_of_peers(void **state)
+{
+	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
+	struct world *world = *state;
+	uint64_t now = 0;
+
+	two_muxes(world);
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		muxes_watched(world->muxes, folder);
+		list(world, 2);
+		node(world, 0, ZOK, NODE("10.1.0.11"));
+		node(world, 0, losses[i], NULL);
+		assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+		assert_int_equal(fake_store_count(world->store), 0);
+		at(world, now + MUXES_RETRY_MS - 1);
+		assert_int_equal(fake_store_count(world->store), 0);
+		at(world, now += MUXES_RETRY_MS);
+		list(world, 2);
+		node(world, 0, ZOK, NODE("10.1.0.11"));
+		node(world, 0, ZOK, NODE("10.1.0.12"));
+	}
+	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+}
+
+static void a_list_that_fails_is_asked_for_again(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	muxes_watched(world->muxes, folder);
+	fail_first(world, ZCONNECTIONLOSS);
+	at(world, MUXES_RETRY_MS);
+	list(world, 1);
+	node(world, 0, ZOK, NODE("10.1.0.12"));
+	assert_told(2, 1, (const char *[]){"10.1.0.12"});
+}
+
+/* Whoever restores ZooKeeper creates the folder later: the last peers stay until then. */
+static void a_folder_that_is_not_there_is_waited_for(void **state)
+{
+	struct world *world = *state;
+
+	two_muxes(world);
+	muxes_connected(world->muxes);
+	fail_first(world, ZNONODE);
+	assert_int_equal(fake_store_at(world->store, 0)->kind, FAKE_EXISTS);
+	assert_true(fake_store_at(world->store, 0)->watch);
+	fail_first(world, ZNONODE);
+	at(world, 10 * MUXES_RETRY_MS);
+	assert_int_equal(fake_store_count(world->store), 0);
+	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
+	muxes_watched(world->muxes, folder);
+	list(world, 1);
+	node(world, 0, ZOK, NODE("10.1.0.11"));
+	assert_told(2, 1, (const char *[]){"10.1.0.11"});
+}
+
+static void what_changes_meanwhile_is_read_again_once(void **state)
+{
+	struct world *world = *state;
+
+	muxes_connected(world->muxes);
+	list(world, 1);
+	muxes_watched(world->muxes, folder);
+	muxes_watched(world->muxes, folder);
+	muxes_watched(world->muxes, "/fairlead/muxes/mux1");
+	assert_int_equal(fake_store_count(world->store), 1);
+	node(world, 0, ZOK, NODE("10.1.0.11"));
+	list(world, 0);
+	assert_int_equal(fake_store_count(world->store), 0);
+	assert_told(2, 0, NULL);
+}
+
+static void without_memory_they_are_told_later(void **state)
+{
+	struct world *world = *state;
+
+	told.error = -1;
+	two_muxes(world);
+	assert_int_equal(told.calls, 1);
+	told.error = 0;
+	at(world, MUXES_RETRY_MS);
+	list(world, 1);
+	node(world, 0, ZOK, NODE("10.1.0.12"));
+	assert_told(2, 1, (const char *[]){"10.1.0.12"});
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(peers_are_sorted_and_each_once),
+	    CASE(the_same_set_is_not_told_again),
+	    CASE(a_node_that_is_gone_or_says_nothing_is_no_peer),
+	    CASE(a_part_is_no_set_of_peers),
+	    CASE(a_list_that_fails_is_asked_for_again),
+	    CASE(a_folder_that_is_not_there_is_waited_for),
+	    CASE(what_changes_meanwhile_is_read_again_once),
+	    CASE(without_memory_they_are_told_later),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
