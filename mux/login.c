@@ -10,7 +10,7 @@
 
 #include <sha1.h>
 
-enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, USER_MAX = 64 };
+enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, USER_MAX = 64, LOGIN_FILE_MAX = 16384 };
 
 static char digest_scheme[] = "digest";
 
@@ -47,19 +47,35 @@ static int draw(struct login *login)
 	return 0;
 }
 
+/* A line of len bytes without its end, which may be empty or a comment. */
+static int take_line(const char *text, size_t len, struct login *login)
+{
+	if (strlen(text) != len) /* a zero byte: what follows it would not be seen */
+		return -EINVAL;
+	if (!len || *text == '#')
+		return 0;
+	if (login->count == LOGIN_LINES_MAX || !is_login(text))
+		return -EINVAL;
+	strcpy(login->lines[login->count++], text);
+	return 0;
+}
+
 static int read_lines(FILE *file, struct login *login)
 {
-	char text[LOGIN_TEXT_MAX + 3];
-	int error = 0;
+	char text[LOGIN_FILE_MAX + 1], *line = text, *end;
+	size_t len = fread(text, 1, sizeof(text), file);
+	int error = len > LOGIN_FILE_MAX ? -EINVAL : 0;
 
-	while (!error && fgets(text, sizeof(text), file)) {
-		text[strcspn(text, "\r\n")] = 0;
-		if (!*text || *text == '#')
-			continue;
-		if (login->count == LOGIN_LINES_MAX || !is_login(text))
-			error = -EINVAL;
-		else
-			strcpy(login->lines[login->count++], text);
+	for (; !error && line < text + len; line = end + 1) {
+		size_t line_len;
+
+		end = memchr(line, '\n', (size_t)(text + len - line));
+		end = end ? end : text + len;
+		line_len = (size_t)(end - line);
+		if (line_len && end[-1] == '\r')
+			line_len--;
+		line[line_len] = 0;
+		error = take_line(line, line_len, login);
 	}
 	explicit_bzero(text, sizeof(text));
 	return error ? error : login->count ? 0 : -EINVAL;
@@ -79,10 +95,11 @@ int login_read(const char *name, const char *path, struct login *out, struct why
 		error = why_refuse(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
 				   (unsigned)stat.st_mode & 07777);
 	else if (read_lines(file, out))
-		error = why_refuse(why, -EINVAL,
-				   "%s: '%s' is not allowed; allowed: 1..%d lines USER:PASSWORD, a user of letters, "
-				   "digits, '.', '_', '-', a password of %d..%d visible characters",
-				   name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
+		error = why_refuse(
+		    why, -EINVAL,
+		    "%s: '%s' is not allowed; allowed: at most 16 KB, 1..%d lines USER:PASSWORD, a user of letters, "
+		    "digits, '.', '_', '-', a password of %d..%d visible characters",
+		    name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
 	else if (draw(out))
 		error = why_refuse(why, -EIO, "%s: the kernel gives no random bytes", name);
 	if (file)

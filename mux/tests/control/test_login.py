@@ -100,6 +100,9 @@ def test_without_a_login_it_serves_nothing(protected: Tree, zookeeper: ZooKeeper
         (["mu/xes:the-muxes-secret"], 0o600, "lines USER:PASSWORD"),
         (["muxes:the muxes secret"], 0o600, "lines USER:PASSWORD"),
         (["muxes:" + "x" * 400], 0o600, "lines USER:PASSWORD"),
+        (["# " + "x" * 321 + "muxes:the-muxes-secret"], 0o600, "lines USER:PASSWORD"),
+        (["muxes:the-muxes-secret\0 and more"], 0o600, "lines USER:PASSWORD"),
+        (["muxes:the-muxes-secret", "#" * 16384], 0o600, "at most 16 KB"),
         ([f"muxes:the-muxes-secret{n}" for n in range(5)], 0o600, "lines USER:PASSWORD"),
     ],
 )
