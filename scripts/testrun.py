@@ -7,7 +7,7 @@ they leave. A command that fails although no case did (a build that breaks, a cr
 its own, and so is a part in which no case ran at all: no part can pass by not running. Behind the table of all parts
 each failed case is named once more, and each skipped one with its reason, so that the end of a log tells everything.
 
-Environment: FUZZ_SECONDS (60), the time of each fuzzer; CI, if set, adds the fuzzers to parts that are named.
+Environment: FUZZ_SECONDS (20), the time of each fuzzer; CI, if set, adds the fuzzers to parts that are named.
 """
 
 import contextlib
@@ -279,7 +279,7 @@ def run_module(part: Part) -> None:
 
 def run_fuzz(part: Part) -> None:
     """Every fuzzer for FUZZ_SECONDS from its committed corpus, two at a time; what they find new stays in build."""
-    text = os.environ.get("FUZZ_SECONDS", "60")
+    text = os.environ.get("FUZZ_SECONDS", "20")
     if not re.fullmatch(r"[1-9]\d{0,4}", text):
         part.counts.fail(f"FUZZ_SECONDS is '{text}'; allowed: 1..99999")
         return

@@ -80,6 +80,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		snapshot.backends[i].address.bytes[0] = 0x20; /* no mapped address any more: IPv6 */
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){17, 443};
+	config.mptcp = (struct mptcp_ports){20000, 20010};
+	config.quic = (struct quic_server_id){.offset = 1, .length = 1};
 	for (uint32_t i = 0; i < 256; i += 2) {
 		snapshot.previous[i] = (uint16_t)(1 + i % 7);
 		snapshot.since[i] = 1700000000;

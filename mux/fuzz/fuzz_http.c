@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes on a connection to the mux's HTTP server, by loopback, with one service that has a ring. An answer has a
+ * status, and JSON is JSON; a refusal names field, value and what is allowed; an explanation is true of the ring.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "../http.h"
+#include "../tables.h"
+#include "../tests/image.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { REQUEST_MAX = 16384, ANSWER_MAX = 1 << 18, IDLE_ROUNDS = 4, BUCKETS = 256, BACKENDS = 6 };
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+/* What the server asks of the control thread: one service, and no ZooKeeper. */
+struct feed {
+	struct serving serving;
+};
+
+static struct feed web;
+
+bool follow_is_connected(const struct follow *follow)
+{
+	return follow;
+}
+
+bool follow_is_foreign(const struct follow *follow)
+{
+	return follow;
+}
+
+bool follow_has_list(const struct follow *follow)
+{
+	return !follow;
+}
+
+bool follow_is_registered(const struct follow *follow)
+{
+	return follow;
+}
+
+uint64_t follow_lag_ms(const struct follow *follow, const struct feed *feed)
+{
+	(void)follow, (void)feed;
+	return 0;
+}
+
+const struct feed *follow_next(const struct follow *follow, const struct feed *after)
+{
+	(void)follow;
+	return after ? NULL : &web;
+}
+
+const char *feed_name(const struct feed *feed)
+{
+	return feed->serving.name;
+}
+
+enum feed_state feed_state(const struct feed *feed)
+{
+	(void)feed;
+	return FEED_SERVING;
+}
+
+uint32_t feed_generation(const struct feed *feed)
+{
+	return ring_generation(service_ring(feed->serving.service));
+}
+
+uint64_t feed_refused(const struct feed *feed, unsigned reason)
+{
+	(void)feed;
+	return reason;
+}
+
+const struct serving *feed_served(const struct feed *feed)
+{
+	return &feed->serving;
+}
+
+const char *serving_withdrawn(const struct serving *serving)
+{
+	(void)serving;
+	return NULL;
+}
+
+uint64_t announce_drained(const struct announcer *announcer)
+{
+	(void)announcer;
+	return 0;
+}
+
+void neighbours_count(const struct neighbours *neighbours, unsigned *resolved, unsigned *unresolved)
+{
+	(void)neighbours;
+	*resolved = *unresolved = 0;
+}
+
+static struct http *http;
+static struct sockaddr_in address = {.sin_family = AF_INET};
+
+/* Listens where nobody else does. */
+static void listen_somewhere(const struct http_sources *sources)
+{
+	socklen_t len = sizeof(address);
+	struct why why = {""};
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (int i = 0; i < 100 && !http; i++) {
+		int probe = socket(AF_INET, SOCK_STREAM, 0);
+
+		address.sin_port = 0;
+		require(probe >= 0 && !bind(probe, (struct sockaddr *)&address, len) &&
+			!getsockname(probe, (struct sockaddr *)&address, &len));
+		close(probe);
+		http = http_open("127.0.0.1", ntohs(address.sin_port), sources, &why);
+	}
+	if (!http)
+		fprintf(stderr, "%s\n", why.text);
+	require(http);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
+	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
+	struct http_sources sources = {.id = "mux1"};
+	struct tables *tables = tables_new(1, &image_hops);
+	struct why why;
+
+	(void)argc;
+	(void)argv;
+	web.serving.name = "web";
+	require(tables && !tables_add(tables, &config, &web.serving.service, &why));
+	require(!tables_load(tables, web.serving.service, &snapshot, &why));
+	image_free(&snapshot);
+	sources.tables = tables;
+	sources.counters = counters_new(1);
+	require(sources.counters);
+	listen_somewhere(&sources);
+	return 0;
+}
+
+/* Sends it and gives the server turns until it has nothing more to say; returns the bytes that it answered. */
+static size_t talk(const uint8_t *data, size_t size, char *answer)
+{
+	struct linger reset = {.l_onoff = 1};
+	int client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	size_t sent = 0, got = 0;
+
+	require(client >= 0 && !setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)));
+	connect(client, (struct sockaddr *)&address, sizeof(address));
+	for (int idle = 0; idle < IDLE_ROUNDS; idle++) {
+		ssize_t n = sent < size ? send(client, data + sent, size - sent, MSG_NOSIGNAL) : 0;
+
+		if (n > 0) {
+			sent += (size_t)n;
+			idle = 0;
+		}
+		http_run(http);
+		n = recv(client, answer + got, ANSWER_MAX - 1 - got, 0);
+		if (n > 0) {
+			got += (size_t)n;
+			idle = 0;
+		} else if (n == 0 || (errno != EAGAIN && errno != EINPROGRESS && errno != ENOTCONN)) {
+			break;
+		}
+		require(got < ANSWER_MAX - 1);
+	}
+	close(client);
+	http_run(http); /* sees that */
+	answer[got] = 0;
+	return got;
+}
+
+static void check_json(const char *body, int status)
+{
+	json_t *json = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
+
+	require(json_is_object(json));
+	if (status >= 400 && status != 503) {
+		require(json_integer_value(json_object_get(json, "status")) == status);
+		require(json_is_string(json_object_get(json, "field")) &&
+			json_is_string(json_object_get(json, "value")) &&
+			json_is_string(json_object_get(json, "allowed")));
+	} else if (json_object_get(json, "bucket")) {
+		json_int_t bucket = json_integer_value(json_object_get(json, "bucket"));
+		json_t *current = json_object_get(json, "current");
+
+		require(bucket == (json_integer_value(json_object_get(json, "hash")) & (BUCKETS - 1)));
+		require(json_integer_value(json_object_get(current, "id")) == 1 + bucket % BACKENDS);
+	}
+	json_decref(json);
+}
+
+/* One answer of several in a row; returns what follows it, NULL if it is no whole one. */
+static char *check_answer(char *at)
+{
+	char *body = strstr(at, "\r\n\r\n"), *length, after;
+	int status = atoi(at + 9);
+	size_t len;
+
+	require(!strncmp(at, "HTTP/1.", 7) && status >= 100 && status < 600);
+	if (!body)
+		return NULL;
+	body += 4;
+	body[-1] = 0;                            /* the head ends here */
+	if (!strcasestr(at, "\nContent-Type: ")) /* the library's own, to what is no HTTP: its head may come twice */
+		return NULL;
+	length = strcasestr(at, "\nContent-Length: ");
+	len = length ? strtoul(length + 17, NULL, 10) : 0;
+	if (strnlen(body, len) < len)
+		return NULL;
+	after = body[len];
+	body[len] = 0;
+	if (strcasestr(at, "\nContent-Type: application/json") ||
+	    strcasestr(at, "\nContent-Type: application/problem+json"))
+		check_json(body, status);
+	body[len] = after;
+	return body + len;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char answer[ANSWER_MAX];
+	char *at = answer;
+
+	if (!size || size > REQUEST_MAX || !talk(data, size, answer))
+		return 0;
+	if (memmem(data, size, "HEAD", 4)) /* its answer has a length and no body */
+		return 0;
+	while (at && *at)
+		at = check_answer(at);
+	return 0;
+}

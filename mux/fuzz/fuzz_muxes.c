@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any run of events and answers at the list of muxes: sessions, watches, time, nodes with any bytes, failures in any
+ * order. Each byte is what happens next, what follows it a node's text up to a zero. Peers are handed on only as a
+ * whole: sorted, each once, all of nodes that were read without a failure since the last listing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../muxes.h"
+#include "../tests/fake_store.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MUXES_MAX = 12, OPS = 8 };
+
+static bool failed; /* a node's answer since the last listing */
+static bool no_memory;
+static uint32_t listed;
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count)
+{
+	(void)tables;
+	require(!failed && count <= listed);
+	for (uint32_t i = 1; i < count; i++)
+		require(memcmp(&addresses[i - 1], &addresses[i], sizeof(*addresses)) < 0);
+	return no_memory ? -1 : 0;
+}
+
+/* The node's text: up to a zero. */
+static struct store_reply text_reply(const uint8_t **at, const uint8_t *end, char **text)
+{
+	const uint8_t *zero = memchr(*at, 0, (size_t)(end - *at));
+	size_t len = (size_t)((zero ? zero : end) - *at);
+
+	*text = store_alloc(len + 1);
+	memcpy(*text, *at, len);
+	*at += len + !!zero;
+	return (struct store_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len};
+}
+
+static void answer(struct store *store, uint8_t op, const uint8_t **at, const uint8_t *end)
+{
+	static char names[MUXES_MAX][8];
+	static char *children[MUXES_MAX];
+	static const int codes[] = {ZOK,     ZNONODE,           ZCONNECTIONLOSS, ZCLOSING,
+				    ZNOAUTH, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZOK};
+	size_t i = (op >> 3) % fake_store_count(store);
+	enum fake_kind kind = fake_store_at(store, i)->kind;
+	struct store_reply reply = {.rc = codes[op & 7]};
+	char *text = NULL;
+
+	if (kind == FAKE_CHILDREN && reply.rc == ZOK) {
+		reply.children = children;
+		reply.child_count = *at < end ? *(*at)++ % MUXES_MAX : 0;
+		for (int n = 0; n < reply.child_count; n++) {
+			snprintf(names[n], sizeof(names[n]), "mux%d", n);
+			children[n] = names[n];
+		}
+		listed = (uint32_t)reply.child_count;
+		failed = false;
+	} else if (kind == FAKE_GET && reply.rc == ZOK) {
+		reply = text_reply(at, end, &text);
+	} else if (kind == FAKE_GET && reply.rc != ZNONODE) {
+		failed = true;
+	}
+	fake_store_answer(store, i, &reply);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *at = data, *end = data + size;
+	struct store *store = fake_store_new();
+	struct muxes *muxes = muxes_new(store, "/fairlead/muxes", NULL);
+	uint64_t now = 0;
+
+	require(muxes != NULL);
+	failed = no_memory = false;
+	listed = 0;
+	while (at < end) {
+		uint8_t op = *at++;
+
+		if (op >= 64) {
+			if (fake_store_count(store))
+				answer(store, op, &at, end);
+			continue;
+		}
+		switch (op % OPS) {
+		case 0:
+			muxes_connected(muxes);
+			break;
+		case 1:
+			muxes_watched(muxes, "/fairlead/muxes");
+			break;
+		case 2:
+			muxes_watched(muxes, "/fairlead/muxes/mux1");
+			break;
+		case 3:
+			no_memory = op & 8;
+			break;
+		default:
+			now += 50U * op;
+			fake_store_set_now(store, now);
+			if (now >= muxes_deadline(muxes))
+				muxes_run(muxes, now);
+		}
+		require(fake_store_count(store) <= MUXES_MAX + 1);
+	}
+	failed = no_memory = false;
+	listed = UINT32_MAX;
+	fake_store_free(store);
+	muxes_free(muxes);
+	return 0;
+}

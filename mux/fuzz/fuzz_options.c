@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any lines as arguments and, behind an empty line, as environment. What is refused names an option or what stands in
+ * its place; what is taken is in range, and the same once it is said in full by flags, and by the environment.
+ * Files are not opened here: fuzz_secret does.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../address.h"
+#include "../flowtable.h"
+#include "../options.h"
+#include "../tag_key.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORDS_MAX = 64, TEXT_MAX = 8192 };
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why)
+{
+	require(!strcmp(name, "--tag-key") || !strcmp(name, "FAIRLEAD_MUX_TAG_KEY"));
+	if (!*path)
+		return why_refuse(why, -1, "%s: refused", name);
+	*out = (struct fl_siphash_key){1, strlen(path)};
+	return 0;
+}
+
+int login_read(const char *name, const char *path, struct login *out, struct why *why)
+{
+	require(!strcmp(name, "--zookeeper-auth") || !strcmp(name, "FAIRLEAD_MUX_ZOOKEEPER_AUTH"));
+	if (!*path)
+		return why_refuse(why, -1, "%s: refused", name);
+	memset(out, 0, sizeof(*out));
+	out->count = 1;
+	return 0;
+}
+
+struct words {
+	int count;
+	char *word[WORDS_MAX + 1];
+	size_t used;
+	char text[TEXT_MAX];
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct words *words, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	require(words->count < WORDS_MAX);
+	va_start(args, format);
+	len = vsnprintf(words->text + words->used, TEXT_MAX - words->used, format, args);
+	va_end(args);
+	require(len >= 0 && words->used + (size_t)len < TEXT_MAX);
+	words->word[words->count++] = words->text + words->used;
+	words->word[words->count] = NULL;
+	words->used += (size_t)len + 1;
+}
+
+static bool is_text(const char *text, size_t size)
+{
+	return *text && strnlen(text, size) < size;
+}
+
+static void check_ranges(const struct options *o)
+{
+	require(is_text(o->id, sizeof(o->id)) && is_text(o->zookeeper, sizeof(o->zookeeper)));
+	require(is_text(o->root, sizeof(o->root)) && o->root[0] == '/' && is_text(o->http_host, sizeof(o->http_host)));
+	require(o->ports_count >= 1 && o->ports_count <= OPTIONS_PORTS_MAX && o->http_port);
+	for (unsigned i = 0; i < o->ports_count; i++) {
+		require(is_text(o->ports[i], sizeof(o->ports[i])));
+		for (unsigned j = 0; j < i; j++)
+			require(strcmp(o->ports[i], o->ports[j]));
+	}
+	require(o->workers >= 1 && o->workers <= OPTIONS_WORKERS_MAX && o->memory >= 64 && o->memory <= 1024 * 1024);
+	require(o->flows <= FLOWTABLE_FLOWS_MAX && o->withdraw_wait <= OPTIONS_SECONDS_MAX);
+	require(o->drain <= OPTIONS_SECONDS_MAX && o->behind.seconds <= OPTIONS_SECONDS_MAX);
+	require(o->behind.generations <= OPTIONS_GENERATIONS_MAX && !o->no_exception);
+	require(fl_address_is_none(&o->address) || fl_address_is_ipv4(&o->address));
+	require(fl_address_is_none(&o->address6) || !fl_address_is_ipv4(&o->address6));
+}
+
+/* Everything but the files, in full: flags as --name=value, or variables. */
+static void say(const struct options *o, struct words *flags)
+{
+	char text[ADDRESS_TEXT_MAX];
+	bool ipv6 = strchr(o->http_host, ':');
+
+	add(flags, "--id=%s", o->id);
+	add(flags, "--zookeeper=%s", o->zookeeper);
+	add(flags, "--root=%s", o->root);
+	for (unsigned i = 0; i < o->ports_count; i++)
+		add(flags, "--port=%s", o->ports[i]);
+	if (!fl_address_is_none(&o->address))
+		add(flags, "--address=%s", address_print(&o->address, text));
+	if (!fl_address_is_none(&o->address6))
+		add(flags, "--address=%s", address_print(&o->address6, text));
+	add(flags, ipv6 ? "--http=[%s]:%u" : "--http=%s:%u", o->http_host, o->http_port);
+	add(flags, "--workers=%u", o->workers);
+	add(flags, "--memory=%u", o->memory);
+	add(flags, "--flows=%u", o->flows);
+	add(flags, "--announce=%s", o->announce == ANNOUNCE_TUN ? "tun" : "none");
+	add(flags, "--withdraw-wait=%u", o->withdraw_wait);
+	add(flags, "--drain=%u", o->drain);
+	add(flags, "--behind-seconds=%u", o->behind.seconds);
+	add(flags, "--behind-generations=%u", o->behind.generations);
+	add(flags, "--no-huge=%s", o->no_huge ? "true" : "false");
+	add(flags, "--check=%s", o->check ? "true" : "false");
+	add(flags, "--output=%s", o->json ? "json" : "text");
+}
+
+static void check_said(struct options *options)
+{
+	static struct words flags;
+	static struct options again;
+	struct why why = {""};
+
+	flags.count = 0;
+	flags.used = 0;
+	say(options, &flags);
+	options->has_tag_key = false;
+	memset(&options->tag_key, 0, sizeof(options->tag_key));
+	memset(&options->login, 0, sizeof(options->login));
+	require(!options_parse(&again, flags.count, flags.word, NULL, &why));
+	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));
+	require(!strcmp(again.root, options->root) && !strcmp(again.http_host, options->http_host));
+	require(again.http_port == options->http_port && again.ports_count == options->ports_count);
+	for (unsigned i = 0; i < again.ports_count; i++)
+		require(!strcmp(again.ports[i], options->ports[i]));
+	require(fl_address_equal(&again.address, &options->address) &&
+		fl_address_equal(&again.address6, &options->address6));
+	require(again.workers == options->workers && again.memory == options->memory && again.flows == options->flows);
+	require(again.announce == options->announce && again.withdraw_wait == options->withdraw_wait);
+	require(again.drain == options->drain && again.behind.seconds == options->behind.seconds);
+	require(again.behind.generations == options->behind.generations && again.no_huge == options->no_huge);
+	require(again.check == options->check && again.json == options->json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct words arguments, environment;
+	static struct options options;
+	struct words *into = &arguments;
+	struct why why = {""};
+
+	if (size >= TEXT_MAX / 2)
+		return 0;
+	arguments = environment = (struct words){0};
+	for (size_t at = 0; at < size && into->count < WORDS_MAX;) {
+		const uint8_t *end = memchr(data + at, '\n', size - at);
+		size_t len = end ? (size_t)(end - data) - at : size - at;
+
+		if (!len && into == &arguments)
+			into = &environment;
+		else
+			add(into, "%.*s", (int)len, (const char *)data + at);
+		at += len + 1;
+	}
+	if (options_parse(&options, arguments.count, arguments.word, environment.word, &why)) {
+		require(why.text[0]);
+		return 0;
+	}
+	if (options.help)
+		return 0;
+	check_ranges(&options);
+	check_said(&options);
+	return 0;
+}

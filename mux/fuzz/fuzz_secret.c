@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a file with a secret: the cluster's key, or ZooKeeper logins; the first byte says which, and the file's
+ * mode. What is refused has a reason in which nothing of the file stands; what is taken is what was written.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../login.h"
+#include "../tag_key.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LOGIN = 1, WIDE = 2 };
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+static int file = -1;
+
+static void write_file(const void *data, size_t size)
+{
+	require(!ftruncate(file, 0) && pwrite(file, data, size, 0) == (ssize_t)size);
+}
+
+static int read_secret(const char *path, bool is_login, struct why *why)
+{
+	static struct login login;
+	struct fl_siphash_key key;
+
+	return is_login ? login_read("--secret", path, &login, why) : tag_key_read("--secret", path, &key, why);
+}
+
+/* The same as of any other file that is no secret. */
+static void check_refusal(const struct why *why, const char *path, bool is_login)
+{
+	struct why other = {""};
+
+	write_file("?", 1);
+	require(read_secret(path, is_login, &other) && !strcmp(why->text, other.text));
+	require(!strncmp(why->text, "--secret: ", 10));
+}
+
+static void check_key(const char *path, const char *content, size_t len)
+{
+	struct fl_siphash_key key = {0, 0};
+	struct why why = {""};
+	char text[33];
+
+	if (tag_key_read("--secret", path, &key, &why)) {
+		check_refusal(&why, path, false);
+		return;
+	}
+	for (int i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", (unsigned)((i < 8 ? key.k0 : key.k1) >> i % 8 * 8) & 0xff);
+	require(len >= 32 && !strncasecmp(text, content, 32));
+}
+
+/* Whether it stands in the file as a line of its own. */
+static bool has_line(const char *content, size_t len, const char *line, size_t line_len)
+{
+	for (size_t at = 0; at + line_len <= len; at++) {
+		size_t end = at + line_len;
+
+		if ((at && content[at - 1] != '\n') || memcmp(content + at, line, line_len))
+			continue;
+		if (end == len || content[end] == '\n' ||
+		    (content[end] == '\r' && (end + 1 == len || content[end + 1] == '\n')))
+			return true;
+	}
+	return false;
+}
+
+/* Each login is a line of the file, and the drawn one behind them has the first one's user. */
+static void check_login(const char *path, const char *content, size_t len)
+{
+	static struct login login;
+	struct why why = {""};
+
+	memset(&login, 0xa5, sizeof(login));
+	if (login_read("--secret", path, &login, &why)) {
+		require(!login.count && !login.lines[0][0]);
+		check_refusal(&why, path, true);
+		return;
+	}
+	require(login.count >= 1 && login.count <= LOGIN_LINES_MAX);
+	for (unsigned i = 0; i < login.count; i++) {
+		size_t line = strnlen(login.lines[i], LOGIN_TEXT_MAX + 1);
+
+		require(line <= LOGIN_TEXT_MAX && has_line(content, len, login.lines[i], line));
+	}
+	require(!strncmp(login.lines[0], login.lines[login.count], strcspn(login.lines[0], ":") + 1));
+	require(strlen(login.lines[login.count]) == strcspn(login.lines[0], ":") + 1 + 2 * LOGIN_SECRET);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[32];
+
+	if (!size)
+		return 0;
+	if (file < 0)
+		file = memfd_create("secret", 0);
+	require(file >= 0 && !fchmod(file, data[0] & WIDE ? 0640 : 0600));
+	write_file(data + 1, size - 1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	(data[0] & LOGIN ? check_login : check_key)(path, (const char *)data + 1, size - 1);
+	return 0;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any bytes as the server side's configuration file, or as the values of its flags, a line each. What is refused has a
+ * field, a value and what is allowed; what is taken is in range, and what is shown of it reads as the same again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../config.h"
+#include "../refusal.h"
+
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
+
+static unsigned refusals;
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+int refusal_print(const char *field, const char *value, const char *allowed)
+{
+	require(*field && value && *allowed);
+	refusals++;
+	return -EINVAL;
+}
+
+static void check_taken(struct config *config)
+{
+	static struct config again;
+	char text[CONFIG_TEXT_LEN];
+
+	require(config->program.window >= 1 && config->program.window <= FL_SERVER_WINDOW_MAX && config->program.port);
+	require(config->peer_count <= FL_SERVER_PEERS_MAX);
+	if (config_check(config))
+		return;
+	again = config_default;
+	require(!config_set_address(&again, "address", config_self_text(&config->program, text)));
+	require(fl_address_equal(&again.program.self, &config->program.self) &&
+		fl_address_equal(&again.program.self6, &config->program.self6));
+	for (unsigned i = 0; i < config->peer_count; i++) {
+		require(!config_set_peers(&again, "peers", config_peer_text(&config->peers[i], text)));
+		require(again.peer_count == 1 && !memcmp(&again.peers[0], &config->peers[i], sizeof(again.peers[0])));
+	}
+}
+
+static void read_file(struct config *config, const fl_u8 *data, size_t size)
+{
+	static int file = -1;
+	char path[32];
+
+	if (file < 0)
+		file = memfd_create("config", 0);
+	require(file >= 0 && !ftruncate(file, 0) && pwrite(file, data, size, 0) == (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	if (!config_read_file(config, path))
+		check_taken(config);
+}
+
+static void read_flags(struct config *config, const fl_u8 *data, size_t size)
+{
+	static int (*const setters[])(struct config *, const char *, const char *) = {
+	    config_set_address, config_set_port, config_set_window, config_set_ipip_service, config_set_peers};
+	char *text = strndup((const char *)data, size), *rest = text, *line;
+	bool taken = true;
+
+	require(text != NULL);
+	for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]) && (line = strsep(&rest, "\n")); i++) {
+		refusals = 0;
+		if (setters[i](config, "flag", line)) {
+			require(refusals == 1);
+			taken = false;
+		}
+	}
+	if (taken)
+		check_taken(config);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
+{
+	static struct config config;
+
+	if (!size)
+		return 0;
+	config = config_default;
+	if (data[0] == 'f')
+		read_flags(&config, data + 1, size - 1);
+	else
+		read_file(&config, data, size);
+	return 0;
+}
