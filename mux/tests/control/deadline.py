@@ -5,6 +5,11 @@ import socket
 import time
 from collections.abc import Callable
 
+from kazoo.exceptions import ConnectionLoss, SessionExpiredError
+
+# what a condition may raise while ZooKeeper is away or has just returned
+AWAY = (OSError, ConnectionLoss, SessionExpiredError)
+
 
 def until(condition: Callable[[], object], seconds: float, what: str) -> None:
     """Returns once condition() is true; what it last raised or returned is part of the failure."""
@@ -13,9 +18,9 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> None:
     while time.monotonic() < end:
         try:
             last = condition()
-        except OSError as error:
+        except AWAY as error:
             last = error
-        if last and not isinstance(last, OSError):
+        if last and not isinstance(last, AWAY):
             return
         time.sleep(0.02)
     raise AssertionError(f"waited {seconds} s for {what}; last: {last!r}")
