@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import picocli.CommandLine.Command;
 
 @Command(
@@ -18,12 +19,20 @@ final class HealthCommand extends Verb {
         reply,
         health -> {
           Fields fields = new Fields();
-          fields.add("leader", health.path("leader").asBoolean() ? "yes" : "no");
+          fields.add("leader", leader(health));
           fields.add("epoch", health.path("epoch").asText());
           fields.add("zookeeper", health.path("zookeeper").asText());
           fields.add("services", health.path("services").asText());
           fields.print(out());
         });
     return reply.status() == SERVES ? 0 : Fairleadctl.REFUSED;
+  }
+
+  private static String leader(JsonNode health) {
+    if (health.path("leader").asBoolean()) {
+      return "yes";
+    }
+    String other = health.path("leaderUrl").asText("");
+    return other.isEmpty() ? "no" : "no, it is " + other;
   }
 }

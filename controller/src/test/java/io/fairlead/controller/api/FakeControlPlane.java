@@ -9,6 +9,7 @@ import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.util.ArrayList;
@@ -37,6 +38,7 @@ public final class FakeControlPlane implements ControlPlane {
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
+  private Optional<URI> leaderUrl = Optional.empty(); // of whom this one follows
   private Optional<RuntimeException> defect = Optional.empty();
   private final List<MuxView> muxes = new ArrayList<>();
 
@@ -47,7 +49,13 @@ public final class FakeControlPlane implements ControlPlane {
     records.clear();
     kept.clear();
     lastId = 0;
+    leaderUrl = Optional.empty();
     zookeeperBack();
+  }
+
+  /** Somebody else leads from now on. */
+  public synchronized void follow(URI leader) {
+    leaderUrl = Optional.of(leader);
   }
 
   /** Writes are refused from now on, as while ZooKeeper is away. */
@@ -414,11 +422,11 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized Health health() {
     return new Health(
-        outage.isEmpty(),
+        outage.isEmpty() && leaderUrl.isEmpty(),
         3,
         outage.isEmpty() ? "connected" : "suspended",
         pools.size(),
-        Optional.empty());
+        leaderUrl);
   }
 
   private interface Write {

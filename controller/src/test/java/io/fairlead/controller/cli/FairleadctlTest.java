@@ -21,6 +21,7 @@ import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -381,7 +382,13 @@ class FairleadctlTest {
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.err())
         .isEqualTo("zookeeper: suspended; allowed: to try again; nothing was written\n");
-    assertThat(done("health")).contains("leader     no", "zookeeper  suspended");
+    assertThat(done("health")).contains("leader     no\n", "zookeeper  suspended");
+  }
+
+  @Test
+  void healthOfWhoFollowsNamesWhoLeads() {
+    PLANE.follow(URI.create("http://10.1.0.6:8080"));
+    assertThat(done("health")).contains("leader     no, it is http://10.1.0.6:8080\n");
   }
 
   @Test
