@@ -33,6 +33,9 @@ static int check_form(const struct arguments *arguments)
 	if (arguments->interface)
 		return refusal_print("--interface", arguments->interface,
 				     "none with --form module, which serves the whole network namespace");
+	if (arguments->clock_error)
+		return refusal_print("--clock-error", arguments->clock_error,
+				     "none with --form module: its clock is the kernel's");
 	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
 }
 
@@ -50,13 +53,21 @@ static int set_format(struct arguments *arguments, const char *text)
 int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
 {
 	static const struct option options[] = {
-	    {"interface", required_argument, NULL, 'i'}, {"address", required_argument, NULL, 'a'},
-	    {"port", required_argument, NULL, 'p'},      {"window", required_argument, NULL, 'w'},
-	    {"peers", required_argument, NULL, 'P'},     {"config", required_argument, NULL, 'c'},
-	    {"no-chaining", no_argument, NULL, 'n'},     {"mode", required_argument, NULL, 'm'},
-	    {"output", required_argument, NULL, 'o'},    {"tag-key", required_argument, NULL, 't'},
-	    {"form", required_argument, NULL, 'f'},      {"ipip-service", required_argument, NULL, 's'},
-	    {"mangle", no_argument, NULL, 'M'},          {0},
+	    {"interface", required_argument, NULL, 'i'},
+	    {"address", required_argument, NULL, 'a'},
+	    {"port", required_argument, NULL, 'p'},
+	    {"window", required_argument, NULL, 'w'},
+	    {"peers", required_argument, NULL, 'P'},
+	    {"config", required_argument, NULL, 'c'},
+	    {"no-chaining", no_argument, NULL, 'n'},
+	    {"mode", required_argument, NULL, 'm'},
+	    {"output", required_argument, NULL, 'o'},
+	    {"tag-key", required_argument, NULL, 't'},
+	    {"form", required_argument, NULL, 'f'},
+	    {"ipip-service", required_argument, NULL, 's'},
+	    {"mangle", no_argument, NULL, 'M'},
+	    {"clock-error", required_argument, NULL, 'C'},
+	    {0},
 	};
 	int option, err = 0;
 
@@ -88,6 +99,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 			break;
 		case 's':
 			arguments->ipip_service = optarg;
+			break;
+		case 'C':
+			arguments->clock_error = optarg;
 			break;
 		case 'M':
 			arguments->mangle = true;
@@ -142,6 +156,8 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		err = config_set_tag_key(config, "--tag-key", arguments->tag_key);
 	if (!err && arguments->ipip_service)
 		err = config_set_ipip_service(config, "--ipip-service", arguments->ipip_service);
+	if (!err && arguments->clock_error)
+		err = config_set_clock_error(config, "--clock-error", arguments->clock_error);
 	if (!err && arguments->no_chaining)
 		config->program.chaining = 0;
 	if (!err && arguments->mangle)

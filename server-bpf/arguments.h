@@ -9,7 +9,8 @@
 
 struct arguments {
 	const char *interface;
-	const char *address, *port, *window, *peers, *tag_key, *ipip_service, *config; /* NULL if not given */
+	const char *address, *port, *window, *peers, *tag_key, *ipip_service, *config,
+	    *clock_error; /* NULL if not given */
 	bool no_chaining, mangle;
 	bool is_module; /* the kernel module's form */
 	enum program_mode mode;

@@ -94,6 +94,18 @@ int config_set_window(struct config *config, const char *field, const char *text
 	return 0;
 }
 
+int config_set_clock_error(struct config *config, const char *field, const char *text)
+{
+	bool is_behind = text[0] == '-';
+	unsigned long seconds;
+
+	if (!config_number_parse(text + is_behind, 0, FL_SERVER_WINDOW_MAX, &seconds))
+		return refusal_print(field, text, "whole seconds from -86400 to 86400");
+	/* to be taken off what the clock says */
+	config->program.clock_offset = (is_behind ? seconds : -seconds) * 1000000000ULL;
+	return 0;
+}
+
 static const char ipip_service_allowed[] = "a service's id from 1 to 65535";
 
 int config_set_ipip_service(struct config *config, const char *field, const char *text)

@@ -14,6 +14,8 @@
  *	                                                   service's; the module alone
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
  *	                                                   the VIP's; the module alone
+ *	               --clock-error  0                    seconds that the clock is ahead, to show what that does; the
+ *	                                                   XDP program alone
  *
  * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
  * so.
@@ -40,6 +42,7 @@ int config_set_port(struct config *config, const char *field, const char *text);
 int config_set_window(struct config *config, const char *field, const char *text);
 int config_set_tag_key(struct config *config, const char *field, const char *path);
 int config_set_ipip_service(struct config *config, const char *field, const char *text);
+int config_set_clock_error(struct config *config, const char *field, const char *text);
 int config_set_peers(struct config *config, const char *field, const char *list); /* comma-separated; replaces */
 
 int config_read_file(struct config *config, const char *path);

@@ -22,7 +22,7 @@ enum exit_code {
 static const char usage[] =
     "usage: fairlead-server attach --interface IF --address IP[,IP] --peers PREFIX,...\n"
     "                              [--window SECONDS] [--port PORT] [--tag-key FILE] [--no-chaining]\n"
-    "                              [--mode native|generic|auto] [--config FILE.json]\n"
+    "                              [--mode native|generic|auto] [--config FILE.json] [--clock-error SECONDS]\n"
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
@@ -36,6 +36,7 @@ static const char usage[] =
     "  --port      UDP port of GUE (6080)\n"
     "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets need its tag\n"
     "  --ipip-service ID   with --form module: takes packets of the paper's IPIP format too, as this service's\n"
+    "  --clock-error  lets the program's clock go ahead so far, or behind: for fault injection alone\n"
     "  --mangle    with --form module: for applications that listen on ADDRESS and not on the VIP\n"
     "  --config    JSON with the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService,\n"
     "              mangle; flags win\n"

@@ -144,8 +144,9 @@ int show_print(const struct running *running, enum document_format format)
 	document_print(document, format);
 	if (parts.clock_error)
 		fprintf(stderr,
-			"fairlead-server: %s: the kernel's TAI offset changed by %" JSON_INTEGER_FORMAT
-			" s since the server was attached; attach again to correct its clock\n",
+			"fairlead-server: %s: the program's clock is %" JSON_INTEGER_FORMAT
+			" s ahead, by --clock-error or as the kernel's TAI offset changed since; attach again to "
+			"correct it\n",
 			running->interface, parts.clock_error);
 	json_decref(document);
 	return 0;

@@ -76,6 +76,15 @@ def test_attach_again_changes_the_configuration(rack: Rack) -> None:
     assert rack["a"].show()["config"] == config
 
 
+@pytest.mark.parametrize("seconds", [30, -30])
+def test_the_clock_can_be_wrong_on_purpose(rack: Rack, seconds: int) -> None:
+    rack["a"].attach("--clock-error", str(seconds))
+    assert rack["a"].show()["clockErrorSeconds"] == seconds
+    assert "clock" in rack["a"].invoke("show", "--interface", "eth0").stderr
+    rack["a"].attach()
+    assert rack["a"].show()["clockErrorSeconds"] == 0
+
+
 def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
     """A flag wins over the file, which wins over the default."""
     path = tmp_path / "server.json"
@@ -154,6 +163,12 @@ def test_no_json_object(rack: Rack, tmp_path: Path, text: str) -> None:
         (2, (*ATTACH, "--port", ""), "--port: '' is not allowed"),
         (2, (*ATTACH, "--window", "1d"), "--window: '1d' is not allowed; allowed: whole seconds from 1 to 86400"),
         (2, (*ATTACH, "--window", "86401"), "--window: '86401' is not allowed"),
+        (
+            2,
+            (*ATTACH, "--clock-error", "soon"),
+            "--clock-error: 'soon' is not allowed; allowed: whole seconds from -86400",
+        ),
+        (2, (*ATTACH, "--clock-error", "-86401"), "--clock-error: '-86401' is not allowed"),
         (2, (*ATTACH, "--peers", "10.1.0.0/24,"), "--peers: '' is not allowed"),
         (
             2,
