@@ -125,7 +125,8 @@ def kill(options: argparse.Namespace) -> int:
 def start(options: argparse.Namespace) -> int:
     instance = Instance.choose(options.instance)
     process = instance.process(options.process)
-    instance.start(process)
+    with instance.changing():
+        instance.start(process)
     if isinstance(where := instance.find(process.name.partition("/")[0]), Channel):
         machine.wait(where.directory)
     print(f"{process.name} runs as process {process.pid}; its log is {process.log}")

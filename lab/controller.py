@@ -10,17 +10,22 @@ from lab.instance import Instance
 from lab.node import Node, wire
 from lab.rest import Refused, Rest, Unreachable
 from lab.router import Router
+from lab.variant import USUAL, Variant
 from lab.zookeeper import ZooKeeper
 
 
 class Controller(Node):
-    def __init__(self, instance: Instance, router: Router, number: int, zookeepers: int) -> None:
+    def __init__(
+        self, instance: Instance, router: Router, number: int, zookeepers: int, variant: Variant = USUAL
+    ) -> None:
         """`number`: from 1; `zookeepers`: how many there are, on the first machines, or 0 for one inside this one."""
         super().__init__(instance, topology.controller_name(number), topology.controller_address(number))
         wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")
-        self.zookeeper = ZooKeeper(self, number, zookeepers) if number <= zookeepers else None
+        self.zookeeper = (
+            ZooKeeper(self, number, zookeepers, variant.zookeeper_megabytes) if number <= zookeepers else None
+        )
         if zookeepers:
             self.store = ["--zookeeper", zookeeper.connect_string(zookeepers)]
         else:
@@ -31,8 +36,8 @@ class Controller(Node):
             self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]
         # It starts in half the time without the optimising compiler, and has little to do here.
-        env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
-        self.process = self.program("controller", [str(build.CONTROLLER), *self.store, *listen], env)
+        env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
+        self.process = self.program("controller", [*variant.controller, *self.store, *listen], env)
         self.api = Rest(self.namespace, self.address, topology.REST_PORT)
 
     def start(self) -> None:

@@ -6,26 +6,28 @@
 
 A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
 directory (XDP programs live and die with their interface; a virtual machine is a process, QEMU, in a namespace of its
-own, and its TAP lives and dies with QEMU). So undoing is: for each namespace, newest first, end the processes in it and
-delete it; then delete the directory. That works after a crash at any point, from the file alone. An interrupt is not
-heard within a step (lab/interrupt.py), so that undoing never meets a command that is still making something.
+own, and its TAP lives and dies with QEMU; small disks are mounted in the directory). So undoing is: for each namespace,
+newest first, end the processes in it and delete it; then unmount and delete the directory. That works after a crash at
+any point, from the file alone. An interrupt is not heard within a step (lab/interrupt.py), so that undoing never meets
+a command that is still making something.
 An instance without an owner was left running on purpose; one whose owner has died is a leftover.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from lab.deadline import LabError, until
 from lab.interrupt import held
-from lab.namespace import Namespace
+from lab.namespace import Namespace, run
 from lab.process import Process, start_ticks
 from lab.vm.channel import Channel
 
@@ -92,6 +94,15 @@ class Instance:
         owner = self.state["owner"]
         return owner is not None and start_ticks(owner["pid"]) != owner["ticks"]
 
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Only one process at a time changes the state: it is read anew at the beginning and saved at the end."""
+        with open(self.directory / "lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.state = json.loads((self.directory / "state.json").read_text())
+            yield
+            self.save()
+
     def detach(self) -> None:
         """From now on it stays up when this process ends."""
         self.state["owner"] = None
@@ -113,6 +124,12 @@ class Instance:
         self.save()
         namespace.create()
         return namespace
+
+    def mount(self, path: Path, megabytes: int) -> None:
+        """A small disk on an empty directory of this instance, written down before it is made."""
+        self.state.setdefault("mounts", []).append(str(path))
+        self.save()
+        run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(path)])
 
     def find(self, node: str) -> Namespace | Channel:
         """Where the node's commands run: its namespace, or the way into its virtual machine."""
@@ -163,6 +180,9 @@ class Instance:
                 KEPT_LOGS.mkdir(parents=True, exist_ok=True)
                 kept = KEPT_LOGS / self.name
                 shutil.copytree(self.directory, kept, dirs_exist_ok=True, ignore=_only_text)
+            for mounted in reversed(self.state.get("mounts", [])):
+                if os.path.ismount(mounted):
+                    run(["umount", "--lazy", mounted])
             shutil.rmtree(self.directory, ignore_errors=False)
         return kept
 

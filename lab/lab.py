@@ -24,8 +24,10 @@ from lab.interrupt import held
 from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
 from lab.router import Router
+from lab.runner import Runner
 from lab.server import Server, XdpServer
 from lab.traffic import ANSWER_SECONDS, MACHINE_ANSWER_SECONDS, TestClient, Traffic, syn_flood
+from lab.variant import USUAL, Variant
 from lab.vm import kernel as vm
 from lab.zookeeper import ZooKeeper
 
@@ -46,12 +48,13 @@ class Lab:
         vm_kernel: str | None = None,
         zookeepers: int = 1,
         controllers: int = 1,
+        variant: Variant = USUAL,
     ) -> None:
         """`window`: seconds that servers chain a moved bucket; `embedded`: ZooKeeper inside the controller.
 
         Of the servers, `servers` have the XDP program and the `vm_servers` after them are virtual machines with the
         module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed. Several `zookeepers`
-        are an ensemble, in which everybody logs in.
+        are an ensemble, in which everybody logs in. `variant`: see lab/variant.py.
         """
         if embedded and (zookeepers, controllers) != (1, 1):
             raise LabError(
@@ -68,10 +71,12 @@ class Lab:
                 raise LabError(f"{name} '{value}' is refused; allowed: {least}..{most}")
         self.wanted_vm_servers = vm_servers
         self.vm_kernel = vm.choose(vm_kernel) if vm_servers or vm_kernel else None
+        self.variant = variant
         self.port = port
         self.window = window
         self.embedded = embedded
         self.buckets = buckets
+        self.settings: dict[str, Any] = {}  # what else the state file is to tell of this lab
         self.wanted_servers = servers
         self.wanted_muxes = muxes
         self.wanted_zookeepers = 0 if embedded else zookeepers
@@ -121,7 +126,12 @@ class Lab:
     def up(self) -> None:
         """Everything there, the service created, and the VIP on the router by way of every mux."""
         build.check(self.has_machines)
-        settings = {"port": self.port, "window": self.window, "embedded": self.embedded}
+        settings: dict[str, Any] = {
+            **self.settings,
+            "port": self.port,
+            "window": self.window,
+            "embedded": self.embedded,
+        }
         if self.vm_kernel:
             self._archive = archive(self.vm_kernel)
             settings["vmKernel"] = self.vm_kernel.release
@@ -130,7 +140,9 @@ class Lab:
         self.router = Router(self.instance)
         self.router.frr.start()
         for number in range(1, max(self.wanted_zookeepers, self.wanted_controllers) + 1):
-            self.machines.append(Controller(self.instance, self.router, number, self.wanted_zookeepers))
+            self.machines.append(Controller(self.instance, self.router, number, self.wanted_zookeepers, self.variant))
+        if self.variant.runner:
+            self.runner = Runner(self.instance, self.router)
         for zookeeper in self.zookeepers:
             zookeeper.start()
         self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]
@@ -138,7 +150,9 @@ class Lab:
         numbers = range(1, self.wanted_servers + self.wanted_vm_servers + 1)
         starting = [self.start_server(number, machine=number > self.wanted_servers) for number in numbers]
         for number in range(1, self.wanted_muxes + 1):
-            self.muxes[number] = Mux(self.instance, self.router, number, self.port, self.wanted_zookeepers)
+            self.muxes[number] = Mux(
+                self.instance, self.router, number, self.port, self.wanted_zookeepers, self.variant
+            )
             self.muxes[number].frr.start()
         for zookeeper in self.zookeepers:
             zookeeper.wait()
@@ -258,7 +272,7 @@ class Lab:
                 raise LabError("this lab has no virtual machines; one with vm_servers or a vm_kernel has")
             server = MachineServer(self.instance, self.router, number, self.window, self.vm_kernel, self._archive)
         else:
-            server = XdpServer(self.instance, self.router, number, self.window)
+            server = XdpServer(self.instance, self.router, number, self.window, self.variant.chaining)
         self._numbered = max(self._numbered, number)
         server.start()
         return server

@@ -3,13 +3,14 @@
 
 import re
 
-from lab import build, topology
+from lab import topology
 from lab.deadline import LabError
 from lab.frr import MUX, Frr
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.rest import Rest
 from lab.router import Router
+from lab.variant import USUAL, Variant
 from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
 
 PORTS = ("af_xdp", "af_packet")
@@ -17,7 +18,9 @@ HTTP_PORT = 9108
 
 
 class Mux(Node):
-    def __init__(self, instance: Instance, router: Router, number: int, port: str, zookeepers: int) -> None:
+    def __init__(
+        self, instance: Instance, router: Router, number: int, port: str, zookeepers: int, variant: Variant = USUAL
+    ) -> None:
         if port not in PORTS:
             raise LabError(f"mux port '{port}' is not known; allowed: {', '.join(PORTS)}")
         super().__init__(instance, f"mux{number}", topology.mux_address(number))
@@ -30,15 +33,16 @@ class Mux(Node):
         self.process = self.program(
             "mux",
             [
-                str(build.MUX),
+                str(variant.mux),
                 *("--id", self.name),
                 *("--zookeeper", connect_string(max(1, zookeepers))),
                 *login,
                 *("--port", f"{port}:eth0"),
                 "--no-huge",
                 *("--withdraw-wait", "1"),
-                *("--http", f"127.0.0.1:{HTTP_PORT}"),
+                *("--http", f"0.0.0.0:{HTTP_PORT}"),
             ],
+            variant.environment,
         )
         self.http = Rest(self.namespace, "127.0.0.1", HTTP_PORT)
 

@@ -66,8 +66,8 @@ class Namespace:
         """The command line that runs `argv` inside; nsenter becomes `argv`, so that the process id stays."""
         return ["nsenter", f"--net={self.path}", "--", *argv]
 
-    def run(self, *argv: str) -> str:
-        return run(self.enter(list(argv)))
+    def run(self, *argv: str, stdin: str | None = None) -> str:
+        return run(self.enter(list(argv)), stdin)
 
     def ip(self, *lines: str) -> str:
         """Runs `ip` commands as one batch; stops at the first that fails."""

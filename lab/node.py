@@ -39,10 +39,14 @@ class Node:
         return Process(f"{self.name}/{name}", self.namespace, argv, self.directory / f"{name}.log", env or {})
 
     def route_hops(self, destination: str) -> list[str]:
-        """The next hops of the kernel's route to exactly `destination`; empty without one."""
-        routes = json.loads(self.namespace.run("ip", "-json", "route", "show", "exact", destination) or "[]")
-        hops = [hop.get("gateway", hop.get("dev", "")) for route in routes for hop in route.get("nexthops", [route])]
-        return sorted(hop for hop in hops if hop)
+        return route_hops(self.namespace, destination)
+
+
+def route_hops(namespace: Namespace, destination: str) -> list[str]:
+    """The next hops of the kernel's route to exactly `destination`; empty without one."""
+    routes = json.loads(namespace.run("ip", "-json", "route", "show", "exact", destination) or "[]")
+    hops = [hop.get("gateway", hop.get("dev", "")) for route in routes for hop in route.get("nexthops", [route])]
+    return sorted(hop for hop in hops if hop)
 
 
 def wire(

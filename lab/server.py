@@ -19,14 +19,26 @@ SYSCTLS = {
 }
 
 
+def attachment(
+    command: str, form: tuple[str, ...], address: str, window: int, chaining: bool = True, clock_seconds: int = 0
+) -> list[str]:
+    """The command that sets a server side up; its clock is `clock_seconds` ahead of the machine's."""
+    own = ["--address", address, "--peers", topology.RACK, "--window", str(window)]
+    own += [] if chaining else ["--no-chaining"]
+    return [command, "attach", *form, *own, *(["--clock-error", str(clock_seconds)] if clock_seconds else [])]
+
+
 class Server(Node):
     command: str  # fairlead-server, where this server's commands run
     form: tuple[str, ...]  # its arguments that choose the form
 
-    def __init__(self, instance: Instance, number: int, window: int, machine: bool = False) -> None:
+    def __init__(
+        self, instance: Instance, number: int, window: int, machine: bool = False, chaining: bool = True
+    ) -> None:
         super().__init__(instance, f"server{number}", topology.server_address(number), machine)
         self.number = number
         self.window = window
+        self.chaining = chaining
 
     def start(self) -> None:
         """Begins to start it; wait() for it."""
@@ -38,8 +50,7 @@ class Server(Node):
 
     def attachment(self, chaining: bool = True) -> list[str]:
         """The command that sets the server side up."""
-        own = ["--address", self.address, "--peers", topology.RACK, "--window", str(self.window)]
-        return [self.command, "attach", *self.form, *own, *([] if chaining else ["--no-chaining"])]
+        return attachment(self.command, self.form, self.address, self.window, chaining)
 
     def attach(self, chaining: bool = True) -> None:
         """Sets the server side up, or swaps its configuration; its memory stays."""
@@ -62,8 +73,8 @@ class XdpServer(Server):
     command = str(build.SERVER)
     form = ("--interface", "eth0")
 
-    def __init__(self, instance: Instance, router: Router, number: int, window: int) -> None:
-        super().__init__(instance, number, window)
+    def __init__(self, instance: Instance, router: Router, number: int, window: int, chaining: bool = True) -> None:
+        super().__init__(instance, number, window, chaining=chaining)
         wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)
@@ -79,4 +90,4 @@ class XdpServer(Server):
         self.instance.start(self.nginx)
 
     def wait(self) -> None:
-        self.attach()
+        self.attach(self.chaining)

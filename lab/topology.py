@@ -20,12 +20,14 @@ The last servers may be virtual machines, with a kernel of their own and the mod
 namespace holds QEMU, and their eth0 is a TAP interface on the rack.
 
 There can be up to 5 controllers and as many ZooKeeper servers, on the machines controller, controller2, ... (.5 to .9).
-Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more clients take 10.2.<n>.0/24.
+A runner (.4) is there only if asked for. Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more
+clients take 10.2.<n>.0/24.
 """
 
 RACK_MTU = 1600  # 1500 for the client's packet, and what encapsulation adds
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
+RUNNER = "10.1.0.4"
 ROUTER_AS = 65000
 RACK = "10.1.0.0/24"
 VIP = "10.99.0.1"

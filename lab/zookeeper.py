@@ -23,6 +23,11 @@ maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=srvr
 """
+SMALL_DISK = """\
+autopurge.snapRetainCount=3
+autopurge.purgeInterval=1
+snapCount=10000
+"""
 CONTROLLERS_LOGIN = "controllers:lab-controllers-password"
 MUXES_LOGIN = "muxes:lab-muxes-password"
 
@@ -40,13 +45,18 @@ def login_file(node: Node, *lines: str) -> Path:
 
 
 class ZooKeeper:
-    def __init__(self, node: Node, number: int, count: int) -> None:
-        """`number`: which one of `count`, from 1."""
+    def __init__(self, node: Node, number: int, count: int, megabytes: int | None = None) -> None:
+        """`number`: which one of `count`, from 1; `megabytes`: of a disk of its own."""
         self.node = node
         self.data = node.directory / "zookeeper-data"
         self.member = f"{number}\n" if count > 1 else ""
+        self.data.mkdir()
+        if megabytes:
+            node.instance.mount(self.data, megabytes)
         self.forget()
         config = CONFIG.format(data=self.data, port=topology.ZOOKEEPER_PORT, address=node.address)
+        if megabytes:  # room for the logs of a long run
+            config += SMALL_DISK
         if count > 1:
             for other in range(1, count + 1):
                 config += f"server.{other}={topology.controller_address(other)}:2888:3888\n"
@@ -67,8 +77,11 @@ class ZooKeeper:
 
     def forget(self) -> None:
         """Empties its disk; only while it does not run."""
-        shutil.rmtree(self.data, ignore_errors=True)
-        self.data.mkdir()
+        for entry in self.data.iterdir():  # a disk of its own can't be removed, only what is on it
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
         if self.member:
             (self.data / "myid").write_text(self.member)
 

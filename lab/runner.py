@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runner: a machine with a wire into the rack, for programs that talk to controllers, ZooKeeper and muxes alike."""
+
+from lab import topology
+from lab.instance import Instance
+from lab.node import Node, wire
+from lab.router import Router
+
+
+class Runner(Node):
+    def __init__(self, instance: Instance, router: Router) -> None:
+        super().__init__(instance, "runner", topology.RUNNER)
+        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        router.plug(self.name)
+        self.namespace.ip(f"route add default via {topology.ROUTER}")
