@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster as faults see it: nodes with addresses and programs, commands on them, and ways to cut what they say.
+
+LabCluster (lab_cluster.py) has its nodes in network namespaces, SshCluster (ssh_cluster.py) on machines that are there.
+"""
+
+import json
+import socket
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import topology
+from lab.deadline import LabError, until
+
+RUNNING, PAUSED, DEAD = "running", "paused", "dead"
+KINDS = ("mux", "controller", "zookeeper", "server")
+MAIN = {"mux": "mux", "server": "nginx", "controller": "controller"}  # the program meant by a node's name alone
+ANSWER_SECONDS = 60  # for a program that was started to answer at all
+SERVING_SECONDS = 120  # and for the cluster to serve with it
+PROBE_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    address: str
+    kind: str  # mux, controller (with or without ZooKeeper), server, client, router, runner
+    programs: tuple[str, ...]
+
+
+class Cluster(ABC):
+    name: str  # of the instance
+    over: str
+    directory: Path  # where the state of faults is kept
+    nodes: dict[str, Node]
+
+    def node(self, name: str) -> Node:
+        if name not in self.nodes:
+            raise LabError(f"node '{name}' is not in the cluster; allowed: {', '.join(self.nodes)}")
+        return self.nodes[name]
+
+    def of_kind(self, kind: str) -> list[Node]:
+        """All nodes of a kind; `zookeeper` are the controllers' machines that have one."""
+        if kind == "zookeeper":
+            return [node for node in self.nodes.values() if "zookeeper" in node.programs]
+        return [node for node in self.nodes.values() if node.kind == kind]
+
+    def split(self, text: str) -> tuple[Node, str]:
+        """NODE[/PROGRAM] as a node and the name of one of its programs."""
+        name, _, program = text.partition("/")
+        node = self.node(name)
+        program = program or MAIN.get(node.kind, "")
+        if program not in node.programs:
+            allowed = ", ".join(f"{name}/{each}" for each in node.programs) or f"none, {name} has no programs"
+            raise LabError(f"program '{text}' is not known; allowed: {allowed}")
+        return node, program
+
+    # Programs.
+
+    @abstractmethod
+    def state(self, node: Node, program: str) -> str:
+        """RUNNING, PAUSED or DEAD."""
+
+    @abstractmethod
+    def launch(self, node: Node, program: str) -> None:
+        """Starts what is dead."""
+
+    @abstractmethod
+    def signal(self, node: Node, program: str, name: str) -> None:
+        """Sends STOP, CONT, TERM or KILL to a program that is not dead; after the last two it stays dead."""
+
+    def start(self, node: Node, program: str) -> None:
+        """Running, and answering in whatever way, when this returns; what is paused goes on."""
+        state = self.state(node, program)
+        if state == PAUSED:
+            self.resume(node, program)
+        elif state == DEAD:
+            self.launch(node, program)
+            until(f"{node.name}/{program} answers", lambda: self._answers(node, program), ANSWER_SECONDS, pause=0.1)
+
+    def stop(self, node: Node, program: str) -> None:
+        """Ended in order, or killed if that takes longer than ANSWER_SECONDS."""
+        self._end(node, program, "TERM")
+
+    def kill(self, node: Node, program: str) -> None:
+        self._end(node, program, "KILL")
+
+    def _end(self, node: Node, program: str, how: str) -> None:
+        if self.state(node, program) == DEAD:
+            return
+        self.signal(node, program, how)
+        if how == "TERM":
+            self.signal_if_alive(node, program, "CONT")  # a paused one hears it only then
+        what = f"{node.name}/{program} ends"
+        try:
+            until(what, lambda: self.state(node, program) == DEAD, ANSWER_SECONDS, pause=0.02)
+        except LabError:
+            self.signal_if_alive(node, program, "KILL")
+            until(what, lambda: self.state(node, program) == DEAD, ANSWER_SECONDS, pause=0.02)
+
+    def signal_if_alive(self, node: Node, program: str, name: str) -> None:
+        if self.state(node, program) != DEAD:
+            self.signal(node, program, name)
+
+    def pause(self, node: Node, program: str) -> None:
+        if self.state(node, program) == DEAD:
+            raise LabError(f"{node.name}/{program} is dead and cannot be paused")
+        self.signal(node, program, "STOP")
+        until(f"{node.name}/{program} stands", lambda: self.state(node, program) == PAUSED, 10, pause=0.01)
+
+    def resume(self, node: Node, program: str) -> None:
+        if self.state(node, program) != PAUSED:
+            return
+        self.signal(node, program, "CONT")
+        until(f"{node.name}/{program} goes on", lambda: self.state(node, program) != PAUSED, 10, pause=0.01)
+
+    # What programs say.
+
+    @abstractmethod
+    def connect(self, node: Node, host: str, port: int, seconds: float) -> socket.socket:
+        """A TCP connection from the node, or from where it is seen alike."""
+
+    @abstractmethod
+    def port(self, node: Node, program: str) -> tuple[str, int]:
+        """Where the program listens: HTTP of muxes and controllers, ZooKeeper's clients' port, the VIP of servers."""
+
+    def _exchange(self, node: Node, program: str, request: bytes) -> bytes:
+        """What the program answers until it closes; empty if nothing came in PROBE_SECONDS."""
+        answer = b""
+        try:
+            with self.connect(node, *self.port(node, program), PROBE_SECONDS) as connection:
+                connection.settimeout(PROBE_SECONDS)
+                connection.sendall(request)
+                while part := connection.recv(65536):
+                    answer += part
+        except OSError:
+            return b""
+        return answer
+
+    def health(self, node: Node, program: str) -> dict[str, Any]:
+        """The JSON of /healthz whatever its status; empty without an answer."""
+        said = self._exchange(node, program, b"GET /healthz HTTP/1.0\r\nHost: fairlead\r\n\r\n")
+        try:
+            return json.loads(said.partition(b"\r\n\r\n")[2])
+        except ValueError:
+            return {}
+
+    def _answers(self, node: Node, program: str) -> bool:
+        if self.state(node, program) == DEAD:
+            raise LabError(f"{node.name}/{program} has ended:\n{self.tail(node, program)}")
+        if program in ("mux", "controller"):
+            return bool(self.health(node, program))
+        if program == "zookeeper":
+            return bool(self._exchange(node, program, b"srvr"))
+        if program == "nginx":
+            return self._exchange(node, program, b"GET / HTTP/1.0\r\n\r\n") != b""
+        return True
+
+    def serves(self, node: Node, program: str) -> bool:
+        """Whether it does what it is for, with the others; of a program without a way to ask, whether it runs."""
+        if self.state(node, program) != RUNNING:
+            return False
+        if program == "mux":
+            health = self.health(node, program)
+            serving = all(state == "serving" for state in health.get("services", {}).values())
+            return health.get("status") == "ok" and bool(health.get("registered")) and serving and self.announced(node)
+        if program == "controller":
+            return bool(self.health(node, program).get("leaderUrl"))
+        if program == "zookeeper":
+            return self.zookeeper_mode(node) is not None
+        return self._answers(node, program)
+
+    @abstractmethod
+    def announced(self, mux: Node) -> bool:
+        """Whether the router sends the VIP to this mux, where that can be known."""
+
+    def zookeeper_mode(self, node: Node) -> str | None:
+        """leader, follower, standalone; None while it does not serve."""
+        for line in self._exchange(node, "zookeeper", b"srvr").decode(errors="replace").splitlines():
+            if line.startswith("Mode: "):
+                return line.removeprefix("Mode: ")
+        return None
+
+    def wait_serving(self, pairs: list[tuple[Node, str]]) -> None:
+        for node, program in pairs:
+            until(f"{node.name}/{program} serves", lambda n=node, p=program: self.serves(n, p), SERVING_SECONDS, 0.1)
+
+    def all_programs(self) -> list[tuple[Node, str]]:
+        """ZooKeeper first, then controllers: others need them."""
+        order = {"zookeeper": 0, "controller": 1}
+        pairs = [(node, program) for node in self.nodes.values() for program in node.programs]
+        return sorted(pairs, key=lambda pair: order.get(pair[1], 2))
+
+    def revive(self) -> None:
+        """Starts and resumes all that is dead or paused, and waits until all of the cluster serves."""
+        for node, program in self.all_programs():
+            self.start(node, program)
+        self.wait_serving(self.all_programs())
+
+    def upgrade(self, node: Node, program: str) -> None:
+        """As a package's upgrade does; of a server its server side."""
+        if program == "nginx":
+            self.attach(node, 0)
+            return
+        self.stop(node, program)
+        self.start(node, program)
+        self.wait_serving([(node, program)])
+
+    # The list.
+
+    def roles(self, node: Node, states: dict[str, str]) -> list[str]:
+        roles = [] if node.kind == "controller" and "controller" not in node.programs else [node.kind]
+        if states.get("controller") == RUNNING and (health := self.health(node, "controller")).get("leaderUrl"):
+            roles.append("leader" if health.get("leader") else "follower")
+        if "zookeeper" in states:
+            roles.append("zookeeper")
+            mode = self.zookeeper_mode(node) if states["zookeeper"] == RUNNING else None
+            roles += [f"zookeeper-{mode}"] if mode in ("leader", "follower") else []
+        return roles
+
+    def describe(self, node: Node) -> dict[str, Any]:
+        states = {program: self.state(node, program) for program in node.programs}
+        described: dict[str, Any] = {
+            "node": node.name,
+            "address": node.address,
+            "roles": self.roles(node, states),
+            "programs": states,
+        }
+        for program, key in (("controller", "rest"), ("mux", "http")):
+            if program in node.programs:
+                host, port = self.port(node, program)
+                described[key] = f"http://{host}:{port}"
+        return described
+
+    def listing(self) -> dict[str, Any]:
+        with ThreadPoolExecutor(len(self.nodes)) as all_at_once:
+            nodes = list(all_at_once.map(self.describe, self.nodes.values()))
+        return {"instance": self.name, "over": self.over, **self.about(), "nodes": nodes}
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What `nodes list` tells of the whole cluster."""
+
+    # Commands.
+
+    @abstractmethod
+    def run(self, node: Node, *argv: str, stdin: str | None = None) -> str:
+        """A command's output; LabError if it fails."""
+
+    @abstractmethod
+    def execute(self, node: Node, argv: list[str]) -> int:
+        """`nodes exec`: input, output and exit code are this process's."""
+
+    @abstractmethod
+    def tail(self, node: Node, program: str) -> str:
+        """The end of a program's log."""
+
+    @abstractmethod
+    def save_logs(self, to: Path) -> None: ...
+
+    # What faults need.
+
+    @abstractmethod
+    def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
+        """Nothing passes on these ways, each from one node to another, until uncut(name)."""
+
+    @abstractmethod
+    def cut_router(self, name: str, node: Node) -> None: ...
+
+    @abstractmethod
+    def cut_zookeeper(self, name: str, node: Node) -> None: ...
+
+    @abstractmethod
+    def lose(self, name: str, node: Node, percent: float) -> None: ...
+
+    @abstractmethod
+    def uncut(self, name: str) -> None:
+        """Undoes what was cut or lost under this name; nothing to do if there is nothing."""
+
+    @abstractmethod
+    def slow(self, node: Node, milliseconds: float) -> None: ...
+
+    @abstractmethod
+    def unslow(self, node: Node) -> None: ...
+
+    @abstractmethod
+    def attach(self, server: Node, clock_seconds: int) -> None:
+        """The server side's program replaced by one whose clock is so far ahead."""
+
+    @abstractmethod
+    def zookeeper_data(self, node: Node) -> str:
+        """The directory of its data, on the node."""
+
+
+def zookeeper_drop(table: str) -> str:
+    """nft rules for a host: what its own clients say to ZooKeeper and hear, the one on the same host included."""
+    port = topology.ZOOKEEPER_PORT
+    return f"""\
+table inet {table} {{
+  chain out {{ type filter hook output priority 0; tcp dport {port} drop; }}
+  chain in {{ type filter hook input priority 0; tcp sport {port} drop; }}
+}}
+"""
+
+
+def without(family: str, table: str) -> str:
+    """nft commands that delete a table, whether it is there or not."""
+    return f"table {family} {table} {{}}\ndelete table {family} {table}\n"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jepsen/bin's commands have in common: --cluster and --instance, and the cluster that these mean."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jepsen.faults import edn
+from jepsen.faults.cluster import Cluster
+from jepsen.faults.lab_cluster import LabCluster
+from jepsen.faults.ssh_cluster import SshCluster
+from lab import interrupt
+from lab.deadline import LabError
+from lab.instance import Instance
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios.edn"
+OVER = ("lab", "ssh")
+
+
+def shared() -> argparse.ArgumentParser:
+    """For `parents`; a default would undo what stands before the verb."""
+    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the scenarios' file (jepsen/scenarios.edn)")
+    parser.add_argument("--instance", metavar="NAME", help="which cluster, when several are up")
+    return parser
+
+
+def described(options: argparse.Namespace) -> dict[str, Any]:
+    """:cluster of the file."""
+    path = getattr(options, "cluster", SCENARIOS)
+    read = edn.load(path)
+    if not isinstance(read, dict) or not isinstance(read.get("cluster"), dict):
+        raise LabError(f"{path} has no map :cluster; jepsen/README.md says what must stand there")
+    cluster = read["cluster"]
+    if cluster.get("over") not in OVER:
+        raise LabError(f"{path}: :over '{cluster.get('over')}' is refused; allowed: :lab, :ssh")
+    return cluster
+
+
+def cluster(options: argparse.Namespace) -> Cluster:
+    name = getattr(options, "instance", None)
+    about = described(options)
+    if about["over"] == "ssh":
+        return SshCluster(about, name or "ssh")
+    return LabCluster(Instance.choose(name))
+
+
+def main(name: str, parse: Callable[[], argparse.Namespace]) -> int:
+    interrupt.listen()
+    options = parse()
+    try:
+        if os.geteuid() != 0:
+            raise LabError("it works on other programs and network namespaces and must run as root (try sudo)")
+        return options.action(options) or 0
+    except LabError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except interrupt.Interrupted as interrupted:
+        return interrupted.exit_code

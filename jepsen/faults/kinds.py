@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of fault: what it is told, what it does, how it is undone. Undoing what is not there does nothing."""
+
+import random
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from jepsen.faults.cluster import Cluster, Node
+from lab.deadline import LabError
+
+MULTIPATH = Path("/proc/sys/net/ipv4")
+FILLER = "filler-of-a-fault"
+GONE_SECONDS = 30  # for ZooKeeper to notice that its disk is full
+
+
+def table(fault: str, node: str | None) -> str:
+    """The nft table of a fault."""
+    return f"fault_{fault}_{node or 'all'}".replace("-", "_")
+
+
+def number(what: str, text: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not least <= value <= most:
+        raise LabError(f"{what} '{text}' is refused; allowed: {least:g}..{most:g}")
+    return value
+
+
+class Fault(ABC):
+    words: tuple[str, ...] = ()  # what it is told behind the node
+
+    @abstractmethod
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None: ...
+
+    @abstractmethod
+    def heal(self, cluster: Cluster, node: Node) -> None: ...
+
+
+class _Cut(Fault):
+    name: str
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.uncut(table(self.name, node.name))
+
+
+class OneWay(_Cut):
+    name = "one-way"
+    words = ("TO[,TO]",)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        targets = [cluster.node(name).name for name in words[0].split(",") if name != node.name]
+        if not targets:
+            raise LabError(f"one-way '{words[0]}' is refused; allowed: other nodes than {node.name}")
+        cluster.cut(table(self.name, node.name), [(node.name, target) for target in targets])
+
+
+class FromZooKeeper(_Cut):
+    name = "from-zookeeper"
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if node.kind not in ("mux", "controller"):
+            raise LabError(f"node '{node.name}' is no client of ZooKeeper; allowed: a mux or a controller")
+        cluster.cut_zookeeper(table(self.name, node.name), node)
+
+
+class FromRouter(_Cut):
+    name = "from-router"
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if node.kind in ("router", "client", "runner"):
+            raise LabError(
+                f"node '{node.name}' can't be parted from the router; allowed: a mux, a server, a controller"
+            )
+        cluster.cut_router(table(self.name, node.name), node)
+
+
+class Loss(_Cut):
+    name = "loss"
+    words = ("PERCENT",)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        percent = number("percent", words[0], 0.01, 100)
+        if node.kind in ("router", "runner"):
+            raise LabError(f"node '{node.name}' can't lose packets; allowed: any other than router and runner")
+        cluster.lose(table(self.name, node.name), node, percent)
+
+
+class Slow(Fault):
+    words = ("MILLISECONDS",)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.slow(node, number("milliseconds", words[0], 1, 10_000))
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.unslow(node)
+
+
+class Clock(Fault):
+    words = ("SECONDS",)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if node.kind != "server":
+            raise LabError(f"node '{node.name}' has no clock that can be shifted; allowed: a server")
+        cluster.attach(node, round(number("seconds", words[0], -86_400, 86_400)))
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.attach(node, 0)
+
+
+class Disk(Fault):
+    """A file takes what is left of the disk under ZooKeeper's data; at its next write it leaves the ensemble."""
+
+    words = ("full",)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if words[0] != "full":
+            raise LabError(f"disk '{words[0]}' is refused; allowed: full")
+        data = cluster.zookeeper_data(node)
+        if "yes" not in cluster.run(node, "sh", "-c", 'mountpoint -q "$1" && echo yes || echo no', "sh", data):
+            raise LabError(f"{data} of {node.name} is no disk of its own; allowed: a file system for ZooKeeper alone")
+        script = f'dd if=/dev/zero of="$1/{FILLER}" bs=64k 2>&1 | grep -q "No space left"'
+        cluster.run(node, "sh", "-c", script, "sh", data)
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.run(node, "rm", "-f", f"{cluster.zookeeper_data(node)}/{FILLER}")
+        if cluster.zookeeper_mode(node) is None:  # it may live on without the thread that writes
+            cluster.kill(node, "zookeeper")
+        cluster.start(node, "zookeeper")
+
+
+CORRUPT = r"""
+set -e
+log=$(ls -t "$1"/version-2/log.* | head -n 1)
+size=$(tr -d '\000' <"$log" | wc -c)
+[ "$size" -gt 2048 ] || { echo "$log has only $size bytes: nothing in it to corrupt yet" >&2; exit 1; }
+for part in 2 3 4; do
+  printf 'fairlead' | dd of="$log" bs=1 seek=$((size * part / 5)) conv=notrunc status=none
+done
+"""
+FORGET = r'rm -rf "$1"/version-2'
+
+
+class Corrupt(Fault):
+    """Bytes in the middle of the newest log are overwritten while it is down; it refuses to start, as it should.
+
+    Healed as an operator does it: its data is removed, and it gets them again from the others. That is safe only while
+    a quorum of others has everything.
+    """
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        data = cluster.zookeeper_data(node)
+        cluster.kill(node, "zookeeper")
+        cluster.run(node, "sh", "-c", CORRUPT, "sh", data)
+        cluster.launch(node, "zookeeper")
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.kill(node, "zookeeper")
+        cluster.run(node, "sh", "-c", FORGET, "sh", cluster.zookeeper_data(node))
+        cluster.start(node, "zookeeper")
+        cluster.wait_serving([(node, "zookeeper")])
+
+
+class Reshuffle(Fault):
+    """Another seed of the router's ECMP hash, or, where its kernel has no seed, other fields that are hashed."""
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if node.kind != "router":
+            raise LabError(f"node '{node.name}' has no ECMP; allowed: the router")
+        seed = random.randrange(1, 2**32)
+        self._set(cluster, node, f"echo {seed} >fib_multipath_hash_seed", "echo 9 >fib_multipath_hash_fields; echo 3")
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        self._set(cluster, node, "echo 0 >fib_multipath_hash_seed", "echo 1")
+
+    @staticmethod
+    def _set(cluster: Cluster, node: Node, seeded: str, otherwise: str) -> None:
+        script = f"if [ -e fib_multipath_hash_seed ]; then {seeded}; else {otherwise} >fib_multipath_hash_policy; fi"
+        cluster.run(node, "sh", "-ec", f"cd {MULTIPATH}; {script}")
+
+
+class Halves(Fault):
+    """Told two lists of nodes and no node."""
+
+    words = ("A,B", "C,D")
+
+    def start(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+        left, right = ([cluster.node(name).name for name in word.split(",")] for word in words)
+        if both := set(left) & set(right):
+            raise LabError(f"halves '{', '.join(sorted(both))}' is in both; allowed: lists without a common node")
+        ways = [way for a in left for b in right for way in ((a, b), (b, a))]
+        cluster.cut(table("halves", None), ways)
+
+    def heal(self, cluster: Cluster, node: Node | None) -> None:
+        cluster.uncut(table("halves", None))
+
+
+KINDS: dict[str, Fault] = {
+    "halves": Halves(),
+    "one-way": OneWay(),
+    "from-zookeeper": FromZooKeeper(),
+    "from-router": FromRouter(),
+    "loss": Loss(),
+    "slow": Slow(),
+    "clock": Clock(),
+    "disk": Disk(),
+    "corrupt": Corrupt(),
+    "reshuffle": Reshuffle(),
+}
+PARTITIONS = ("halves", "one-way", "from-zookeeper", "from-router")

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster in network namespaces (lab/). Whatever passes between two machines crosses the rack's bridge in the
+router's namespace: there it is cut, lost or slowed, since a mux and an XDP program see packets before their own
+kernel's filters would."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from jepsen.faults import switches
+from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
+from lab import build, server, topology, zookeeper
+from lab.deadline import LabError
+from lab.instance import Instance
+from lab.lab import CLIENTS, SERVICE, Lab
+from lab.mux import HTTP_PORT
+from lab.namespace import Namespace
+from lab.node import route_hops
+from lab.process import Process, start_ticks
+from lab.router import BRIDGE
+from lab.variant import Variant
+
+ZOOKEEPER_MEGABYTES = 192
+BROUGHT_UP = ("zookeepers", "controllers", "muxes", "servers")
+FIXED = {"service": SERVICE, "vip": topology.VIP, "port": topology.VIP_PORT, "clients": CLIENTS}
+
+
+def up(described: dict[str, Any], switch: str | None) -> str:
+    """Brings a lab up as :cluster says and leaves it running; its instance's name."""
+    for key, value in FIXED.items():
+        if described.get(key, value) != value:
+            raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
+    broken = switches.variant(switch)
+    lab = Lab(
+        **{key: described[key] for key in BROUGHT_UP},
+        window=described["window-seconds"],
+        buckets=described.get("buckets"),
+        variant=Variant(runner=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, **broken),
+    )
+    lab.settings = {"faults": {"switch": switch, "zookeepers": described["zookeepers"]}}
+    lab.up_or_undone()
+    lab.detach()
+    return lab.instance.name
+
+
+def kind_of(name: str) -> str:
+    return name.rstrip("0123456789")
+
+
+def address_of(name: str) -> str:
+    number = int(name[len(kind_of(name)) :] or 1)
+    of_kind = {
+        "controller": topology.controller_address,
+        "mux": topology.mux_address,
+        "server": topology.server_address,
+        "client": topology.client_address,
+        "router": lambda _: topology.ROUTER,
+        "runner": lambda _: topology.RUNNER,
+    }
+    return of_kind[kind_of(name)](number)
+
+
+def slow_port(name: str) -> str:
+    """The rack's port of a machine that is slowed (15 characters at most)."""
+    return f"s-{name}"
+
+
+class LabCluster(Cluster):
+    over = "lab"
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.name = instance.name
+        self.directory = instance.directory
+        if "faults" not in instance.state["settings"]:
+            raise LabError(f"lab {instance.name} was not brought up for faults; one that 'nodes up' brings up is")
+        self.settings = instance.state["settings"]["faults"]
+        self.nodes = {}
+        for record in instance.state["namespaces"]:
+            name = record["node"]
+            programs = tuple(
+                process.partition("/")[2]
+                for process in instance.state["processes"]
+                if process.startswith(f"{name}/") and "/slow-" not in process
+            )
+            self.nodes[name] = Node(name, address_of(name), kind_of(name), programs)
+
+    def namespace(self, node: Node) -> Namespace:
+        return Namespace(f"fl-{self.name}-{node.name}")
+
+    @property
+    def router(self) -> Namespace:
+        return self.namespace(self.node("router"))
+
+    # Programs.
+
+    def process(self, node: Node, program: str) -> Process:
+        return Instance.load(self.name).process(f"{node.name}/{program}")
+
+    def state(self, node: Node, program: str) -> str:
+        process = self.process(node, program)
+        if not process.alive:
+            return DEAD
+        try:
+            letter = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return DEAD
+        return PAUSED if letter in "Tt" else RUNNING
+
+    def launch(self, node: Node, program: str) -> None:
+        with self.instance.changing():
+            self.instance.start(self.instance.process(f"{node.name}/{program}"))
+
+    def signal(self, node: Node, program: str, name: str) -> None:
+        process = self.process(node, program)
+        if start_ticks(process.pid) == process.ticks:
+            os.kill(process.pid, getattr(signal, f"SIG{name}"))
+
+    def connect(self, node: Node, host: str, port: int, seconds: float) -> socket.socket:
+        return self.namespace(node).connect(host, port, seconds)
+
+    def port(self, node: Node, program: str) -> tuple[str, int]:
+        return {
+            "mux": (node.address, HTTP_PORT),
+            "controller": (node.address, topology.REST_PORT),
+            "zookeeper": (node.address, topology.ZOOKEEPER_PORT),
+            "nginx": (topology.VIP, topology.VIP_PORT),
+        }[program]
+
+    def announced(self, mux: Node) -> bool:
+        return mux.address in route_hops(self.router, topology.VIP)
+
+    def about(self) -> dict[str, Any]:
+        login = self.directory / topology.controller_name(1) / "zookeeper-login"
+        count = self.settings["zookeepers"]
+        return {
+            "switch": self.settings["switch"],
+            "service": SERVICE,
+            "vip": topology.VIP,
+            "port": topology.VIP_PORT,
+            "zookeeper": {
+                "connect": zookeeper.connect_string(count),
+                "scheme": "digest" if count > 1 else None,
+                "login": str(login) if count > 1 else None,
+            },
+        }
+
+    # Commands.
+
+    def run(self, node: Node, *argv: str, stdin: str | None = None) -> str:
+        return self.namespace(node).run(*argv, stdin=stdin)
+
+    def execute(self, node: Node, argv: list[str]) -> int:
+        """On all nodes but the runner with process ids of its own."""
+        apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *argv]
+        command = argv if node.kind == "runner" else apart
+        return subprocess.run(self.namespace(node).enter(command), check=False).returncode
+
+    def tail(self, node: Node, program: str) -> str:
+        return self.process(node, program).tail()
+
+    def save_logs(self, to: Path) -> None:
+        for log in self.directory.glob("*/*.log"):
+            (to / log.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copy(log, to / log.parent.name)
+
+    # What faults need.
+
+    def _ports(self, node: str) -> str:
+        """The bridge's port of a machine, slowed or not, as an nft set."""
+        return f'{{ "{node}", "{slow_port(node)}" }}'
+
+    def _way(self, source: str, target: str) -> str:
+        """The match for what goes from one machine of the rack, or the router, to another, by its chain."""
+        for name in (source, target):
+            if self.node(name).kind == "client":
+                allowed = ", ".join(each.name for each in self.nodes.values() if each.kind != "client")
+                raise LabError(f"node '{name}' can't be partitioned; allowed: {allowed}")
+        if source == "router":
+            return f"  chain output {{ oifname {self._ports(target)} drop; }}\n"
+        if target == "router":
+            return f"  chain input {{ iifname {self._ports(source)} drop; }}\n"
+        return f"  chain forward {{ iifname {self._ports(source)} oifname {self._ports(target)} drop; }}\n"
+
+    def _filter(self, name: str, family: str, chains: str) -> str:
+        hooks = "".join(
+            f"  chain {hook} {{ type filter hook {hook} priority 0; }}\n" for hook in ("input", "forward", "output")
+        )
+        return f"{without(family, name)}table {family} {name} {{\n{hooks}{chains}}}\n"
+
+    def _nft(self, node: Node, rules: str) -> None:
+        self.run(node, "nft", "-f", "-", stdin=rules)
+
+    def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
+        rules = "".join(self._way(source, target) for source, target in ways)
+        self._nft(self.node("router"), self._filter(name, "bridge", rules))
+
+    def cut_router(self, name: str, node: Node) -> None:
+        self.cut(name, [(node.name, "router"), ("router", node.name)])
+
+    def cut_zookeeper(self, name: str, node: Node) -> None:
+        self._nft(node, without("inet", name) + zookeeper_drop(name))
+
+    def lose(self, name: str, node: Node, percent: float) -> None:
+        lost = f"numgen random mod 10000 < {round(percent * 100)} drop"
+        ports = self._ports(node.name)
+        rules = f"""\
+  chain input {{ iifname {ports} {lost}; }}
+  chain output {{ oifname {ports} {lost}; }}
+  chain forward {{ iifname {ports} {lost}; oifname {ports} {lost}; }}
+"""
+        family = "inet" if node.kind == "client" else "bridge"  # clients have a wire to the router
+        self._nft(self.node("router"), self._filter(name, family, rules))
+
+    def uncut(self, name: str) -> None:
+        for node in self.nodes.values():
+            tables = self.run(node, "nft", "list", "tables")
+            gone = "".join(without(f, name) for f in ("bridge", "inet") if f"table {f} {name}\n" in tables)
+            if gone:
+                self._nft(node, gone)
+
+    def slow(self, node: Node, milliseconds: float) -> None:
+        """Its wire leaves the bridge; a program carries each frame, later, between it and a port in its place."""
+        if node.kind in ("client", "router"):
+            raise LabError(f"node '{node.name}' can't be slowed; allowed: a machine of the rack")
+        self.unslow(node)
+        port, near = slow_port(node.name), f"r-{node.name}"
+        mtu = f"mtu {topology.RACK_MTU}"
+        self.router.ip(f"link add {port} {mtu} type veth peer name {near} {mtu}")
+        for interface in (port, near):
+            self.router.run("ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
+        # Without ARP: else the router would answer on wires that are no longer, or not, ports of its bridge.
+        self.router.ip(f"link set {near} arp off up", f"link set {port} up master {BRIDGE}")
+        relay = [sys.executable, "-B", str(Path(__file__).with_name("relay.py")), node.name, near, str(milliseconds)]
+        log = self.directory / "router" / f"slow-{node.name}.log"
+        with self.instance.changing():
+            self.instance.start(Process(f"router/slow-{node.name}", self.router, relay, log, {}))
+        self.router.ip(f"link set {node.name} arp off nomaster")
+
+    def unslow(self, node: Node) -> None:
+        with self.instance.changing():
+            record = self.instance.state["processes"].pop(f"router/slow-{node.name}", None)
+        if record:
+            Process.from_record(record).kill()
+        there = f" {slow_port(node.name)}@" in self.router.run("ip", "-o", "link", "show")
+        if there:
+            self.router.ip(f"link delete {slow_port(node.name)}")
+        if there or record:
+            self.router.ip(f"link set {node.name} arp on master {BRIDGE}")
+
+    def attach(self, server_node: Node, clock_seconds: int) -> None:
+        window = self.instance.state["settings"]["window"]
+        chaining = switches.variant(self.settings["switch"]).get("chaining", True)
+        argv = server.attachment(
+            str(build.SERVER), server.XdpServer.form, server_node.address, window, chaining, clock_seconds
+        )
+        self.run(server_node, *argv)
+
+    def zookeeper_data(self, node: Node) -> str:
+        return str(self.directory / node.name / "zookeeper-data")

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to break the system on purpose, so that each verdict is seen to turn red. None is in what operators install."""
+
+from typing import Any
+
+from lab import build
+from lab.deadline import LabError
+
+MUX = build.ROOT / "build" / "sabotage" / "mux" / "fairlead-mux-sabotaged"
+TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
+CONTROLLER = "io.fairlead.controller.SabotagedController"
+
+OF_MUX = ("generation-check-off", "half-delta")
+OF_CONTROLLER = ("fencing-off", "early-ack")
+NAMES = ("chaining-off", *OF_CONTROLLER, *OF_MUX)
+
+
+def variant(switch: str | None) -> dict[str, Any]:
+    """What lab.variant.Variant is to be told."""
+    if switch is None:
+        return {}
+    if switch not in NAMES:
+        raise LabError(f"switch '{switch}' is not known; allowed: {', '.join(NAMES)}")
+    if switch == "chaining-off":
+        return {"chaining": False}
+    environment = {"FAIRLEAD_SABOTAGE": switch}
+    if switch in OF_MUX:
+        if not MUX.exists():
+            raise LabError(
+                f"{MUX} is not built: run meson setup -Dsabotage=true --buildtype=release build/sabotage && "
+                "ninja -C build/sabotage mux/fairlead-mux-sabotaged"
+            )
+        return {"mux": MUX, "environment": environment}
+    if not (TEST_CLASSES / (CONTROLLER.replace(".", "/") + ".class")).exists():
+        raise LabError(f"{CONTROLLER} is not compiled: run mvn -q -pl controller test-compile")
+    java = ("java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{TEST_CLASSES}:{build.JAR}")
+    return {"controller": (*java, CONTROLLER), "environment": environment}
