@@ -26,6 +26,7 @@ enum order {
 struct control {
 	struct mux mux;
 	struct announcer *announcer; /* NULL with --announce none */
+	struct applied *applied;
 	struct follow *follow;
 	struct http *http;
 	int epoll;
@@ -118,6 +119,7 @@ static int open_follow(struct control *control, struct why *why)
 	    .tables = mux->tables,
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
+	    .applied = control->applied,
 	    .behind = mux->options->behind,
 	};
 
@@ -139,6 +141,7 @@ static int open_http(struct control *control, struct why *why)
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
 	    .neighbours = mux->neighbours,
+	    .applied = control->applied,
 	    .id = mux->options->id,
 	};
 
@@ -176,6 +179,7 @@ static void destroy(struct control *control)
 		http_close(control->http);
 	if (control->announcer)
 		announce_close(control->announcer);
+	applied_free(control->applied);
 	if (control->epoll >= 0)
 		close(control->epoll);
 	if (control->wake >= 0)
@@ -193,7 +197,10 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 	control->mux = *mux;
 	control->epoll = -1;
 	control->wake = -1;
-	if (mux->options->announce == ANNOUNCE_TUN) {
+	control->applied = applied_new();
+	if (!control->applied)
+		error = why_refuse(why, -ENOMEM, "control thread: no memory");
+	if (!error && mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
 		if (!control->announcer)
 			error = why_refuse(why, -errno, "--announce: 'tun' can't be done: %s; allowed: tun, none",

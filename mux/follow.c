@@ -385,7 +385,7 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 		goto fail;
 	follow->context = (struct feed_context){
 	    .store = follow->store,
-	    .place = {.tables = options->tables, .counters = options->counters, .announcer = options->announcer},
+	    .place = {.tables = options->tables, .counters = options->counters, .announcer = options->announcer, .applied = options->applied},
 	    .root = follow->root,
 	    .owner = follow,
 	    .changed = on_feed_changed,

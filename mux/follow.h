@@ -28,6 +28,7 @@ struct follow_options {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
+	struct applied *applied;     /* what is applied is noted there */
 	struct lag_limits behind;    /* beyond which a service's VIPs are withdrawn */
 };
 

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,72 @@ static void get_ring(struct http *http, struct MHD_Connection *connection, struc
 	answer->type = "text/plain; charset=utf-8";
 }
 
+static json_t *describe_ring(const char *service, uint32_t generation, uint32_t checksum)
+{
+	char sum[9];
+
+	snprintf(sum, sizeof(sum), "%08x", checksum);
+	return json_pack("{s:s, s:I, s:s}", "service", service, "generation", (json_int_t)generation, "sum", sum);
+}
+
+static json_t *rings_now(const struct http *http)
+{
+	json_t *rings = json_array();
+
+	for (const struct feed *feed = follow_next(http->from.follow, NULL); feed;
+	     feed = follow_next(http->from.follow, feed)) {
+		const struct ring *ring = serving_ring(feed_served(feed));
+
+		if (ring)
+			json_array_append_new(
+			    rings, describe_ring(feed_name(feed), ring_generation(ring), ring_checksum(ring)));
+	}
+	return rings;
+}
+
+static json_t *applied_since(const struct applied *applied, uint64_t since)
+{
+	uint64_t first = applied_first(applied);
+	json_t *list = json_array();
+
+	for (uint64_t n = since > first ? since : first; n < applied_next(applied); n++) {
+		const struct applied_entry *entry = applied_get(applied, n);
+		json_t *one = describe_ring(entry->service, entry->generation, entry->checksum);
+
+		json_object_set_new(one, "number", json_integer((json_int_t)n));
+		json_object_set_new(one, "how", json_string(entry->how == APPLIED_SNAPSHOT ? "snapshot" : "delta"));
+		json_object_set_new(one, "at", json_integer((json_int_t)entry->at_ms));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+/* Whole decimal numbers of up to 18 digits; an absent one is 0. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+	*out = text ? strtoull(text, NULL, 10) : 0;
+	return !text || (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18);
+}
+
+/* For whoever compares what muxes have applied with what was committed (docs/fault-injection.md). */
+static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct applied *applied = http->from.applied;
+	char boot[17];
+	uint64_t since;
+
+	if (!parse_number(argument(connection, "since"), &since)) {
+		problem(answer, MHD_HTTP_BAD_REQUEST, "since", argument(connection, "since"),
+			"the number \"next\" of an earlier answer");
+		return;
+	}
+	snprintf(boot, sizeof(boot), "%016" PRIx64, applied_boot(applied));
+	answer_json(answer, MHD_HTTP_OK, type_json,
+		    json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
+			      (json_int_t)applied_first(applied), "next", (json_int_t)applied_next(applied), "rings",
+			      rings_now(http), "applied", applied_since(applied, since)));
+}
+
 static bool parse_port(const char *text, uint16_t *out)
 {
 	char *end;
@@ -232,10 +299,8 @@ static const struct endpoint {
 	const char *path;
 	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
 } endpoints[] = {
-    {"/metrics", get_metrics},
-    {"/healthz", get_health},
-    {"/ring", get_ring},
-    {"/explain", get_explain},
+    {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},
+    {"/rings", get_rings},     {"/explain", get_explain},
 };
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
@@ -283,7 +348,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			endpoints[i].get(context, connection, &answer);
 			return send_answer(connection, &answer);
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /explain");
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /rings, /explain");
 	return send_answer(connection, &answer);
 }
 

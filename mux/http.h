@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a running mux tells: GET /metrics, /healthz, /ring?service=, /explain?service=&protocol=&source=&sourcePort=
+ * What a running mux tells: GET /metrics, /healthz, /ring?service=, /rings?since=, /explain?service=&protocol=&source=&sourcePort=
  * &destination=&destinationPort=. Answered by the control thread itself, which owns all that is read for it; refusals
  * are problem documents (RFC 9457) that name the field, its value and what is allowed.
  */
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "announce.h"
+#include "applied.h"
 #include "counters.h"
 #include "follow.h"
 #include "neighbour.h"
@@ -27,6 +28,7 @@ struct http_sources {
 	const struct counters *counters;
 	const struct announcer *announcer;   /* NULL: none */
 	const struct neighbours *neighbours; /* NULL: none */
+	const struct applied *applied;       /* what was applied of late */
 	const char *id;
 };
 

@@ -147,11 +147,46 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
 }
 
 /* By the machine's own instruction: the largest ring in about 10 ms, on the thread that also follows ZooKeeper. */
-uint32_t ring_checksum(const struct ring *ring)
+static uint32_t rows_checksum(const struct ring *ring)
 {
 	uint32_t crc = 0xffffffffU;
 
 	for (uint32_t i = 0; i < ring_buckets(ring); i++)
 		crc = rte_hash_crc_8byte(ring_row(ring, i), crc);
 	return ~crc;
+}
+
+/* Sets the bit of each id that a bucket names. */
+static void note_named(const struct ring *ring, uint64_t named[(FL_BACKEND_MAX + 1) / 64])
+{
+	for (uint32_t i = 0; i < ring_buckets(ring); i++) {
+		uint16_t current = fl_row_current(ring_row(ring, i)), previous = fl_row_previous(ring_row(ring, i));
+
+		named[current / 64] |= 1ULL << current % 64;
+		named[previous / 64] |= 1ULL << previous % 64;
+	}
+}
+
+uint32_t ring_checksum(const struct ring *ring)
+{
+	const struct backends *backends = ring_backends(ring);
+	uint64_t named[(FL_BACKEND_MAX + 1) / 64] = {0};
+	uint32_t crc = rows_checksum(ring);
+	bool has_named = false;
+
+	for (uint32_t i = 0; backends && i < backends->count; i++) {
+		const struct fl_delta_backend *b = &backends->list[i];
+		bool is_removed = b->flags & FL_BACKEND_REMOVED;
+		uint8_t head[] = {b->id & 0xff, b->id >> 8, b->flags & 0xff, b->flags >> 8};
+
+		if (is_removed && !has_named) {
+			note_named(ring, named);
+			has_named = true;
+		}
+		if (is_removed && !(named[b->id / 64] >> b->id % 64 & 1))
+			continue;
+		crc = fl_crc32c(crc, head, sizeof(head));
+		crc = fl_crc32c(crc, b->address.bytes, sizeof(b->address.bytes));
+	}
+	return crc;
 }

@@ -64,7 +64,11 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct why *why);
 /* A delta_count_fn for a ring. It walks over all rows until a delta by owner was applied; the numbers are kept then. */
 void ring_count(const void *ring, uint32_t *counts);
 
-/* CRC-32C of all rows as little-endian words: equal rings at equal generations have equal ones. */
+/*
+ * CRC-32C of the whole image, little-endian: each row, then of each backend that a snapshot lists its id, flags and
+ * address, without weights (protocol/README.md, 5). Equal generations of a service have equal ones, whichever way they
+ * were reached.
+ */
 uint32_t ring_checksum(const struct ring *ring);
 
 static inline uint32_t ring_buckets(const struct ring *ring)

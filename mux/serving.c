@@ -67,6 +67,13 @@ void serving_remove(struct serving *serving)
 	serving->lag = (struct lag){0};
 }
 
+static void note(const struct serving *serving, enum applied_how how)
+{
+	const struct ring *ring = serving_ring(serving);
+
+	applied_note(serving->place->applied, serving->name, ring_generation(ring), ring_checksum(ring), how);
+}
+
 int serving_publish(struct serving *serving, const struct service_config *config, struct delta *image, struct why *why)
 {
 	struct tables *tables = serving->place->tables;
@@ -87,6 +94,7 @@ int serving_publish(struct serving *serving, const struct service_config *config
 	error = tables_load(tables, serving->service, image, why);
 	if (error)
 		return error;
+	note(serving, APPLIED_SNAPSHOT);
 	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", serving->name, config->id,
 		image->generation, image->buckets);
 	serving_announce(serving);
@@ -109,9 +117,11 @@ int serving_apply(struct serving *serving, const struct delta *delta, struct why
 {
 	int error = tables_apply(serving->place->tables, serving->service, delta, why);
 
-	if (!error)
-		serving_announce(serving);
-	return error;
+	if (error)
+		return error;
+	note(serving, APPLIED_DELTA);
+	serving_announce(serving);
+	return 0;
 }
 
 int serving_change(struct serving *serving, const struct service_config *config, struct why *why)

@@ -7,6 +7,7 @@
 #define MUX_SERVING_H
 
 #include "announce.h"
+#include "applied.h"
 #include "counters.h"
 #include "lag.h"
 #include "tables.h"
@@ -16,6 +17,7 @@ struct serving_place {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
+	struct applied *applied;     /* what was published and applied is noted there */
 	bool leaving;                /* the mux is about to end: nothing is announced any more */
 };
 

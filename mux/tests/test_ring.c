@@ -172,6 +172,34 @@ static void the_checksum_is_crc32c_of_little_endian_rows(void **state)
 	ring_free(ring);
 }
 
+static void the_checksum_covers_what_a_snapshot_lists_of_backends(void **state)
+{
+	struct fl_delta_backend list[] = {{1, 0, 100, {{[15] = 21}}}, {2, FL_BACKEND_REMOVED, 100, {{[15] = 22}}}};
+	struct backends backends = {.count = 2, .list = list};
+	struct ring *ring = ring_new(256);
+	uint8_t bytes[256 * 8 + 20] = {0};
+	uint32_t before;
+
+	(void)state;
+	assert_non_null(ring);
+	ring->backends = &backends;
+	bytes[256 * 8] = 1;
+	bytes[256 * 8 + 19] = 21;
+	before = ring_checksum(ring);
+	assert_int_equal(before, fl_crc32c(0, bytes, sizeof(bytes)));
+	list[0].weight = 50;
+	assert_int_equal(ring_checksum(ring), before);
+	list[0].address.bytes[0] = 1;
+	assert_int_not_equal(ring_checksum(ring), before);
+	list[0].address.bytes[0] = 0;
+	ring->rows[255] = fl_row_make(1, 2, 0); /* a bucket names the removed one */
+	before = ring_checksum(ring);
+	list[1].address.bytes[0] = 1;
+	assert_int_not_equal(ring_checksum(ring), before);
+	ring->backends = NULL;
+	ring_free(ring);
+}
+
 static void what_does_not_follow_is_refused_and_changes_nothing(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 5, BUCKETS, BACKENDS);
@@ -351,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(a_snapshot_is_copied_row_by_row),
 	    cmocka_unit_test(random_deltas_do_what_they_do_to_arrays),
 	    cmocka_unit_test(the_checksum_is_crc32c_of_little_endian_rows),
+	    cmocka_unit_test(the_checksum_covers_what_a_snapshot_lists_of_backends),
 	    cmocka_unit_test(what_does_not_follow_is_refused_and_changes_nothing),
 	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
 	    cmocka_unit_test(nobody_looks_for_a_removed_backend),

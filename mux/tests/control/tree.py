@@ -16,6 +16,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "protocol" / "vectors"))
 
 from oracle import delta as codec
+from oracle.address import sixteen
 from oracle.flow import crc32c
 
 CHUNK = 512 * 1024
@@ -23,9 +24,10 @@ NOW = 1_700_000_000
 
 
 def checksum(image: dict) -> int:
-    """CRC-32C of the ring's rows as little-endian words."""
+    """CRC-32C of the ring's rows as little-endian words, then of the backends that a snapshot lists."""
     rows = (image["rows"][bucket] for bucket in range(image["buckets"]))
-    return crc32c(b"".join(struct.pack("<HHI", *row) for row in rows))
+    backends = (struct.pack("<HH", b["id"], b["removed"]) + sixteen(b["address"]) for b in codec.listed(image))
+    return crc32c(b"".join(struct.pack("<HHI", *row) for row in rows) + b"".join(backends))
 
 
 def run(start: int, count: int, current: int, previous: int = 0) -> dict:

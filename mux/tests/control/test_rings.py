@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/rings: each generation that was applied, in order and with the checksum of its whole image, against the oracle."""
+
+import json
+
+from deadline import until
+from mux_process import MuxProcess
+from test_follow import served
+from tree import Tree, backend, checksum, run
+
+
+def rings(mux: MuxProcess, **query: object) -> dict:
+    status, text = mux.get("/rings", **query)
+    assert status == 200, text
+    return json.loads(text)
+
+
+def applied(mux: MuxProcess, **query: object) -> list[tuple]:
+    return [(e["service"], e["generation"], e["sum"], e["how"]) for e in rings(mux, **query)["applied"]]
+
+
+def expected(image: dict, how: str) -> tuple:
+    return ("web", image["generation"], f"{checksum(image):08x}", how)
+
+
+def test_every_applied_generation_is_told_with_the_sum_of_its_image(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    changes = [
+        ([], [run(0, 64, 2, 1)]),
+        ([backend(3)], [run(10, 5, 3, 2)]),
+        ([backend(2, removed=True)], [run(0, 10, 1, 2), run(15, 49, 1, 2)]),
+        ([backend(3, address="10.1.0.77")], []),
+        ([], [run(0, 256, 3, 1)]),  # of the removed one nothing is left
+    ]
+    images = [service.image, *(service.commit(*change) for change in changes)]
+    mux.until_serving(images[-1])
+    told = rings(mux)
+    assert told["mux"] == "mux1" and told["first"] == 1
+    assert told["rings"] == [
+        {"service": "web", "generation": images[-1]["generation"], "sum": told["applied"][-1]["sum"]}
+    ]
+    assert applied(mux)[-len(changes) :] == [expected(image, "delta") for image in images[1:]]
+    assert applied(mux)[0][3] == "snapshot"
+    assert [entry["number"] for entry in told["applied"]] == list(range(1, told["next"]))
+    assert applied(mux, since=told["next"]) == []
+    after = service.commit([], [run(1, 1, 1, 3)])
+    mux.until_serving(after)
+    assert applied(mux, since=told["next"]) == [expected(after, "delta")]
+    assert rings(mux, since=10**17)["applied"] == []
+
+
+def test_another_process_is_known_by_its_boot(tree: Tree, mux: MuxProcess):
+    service = served(tree, mux)
+    before = rings(mux)["boot"]
+    mux.stop()
+    mux.start()
+    mux.until_serving(service.image)
+    until(lambda: rings(mux)["boot"] != before, 10, "another boot")
+    assert applied(mux) == [expected(service.image, "snapshot")]
+
+
+def test_rings_refuses(mux: MuxProcess):
+    for value in ("-1", "", "x", "1.5", "9" * 19):
+        status, text = mux.get("/rings", since=value)
+        assert (status, json.loads(text)["field"]) == (400, "since"), value
