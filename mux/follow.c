@@ -385,7 +385,10 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 		goto fail;
 	follow->context = (struct feed_context){
 	    .store = follow->store,
-	    .place = {.tables = options->tables, .counters = options->counters, .announcer = options->announcer, .applied = options->applied},
+	    .place = {.tables = options->tables,
+		      .counters = options->counters,
+		      .announcer = options->announcer,
+		      .applied = options->applied},
 	    .root = follow->root,
 	    .owner = follow,
 	    .changed = on_feed_changed,
