@@ -74,6 +74,12 @@ static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_
 	return VERDICT_SERVICE;
 }
 
+/* Whoever claims to be a VIP, or the mux itself, is not answered: the answer would come back here. */
+static enum verdict echo_for(const struct lookup *lookup, uint64_t high, uint64_t low)
+{
+	return lookup_vip(lookup, high, low) ? VERDICT_IP_SOURCE : VERDICT_ECHO;
+}
+
 enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				const uint8_t *icmp, uint32_t len, struct packet *out)
 {
@@ -82,7 +88,9 @@ enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup
 	switch (icmp[0]) {
 	case ICMP_ECHO_REQUEST:
 		/* IP options would have to be turned round in an answer (RFC 1122, 3.2.2.6) */
-		return icmp[1] || (ip[0] & 15) != 5 ? VERDICT_ICMP_TYPE : VERDICT_ECHO;
+		if (icmp[1] || (ip[0] & 15) != 5)
+			return VERDICT_ICMP_TYPE;
+		return echo_for(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 12)));
 	case ICMP_UNREACHABLE:
 	case ICMP_TIME:
 	case ICMP_PARAMETER:
@@ -99,5 +107,7 @@ enum verdict icmp_classify_ipv6(const struct lookup *lookup, const struct lookup
 		return VERDICT_ICMP_TRUNCATED;
 	if (icmp[0] < ICMPV6_INFORMATIONAL)
 		return quote_ipv6(lookup, vip, ip, icmp + ICMP_LEN, len - ICMP_LEN, out);
-	return icmp[0] == ICMPV6_ECHO_REQUEST && !icmp[1] && ip[6] == IPPROTO_ICMPV6 ? VERDICT_ECHO : VERDICT_ICMP_TYPE;
+	if (icmp[0] != ICMPV6_ECHO_REQUEST || icmp[1] || ip[6] != IPPROTO_ICMPV6)
+		return VERDICT_ICMP_TYPE;
+	return echo_for(lookup, transport_load64(ip + 8), transport_load64(ip + 16));
 }

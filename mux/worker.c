@@ -19,6 +19,7 @@
 #include "flowtable.h"
 #include "fragments.h"
 #include "lookup.h"
+#include "transport.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
@@ -80,6 +81,16 @@ static inline void flush(struct worker *worker)
 	worker->queued_count = 0;
 }
 
+/* Whether the sender claims to be a VIP or the mux itself: what it is told would come back here. */
+static bool is_from_here(const struct lookup *lookup, const struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	const uint8_t *ip = rte_pktmbuf_mtod(mbuf, const uint8_t *) + packet->at_ip;
+
+	if (packet->flags & PACKET_IPV6)
+		return lookup_vip(lookup, transport_load64(ip + 8), transport_load64(ip + 16));
+	return lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 12)));
+}
+
 /*
  * Answers an echo request, or tells the sender of a packet that it was too big; by itself, since it is rare. Returns
  * the verdict that counts: an echo request that was answered, a packet that was dropped.
@@ -89,7 +100,8 @@ static __attribute__((noinline)) enum verdict answer(struct worker *worker, cons
 {
 	bool echo = packet->verdict == VERDICT_ECHO;
 
-	if (!limiter_pass(echo ? &worker->echoes : &worker->errors, worker->now_ms) ||
+	if ((!echo && is_from_here(worker->burst.lookup, mbuf, packet)) ||
+	    !limiter_pass(echo ? &worker->echoes : &worker->errors, worker->now_ms) ||
 	    !(echo ? answer_echo(mbuf, packet) : answer_too_big(mbuf, packet))) {
 		rte_pktmbuf_free(mbuf);
 		return echo ? VERDICT_ECHO_LIMIT : VERDICT_TOO_BIG_SILENT;

@@ -76,8 +76,10 @@ static int set_up(void **state)
 
 	(void)state;
 	service.config = image_config(1, "10.99.0.1", 256);
-	service.config.vips_count = 2;
+	service.config.vips_count = 4;
 	service.config.vips[1] = image_address("2001:db8:99::1");
+	service.config.vips[2] = image_address("10.99.0.2");
+	service.config.vips[3] = image_address("2001:db8:99::2");
 	service.config.ports_count = 2;
 	service.config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
 	service.config.mptcp = (struct mptcp_ports){FIRST, LAST};
@@ -183,6 +185,28 @@ static void every_row_has_its_verdict(void **state)
 	}
 }
 
+/* Nobody but a forger sends from a VIP, and the answer would come to a mux. */
+static void who_claims_to_be_a_vip_gets_no_echo(void **state)
+{
+	(void)state;
+	for (int ipv6 = 0; ipv6 <= 1; ipv6++) {
+		struct flow flow = ipv6 ? frame_flow6(IPPROTO_ICMPV6) : frame_flow(IPPROTO_ICMP);
+
+		for (int forged = 0; forged <= 1; forged++) {
+			struct frame frame;
+			uint8_t *icmp;
+
+			if (forged)
+				flow.source = image_address(ipv6 ? "2001:db8:99::2" : "10.99.0.2");
+			frame = frame_new(&flow, 8);
+			icmp = frame.bytes + (ipv6 ? FRAME_AT_L46 : FRAME_AT_L4);
+			icmp[0] = ipv6 ? ICMPV6_ECHO_REQUEST : ICMP_ECHO_REQUEST;
+			icmp[1] = 0;
+			assert_int_equal(classify_exactly(&frame).verdict, forged ? VERDICT_IP_SOURCE : VERDICT_ECHO);
+		}
+	}
+}
+
 static void any_flow_s_error_has_its_hash(void **state)
 {
 	struct chance chance = {20261120};
@@ -214,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_has_its_verdict),
+	    cmocka_unit_test(who_claims_to_be_a_vip_gets_no_echo),
 	    cmocka_unit_test(any_flow_s_error_has_its_hash),
 	};
 

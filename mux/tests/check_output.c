@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check_output.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include <fairlead/ipip.h>
+#include <fairlead/steer.h>
+#include <fairlead/tag.h>
+
+#include "../backend.h"
+#include "../icmp.h"
+#include "../ring.h"
+#include "random_frame.h"
+
+enum { IPV4_LEN = 20, IPV6_LEN = 40, UDP_LEN = 8, ETHERNET_LEN = 14, FRAGMENT_BITS = 0x3fff, TCP_SYN = 2 };
+
+/* An IP packet in a frame. */
+struct ip {
+	const uint8_t *bytes;
+	uint32_t len;  /* as its header says */
+	uint32_t room; /* bytes that are there */
+	bool ipv6;
+	uint32_t header; /* without IPv6's extensions */
+	uint8_t protocol;
+	struct fl_address source, destination;
+};
+
+/* Behind at most two VLAN tags; false: there is none, or not its whole fixed header. */
+static bool read_ip(const uint8_t *bytes, uint32_t room, bool ipv6, struct ip *out)
+{
+	if (room < (ipv6 ? (uint32_t)IPV6_LEN : (uint32_t)IPV4_LEN) || bytes[0] >> 4 != (ipv6 ? 6 : 4))
+		return false;
+	*out = (struct ip){.bytes = bytes, .room = room, .ipv6 = ipv6};
+	out->header = ipv6 ? (uint32_t)IPV6_LEN : (bytes[0] & 15) * 4U;
+	out->len = ipv6 ? IPV6_LEN + (uint32_t)fl_load_be16(bytes + 4) : fl_load_be16(bytes + 2);
+	out->protocol = bytes[ipv6 ? 6 : 9];
+	out->source = ipv6 ? fl_address_from_ipv4((const fl_u8[4]){0}) : fl_address_from_ipv4(bytes + 12);
+	out->destination = ipv6 ? out->source : fl_address_from_ipv4(bytes + 16);
+	if (ipv6) {
+		memcpy(out->source.bytes, bytes + 8, 16);
+		memcpy(out->destination.bytes, bytes + 24, 16);
+	}
+	return true;
+}
+
+/* Where the frame's IP packet begins, 0: it has none. */
+static uint32_t find_ip(const uint8_t *frame, uint32_t len, bool *ipv6)
+{
+	uint32_t at = ETHERNET_LEN;
+
+	for (int tags = 0; tags <= 2 && at <= len; tags++, at += 4) {
+		uint16_t type = fl_load_be16(frame + at - 2);
+
+		*ipv6 = type == 0x86dd;
+		if (type == 0x0800 || type == 0x86dd)
+			return at;
+		if (type != 0x8100 && type != 0x88a8)
+			break;
+	}
+	return 0;
+}
+
+static bool read_frame(const uint8_t *frame, uint32_t len, struct ip *out)
+{
+	bool ipv6;
+	uint32_t at = find_ip(frame, len, &ipv6);
+
+	return at && read_ip(frame + at, len - at, ipv6, out);
+}
+
+static bool is_self(const struct fl_address *address)
+{
+	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
+
+	return fl_address_equal(address, &self) || fl_address_equal(address, &self6);
+}
+
+static bool is_vip(const struct output_world *world, const struct fl_address *address)
+{
+	for (struct service *s = tables_next(world->tables, NULL); s; s = tables_next(world->tables, s))
+		for (uint32_t i = 0; i < s->config.vips_count; i++)
+			if (fl_address_equal(&s->config.vips[i], address))
+				return true;
+	return false;
+}
+
+bool check_is_ours(const struct output_world *world, const struct frame *in)
+{
+	struct ip ip;
+
+	return in->len >= ETHERNET_LEN && !memcmp(in->bytes, frame_mac, 6) && read_frame(in->bytes, in->len, &ip) &&
+	       is_vip(world, &ip.destination);
+}
+
+/* The packet that came in, out of what another mux put around it. */
+static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
+{
+	uint32_t head;
+
+	if (!read_frame(in->bytes, in->len, out))
+		return false;
+	*wrapped = is_self(&out->destination);
+	if (!*wrapped)
+		return true;
+	head = out->header + UDP_LEN + FL_GUE_BASE_LEN;
+	return out->room > head &&
+	       read_ip(out->bytes + head, out->room - head, out->bytes[head - 3] == FL_GUE_PROTO_IPV6, out);
+}
+
+/*
+ * The same bytes; of a SYN of a service that bounds its MSS two bytes may be lower, if the checksum with them makes up for
+ * it: the sum of the segment is what it was.
+ */
+static bool is_same_packet(const struct ip *before, const uint8_t *after, const struct service *service)
+{
+	uint32_t end = before->len, at = before->header, differ = 0;
+
+	if (before->len > before->room)
+		return false;
+	if (!memcmp(before->bytes, after, before->len))
+		return true;
+	if (!service || !service->mss)
+		return false;
+	for (uint32_t i = 0; i < end; i++)
+		if (before->bytes[i] != after[i]) {
+			if (i < at)
+				return false;
+			differ++;
+		}
+	/* IPv6 extension headers are even, so that the segment's words are those from the fixed header on */
+	return differ <= 4 && random_fold(random_sum(0, before->bytes + at, end - at)) % 0xffff ==
+				  random_fold(random_sum(0, after + at, end - at)) % 0xffff;
+}
+
+/* Outer headers that a router reads: lengths, checksum, DF, TTL. What is behind them begins at *at. */
+static const char *check_outer(const struct ip *ip, uint32_t *at)
+{
+	const uint8_t *udp = ip->bytes + ip->header;
+
+	if (ip->len != ip->room)
+		return "the outer length is not the frame's";
+	if (ip->ipv6 ? ip->bytes[7] != 64 : ip->bytes[8] != 64 || fl_load_be16(ip->bytes + 6) != 0x4000)
+		return "the outer TTL is not 64, or DF is not set";
+	if (!ip->ipv6 && random_fold(random_sum(0, ip->bytes, ip->header)) != 0xffff)
+		return "the outer checksum is wrong";
+	*at = ip->header;
+	if (ip->protocol != IPPROTO_UDP)
+		return NULL;
+	*at += UDP_LEN;
+	if (ip->len < *at + FL_GUE_BASE_LEN)
+		return "the outer packet is too short";
+	if (fl_load_be16(udp) < 0xc000 || fl_load_be16(udp + 2) != FL_GUE_PORT || fl_load_be16(udp + 6))
+		return "the outer UDP header has wrong ports or a checksum";
+	return fl_load_be16(udp + 4) == ip->len - ip->header ? NULL : "the outer UDP length is wrong";
+}
+
+/* The frame goes by the way that the kernel says: MAC addresses, VLAN, MTU. */
+static const char *check_way(const struct output_world *world, const uint8_t *frame, const struct ip *ip)
+{
+	struct next_hop hop;
+
+	world->hops->lookup(world->hops->context, &ip->destination, &hop);
+	if (!hop.resolved)
+		return "sent to a next hop that is not known";
+	if (memcmp(frame, hop.mac, 6) || memcmp(frame + 6, hop.source_mac, 6))
+		return "a wrong MAC address";
+	if (ip->bytes != frame + ETHERNET_LEN + (hop.vlan ? 4 : 0) ||
+	    (hop.vlan && fl_load_be16(frame + 14) != hop.vlan))
+		return "a wrong VLAN tag";
+	if (!fl_address_equal(&ip->source, &hop.source))
+		return "a wrong outer source";
+	return ip->len <= hop.mtu ? NULL : "more than the way takes";
+}
+
+/* A connection whose bucket is that of the packet's own ports: no fragment, no extension header. */
+static bool is_simple(const struct ip *ip)
+{
+	if (!ip->ipv6 && fl_load_be16(ip->bytes + 6) & FRAGMENT_BITS)
+		return false;
+	return ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP;
+}
+
+static const char *check_bucket(const struct output_world *world, const struct service *service, const struct ip *inner,
+				const struct fl_steer *steer, const struct fl_address *to)
+{
+	const struct ring *ring = service_ring(service);
+	struct fl_address owner, previous;
+	struct flow flow;
+	uint64_t row;
+	bool moved;
+
+	if (steer->bucket >= ring_buckets(ring))
+		return "a bucket that the ring does not have";
+	row = ring_row(ring, steer->bucket);
+	if (!backends_address(ring_backends(ring), fl_row_current(row), &owner) || !fl_address_equal(&owner, to))
+		return "sent to another backend than its bucket's";
+	moved = fl_row_previous(row) && fl_row_since(row) + service->config.window > world->now;
+	if (moved != !!(steer->flags & FL_STEER_MOVED))
+		return moved ? "a move that is not told" : "a move that is no news";
+	if (moved && (!backends_address(ring_backends(ring), fl_row_previous(row), &previous) ||
+		      !fl_address_equal(&previous, &steer->previous) || steer->since != fl_row_since(row)))
+		return "a wrong move";
+	if (!is_simple(inner))
+		return NULL;
+	flow = (struct flow){.source = inner->source,
+			     .destination = inner->destination,
+			     .source_port = fl_load_be16(inner->bytes + inner->header),
+			     .destination_port = fl_load_be16(inner->bytes + inner->header + 2),
+			     .protocol = inner->protocol};
+	return (service_flow_hash(service, &flow) & (ring_buckets(ring) - 1)) == steer->bucket
+		   ? NULL
+		   : "another bucket than its hash's";
+}
+
+/* Sent by an id, or to the backend that a flow had: some backend of the service's. */
+static const char *check_some_backend(const struct service *service, const struct fl_steer *steer,
+				      const struct fl_address *to)
+{
+	const struct backends *backends = ring_backends(service_ring(service));
+
+	if (steer->flags & FL_STEER_MOVED)
+		return "a move without a bucket";
+	for (uint32_t id = 1; id < backends->size; id++) {
+		struct fl_address address;
+
+		if (backends_address(backends, (uint16_t)id, &address) && fl_address_equal(&address, to))
+			return NULL;
+	}
+	return "sent to no backend of the service";
+}
+
+static const char *check_tag(const struct output_world *world, const uint8_t *gue, const uint8_t *end,
+			     const struct fl_steer *steer)
+{
+	struct fl_tag_message message;
+
+	if (!world->tag_key != !(steer->flags & FL_STEER_TAG))
+		return "a tag that is missing, or should not be";
+	if (!world->tag_key)
+		return NULL;
+	if (!fl_tag_message(gue, steer, gue + steer->header_len, end, &message))
+		return "no message to be tagged";
+	return fl_tag_load(steer->tag) == fl_tag(world->tag_key, &message) ? NULL : "a wrong tag";
+}
+
+static const char *check_steered(const struct output_world *world, const struct ip *outer, uint32_t at,
+				 const struct ip *inner, bool is_ipip)
+{
+	const uint8_t *gue = outer->bytes + at, *end = outer->bytes + outer->len;
+	const struct service *service;
+	const char *complaint;
+	struct fl_steer steer;
+
+	if (is_ipip ? fl_ipip_parse(outer->bytes, end, 3, &steer) : fl_steer_parse(gue, end, &steer))
+		return "a steer header that servers refuse";
+	if (steer.inner_protocol != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4) || steer.hops)
+		return "a wrong inner protocol, or hops";
+	service = tables_find_id(world->tables, steer.service);
+	if (!service || steer.generation != ring_generation(service_ring(service)))
+		return "a wrong service or generation";
+	if (is_ipip)
+		at = FL_IPIP_LEN;
+	else
+		at += steer.header_len;
+	if (outer->len - at != inner->len || !is_same_packet(inner, outer->bytes + at, service))
+		return "another packet inside than came";
+	if (outer->bytes[1] != inner->bytes[1] && !outer->ipv6 && !inner->ipv6)
+		return "another DSCP or ECN outside than inside";
+	if (is_ipip)
+		return check_some_backend(service, &(struct fl_steer){0}, &outer->destination);
+	complaint = check_tag(world, gue, end, &steer);
+	if (complaint)
+		return complaint;
+	return steer.bucket == FL_STEER_BUCKET_NONE ? check_some_backend(service, &steer, &outer->destination)
+						    : check_bucket(world, service, inner, &steer, &outer->destination);
+}
+
+/* From mux to mux: what came, and only what came by itself. */
+static const char *check_forwarded(const struct ip *outer, uint32_t at, const struct ip *inner, bool wrapped)
+{
+	const uint8_t *gue = outer->bytes + at;
+
+	at += FL_GUE_BASE_LEN;
+	if (wrapped)
+		return "what came from a mux goes to a mux again";
+	if (gue[0] || gue[2] || gue[3] || gue[1] != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4))
+		return "a GUE header that muxes refuse";
+	return outer->len - at == inner->len && is_same_packet(inner, outer->bytes + at, NULL)
+		   ? NULL
+		   : "another fragment inside than came";
+}
+
+static uint32_t icmp_sum(const struct ip *ip)
+{
+	uint64_t sum = ip->ipv6 ? random_sum(ip->len - ip->header + IPPROTO_ICMPV6, ip->bytes + 8, 32) : 0;
+
+	return random_fold(random_sum(sum, ip->bytes + ip->header, ip->len - ip->header)) % 0xffff;
+}
+
+/* In the VIP's name to whoever sent it, back by the way it came. */
+static const char *check_answer(const struct frame *in, const uint8_t *out, const struct ip *answer,
+				const struct ip *asked, enum output kind)
+{
+	const uint8_t *icmp = answer->bytes + answer->header;
+	uint32_t quoted = answer->len - answer->header - ICMP_LEN;
+
+	if (memcmp(out, in->bytes + 6, 6) || memcmp(out + 6, in->bytes, 6))
+		return "an answer to another MAC address";
+	if (memcmp(out + 12, in->bytes + 12, (size_t)(answer->bytes - out) - 12))
+		return "an answer with other VLAN tags";
+	if (!fl_address_equal(&answer->source, &asked->destination) ||
+	    !fl_address_equal(&answer->destination, &asked->source))
+		return "an answer from or to somebody else";
+	if (answer->len != answer->room || answer->len < answer->header + ICMP_LEN)
+		return "an answer of a wrong length";
+	if (!answer->ipv6 && random_fold(random_sum(0, answer->bytes, answer->header)) != 0xffff)
+		return "an answer with a wrong checksum";
+	if (kind == OUTPUT_ECHO) {
+		if (answer->len != asked->len ||
+		    memcmp(icmp + 4, asked->bytes + asked->header + 4, answer->len - answer->header - 4))
+			return "an echo of something else";
+		return icmp_sum(answer) == icmp_sum(asked) ? NULL : "an echo with a wrong checksum";
+	}
+	if (icmp_sum(answer))
+		return "an error with a wrong checksum";
+	if (answer->len > (answer->ipv6 ? 1280U : 576U) || quoted > asked->len ||
+	    memcmp(icmp + ICMP_LEN, asked->bytes, quoted))
+		return "an error that quotes something else";
+	return (answer->ipv6 ? fl_load_be32(icmp + 4) : fl_load_be16(icmp + 6)) < asked->len
+		   ? NULL
+		   : "an error about a packet that fits";
+}
+
+static bool is_error(const struct ip *ip)
+{
+	const uint8_t *icmp = ip->bytes + ip->header;
+
+	return ip->ipv6 ? icmp[0] == ICMPV6_TOO_BIG
+			: icmp[0] == ICMP_UNREACHABLE && icmp[1] == ICMP_FRAGMENTATION_NEEDED;
+}
+
+int check_output(const struct output_world *world, const struct frame *in, const uint8_t *out, uint32_t len,
+		 const char **complaint)
+{
+	struct ip sent, received;
+	enum output kind;
+	bool wrapped;
+	uint32_t at;
+
+	*complaint = NULL;
+	if (!read_frame(out, len, &sent) || sent.header < IPV4_LEN || sent.header > sent.room)
+		*complaint = "no IP packet";
+	else if (!read_received(in, &received, &wrapped))
+		*complaint = "made of no IP packet";
+	else if (is_self(&sent.destination) || is_vip(world, &sent.destination))
+		*complaint = "sent to the mux itself";
+	if (*complaint)
+		return -1;
+	if (is_vip(world, &sent.source)) {
+		if (sent.protocol != (sent.ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) ||
+		    sent.room < sent.header + ICMP_LEN) {
+			*complaint = "something else than ICMP in the VIP's name";
+			return -1;
+		}
+		kind = is_error(&sent) ? OUTPUT_TOO_BIG : OUTPUT_ECHO;
+		*complaint = check_answer(in, out, &sent, &received, kind);
+		return *complaint ? -1 : (int)kind;
+	}
+	*complaint = check_outer(&sent, &at);
+	if (!*complaint)
+		*complaint = check_way(world, out, &sent);
+	if (*complaint)
+		return -1;
+	kind = sent.protocol == IPPROTO_UDP && !sent.bytes[at] ? OUTPUT_FORWARDED : OUTPUT_STEERED;
+	*complaint = kind == OUTPUT_FORWARDED
+			 ? check_forwarded(&sent, at, &received, wrapped)
+			 : check_steered(world, &sent, at, &received, sent.protocol != IPPROTO_UDP);
+	return *complaint ? -1 : (int)kind;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether what a mux sends is well-formed, and follows from what it received: read here as a router, a server, a client
+ * and another mux would, by no code of the packet path.
+ */
+#ifndef FAIRLEAD_MUX_TESTS_CHECK_OUTPUT_H
+#define FAIRLEAD_MUX_TESTS_CHECK_OUTPUT_H
+
+#include <fairlead/hash.h>
+
+#include "../next_hop.h"
+#include "../tables.h"
+#include "frame.h"
+
+enum output {
+	OUTPUT_STEERED,
+	OUTPUT_FORWARDED,
+	OUTPUT_ECHO,
+	OUTPUT_TOO_BIG,
+	OUTPUTS,
+};
+
+struct output_world {
+	const struct tables *tables;
+	const struct next_hops *hops;
+	const struct fl_siphash_key *tag_key; /* NULL: packets carry no tag */
+	uint32_t now;                         /* Unix seconds, within a minute */
+};
+
+/*
+ * A frame that left by the wire, and the one that came in. What it is; -1 and *complaint if it should not have been
+ * sent so.
+ */
+int check_output(const struct output_world *world, const struct frame *in, const uint8_t *out, uint32_t len,
+		 const char **complaint);
+
+/* Whether a frame that was passed to the kernel is for a VIP after all. */
+bool check_is_ours(const struct output_world *world, const struct frame *in);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames by chance: of every kind that a mux knows, sound at first, then bent: bytes and 16-bit words changed, bytes put
+ * in, left out, copied, the end cut off. Most get a right length and IPv4 checksum again, so that what is
+ * behind them is reached.
+ */
+#ifndef FAIRLEAD_MUX_TESTS_RANDOM_FRAME_H
+#define FAIRLEAD_MUX_TESTS_RANDOM_FRAME_H
+
+#include "frame.h"
+#include "image.h"
+
+/* Addresses that frames are for, and whom they come from. */
+#define RANDOM_SELF  "10.1.0.11"
+#define RANDOM_SELF6 "2001:db8:1::11"
+#define RANDOM_PEER  "10.1.0.12"
+#define RANDOM_PEER6 "2001:db8:1::13"
+extern const char *const random_vips[];
+extern const char *const random_vips6[];
+enum { RANDOM_VIPS = 6, RANDOM_VIPS6 = 1 };
+
+void random_frame(struct chance *chance, struct frame *out);
+
+/* One of many alike: even numbers are later fragments of one datagram for each number, odd ones echo requests. */
+void random_storm(struct chance *chance, uint32_t number, struct frame *out);
+
+/* The internet checksum's sum, not folded, from a sum on. */
+uint64_t random_sum(uint64_t sum, const uint8_t *bytes, uint32_t len);
+uint16_t random_fold(uint64_t sum);
+
+#endif
