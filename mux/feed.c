@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chunks.h"
+#include "sabotage.h"
 
 enum { FEED_PATH_MAX = 1024 };
 
@@ -246,6 +247,8 @@ static void apply(struct feed *feed, const struct store_reply *reply)
 		refuse_ring(feed, refused, feed->asked, why.text);
 		return;
 	}
+	if (!feed->building)
+		sabotage_delta(&delta, service_ring(feed->serving.service));
 	error = feed->building ? delta_fold(&feed->image, &delta) : serving_apply(&feed->serving, &delta, &why);
 	delta_free(&delta);
 	if (error)
@@ -265,7 +268,7 @@ static void on_delta(void *context, const struct store_reply *reply)
 		uint32_t at = feed->building ? feed->image.generation : feed_generation(feed);
 
 		/* what it was for has gone meanwhile, or it was asked ahead and is not committed */
-		if (feed->asked != at + 1 || feed->asked > feed->latest) {
+		if (feed->asked != sabotage_next(at, feed->latest) || feed->asked > feed->latest) {
 			step(feed);
 			return;
 		}
@@ -430,7 +433,7 @@ static void step(struct feed *feed)
 		return;
 	}
 	if (feed_generation(feed) < feed->latest)
-		read_generation(feed, feed_generation(feed) + 1, "delta", on_delta);
+		read_generation(feed, sabotage_next(feed_generation(feed), feed->latest), "delta", on_delta);
 	else
 		caught_up(feed);
 }
