@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import org.apache.curator.framework.CuratorFramework;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -41,7 +42,7 @@ import picocli.CommandLine.Option;
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"1:could not start", "2:bad usage", "143:stopped in order by SIGTERM"})
-public final class Main implements Callable<Integer> {
+public class Main implements Callable<Integer> {
   private static final String ROOT = "/fairlead";
   private static final Duration LEADER_POLL = Duration.ofMillis(100);
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -128,7 +129,17 @@ public final class Main implements Callable<Integer> {
 
   @CommandLine.Spec private CommandLine.Model.CommandSpec spec;
 
-  private Main() {}
+  Main() {}
+
+  /** What is behind the API. Tests put something broken in its place, and no flag does. */
+  ControlPlane plane(FairleadController controller) {
+    return controller;
+  }
+
+  /** The client that elects and writes; as {@link #plane}. */
+  CuratorFramework writing(CuratorFramework client) {
+    return client;
+  }
 
   /** ZooKeeper prints what it purges to standard output, which is for our own lines. */
   public static void main(String[] args) {
@@ -138,7 +149,11 @@ public final class Main implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Main())
+    return commandLine(new Main());
+  }
+
+  static CommandLine commandLine(Main main) {
+    return new CommandLine(main)
         .setUsageHelpAutoWidth(true)
         .setParameterExceptionHandler(
             (e, args) -> {
@@ -167,14 +182,15 @@ public final class Main implements Callable<Integer> {
                   Clock.systemUTC(),
                   Optional.ofNullable(zookeeperAuth)
                       .map(path -> new SecretFile("--zookeeper-auth", path))
-                      .map(ZooKeeperAccess::read)));
+                      .map(ZooKeeperAccess::read),
+                  this::writing));
       if (restore != null) {
         restore(controller, Backup.read(restore));
         return 0;
       }
       ApiServer api;
       try {
-        api = ApiServer.open(endpoint, security, controller, controller.metrics());
+        api = ApiServer.open(endpoint, security, plane(controller), controller.metrics());
       } catch (IOException | IllegalArgumentException e) {
         controller.close();
         throw e;

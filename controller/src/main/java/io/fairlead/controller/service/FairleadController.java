@@ -44,6 +44,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.state.ConnectionState;
 import org.slf4j.Logger;
@@ -76,6 +77,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
    * @param id of this controller in elections: a restart under the same id takes over from its own
    *     former life at once
    * @param access to a protected ZooKeeper; without it everybody may do everything there
+   * @param writing what elects and writes by a client; itself, but in tests
    */
   public record Options(
       String zookeeper,
@@ -83,7 +85,19 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       String root,
       String id,
       Clock clock,
-      Optional<ZooKeeperAccess> access) {
+      Optional<ZooKeeperAccess> access,
+      UnaryOperator<CuratorFramework> writing) {
+    /** That elects and writes by its one client. */
+    public Options(
+        String zookeeper,
+        InetSocketAddress zookeeperListen,
+        String root,
+        String id,
+        Clock clock,
+        Optional<ZooKeeperAccess> access) {
+      this(zookeeper, zookeeperListen, root, id, clock, access, UnaryOperator.identity());
+    }
+
     /** Without protection. */
     public Options(
         String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
@@ -97,6 +111,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final Optional<EmbeddedZooKeeper> embedded;
   private final String connectString;
   private final CuratorFramework client;
+  private final CuratorFramework writing;
   private final ServiceStore store;
   private final Journal journal;
   private final Notes notes;
@@ -139,7 +154,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     tree = new Tree(options.root());
     client = ZooKeeperClient.create(connectString, tree, options.access());
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
-    store = new ServiceStore(client, tree, WRITE_DEADLINE);
+    writing = options.writing().apply(client);
+    store = new ServiceStore(writing, tree, WRITE_DEADLINE);
     journal = new Journal(client, tree);
     notes = new Notes(options.id(), clock);
     serviceWatch = new ServiceWatch(client, tree, store);
@@ -182,7 +198,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   public void start(Optional<URI> url) {
     leadership =
         new Leadership(
-            client,
+            writing,
             tree,
             options.id(),
             url.map(URI::toString),

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller;
+
+import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.service.FairleadController;
+import java.io.PrintWriter;
+import org.apache.curator.framework.CuratorFramework;
+
+/**
+ * A controller that is broken on purpose, so that whoever checks controllers is seen to notice
+ * (docs/fault-injection.md). It is one of the tests' classes: no package contains it. {@code
+ * FAIRLEAD_SABOTAGE} in the environment says how:
+ *
+ * <ul>
+ *   <li>{@code early-ack}: changes are acknowledged before they are committed
+ *   <li>{@code fencing-off}: who was replaced does not notice it, and goes on committing
+ * </ul>
+ */
+public final class SabotagedController extends Main {
+  private static final String EARLY_ACK = "early-ack";
+  private static final String FENCING_OFF = "fencing-off";
+
+  private final String how;
+
+  private SabotagedController(String how) {
+    this.how = how;
+  }
+
+  public static void main(String[] args) {
+    String how = String.valueOf(System.getenv("FAIRLEAD_SABOTAGE"));
+    if (!how.equals(EARLY_ACK) && !how.equals(FENCING_OFF)) {
+      System.err.printf(
+          "FAIRLEAD_SABOTAGE '%s' is not known; allowed: %s, %s%n", how, EARLY_ACK, FENCING_OFF);
+      System.exit(2);
+    }
+    PrintWriter out = new PrintWriter(System.out, true);
+    System.setOut(System.err);
+    System.exit(commandLine(new SabotagedController(how)).setOut(out).execute(args));
+  }
+
+  @Override
+  ControlPlane plane(FairleadController controller) {
+    return how.equals(EARLY_ACK) ? EarlyAck.of(controller) : controller;
+  }
+
+  @Override
+  CuratorFramework writing(CuratorFramework client) {
+    return how.equals(FENCING_OFF) ? Unfenced.of(client) : client;
+  }
+}

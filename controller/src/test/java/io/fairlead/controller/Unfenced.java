@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.WatcherRemoveCuratorFramework;
+import org.apache.curator.framework.api.ExistsBuilder;
+import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.curator.framework.api.transaction.OperationType;
+import org.apache.curator.framework.listen.Listenable;
+import org.apache.curator.framework.listen.StandardListenerManager;
+
+/**
+ * A client by which nobody learns that another one leads: writes don't check the epoch, nobody is
+ * told that it has changed, and a lost session is not told either.
+ */
+final class Unfenced {
+  private static final String EPOCH = "/epoch";
+  private static final Listenable<Object> NEVER_TOLD = StandardListenerManager.standard();
+
+  private Unfenced() {}
+
+  static CuratorFramework of(CuratorFramework real) {
+    return proxy(CuratorFramework.class, framework(real));
+  }
+
+  private static InvocationHandler framework(CuratorFramework real) {
+    return (self, method, arguments) ->
+        switch (method.getName()) {
+          case "transaction" -> proxy(CuratorMultiTransaction.class, multi(real.transaction()));
+          case "checkExists" -> proxy(ExistsBuilder.class, exists(real.checkExists()));
+          case "getConnectionStateListenable" -> NEVER_TOLD;
+          case "newWatcherRemoveCuratorFramework" ->
+              proxy(
+                  WatcherRemoveCuratorFramework.class,
+                  framework(real.newWatcherRemoveCuratorFramework()));
+          default -> call(real, method, arguments);
+        };
+  }
+
+  private static InvocationHandler multi(CuratorMultiTransaction real) {
+    return (self, method, arguments) -> {
+      if (!method.getName().equals("forOperations")) {
+        return call(real, method, arguments);
+      }
+      List<?> operations =
+          arguments[0] instanceof List<?> list ? list : Arrays.asList((Object[]) arguments[0]);
+      return real.forOperations(
+          operations.stream().map(CuratorOp.class::cast).filter(each -> !isFence(each)).toList());
+    };
+  }
+
+  private static InvocationHandler exists(ExistsBuilder real) {
+    return (self, method, arguments) ->
+        method.getName().equals("usingWatcher") ? real : call(real, method, arguments);
+  }
+
+  private static boolean isFence(CuratorOp operation) {
+    return operation.getTypeAndPath().getType() == OperationType.CHECK
+        && operation.getTypeAndPath().getForPath().endsWith(EPOCH);
+  }
+
+  private static Object call(Object target, Method method, Object[] arguments) throws Throwable {
+    try {
+      return method.invoke(target, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(Unfenced.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+}
