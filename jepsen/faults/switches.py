@@ -6,7 +6,7 @@ from typing import Any
 from lab import build
 from lab.deadline import LabError
 
-MUX = build.ROOT / "build" / "sabotage" / "mux" / "fairlead-mux-sabotaged"
+MUX = build.DIRECTORY / "mux" / "fairlead-mux-sabotaged"
 TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
 CONTROLLER = "io.fairlead.controller.SabotagedController"
 
@@ -26,12 +26,9 @@ def variant(switch: str | None) -> dict[str, Any]:
     environment = {"FAIRLEAD_SABOTAGE": switch}
     if switch in OF_MUX:
         if not MUX.exists():
-            raise LabError(
-                f"{MUX} is not built: run meson setup -Dsabotage=true --buildtype=release build/sabotage && "
-                "ninja -C build/sabotage mux/fairlead-mux-sabotaged"
-            )
+            raise LabError(f"{MUX} is not built: run lab/build --sabotaged")
         return {"mux": MUX, "environment": environment}
     if not (TEST_CLASSES / (CONTROLLER.replace(".", "/") + ".class")).exists():
-        raise LabError(f"{CONTROLLER} is not compiled: run mvn -q -pl controller test-compile")
+        raise LabError(f"{CONTROLLER} is not compiled: run lab/build --sabotaged")
     java = ("java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{TEST_CLASSES}:{build.JAR}")
     return {"controller": (*java, CONTROLLER), "environment": environment}
