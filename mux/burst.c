@@ -19,15 +19,23 @@ static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
 	return rte_pktmbuf_mtod(mbuf, const uint8_t *);
 }
 
+/* The packet's head, and the room in front of it where its header will stand. */
+static inline void fetch(const struct rte_mbuf *mbuf)
+{
+	rte_prefetch0(bytes_of(mbuf));
+	rte_prefetch0(bytes_of(mbuf) - RTE_CACHE_LINE_SIZE);
+}
+
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = first; i < end && i < first + AHEAD; i++)
-		rte_prefetch0(bytes_of(burst->mbufs[i]));
+	if (!first)
+		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
+			fetch(burst->mbufs[i]);
 	for (uint32_t i = first; i < end; i++) {
 		const struct rte_mbuf *mbuf = burst->mbufs[i];
 
 		if (i + AHEAD < burst->count)
-			rte_prefetch0(bytes_of(burst->mbufs[i + AHEAD]));
+			fetch(burst->mbufs[i + AHEAD]);
 		classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
 	}
 }
