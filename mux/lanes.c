@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lanes.h"
 
+#ifdef LANES_X86
 #include <immintrin.h>
 
 #define ADD(word)                                                                                                      \
@@ -39,18 +40,6 @@
 SIPHASH(siphash_avx512, "avx512f", 64)
 SIPHASH(siphash_avx2, "avx2", 32)
 
-static void siphash_scalar(struct lanes *lanes)
-{
-	for (uint32_t i = 0; i < lanes->count; i++) {
-		const struct fl_siphash_key key = {lanes->k0[i], lanes->k1[i]};
-		struct hash_state s = hash_begin(&key);
-
-		hash_add(&s, lanes->low[i]);
-		hash_add(&s, lanes->high[i]);
-		lanes->hash[i] = hash_end(&s);
-	}
-}
-
 /*
  * CRC-32 of a key of 13 or 8 bytes: right-aligned in a block of 16 bytes, since zeros in front change nothing, its
  * first four bytes inverted, which is the initial value. Then 128 bits are folded to 96 and 64, and those reduced after
@@ -78,15 +67,6 @@ static __attribute__((target("pclmul,sse4.1"))) void crc32_pclmul(struct lanes *
 	}
 }
 
-static void crc32_scalar(struct lanes *lanes)
-{
-	for (uint32_t i = 0; i < lanes->count; i++) {
-		uint64_t words[] = {lanes->low[i], lanes->high[i]};
-
-		lanes->hash[i] = fl_crc32((const uint8_t *)words, (uint32_t)(lanes->high[i] >> 56));
-	}
-}
-
 static bool has_avx512(void)
 {
 	return __builtin_cpu_supports("avx512f");
@@ -101,6 +81,28 @@ static bool has_pclmul(void)
 {
 	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
 }
+#endif
+
+static void siphash_scalar(struct lanes *lanes)
+{
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		const struct fl_siphash_key key = {lanes->k0[i], lanes->k1[i]};
+		struct hash_state s = hash_begin(&key);
+
+		hash_add(&s, lanes->low[i]);
+		hash_add(&s, lanes->high[i]);
+		lanes->hash[i] = hash_end(&s);
+	}
+}
+
+static void crc32_scalar(struct lanes *lanes)
+{
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		uint64_t words[] = {lanes->low[i], lanes->high[i]};
+
+		lanes->hash[i] = fl_crc32((const uint8_t *)words, (uint32_t)(lanes->high[i] >> 56));
+	}
+}
 
 static bool has_all(void)
 {
@@ -108,16 +110,20 @@ static bool has_all(void)
 }
 
 const struct lanes_way lanes_ways[LANES_WAYS] = {
+#ifdef LANES_X86
     {"avx512", FL_HASH_SIPHASH, siphash_avx512, has_avx512}, {"avx2", FL_HASH_SIPHASH, siphash_avx2, has_avx2},
-    {"scalar", FL_HASH_SIPHASH, siphash_scalar, has_all},    {"pclmul", FL_HASH_CRC32, crc32_pclmul, has_pclmul},
-    {"scalar", FL_HASH_CRC32, crc32_scalar, has_all},
+    {"pclmul", FL_HASH_CRC32, crc32_pclmul, has_pclmul},
+#endif
+    {"scalar", FL_HASH_SIPHASH, siphash_scalar, has_all},    {"scalar", FL_HASH_CRC32, crc32_scalar, has_all},
 };
 
 lanes_fn *lanes_siphash, *lanes_crc32;
 
 static __attribute__((constructor)) void choose(void)
 {
+#ifdef LANES_X86
 	__builtin_cpu_init();
+#endif
 	for (int i = LANES_WAYS; i--;)
 		if (lanes_ways[i].has_cpu())
 			*(lanes_ways[i].hash == FL_HASH_CRC32 ? &lanes_crc32 : &lanes_siphash) = lanes_ways[i].run;

@@ -18,6 +18,10 @@
 
 #include "hash.h"
 
+#ifdef __x86_64__
+#define LANES_X86 /* else the scalar ways alone */
+#endif
+
 enum { LANES_MAX = 8 };
 
 struct lanes {
@@ -40,7 +44,11 @@ struct lanes_way {
 	bool (*has_cpu)(void); /* whether this machine can */
 };
 
+#ifdef LANES_X86
 enum { LANES_WAYS = 5 };
+#else
+enum { LANES_WAYS = 2 };
+#endif
 
 /* All ways, of each hash the fastest first. */
 extern const struct lanes_way lanes_ways[LANES_WAYS];
