@@ -142,6 +142,8 @@ static int open_http(struct control *control, struct why *why)
 	    .announcer = control->announcer,
 	    .neighbours = mux->neighbours,
 	    .applied = control->applied,
+	    .ports = mux->ports,
+	    .sampler = mux->sampler,
 	    .id = mux->options->id,
 	};
 

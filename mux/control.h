@@ -19,6 +19,7 @@ struct mux {
 	struct tables *tables;
 	struct neighbours *neighbours; /* NULL in tests without ports */
 	struct counters *counters;
+	struct sampler *sampler;   /* NULL in tests without workers */
 	struct fl_address address; /* outer sources: --address or the first port's; none: it has none */
 	struct fl_address address6;
 };

@@ -70,6 +70,11 @@ uint64_t counters_moved(const struct counters *counters)
 	return sum(counters, &counters->worker->moved);
 }
 
+uint64_t counters_samples(const struct counters *counters, enum sample_result result)
+{
+	return sum(counters, &counters->worker->samples[result]);
+}
+
 /* Since the base, which belongs to the counter. */
 static uint64_t since(const struct counters *counters, const uint64_t *first, const uint64_t *base)
 {

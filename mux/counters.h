@@ -16,6 +16,14 @@ enum {
 	SERVICE_DROPS = SERVICE_DROP_LAST - SERVICE_DROP_FIRST + 1,
 };
 
+/* What became of packets that a recording asked for (sampler.h). */
+enum sample_result {
+	SAMPLE_TAKEN,
+	SAMPLE_LIMITED, /* more came than its rate */
+	SAMPLE_FULL,    /* the control thread had not taken those before it */
+	SAMPLE_RESULTS,
+};
+
 /* What was steered. */
 struct service_counters {
 	uint64_t packets;
@@ -29,6 +37,7 @@ struct worker_counters {
 	uint64_t polls;
 	uint64_t empty_polls;
 	uint64_t sleeps;
+	uint64_t samples[SAMPLE_RESULTS];
 	struct service_counters services[TABLES_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
 	uint64_t service_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
 } __attribute__((aligned(64)));
@@ -45,6 +54,7 @@ struct worker_counters *counters_of(struct counters *counters, unsigned worker);
 uint64_t counters_packets(const struct counters *counters, enum verdict verdict);
 uint64_t counters_bytes(const struct counters *counters);
 uint64_t counters_moved(const struct counters *counters);
+uint64_t counters_samples(const struct counters *counters, enum sample_result result);
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service);
 uint64_t counters_service_bytes(const struct counters *counters, const struct service *service);
 /* verdict: counters_is_service_drop(). */

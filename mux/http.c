@@ -18,10 +18,12 @@
 
 #include "address.h"
 #include "metrics.h"
+#include "recording.h"
 
 struct http {
 	struct MHD_Daemon *daemon;
 	struct http_sources from;
+	struct recording *recording; /* NULL: none runs */
 	int fd;
 };
 
@@ -31,6 +33,7 @@ struct answer {
 	const char *type;
 	char *text;
 	size_t len;
+	struct MHD_Response *response; /* in place of text */
 };
 
 static const char type_json[] = "application/json";
@@ -49,9 +52,22 @@ static void answer_json(struct answer *answer, unsigned status, const char *type
 	json_decref(json);
 }
 
+static const char *title_of(unsigned status)
+{
+	switch (status) {
+	case MHD_HTTP_NOT_FOUND:
+		return "Not found";
+	case MHD_HTTP_FORBIDDEN:
+		return "Forbidden";
+	case MHD_HTTP_CONFLICT:
+		return "Conflict";
+	default:
+		return "Invalid request";
+	}
+}
+
 static void problem(struct answer *answer, unsigned status, const char *field, const char *value, const char *allowed)
 {
-	const char *title = status == MHD_HTTP_NOT_FOUND ? "Not found" : "Invalid request";
 	const char *shown = value ? value : "";
 	json_t *text = json_string(shown);
 
@@ -59,8 +75,8 @@ static void problem(struct answer *answer, unsigned status, const char *field, c
 		shown = "(not UTF-8)";
 	json_decref(text);
 	answer_json(answer, status, "application/problem+json",
-		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title, "status",
-			      (int)status, "detail",
+		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title_of(status),
+			      "status", (int)status, "detail",
 			      json_sprintf("%s '%s' is refused; allowed: %s", field, shown, allowed), "field", field,
 			      "value", shown, "allowed", allowed));
 }
@@ -295,27 +311,58 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 	answer_json(answer, MHD_HTTP_OK, type_json, object);
 }
 
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void get_sample(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	struct recording_refusal refusal;
+	struct recording *recording;
+
+	if (!http->from.sampler || http->recording) {
+		problem(answer, MHD_HTTP_CONFLICT, "path", "/sample",
+			http->recording ? "one at a time: another one runs" : "a mux with ports");
+		return;
+	}
+	recording = recording_new(&http->from, connection, clock_ms(), &refusal);
+	if (recording) {
+		answer->status = MHD_HTTP_OK;
+		answer->response = recording_answer(recording, &http->recording);
+		if (!answer->response)
+			recording_free(recording);
+	} else if (refusal.status) {
+		problem(answer, refusal.status, refusal.field, refusal.value, refusal.allowed);
+	}
+}
+
 static const struct endpoint {
 	const char *path;
 	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
 } endpoints[] = {
     {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},
-    {"/rings", get_rings},     {"/explain", get_explain},
+    {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample},
 };
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
 {
-	struct MHD_Response *response;
+	struct MHD_Response *response = answer->response;
 	enum MHD_Result result;
 
-	if (!answer->text) /* no memory: closes the connection */
+	if (!response && !answer->text) /* no memory: closes the connection */
 		return MHD_NO;
-	response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
 	if (!response) {
-		free(answer->text);
-		return MHD_NO;
+		response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
+		if (!response) {
+			free(answer->text);
+			return MHD_NO;
+		}
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	}
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
 	result = MHD_queue_response(connection, answer->status, response);
@@ -348,7 +395,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			endpoints[i].get(context, connection, &answer);
 			return send_answer(connection, &answer);
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /rings, /explain");
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /rings, /explain, /sample");
 	return send_answer(connection, &answer);
 }
 
@@ -373,7 +420,7 @@ struct http *http_open(const char *host, uint16_t port, const struct http_source
 {
 	struct http *http = calloc(1, sizeof(*http));
 	struct sockaddr_storage address = {0};
-	unsigned flags = MHD_USE_EPOLL;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
 	int error = resolve(host, port, &address);
 
 	if (error || !http) {
@@ -403,6 +450,8 @@ struct http *http_open(const char *host, uint16_t port, const struct http_source
 
 void http_close(struct http *http)
 {
+	if (http->recording)
+		recording_end(http->recording);
 	MHD_stop_daemon(http->daemon);
 	free(http);
 }
@@ -417,11 +466,15 @@ int http_timeout(const struct http *http)
 	MHD_UNSIGNED_LONG_LONG ms = 0;
 
 	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
-		return -1;
+		return http->recording ? RECORDING_TICK_MS : -1;
+	if (http->recording && ms > RECORDING_TICK_MS)
+		return RECORDING_TICK_MS;
 	return ms > 60000 ? 60000 : (int)ms;
 }
 
 void http_run(struct http *http)
 {
+	if (http->recording)
+		recording_run(http->recording, clock_ms());
 	MHD_run(http->daemon);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a running mux tells: GET /metrics, /healthz, /ring?service=, /rings?since=, /explain?service=&protocol=&source=&sourcePort=
- * &destination=&destinationPort=. Answered by the control thread itself, which owns all that is read for it; refusals
- * are problem documents (RFC 9457) that name the field, its value and what is allowed.
+ * What a running mux tells: GET /metrics, /healthz, /ring?service=, /rings?since=, /explain?service=&protocol=&source=
+ * &sourcePort=&destination=&destinationPort=, and /sample (recording.h). Answered by the control thread itself, which
+ * owns all that is read for it; refusals are problem documents (RFC 9457) that name the field, its value and what is
+ * allowed.
  */
 #ifndef MUX_HTTP_H
 #define MUX_HTTP_H
@@ -29,6 +30,8 @@ struct http_sources {
 	const struct announcer *announcer;   /* NULL: none */
 	const struct neighbours *neighbours; /* NULL: none */
 	const struct applied *applied;       /* what was applied of late */
+	const struct ports *ports;
+	struct sampler *sampler; /* NULL: none */
 	const char *id;
 };
 

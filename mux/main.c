@@ -10,6 +10,7 @@
 #include "control.h"
 #include "drain.h"
 #include "preflight.h"
+#include "sampler.h"
 #include "worker.h"
 
 extern char **environ;
@@ -21,6 +22,7 @@ struct program {
 	struct neighbours *neighbours;
 	struct tables *tables;
 	struct counters *counters;
+	struct sampler *sampler;
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
@@ -69,7 +71,8 @@ static int build(struct program *p, struct why *why)
 	if (p->options.flows)
 		tables_allow_flows(p->tables);
 	tables_listen(p->tables, &listener);
-	return 0;
+	p->sampler = sampler_new(p->options.workers, p->tables, why);
+	return p->sampler ? 0 : -ENOMEM;
 }
 
 static int start(struct program *p, struct why *why)
@@ -80,7 +83,8 @@ static int start(struct program *p, struct why *why)
 				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
 				     .workers = p->options.workers,
 				     .flows = p->options.flows,
-				     .rings = p->rings};
+				     .rings = p->rings,
+				     .sampler = p->sampler};
 	int error = worker_rings(p->rings, p->options.workers, why);
 
 	p->mux = (struct mux){.options = &p->options,
@@ -88,6 +92,7 @@ static int start(struct program *p, struct why *why)
 			      .tables = p->tables,
 			      .neighbours = p->neighbours,
 			      .counters = p->counters,
+			      .sampler = p->sampler,
 			      .address = p->address,
 			      .address6 = p->address6};
 	while (!error && p->workers_count < p->options.workers) {
@@ -105,6 +110,7 @@ static void stop(struct program *p)
 		control_stop(p->control);
 	while (p->workers_count)
 		worker_stop(p->workers[--p->workers_count]);
+	sampler_free(p->sampler);
 	tables_free(p->tables);
 	counters_free(p->counters);
 	neighbours_free(p->neighbours);

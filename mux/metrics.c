@@ -22,6 +22,9 @@ static void one(FILE *out, const char *name, const char *type, const char *help,
 
 static void write_packets(FILE *out, const struct counters *counters)
 {
+	static const char *const samples[SAMPLE_RESULTS] = {
+	    [SAMPLE_TAKEN] = "taken", [SAMPLE_LIMITED] = "limited", [SAMPLE_FULL] = "full"};
+
 	head(out, "packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.");
 	for (int v = 0; v < VERDICTS; v++)
 		if (!verdict_is_drop(v))
@@ -32,6 +35,10 @@ static void write_packets(FILE *out, const struct counters *counters)
 		if (verdict_is_drop(v))
 			fprintf(out, "fairlead_mux_drops_total{reason=\"%s\"} %" PRIu64 "\n", verdict_name(v),
 				counters_packets(counters, v));
+	head(out, "samples_total", "counter", "Packets that recordings asked for, by what became of the sample.");
+	for (int i = 0; i < SAMPLE_RESULTS; i++)
+		fprintf(out, "fairlead_mux_samples_total{result=\"%s\"} %" PRIu64 "\n", samples[i],
+			counters_samples(counters, i));
 	one(out, "bytes_total", "counter", "Bytes of the frames that were steered, as received.",
 	    counters_bytes(counters));
 	one(out, "moved_packets_total", "counter", "Packets steered with the previous owner of their bucket.",

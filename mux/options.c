@@ -25,7 +25,7 @@ const char options_usage[] =
     "                         net_NAME0,ARGS    any DPDK virtual device\n"
     "  --address ADDRESS    outer source address, repeatable, one of each family\n"
     "                                                      (the first ones of the first port's interface)\n"
-    "  --http HOST:PORT     metrics, explain and health    (127.0.0.1:9108)\n"
+    "  --http HOST:PORT     metrics, health, explain, samples (127.0.0.1:9108)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
     "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "

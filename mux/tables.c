@@ -75,9 +75,8 @@ void tables_allow_flows(struct tables *tables)
 	tables->flows = true;
 }
 
-/* Returns once no reader holds what was unpublished before the call. Sleeps between looks: workers may need
- * the core. */
-static void synchronize(struct tables *tables)
+/* Sleeps between looks: workers may need the core. */
+void tables_synchronize(struct tables *tables)
 {
 	static const struct timespec pause = {.tv_nsec = 20 * 1000};
 	uint64_t token = rte_rcu_qsbr_start(tables->rcu);
@@ -239,7 +238,7 @@ static int publish(struct tables *tables)
 		return -ENOMEM;
 	lookup->peers = tables->peers;
 	__atomic_store_n(&tables->lookup, lookup, __ATOMIC_RELEASE);
-	synchronize(tables);
+	tables_synchronize(tables);
 	lookup_free(old);
 	return 0;
 }
@@ -442,7 +441,7 @@ int tables_load(struct tables *tables, struct service *service, const struct del
 	}
 	__atomic_store_n(&service->ring, ring, __ATOMIC_RELEASE);
 	if (old)
-		synchronize(tables);
+		tables_synchronize(tables);
 	ring_free(old);
 	return 0;
 
@@ -474,7 +473,7 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 	/* Should it fail, what was added stays: the same delta adds it again. */
 	error = ring_apply(ring, delta, why);
 	if (old) {
-		synchronize(tables);
+		tables_synchronize(tables);
 		backends_free(old);
 	}
 	return error;
@@ -502,7 +501,7 @@ void tables_refresh(struct tables *tables)
 		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
 	}
 	if (n)
-		synchronize(tables);
+		tables_synchronize(tables);
 	while (n)
 		backends_free(old[--n]);
 	free(old);

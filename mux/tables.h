@@ -47,6 +47,9 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 /* Workers have tables of flows: services with steering `flowtable` are welcome. Before the first service. */
 void tables_allow_flows(struct tables *tables);
 
+/* Returns once no reader holds what was unpublished before the call. */
+void tables_synchronize(struct tables *tables);
+
 /* All readers must be gone. */
 void tables_free(struct tables *tables);
 

@@ -19,6 +19,7 @@
 #include "flowtable.h"
 #include "fragments.h"
 #include "lookup.h"
+#include "sampler.h"
 #include "transport.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
@@ -39,6 +40,7 @@ struct worker {
 	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
 	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
 	struct fragments *fragments;
+	struct sampler *sampler; /* NULL: none */
 	struct limiter echoes;
 	struct limiter errors;
 	struct burst burst;
@@ -169,6 +171,8 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->bytes, burst->bytes);
 	if (burst->moved)
 		counter_add(&counters->moved, burst->moved);
+	if (worker->sampler && unlikely(sampler_is_on(worker->sampler)))
+		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
 	if (likely(send_whole(worker)))
 		return;
 	for (uint32_t i = 0; i < burst->count; i++) {
@@ -378,6 +382,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->ports = place->ports;
 	worker->counters = counters_of(place->counters, index);
 	worker->tag_key = place->tag_key;
+	worker->sampler = place->sampler;
 	worker->burst.tag_key = place->tag_key;
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (!worker->fragments) {

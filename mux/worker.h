@@ -2,7 +2,7 @@
 /*
  * A worker: a thread that owns queue i of every port and moves packets in bursts of 32.
  *
- *	receive -> steer (burst.h) -> act -> send
+ *	receive -> steer (burst.h) -> sample (sampler.h) -> act -> send
  *
  * Idle back-off: after some empty polls it sleeps, first briefly and at most WORKER_SLEEP_MAX; one packet ends it. So
  * an idle mux costs about one per cent of a core, a busy one never sleeps, and a packet that meets a sleeping worker
@@ -23,6 +23,7 @@ enum worker_numbers {
 };
 
 struct rte_ring;
+struct sampler;
 struct worker;
 
 /* Where workers work; the same for all of a mux, and it outlives them. */
@@ -34,6 +35,7 @@ struct worker_place {
 	unsigned workers;
 	uint32_t flows;          /* that each remembers for services with steering flowtable; 0: there are none */
 	struct rte_ring **rings; /* of worker_rings() */
+	struct sampler *sampler; /* NULL: none */
 };
 
 /* Makes a ring for each worker, by which others hand it fragments; they go with the process. */

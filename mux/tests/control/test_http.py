@@ -85,7 +85,7 @@ def test_http_refuses(mux: MuxProcess):
     assert mux.get("/")[0] == 404
     assert mux.get("/ring")[0] == 400
     assert mux.get("/ring", service="nobody")[0] == 404
-    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /rings, /explain"
+    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /rings, /explain, /sample"
 
 
 def test_http_refuses_what_is_no_text(mux: MuxProcess):

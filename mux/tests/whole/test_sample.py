@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /sample as other programs read it: scapy the packets and their comments, tcpdump (libpcap) the whole file."""
+
+import json
+import struct
+import subprocess
+import time
+import urllib.error
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from deadline import until
+from oracle.flow import bucket as bucket_of
+from oracle.flow import flow_hash
+from rack import BACKENDS, CLIENT, INSIDE, VIP, Rack
+from scapy.all import ICMP, IP, TCP, UDP, Ether, RawPcapNgReader
+from tree import Service, run
+from whole_mux import HTTP, WholeMux
+
+INBOUND, OUTBOUND = 1, 2
+OTHER = "203.0.113.9"
+
+
+class Recording:
+    """curl, started on the mux's own host; it runs once the file begins."""
+
+    def __init__(self, mux: WholeMux, path: Path, query: str):
+        self.path = path
+        command = [
+            "ip",
+            "netns",
+            "exec",
+            mux.rack.namespace,
+            "curl",
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--no-buffer",
+        ]
+        self.process = subprocess.Popen([*command, "--output", str(path), f"http://{HTTP}/sample?{query}"])
+        until(lambda: path.exists() and path.stat().st_size, 20, "the recording to begin")
+
+    def packets(self, seconds: float = 60) -> list[tuple[Ether, dict[str, str], RawPcapNgReader.PacketMetadata]]:
+        """Waits for the end: frames, the words of their comments, and what else is said of them."""
+        assert self.process.wait(seconds) == 0
+        found = []
+        for data, meta in RawPcapNgReader(str(self.path)):
+            comment = dict(word.split("=") for word in meta.comment.decode().split())
+            found.append((Ether(data), comment, meta))
+        read = subprocess.run(["tcpdump", "-nr", self.path], capture_output=True, text=True, check=False)
+        assert read.returncode == 0 and len(read.stdout.splitlines()) >= len(found), read.stderr
+        return found
+
+    def blocks(self) -> list[tuple[int, bytes]]:
+        """All blocks by type; each says its length twice, and the file ends where one ends."""
+        data, at, blocks = self.path.read_bytes(), 0, []
+        while at < len(data):
+            kind, length = struct.unpack_from("<II", data, at)
+            assert length % 4 == 0 and struct.unpack_from("<I", data, at + length - 4) == (length,)
+            blocks.append((kind, data[at + 8 : at + length - 4]))
+            at += length
+        return blocks
+
+    def statistics(self) -> dict[str, int]:
+        """Of the last block."""
+        kind, body = self.blocks()[-1]
+        assert kind == 5
+        names, at, found = {6: "accepted", 7: "dropped", 8: "given"}, 12, {}
+        while (option := struct.unpack_from("<HH", body, at)) != (0, 0):
+            found[names[option[0]]] = struct.unpack_from("<Q", body, at + 4)[0]
+            at += 4 + option[1]
+        return found
+
+
+def bent(rack: Rack, source: str = CLIENT) -> list[Ether]:
+    """A packet without a service, one without a lifetime, and an echo request."""
+    ether, ip = Ether(src=rack.mac, dst=rack.mux_mac), IP(src=source, dst=VIP)
+    return [
+        ether / ip / TCP(sport=7, dport=81),
+        ether / IP(src=source, dst=VIP, ttl=0) / TCP(dport=80),
+        ether / ip / ICMP(),
+    ]
+
+
+def send(mux: WholeMux, packets: Iterable[Ether]) -> None:
+    """Until they are counted, and so sampled."""
+
+    def counted() -> float:
+        return mux.arrived() + sum(mux.samples("packets_total", verdict="echo"))
+
+    packets, before = list(packets), counted()
+    mux.rack.send(packets)
+    until(lambda: counted() >= before + len(packets), 30, f"{len(packets)} packets to be counted")
+
+
+def send_until_sampled(mux: WholeMux, packets: list[Ether]) -> None:
+    """Again and again until one is taken: the first token takes a moment."""
+    before = mux.samples("samples_total", result="taken")
+    until(lambda: mux.samples("samples_total", result="taken") != before or send(mux, packets), 20, "the first sample")
+
+
+def test_what_became_of_each_packet(mux: WholeMux, service: Service, rack: Rack, tmp_path: Path):
+    rows = service.image["rows"]
+    recording = Recording(mux, tmp_path / "sample", "seconds=4&rate=1000&source=" + CLIENT)
+    send_until_sampled(mux, bent(rack))
+    sports = range(2000, 2030)
+    send(mux, [rack.to_vip(sport, b"x" * 300) for sport in sports])
+    found = recording.packets()
+
+    flows = set()
+    for frame, comment, meta in found:
+        assert meta.ifname.decode() == INSIDE and int(meta.tsresol) == 10**9
+        if comment["verdict"] != "service":
+            assert meta.direction == INBOUND and "bucket" not in comment and frame[IP].dst == VIP
+            continue
+        inner = IP(bytes(frame[UDP].payload)[16:])
+        key = {
+            "protocol": 6,
+            "source": CLIENT,
+            "sourcePort": inner[TCP].sport,
+            "destination": VIP,
+            "destinationPort": 80,
+        }
+        value = flow_hash(key | {"affinity": "connection", "hash": "siphash", "hashKey": service.config["hashKey"]})
+        bucket = bucket_of(value, service.image["buckets"])
+        backend = rows[bucket][0]
+        words = {"bucket": bucket, "backend": backend, "generation": service.image["generation"], "worker": 0}
+        assert comment == {"verdict": "service", "service": "web"} | {k: str(v) for k, v in words.items()}
+        assert frame[IP].dst == BACKENDS[backend - 1] and meta.direction == OUTBOUND
+        assert (len(frame), meta.wirelen) == (256, 14 + 44 + 40 + 300)
+        flows.add(inner[TCP].sport)
+    assert flows == set(sports)
+    assert {comment["verdict"] for _, comment, _ in found} == {"service", "no_service_port", "ip_ttl", "echo"}
+
+
+def test_a_move_is_told(mux: WholeMux, service: Service, rack: Rack, tmp_path: Path):
+    service.commit([], [run(0, service.image["buckets"], 3, 1)], committed=int(time.time()))
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 30, mux.log())
+    recording = Recording(mux, tmp_path / "sample", "seconds=2&rate=1000&verdict=service&service=web")
+    send_until_sampled(mux, [rack.to_vip(1)])
+    since = service.image["rows"][0][2]
+    for _, comment, _ in recording.packets():
+        assert (comment["backend"], comment["previous"], comment["since"]) == ("3", "1", str(since))
+
+
+def test_the_rate_holds_and_what_is_beyond_is_counted(mux: WholeMux, rack: Rack, tmp_path: Path):
+    recording = Recording(mux, tmp_path / "sample", "seconds=2&rate=20&verdict=service")
+    while recording.process.poll() is None:
+        send(mux, [rack.to_vip(sport) for sport in range(1024, 1524)])
+    found = recording.packets()
+    assert 1 <= len(found) <= 2 * 20
+    taken, limited, full = (mux.samples("samples_total", result=name)[0] for name in ("taken", "limited", "full"))
+    assert (taken, full) == (len(found), 0) and limited > 0
+    assert recording.statistics() == {"accepted": taken + limited, "dropped": 0, "given": taken}
+    send(mux, [rack.to_vip(9)])
+    assert mux.samples("samples_total", result="limited")[0] == limited, "nothing is looked at when it is over"
+
+
+def test_filters(mux: WholeMux, rack: Rack, tmp_path: Path):
+    packets = [*bent(rack, OTHER), *(rack.to_vip(sport) for sport in range(1, 21))]
+    for number, (query, verdicts) in enumerate(
+        [
+            ("verdict=drops", {"no_service_port", "ip_ttl"}),
+            ("verdict=ip_ttl,echo", {"ip_ttl", "echo"}),
+            ("service=web", {"service"}),
+            (f"source={OTHER}", {"no_service_port", "ip_ttl", "echo"}),
+        ]
+    ):
+        recording = Recording(mux, tmp_path / f"sample{number}", f"seconds=2&rate=1000&{query}")
+        send_until_sampled(mux, packets)
+        send(mux, packets)
+        found = {comment["verdict"] for _, comment, _ in recording.packets()}
+        assert found == verdicts, query
+
+
+def refused(mux: WholeMux, query: str, inside: bool = True) -> dict:
+    """The problem document that answers."""
+    if inside:
+        done = mux.inside("curl", "--silent", "--max-time", "20", f"http://{HTTP}/sample?{query}")
+        return json.loads(done.stdout)
+    with pytest.raises(urllib.error.HTTPError) as error:
+        mux.get(f"/sample?{query}")
+    return json.loads(error.value.read())
+
+
+def test_refused(mux: WholeMux, tmp_path: Path):
+    for query, status, field, value in [
+        ("seconds=0", 400, "seconds", "0"),
+        ("seconds=301", 400, "seconds", "301"),
+        ("seconds=1e3", 400, "seconds", "1e3"),
+        ("rate=1001", 400, "rate", "1001"),
+        ("rate=-1", 400, "rate", "-1"),
+        ("rate=", 400, "rate", ""),
+        ("verdict=dropped", 400, "verdict", "dropped"),
+        ("verdict=service,", 400, "verdict", "service,"),
+        ("verdict=port_full", 400, "verdict", "port_full"),
+        ("service=nobody", 404, "service", "nobody"),
+        ("source=10.1", 400, "source", "10.1"),
+        ("source=::", 400, "source", "::"),
+        ("second=1", 400, "argument", "second"),
+        ("rate=1&rate=2", 400, "argument", "rate"),
+        ("rate", 400, "argument", "rate"),
+    ]:
+        problem = refused(mux, query)
+        assert (problem["status"], problem["field"], problem["value"]) == (status, field, value), problem
+        assert problem["allowed"]
+    assert "ip_checksum" in refused(mux, "verdict=x")["allowed"]
+    elsewhere = refused(mux, "seconds=1", inside=False)
+    assert (elsewhere["status"], elsewhere["field"], elsewhere["allowed"]) == (403, "client", "this host")
+
+    recording = Recording(mux, tmp_path / "sample", "seconds=300")
+    assert refused(mux, "seconds=1")["status"] == 409
+    recording.process.kill()  # noticed when something is to be said to it
+    recording.process.wait()
+    until(lambda: refused(mux, "seconds=0")["status"] == 400, 30, "the recording to end with its client")
+
+
+def test_a_mux_stops_while_it_records(mux: WholeMux, tmp_path: Path):
+    recording = Recording(mux, tmp_path / "sample", "seconds=300&verdict=ip_ttl")
+    assert mux.stop() == 0
+    assert recording.process.wait(20) != 0, "curl is told that the file is cut short"
