@@ -71,6 +71,7 @@ def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProces
         zookeeper.stop()  # and logs in again by itself
         zookeeper.start()
         until(lambda: mux.metric("zookeeper_connected") == 1, 30, mux.log())
+        until(protected.answers, 60, "this test's own session")
         until(protected.mux, 30, "the mux to register again")
     finally:
         other.stop()
