@@ -2,11 +2,14 @@
 #include "backend.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "encap.h"
+
+enum { ROWS_MIN = 64 }; /* a page */
 
 /* A table with room for n list entries and no rows. */
 static struct backends *table(uint32_t n)
@@ -15,7 +18,8 @@ static struct backends *table(uint32_t n)
 
 	if (!backends)
 		return NULL;
-	backends->list = calloc(n ? n : 1, sizeof(*backends->list));
+	backends->room = n ? n : 1;
+	backends->list = calloc(backends->room, sizeof(*backends->list));
 	if (!backends->list) {
 		free(backends);
 		return NULL;
@@ -23,10 +27,14 @@ static struct backends *table(uint32_t n)
 	return backends;
 }
 
-/* Pages that nobody touches cost nothing, so that sparse ids are cheap. */
+/* With room for ids to come. Pages that nobody touches cost nothing, so that sparse ids are cheap. */
 static bool make_rows(struct backends *backends)
 {
-	backends->size = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
+	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
+
+	backends->size = ROWS_MIN;
+	while (backends->size < ids)
+		backends->size *= 2;
 	backends->rows_bytes = (uint64_t)backends->size * sizeof(*backends->rows);
 	backends->rows = mmap(NULL, backends->rows_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (backends->rows == MAP_FAILED)
@@ -110,6 +118,109 @@ uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, cons
 		out[n++] = b[j++];
 	}
 	return n;
+}
+
+/* How one entry of a delta changes a table. */
+enum change {
+	CHANGE_NOTHING,
+	CHANGE_ADDED,
+	CHANGE_REMOVED,
+	CHANGE_RETURNED, /* it was removed, and is not any more */
+	CHANGE_ANEW,     /* not where readers are: it takes a new table */
+};
+
+/* row: what the line would be. */
+static enum change change_of(const struct backends *backends, const struct fl_delta_backend *b, uint16_t service,
+			     const struct next_hops *hops, struct backend *row)
+{
+	const struct backend *before = backends_get(backends, b->id);
+	struct backend kept;
+
+	*row = (struct backend){0};
+	if (b->id >= backends->size)
+		return CHANGE_ANEW;
+	make_row(row, b, backends, service, hops);
+	if (!before)
+		return CHANGE_ADDED;
+	kept = *before;
+	kept.removed = row->removed;
+	if (memcmp(&kept, row, sizeof(kept)) != 0)
+		return CHANGE_ANEW;
+	if (before->removed == row->removed)
+		return CHANGE_NOTHING;
+	return row->removed ? CHANGE_REMOVED : CHANGE_RETURNED;
+}
+
+/* A line that was absent: readers look at its state before anything else of it. */
+static void add_row(struct backend *line, const struct backend *row)
+{
+	const size_t at = offsetof(struct backend, state), behind = at + sizeof(row->state);
+
+	memcpy(line, row, at);
+	memcpy((uint8_t *)line + behind, (const uint8_t *)row + behind, sizeof(*row) - behind);
+	__atomic_store_n(&line->state, row->state, __ATOMIC_RELEASE);
+}
+
+/* Merges into the table's own list, which has room for it: from the end on, as far as anything moves. */
+static void merge_own(struct backends *backends, const struct fl_delta_backend *more, uint32_t count, uint32_t fresh)
+{
+	uint32_t from = backends->count, to = backends->count + fresh;
+
+	backends->count = to;
+	while (count) {
+		const struct fl_delta_backend *next = &more[count - 1];
+
+		if (from && backends->list[from - 1].id > next->id) {
+			backends->list[--to] = backends->list[--from];
+			continue;
+		}
+		if (from && backends->list[from - 1].id == next->id)
+			from--;
+		backends->list[--to] = *next;
+		count--;
+	}
+}
+
+static bool make_list_room(struct backends *backends, uint32_t count)
+{
+	struct fl_delta_backend *list;
+
+	if (count <= backends->room)
+		return true;
+	list = realloc(backends->list, 2ULL * count * sizeof(*list));
+	if (!list)
+		return false;
+	backends->list = list;
+	backends->room = 2 * count;
+	return true;
+}
+
+bool backends_change(struct backends *backends, const struct delta *delta, const struct next_hops *hops)
+{
+	uint16_t service = (uint16_t)delta->service;
+	struct backend row;
+	uint32_t fresh = 0;
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		enum change change = change_of(backends, &delta->backends[i], service, hops, &row);
+
+		if (change == CHANGE_ANEW)
+			return false;
+		fresh += change == CHANGE_ADDED;
+	}
+	if (!make_list_room(backends, backends->count + fresh))
+		return false;
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		enum change change = change_of(backends, &delta->backends[i], service, hops, &row);
+		struct backend *line = &backends->rows[delta->backends[i].id];
+
+		if (change == CHANGE_ADDED)
+			add_row(line, &row);
+		else if (change != CHANGE_NOTHING)
+			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);
+	}
+	merge_own(backends, delta->backends, delta->backends_count, fresh);
+	return true;
 }
 
 bool backends_differ(const struct backends *backends, const struct delta *delta)
@@ -196,7 +307,7 @@ bool backends_is_live(const struct backends *backends, uint16_t id)
 {
 	const struct backend *backend = backends_get(backends, id);
 
-	return backend && !backend->removed;
+	return backend && !backend_is_removed(backend);
 }
 
 bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)

@@ -252,15 +252,17 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
  */
 static __attribute__((noinline)) enum verdict refuse(struct packet *packet, const struct backend **backend)
 {
-	bool gone = (*backend)->state == BACKEND_ABSENT || ((*backend)->removed && is_by_id(packet));
+	enum backend_state state = backend_state(*backend);
+	bool gone = state == BACKEND_ABSENT || (is_by_id(packet) && backend_is_removed(*backend));
 
 	if (gone && packet->flags & PACKET_ELSE_BUCKET && fall_back(packet)) {
 		*backend = &packet->backends->rows[fl_row_current(packet->row)];
-		gone = (*backend)->state == BACKEND_ABSENT;
+		state = backend_state(*backend);
+		gone = state == BACKEND_ABSENT;
 	}
 	if (gone)
 		return absent(packet);
-	return (*backend)->state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
+	return state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
 }
 
 static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct packet *packet)
@@ -278,7 +280,7 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	uint8_t *out;
 	uint32_t len;
 
-	if (unlikely(backend->state != BACKEND_READY || backend->removed)) {
+	if (unlikely(backend_state(backend) != BACKEND_READY || backend_is_removed(backend))) {
 		enum verdict verdict = refuse(packet, &backend);
 
 		if (verdict != VERDICT_SERVICE)

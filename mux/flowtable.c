@@ -134,7 +134,7 @@ static inline bool is_live(const struct packet *packet, uint16_t id)
 {
 	const struct backend *backend = backends_get(ring_backends(packet->ring), id);
 
-	return backend && !backend->removed;
+	return backend && !backend_is_removed(backend);
 }
 
 static void look_up(struct family *family, struct keys *keys, uint32_t now)

@@ -5,7 +5,7 @@
  *	ring	mask, generation, backends | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order:
- * the backends that it adds (a new table, see backend.h), every changed row by one atomic store, the generation. Each
+ * the backends that it adds (see backend.h), every changed row by one atomic store, the generation. Each
  * is a release. A reader loads in the opposite order, each an acquire: generation, row, backends. So a packet never
  * carries a generation that is newer than its row, and a row never names a backend that the table does not have yet.
  * A snapshot makes a new ring that is swapped in as a whole (service.h); a reader takes all three from one ring.

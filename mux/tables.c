@@ -463,7 +463,7 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 	error = ring_follows(ring, delta, why);
 	if (error)
 		return error;
-	if (backends_differ(ring->backends, delta)) {
+	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, &tables->hops)) {
 		backends = backends_new(ring->backends, delta, &tables->hops, why);
 		if (!backends)
 			return -errno;

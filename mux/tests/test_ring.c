@@ -373,6 +373,78 @@ static void templates_are_made_anew_only_when_a_next_hop_changes(void **state)
 	image_free(&snapshot);
 }
 
+/* A delta of a few ids: added, removed, back again, with another address. Ascending. */
+static uint32_t random_changes(struct chance *chance, struct fl_delta_backend *out, uint32_t ids)
+{
+	uint32_t count = 0;
+
+	for (uint32_t id = 1 + chance_below(chance, ids / 2); id < ids; id += 1 + chance_below(chance, ids / 2)) {
+		out[count] = (struct fl_delta_backend){.id = (uint16_t)id,
+						       .weight = (uint16_t)chance_below(chance, 200),
+						       .flags = chance_below(chance, 3) ? 0 : FL_BACKEND_REMOVED,
+						       .address = image_address("10.1.0.1")};
+		fl_store_be16(out[count].address.bytes + 14, (uint16_t)id);
+		if (!chance_below(chance, 8))
+			out[count].address.bytes[13] = 2;
+		count++;
+	}
+	return count;
+}
+
+static void assert_same_table(const struct backends *one, const struct backends *other)
+{
+	uint32_t size = one->size < other->size ? one->size : other->size;
+
+	assert_int_equal(one->count, other->count);
+	for (uint32_t i = 0; i < one->count; i++) {
+		assert_int_equal(one->list[i].id, other->list[i].id);
+		assert_int_equal(one->list[i].weight, other->list[i].weight);
+		assert_int_equal(one->list[i].flags, other->list[i].flags);
+		assert_true(fl_address_equal(&one->list[i].address, &other->list[i].address));
+		assert_in_range(one->list[i].id, 1, size - 1);
+	}
+	assert_memory_equal(one->rows, other->rows, size * sizeof(*one->rows));
+}
+
+static void a_table_changed_in_place_is_the_same_as_one_made_anew(void **state)
+{
+	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 30);
+	struct fl_delta_backend list[200];
+	struct chance chance = {20261122};
+	struct backends *table;
+	uint32_t in_place = 0, rounds = 3000;
+	struct why why;
+
+	(void)state;
+	hop.resolved = true;
+	table = backends_new(NULL, &snapshot, &hops, &why);
+	for (uint32_t i = 0; i < rounds; i++) {
+		struct delta delta = {.service = 1, .backends = list};
+		struct backends *anew, *before = backends_new(table, &delta, &hops, &why); /* a copy */
+
+		delta.backends_count = random_changes(&chance, list, i < rounds / 2 ? 60 : 200);
+		anew = backends_new(before, &delta, &hops, &why);
+		if (backends_change(table, &delta, &hops)) {
+			assert_same_table(table, anew);
+			in_place++;
+			backends_free(anew);
+		} else {
+			assert_same_table(table, before);
+			backends_free(table);
+			table = anew;
+		}
+		backends_free(before);
+	}
+	assert_in_range(in_place, rounds / 4, rounds - 1);
+	hop.mtu++; /* a line that is there is not written over */
+	list[0] = table->list[0];
+	list[0].flags = 0;
+	assert_false(
+	    backends_change(table, &(struct delta){.service = 1, .backends = list, .backends_count = 1}, &hops));
+	backends_free(table);
+	image_free(&snapshot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +454,7 @@ int main(void)
 	    cmocka_unit_test(the_checksum_covers_what_a_snapshot_lists_of_backends),
 	    cmocka_unit_test(what_does_not_follow_is_refused_and_changes_nothing),
 	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
+	    cmocka_unit_test(a_table_changed_in_place_is_the_same_as_one_made_anew),
 	    cmocka_unit_test(nobody_looks_for_a_removed_backend),
 	    cmocka_unit_test(both_families_stand_in_one_table),
 	    cmocka_unit_test(templates_are_made_anew_only_when_a_next_hop_changes),
