@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
@@ -297,7 +298,8 @@ static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *
 static void loop(struct worker *worker)
 {
 	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
-	uint32_t idle = 0, sleep = WORKER_SLEEP_MIN;
+	uint64_t spin = rte_get_tsc_hz() / 1000000 * WORKER_SPIN_US, seen = rte_rdtsc();
+	uint32_t sleep = WORKER_SLEEP_MIN;
 
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
 		uint32_t now = clock_seconds(), got = 0;
@@ -317,9 +319,9 @@ static void loop(struct worker *worker)
 		rte_rcu_qsbr_quiescent(rcu, worker->index);
 		counter_add(&worker->counters->polls, 1);
 		if (got) {
-			idle = 0;
+			seen = rte_rdtsc();
 			sleep = WORKER_SLEEP_MIN;
-		} else if (++idle > WORKER_SPINS) {
+		} else if (rte_rdtsc() - seen > spin) {
 			back_off(worker, rcu, &sleep);
 		} else {
 			counter_add(&worker->counters->empty_polls, 1);
