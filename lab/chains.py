@@ -11,6 +11,8 @@ from lab import topology
 from lab.router import Router
 
 FIRST, LAST = topology.server_address(1), topology.server_address(topology.SERVERS_MAX)
+FIRST6, LAST6 = topology.rack_address6(FIRST), topology.rack_address6(LAST)
+SETS = ("pairs", "pairs6")
 GUE_PORT = 6080
 TABLE = f"""\
 table bridge chaining {{
@@ -20,9 +22,16 @@ table bridge chaining {{
     flags dynamic
     counter
   }}
+  set pairs6 {{
+    type ipv6_addr . ipv6_addr
+    size 65535
+    flags dynamic
+    counter
+  }}
   chain forward {{
     type filter hook forward priority 0
     ip saddr {FIRST}-{LAST} ip daddr {FIRST}-{LAST} udp dport {GUE_PORT} add @pairs {{ ip saddr . ip daddr }}
+    ip6 saddr {FIRST6}-{LAST6} ip6 daddr {FIRST6}-{LAST6} udp dport {GUE_PORT} add @pairs6 {{ ip6 saddr . ip6 daddr }}
   }}
 }}
 """
@@ -37,8 +46,8 @@ class Chains:
         router.run("nft", "-f", str(rules))
 
     def packets(self) -> dict[tuple[str, str], int]:
-        """Packets by the addresses of who chained and to whom."""
-        said = json.loads(self._router.run("nft", "-j", "list", "set", "bridge", "chaining", "pairs"))
-        sets = [entry["set"] for entry in said["nftables"] if "set" in entry]
+        """Packets by the addresses, of either family, of who chained and to whom."""
+        said = [json.loads(self._router.run("nft", "-j", "list", "set", "bridge", "chaining", name)) for name in SETS]
+        sets = [entry["set"] for listed in said for entry in listed["nftables"] if "set" in entry]
         elements = [element["elem"] for listed in sets for element in listed.get("elem", [])]
         return {tuple(element["val"]["concat"]): element["counter"]["packets"] for element in elements}

@@ -9,12 +9,15 @@ from lab.router import Router
 
 class ClientNode(Node):
     def __init__(self, instance: Instance, router: Router, number: int) -> None:
-        super().__init__(instance, f"client{number}", topology.client_address(number))
-        gateway = topology.client_gateway(number)
+        address, address6 = topology.client_address(number), topology.client_address6(number)
+        super().__init__(instance, f"client{number}", address, address6)
+        gateway, gateway6 = topology.client_gateway(number), topology.client_gateway6(number)
         router_interface = self.name
-        wire(self, router, router_interface, topology.CLIENT_MTU, f"{self.address}/24")
-        router.namespace.ip(f"addr add {gateway}/24 dev {router_interface}")
-        self.namespace.ip(f"route add default via {gateway}")
+        wire(self, router, router_interface, topology.CLIENT_MTU, self.interface_addresses)
+        router.namespace.ip(
+            f"addr add {gateway}/24 dev {router_interface}", f"addr add {gateway6}/64 dev {router_interface}"
+        )
+        self.namespace.ip(f"route add default via {gateway}", f"route add default via {gateway6}")
         self.namespace.sysctl(ipv4__ip_local_port_range="10000 65000")
 
     def retransmitted(self) -> int:

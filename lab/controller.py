@@ -19,8 +19,9 @@ class Controller(Node):
         self, instance: Instance, router: Router, number: int, zookeepers: int, variant: Variant = USUAL
     ) -> None:
         """`number`: from 1; `zookeepers`: how many there are, on the first machines, or 0 for one inside this one."""
-        super().__init__(instance, topology.controller_name(number), topology.controller_address(number))
-        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        address = topology.controller_address(number)
+        super().__init__(instance, topology.controller_name(number), address, topology.rack_address6(address))
+        wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")
         self.zookeeper = (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """FRR in a node: zebra and bgpd with their sockets, configuration and logs in the node's own directory.
 
-The mux's side redistributes kernel routes to VIPs and accepts nothing; the router's side accepts VIPs from whoever
-speaks BGP on the rack, and announces nothing. Hold time is 9 s and there is no BFD: a mux that dies takes its kernel
-route with it, which bgpd, still alive, withdraws at once.
+The mux's side, by scripts/frr-config, redistributes kernel routes to VIPs and accepts nothing; the router's side
+accepts VIPs from whoever speaks BGP on the rack, and announces nothing. Each family has a session of its own. Hold time
+is 9 s and there is no BFD: a mux that dies takes its kernel routes with it, which bgpd, still alive, withdraws at once.
 """
 
 import json
@@ -11,65 +11,64 @@ import shutil
 from pathlib import Path
 
 from lab import topology
+from lab.deadline import until
+from lab.namespace import run
 from lab.node import Node
 
 DAEMONS = Path("/usr/lib/frr")
+START_SECONDS = 60.0
+FRR_CONFIG = Path(__file__).resolve().parents[1] / "scripts" / "frr-config"
 
-COMMON = """\
+ROUTER = f"""\
 log stdout informational
-ip prefix-list VIPS seq 5 permit {vips} ge 32
+ip prefix-list VIPS seq 5 permit {topology.VIPS} ge 32
+ipv6 prefix-list VIPS seq 5 permit {topology.VIPS6} ge 128
 ip prefix-list NOTHING seq 5 deny any
-route-map VIPS permit 10
- match ip address prefix-list VIPS
-"""
-
-MUX = """\
-router bgp {own_as}
- bgp router-id {address}
+ipv6 prefix-list NOTHING seq 5 deny any
+route-map GLOBAL permit 10
+ set ipv6 next-hop prefer-global
+router bgp {topology.ROUTER_AS}
+ bgp router-id {topology.ROUTER}
  no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
- timers bgp 3 9
- neighbor {router} remote-as {router_as}
- neighbor {router} timers connect 1
- neighbor {router} advertisement-interval 0
- address-family ipv4 unicast
-  redistribute kernel route-map VIPS
-  neighbor {router} activate
-  neighbor {router} prefix-list NOTHING in
-  neighbor {router} prefix-list VIPS out
-"""
-
-ROUTER = """\
-router bgp {own_as}
- bgp router-id {address}
- no bgp ebgp-requires-policy
  bgp bestpath as-path multipath-relax
  timers bgp 3 9
  neighbor MUXES peer-group
  neighbor MUXES remote-as external
- bgp listen range {rack} peer-group MUXES
+ neighbor MUXES6 peer-group
+ neighbor MUXES6 remote-as external
+ bgp listen range {topology.RACK} peer-group MUXES
+ bgp listen range {topology.RACK6} peer-group MUXES6
  address-family ipv4 unicast
-  maximum-paths {paths}
+  maximum-paths {topology.MUXES_MAX}
+  neighbor MUXES activate
   neighbor MUXES prefix-list VIPS in
   neighbor MUXES prefix-list NOTHING out
+ exit-address-family
+ address-family ipv6 unicast
+  maximum-paths {topology.MUXES_MAX}
+  neighbor MUXES6 activate
+  neighbor MUXES6 route-map GLOBAL in
+  neighbor MUXES6 prefix-list VIPS in
+  neighbor MUXES6 prefix-list NOTHING out
 """
 
 
+def mux_config(own_as: int, router_id: str) -> str:
+    """What an operator's tool writes for a mux of this lab, without BFD."""
+    words = ["--as", str(own_as), "--router-id", router_id, "--hold", "9", "--no-bfd"]
+    for router, vips in ((topology.ROUTER, topology.VIPS), (topology.ROUTER6, topology.VIPS6)):
+        words += ["--neighbor", f"{router}={topology.ROUTER_AS}", "--vips", vips]
+    return run([str(FRR_CONFIG), *words])
+
+
 class Frr:
-    def __init__(self, node: Node, own_as: int, template: str) -> None:
+    def __init__(self, node: Node, config: str) -> None:
         self.node = node
         self.directory = node.instance.node_directory(node.name) / "frr"
         self.directory.mkdir(exist_ok=True)
-        text = (COMMON + template).format(
-            vips=topology.VIPS,
-            own_as=own_as,
-            address=node.address,
-            router=topology.ROUTER,
-            router_as=topology.ROUTER_AS,
-            rack=topology.RACK,
-            paths=topology.MUXES_MAX,
-        )
-        (self.directory / "bgpd.conf").write_text(text)
+        self._socket = self.directory / "zserv.api"
+        (self.directory / "bgpd.conf").write_text(config)
         (self.directory / "zebra.conf").write_text("log stdout informational\n")
         shutil.chown(self.directory, "frr", "frr")  # the daemons give up root and make their sockets here
         self.zebra = self._daemon("zebra")
@@ -82,7 +81,7 @@ class Frr:
                 str(DAEMONS / name),
                 *("--config_file", str(self.directory / f"{name}.conf")),
                 *("--pid_file", str(self.directory / f"{name}.pid")),
-                *("--socket", str(self.directory / "zserv.api")),
+                *("--socket", str(self._socket)),
                 *("--vty_socket", str(self.directory)),
                 *("--vty_port", "0"),
                 *("--log", "stdout"),
@@ -90,9 +89,23 @@ class Frr:
         )
 
     def start(self) -> None:
-        """Starts both at once: bgpd asks for zebra's socket until it is there."""
+        """Starts both, zebra first: bgpd asks for its socket at once, and then only each ten seconds.
+
+        A bgpd that speaks to others before zebra has told it of its interfaces takes no IPv6 route from them, ever.
+        """
         self.node.instance.start(self.zebra)
+        until(f"{self.zebra.name} listens", lambda: self._socket.exists() or self.zebra.expect_alive(), START_SECONDS)
         self.node.instance.start(self.bgpd)
+
+    def wait(self) -> None:
+        """Until bgpd has heard of zebra."""
+        command = ("vtysh", "--vty_socket", str(self.directory), "-d", "zebra", "-c", "show zebra client summary")
+        asked = self.directory / "zebra.vty"
+        until(
+            f"{self.bgpd.name} knows its interfaces",
+            lambda: asked.exists() and "bgp" in self.node.run(*command),
+            START_SECONDS,
+        )
 
     def show(self, command: str) -> dict:
         """The answer to `show <command> json`."""

@@ -149,6 +149,7 @@ class Lab:
         # Virtual machines take longest: they boot while everything else comes up.
         numbers = range(1, self.wanted_servers + self.wanted_vm_servers + 1)
         starting = [self.start_server(number, machine=number > self.wanted_servers) for number in numbers]
+        self.router.frr.wait()
         for number in range(1, self.wanted_muxes + 1):
             self.muxes[number] = Mux(
                 self.instance, self.router, number, self.port, self.wanted_zookeepers, self.variant
@@ -213,15 +214,15 @@ class Lab:
     def zookeepers(self) -> list[ZooKeeper]:
         return [machine.zookeeper for machine in self.machines if machine.zookeeper]
 
-    def service(self) -> dict[str, Any]:
-        return self.api("GET", f"/v1/services/{SERVICE}")
+    def service(self, name: str = SERVICE) -> dict[str, Any]:
+        return self.api("GET", f"/v1/services/{name}")
 
     def backends(self) -> dict[int, dict[str, Any]]:
         return {backend["id"]: backend for backend in self.api("GET", f"/v1/services/{SERVICE}/backends")}
 
-    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
+    def change(self, *changes: dict[str, Any], service: str = SERVICE) -> dict[str, Any]:
         """Commits the changes as one generation; the answer says what moved."""
-        return self.api("POST", f"/v1/services/{SERVICE}/changes", {"changes": list(changes)})
+        return self.api("POST", f"/v1/services/{service}/changes", {"changes": list(changes)})
 
     def weights(self, weights: dict[int, int]) -> dict[str, Any]:
         return self.change(*({"op": "weight", "id": number, "weight": w} for number, w in sorted(weights.items())))
@@ -240,25 +241,25 @@ class Lab:
     def running_muxes(self) -> list[Mux]:
         return [mux for mux in self.muxes.values() if mux.process.alive]
 
-    def wait_applied(self, seconds: float = 60) -> None:
+    def wait_applied(self, seconds: float = 60, service: str = SERVICE) -> None:
         """Until every running mux serves the service's newest generation."""
-        wanted = self.service()["generation"]
+        wanted = self.service(service)["generation"]
         names = {mux.name for mux in self.running_muxes()}
 
         def applied() -> bool:
             for mux in self.running_muxes():
                 mux.process.expect_alive()
-            known = {mux["id"]: mux["services"].get(SERVICE, {}) for mux in self.api("GET", "/v1/muxes")}
+            known = {mux["id"]: mux["services"].get(service, {}) for mux in self.api("GET", "/v1/muxes")}
             return all(known.get(name, {}).get("generation", 0) >= wanted for name in names)
 
-        until(f"{', '.join(sorted(names))} have applied generation {wanted}", applied, seconds)
+        until(f"{', '.join(sorted(names))} have applied generation {wanted} of {service}", applied, seconds)
 
-    def wait_announced(self, seconds: float = 60) -> None:
+    def wait_announced(self, seconds: float = 60, vip: str = topology.VIP) -> None:
         """Until the router sends the VIP to every running mux, and to no other."""
-        wanted = sorted(mux.address for mux in self.running_muxes())
+        wanted = sorted(mux.address6 if topology.is_ipv6(vip) else mux.address for mux in self.running_muxes())
         until(
-            f"the router's route to {topology.VIP} goes by {', '.join(wanted)}",
-            lambda: self.router.vip_hops() == wanted,
+            f"the router's route to {vip} goes by {', '.join(wanted)}",
+            lambda: self.router.vip_hops(vip) == wanted,
             seconds,
         )
 
@@ -354,9 +355,11 @@ class Lab:
 
     # Traffic.
 
-    def traffic(self, long: int = 200, interval: float = 0.25, short_rate: float = 20) -> Traffic:
+    def traffic(
+        self, long: int = 200, interval: float = 0.25, short_rate: float = 20, vip: str = topology.VIP
+    ) -> Traffic:
         seconds = MACHINE_ANSWER_SECONDS if self.has_machines else ANSWER_SECONDS
-        return Traffic(self.clients, long, interval, short_rate, answer_seconds=seconds)
+        return Traffic(self.clients, long, interval, short_rate, answer_seconds=seconds, vip=vip)
 
     def retransmitted(self) -> int:
         """TCP segments that clients have sent again: no more than these were lost on the way by the muxes."""

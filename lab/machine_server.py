@@ -12,7 +12,7 @@ from lab import build, nginx, topology
 from lab.instance import Instance
 from lab.node import SYSCTLS as NODE_SYSCTLS
 from lab.router import BRIDGE, Router
-from lab.server import SYSCTLS, Server
+from lab.server import SYSCTLS, VIPS, Server
 from lab.vm.image import initramfs
 from lab.vm.kernel import Kernel
 from lab.vm.machine import Machine, Plug
@@ -23,9 +23,7 @@ NGINX = Path("/run/nginx")
 SETUP = """\
 {sysctls}
 ip link set eth0 mtu {mtu} up
-ip addr add {address}/24 dev eth0
-ip addr add {vip}/32 dev lo
-ip route add default via {router}
+{addresses}
 insmod /modules/fairlead.ko
 mkdir {directory}
 cat >{directory}/nginx.conf <<'END'
@@ -54,13 +52,14 @@ class MachineServer(Server):
 
     def _setup(self) -> str:
         paths = {f"/proc/sys/net/{key.replace('__', '/')}": value for key, value in (NODE_SYSCTLS | SYSCTLS).items()}
+        addresses = [f"addr add {address} dev eth0" for address in self.interface_addresses]
+        addresses += [f"addr add {vip} dev lo" for vip in VIPS]
+        addresses += [f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)]
         return SETUP.format(
             sysctls="\n".join(f"echo {value} >{path}" for path, value in paths.items()),
             mtu=topology.RACK_MTU,
-            address=self.address,
-            vip=topology.VIP,
+            addresses="\n".join(f"ip {words}" for words in addresses),
             port=topology.VIP_PORT,
-            router=topology.ROUTER,
             directory=NGINX,
             config=nginx.config(NGINX, self.name),
             nginx=shlex.join(nginx.command(NGINX)),

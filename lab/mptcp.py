@@ -88,7 +88,7 @@ class MptcpService:
 
     def _second_way(self, client: ClientNode, number: int) -> None:
         address, gateway = f"10.4.{number}.2", f"10.4.{number}.1"
-        wire(client, self.lab.router, f"{client.name}b", topology.CLIENT_MTU, f"{address}/24", "eth1")
+        wire(client, self.lab.router, f"{client.name}b", topology.CLIENT_MTU, [f"{address}/24"], "eth1")
         self.lab.router.namespace.ip(f"addr add {gateway}/24 dev {client.name}b")
         client.namespace.ip(
             f"rule add from {address} table {TABLE}",
@@ -123,14 +123,8 @@ class MptcpService:
 
     def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
         """Committed as one generation and applied by every running mux; the answer says what moved."""
-        plan = self.lab.api("POST", f"/v1/services/{SERVICE}/changes", {"changes": list(changes)})
-        names = {mux.name for mux in self.lab.running_muxes()}
-
-        def applied() -> bool:
-            known = {mux["id"]: mux["services"].get(SERVICE, {}) for mux in self.lab.api("GET", "/v1/muxes")}
-            return all(known.get(name, {}).get("generation", 0) >= plan["generation"] for name in names)
-
-        until(f"{', '.join(sorted(names))} have applied generation {plan['generation']}", applied, 30)
+        plan = self.lab.change(*changes, service=SERVICE)
+        self.lab.wait_applied(service=SERVICE)
         return plan
 
     def add(self, server: Server) -> dict[str, Any]:

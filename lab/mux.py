@@ -5,7 +5,7 @@ import re
 
 from lab import topology
 from lab.deadline import LabError
-from lab.frr import MUX, Frr
+from lab.frr import Frr, mux_config
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.rest import Rest
@@ -23,12 +23,13 @@ class Mux(Node):
     ) -> None:
         if port not in PORTS:
             raise LabError(f"mux port '{port}' is not known; allowed: {', '.join(PORTS)}")
-        super().__init__(instance, f"mux{number}", topology.mux_address(number))
+        address = topology.mux_address(number)
+        super().__init__(instance, f"mux{number}", address, topology.rack_address6(address))
         self.number = number
-        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
-        self.namespace.ip(f"route add default via {topology.ROUTER}")
-        self.frr = Frr(self, topology.mux_as(number), MUX)
+        self.namespace.ip(f"route add default via {topology.ROUTER}", f"route add default via {topology.ROUTER6}")
+        self.frr = Frr(self, mux_config(topology.mux_as(number), self.address))
         login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 else []
         self.process = self.program(
             "mux",

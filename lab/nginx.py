@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nginx on a server: answers its own name on the VIP, and never ends a connection by itself."""
+"""nginx on a server: answers its own name on the VIPs, and never ends a connection by itself."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ http {{
   uwsgi_temp_path {directory}/uwsgi;
   scgi_temp_path {directory}/scgi;
   server {{
-    listen {vip}:{port} backlog=4096;
+{listen}
     return 200 "{name}\\n";
   }}
 }}
@@ -36,7 +36,9 @@ http {{
 
 def config(directory: Path, name: str) -> str:
     """nginx's configuration; `directory` is there for its files, `name` is what it answers."""
-    return CONFIG.format(directory=directory, vip=topology.VIP, port=topology.VIP_PORT, name=name)
+    vips = (topology.VIP, topology.DUAL_VIP, f"[{topology.DUAL_VIP6}]")
+    listen = "\n".join(f"    listen {vip}:{topology.VIP_PORT} backlog=4096;" for vip in vips)
+    return CONFIG.format(directory=directory, listen=listen, name=name)
 
 
 def command(directory: Path) -> list[str]:
@@ -45,6 +47,6 @@ def command(directory: Path) -> list[str]:
 
 
 def connections(node: Node) -> int:
-    """Connections to the VIP that this machine holds at the moment."""
-    listed = node.run("ss", "-Htn", "state", "established", "src", topology.VIP, "sport", "=", f":{topology.VIP_PORT}")
+    """Connections to VIPs that this machine holds at the moment."""
+    listed = node.run("ss", "-Htn", "state", "established", "sport", "=", f":{topology.VIP_PORT}")
     return len(listed.splitlines())

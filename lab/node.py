@@ -7,12 +7,17 @@ from pathlib import Path
 from lab.instance import Instance
 from lab.namespace import Namespace
 from lab.process import Process
+from lab.topology import is_ipv6
 
-# IPv6 off: nothing here speaks it yet, and its duplicate address detection would be the only background noise.
+# IPv6 addresses serve at once, without a search for duplicates, and nobody asks for routers.
 # rp_filter off: replies come from a server although the request came from a mux.
 SYSCTLS = {
-    "ipv6__conf__all__disable_ipv6": 1,
-    "ipv6__conf__default__disable_ipv6": 1,
+    "ipv6__conf__all__disable_ipv6": 0,
+    "ipv6__conf__default__disable_ipv6": 0,
+    "ipv6__conf__all__accept_dad": 0,
+    "ipv6__conf__default__accept_dad": 0,
+    "ipv6__conf__default__accept_ra": 0,
+    "ipv6__conf__default__router_solicitations": 0,
     "ipv4__conf__all__rp_filter": 0,
     "ipv4__conf__default__rp_filter": 0,
     "ipv4__conf__all__send_redirects": 0,
@@ -21,15 +26,21 @@ SYSCTLS = {
 
 
 class Node:
-    def __init__(self, instance: Instance, name: str, address: str, machine: bool = False) -> None:
+    def __init__(self, instance: Instance, name: str, address: str, address6: str, machine: bool = False) -> None:
         """With `machine` the namespace is only where QEMU runs."""
         self.instance = instance
         self.name = name
         self.address = address
+        self.address6 = address6
         self.namespace: Namespace = instance.namespace(name, machine)
         self.directory: Path = instance.node_directory(name)
         self.namespace.sysctl(**SYSCTLS)
         self.namespace.ip("link set lo up")
+
+    @property
+    def interface_addresses(self) -> list[str]:
+        """Both, with the lengths of their networks' prefixes."""
+        return [f"{self.address}/24", f"{self.address6}/64"]
 
     def run(self, *argv: str) -> str:
         return self.namespace.run(*argv)
@@ -44,15 +55,16 @@ class Node:
 
 def route_hops(namespace: Namespace, destination: str) -> list[str]:
     """The next hops of the kernel's route to exactly `destination`; empty without one."""
-    routes = json.loads(namespace.run("ip", "-json", "route", "show", "exact", destination) or "[]")
+    family = "-6" if is_ipv6(destination) else "-4"
+    routes = json.loads(namespace.run("ip", "-json", family, "route", "show", "exact", destination) or "[]")
     hops = [hop.get("gateway", hop.get("dev", "")) for route in routes for hop in route.get("nexthops", [route])]
     return sorted(hop for hop in hops if hop)
 
 
 def wire(
-    near: Node, far: Node, far_interface: str, mtu: int, near_address: str | None = None, near_interface: str = "eth0"
+    near: Node, far: Node, far_interface: str, mtu: int, near_addresses: list[str], near_interface: str = "eth0"
 ) -> None:
-    """A cable from `near` to `far`, with `near_address` (a.b.c.d/len) on the near end.
+    """A cable from `near` to `far`, with `near_addresses` (a.b.c.d/len) on the near end.
 
     Checksum and segmentation offload are off at both ends: a packet leaves as it would leave on copper, since muxes
     and XDP programs see bytes, not promises. GRO is on at the far end, because a frame that an XDP program sends back
@@ -64,7 +76,6 @@ def wire(
     )
     near.run("ethtool", "-K", near_interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
     far.run("ethtool", "-K", far_interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
-    if near_address:
-        near.namespace.ip(f"addr add {near_address} dev {near_interface}")
+    near.namespace.ip(*(f"addr add {address} dev {near_interface}" for address in near_addresses))
     near.namespace.ip(f"link set {near_interface} up")
     far.namespace.ip(f"link set {far_interface} up")

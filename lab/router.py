@@ -7,19 +7,24 @@ from lab.instance import Instance
 from lab.node import Node
 
 BRIDGE = "rack"
+# Of its own: else the bridge takes the lowest of its ports, another one with some machine that joins, and those who
+# have the router's IPv6 address in their tables go on to send to the old one.
+MAC = "02:00:00:00:00:01"
 
 
 class Router(Node):
     def __init__(self, instance: Instance) -> None:
-        super().__init__(instance, "router", topology.ROUTER)
+        super().__init__(instance, "router", topology.ROUTER, topology.ROUTER6)
         self.namespace.sysctl(ipv4__ip_forward=1, ipv4__fib_multipath_hash_policy=1)
+        self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__fib_multipath_hash_policy=1)
         self.namespace.ip(
-            f"link add {BRIDGE} mtu {topology.RACK_MTU} type bridge stp_state 0 forward_delay 0 mcast_snooping 0",
-            f"addr add {topology.ROUTER}/24 dev {BRIDGE}",
+            f"link add {BRIDGE} address {MAC} mtu {topology.RACK_MTU} type bridge "
+            "stp_state 0 forward_delay 0 mcast_snooping 0",
+            *(f"addr add {address} dev {BRIDGE}" for address in self.interface_addresses),
             f"link set {BRIDGE} up",
             f"route add blackhole {topology.FLOOD_SOURCES}",
         )
-        self.frr = Frr(self, topology.ROUTER_AS, ROUTER)
+        self.frr = Frr(self, ROUTER)
 
     def plug(self, interface: str) -> None:
         """Makes the far end of a machine's wire a port of the rack."""

@@ -9,7 +9,7 @@ from lab.router import Router
 
 class Runner(Node):
     def __init__(self, instance: Instance, router: Router) -> None:
-        super().__init__(instance, "runner", topology.RUNNER)
-        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        super().__init__(instance, "runner", topology.RUNNER, topology.rack_address6(topology.RUNNER))
+        wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.ip(f"route add default via {topology.ROUTER}")

@@ -17,13 +17,15 @@ SYSCTLS = {
     "ipv4__conf__all__arp_ignore": 1,  # the VIP is on every server: none answers ARP for it
     "ipv4__conf__all__arp_announce": 2,
 }
+VIPS = (f"{topology.VIP}/32", f"{topology.DUAL_VIP}/32", f"{topology.DUAL_VIP6}/128")
 
 
 def attachment(
     command: str, form: tuple[str, ...], address: str, window: int, chaining: bool = True, clock_seconds: int = 0
 ) -> list[str]:
     """The command that sets a server side up; its clock is `clock_seconds` ahead of the machine's."""
-    own = ["--address", address, "--peers", topology.RACK, "--window", str(window)]
+    addresses, peers = f"{address},{topology.rack_address6(address)}", f"{topology.RACK},{topology.RACK6}"
+    own = ["--address", addresses, "--peers", peers, "--window", str(window)]
     own += [] if chaining else ["--no-chaining"]
     return [command, "attach", *form, *own, *(["--clock-error", str(clock_seconds)] if clock_seconds else [])]
 
@@ -35,7 +37,8 @@ class Server(Node):
     def __init__(
         self, instance: Instance, number: int, window: int, machine: bool = False, chaining: bool = True
     ) -> None:
-        super().__init__(instance, f"server{number}", topology.server_address(number), machine)
+        address = topology.server_address(number)
+        super().__init__(instance, f"server{number}", address, topology.rack_address6(address), machine)
         self.number = number
         self.window = window
         self.chaining = chaining
@@ -65,7 +68,7 @@ class Server(Node):
         return counters["chain"] + counters["chain_by_kernel"]
 
     def connections(self) -> int:
-        """Connections to the VIP that it holds at the moment."""
+        """Connections to VIPs that it holds at the moment."""
         return nginx.connections(self)
 
 
@@ -75,12 +78,16 @@ class XdpServer(Server):
 
     def __init__(self, instance: Instance, router: Router, number: int, window: int, chaining: bool = True) -> None:
         super().__init__(instance, number, window, chaining=chaining)
-        wire(self, router, self.name, topology.RACK_MTU, f"{self.address}/24")
+        wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)
-        # The way to a bucket's previous owner is looked up in the kernel's tables.
-        self.namespace.sysctl(ipv4__conf__eth0__forwarding=1)
-        self.namespace.ip(f"addr add {topology.VIP}/32 dev lo", f"route add default via {topology.ROUTER}")
+        # The way to a bucket's previous owner is looked up in the kernel's tables, also from one family to the other.
+        self.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__accept_local=1)
+        self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__conf__eth0__forwarding=1)
+        self.namespace.ip(
+            *(f"addr add {vip} dev lo" for vip in VIPS),
+            *(f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)),
+        )
         directory = self.directory / "nginx"
         directory.mkdir(exist_ok=True)
         (directory / "nginx.conf").write_text(nginx.config(directory, self.name))

@@ -3,18 +3,23 @@
 
         client1                        client2
         10.2.1.2/24                    10.2.2.2/24                     eth0, MTU 1500
-           │ client1 10.2.1.1             │ client2 10.2.2.1
+        2001:db8:2:1::2/64             2001:db8:2:2::2/64
+           │ client1 10.2.1.1, ::1        │ client2 10.2.2.1, ::1
        ┌───┴──────────────────────────────┴───┐
-       │ router   FRR bgpd, AS 65000          │   10.99.0.1/32 by BGP from each mux,
+       │ router   FRR bgpd, AS 65000          │   VIPs by BGP from each mux, a session per family,
        │          kernel ECMP on the L4 hash  │   10.3.0.0/16 blackhole (sources of the SYN flood)
        └───────────────────┬──────────────────┘
                            │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1600
+                           │      2001:db8:1::1/64, and the same last numbers on all machines
        ┌─────────┬─────────┼─────────┬─────────┬─────────┬─ ─ ─ ─ ─┐
      mux1      mux2     server1   server2   server3   server4   server5      controller
      .11       .12        .21       .22       .23       .24       .25        .5    ZooKeeper :2181
      AS 65001  AS 65002                                                            REST      :8080
-     fairlead-mux          nginx on the VIP 10.99.0.1:80 (on lo), fairlead-server (XDP) on eth0
-     + FRR                 replies go straight to 10.1.0.1: direct return
+     fairlead-mux          nginx on the VIPs at port 80 (on lo), fairlead-server (XDP) on eth0
+     + FRR                 replies go straight to the router: direct return
+
+The service of every lab is web, on the VIP 10.99.0.1. lab/dual.py adds one of both families, on 10.99.0.2 and
+2001:db8:99::1.
 
 The last servers may be virtual machines, with a kernel of their own and the module in place of the XDP program: their
 namespace holds QEMU, and their eth0 is a TAP interface on the rack.
@@ -24,14 +29,21 @@ A runner (.4) is there only if asked for. Room is left for 9 muxes (.11 to .19) 
 clients take 10.2.<n>.0/24.
 """
 
+import ipaddress
+
 RACK_MTU = 1600  # 1500 for the client's packet, and what encapsulation adds
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
 RUNNER = "10.1.0.4"
 ROUTER_AS = 65000
+ROUTER6 = "2001:db8:1::1"
 RACK = "10.1.0.0/24"
+RACK6 = "2001:db8:1::/64"
 VIP = "10.99.0.1"
+DUAL_VIP = "10.99.0.2"
+DUAL_VIP6 = "2001:db8:99::1"
 VIPS = "10.99.0.0/16"
+VIPS6 = "2001:db8:99::/64"
 VIP_PORT = 80
 FLOOD_SOURCES = "10.3.0.0/16"
 ZOOKEEPER_PORT = 2181
@@ -57,6 +69,16 @@ def mux_address(number: int) -> str:
     return f"10.1.0.{10 + number}"
 
 
+def rack_address6(address: str) -> str:
+    """The IPv6 address of the machine that has this IPv4 address on the rack: 2001:db8:1::21 of 10.1.0.21."""
+    return f"2001:db8:1::{address.rpartition('.')[2]}"
+
+
+def is_ipv6(address: str) -> bool:
+    """Of an address or a network."""
+    return ipaddress.ip_interface(address).version == 6
+
+
 def mux_as(number: int) -> int:
     return ROUTER_AS + number
 
@@ -71,3 +93,11 @@ def client_address(number: int) -> str:
 
 def client_gateway(number: int) -> str:
     return f"10.2.{number}.1"
+
+
+def client_address6(number: int) -> str:
+    return f"2001:db8:2:{number}::2"
+
+
+def client_gateway6(number: int) -> str:
+    return f"2001:db8:2:{number}::1"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from lab import build
+from lab import build, topology
 from lab.client_node import ClientNode
 from lab.deadline import LabError, until
 from lab.interrupt import held
@@ -25,13 +25,16 @@ class TestClient:
 
     __test__ = False  # not a test case, whatever its name looks like to pytest
 
-    def __init__(self, node: ClientNode, *arguments: str, timeout: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self, node: ClientNode, *arguments: str, timeout: float = ANSWER_SECONDS, vip: str = topology.VIP
+    ) -> None:
         self.node = node
         self.lines: list[dict[str, Any]] = []
         self.log = node.directory / f"test-client-{arguments[0]}.log"
+        command = [sys.executable, "-m", "lab.client", "--host", vip, "--timeout", str(timeout), *arguments]
         with open(self.log, "ab") as log, held():
             self._process = subprocess.Popen(
-                node.namespace.enter([sys.executable, "-m", "lab.client", "--timeout", str(timeout), *arguments]),
+                node.namespace.enter(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -105,6 +108,7 @@ class Traffic:
         short_rate: float,
         mptcp_port: int | None = None,
         answer_seconds: float = ANSWER_SECONDS,
+        vip: str = topology.VIP,
     ) -> None:
         self.answer_seconds = answer_seconds
         each = long // len(nodes)
@@ -113,7 +117,7 @@ class Traffic:
         rate = short_rate / len(nodes)
         options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
         options += ["--mptcp-port", str(mptcp_port)] if mptcp_port else []
-        self.clients = [TestClient(node, "load", *options, timeout=answer_seconds) for node in nodes]
+        self.clients = [TestClient(node, "load", *options, timeout=answer_seconds, vip=vip) for node in nodes]
 
     def __enter__(self) -> "Traffic":
         return self

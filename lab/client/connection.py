@@ -32,8 +32,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        host, port = transport.get_extra_info("sockname")
-        self.local = f"{host}:{port}"
+        host, port, *_ = transport.get_extra_info("sockname")  # of IPv6 more stands behind
+        self.local = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
     def usable(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab import Lab, build, interrupt
+from lab.dual import DualService
 from lab.events import active
 
 WINDOW = 600  # longer than any test
@@ -32,7 +33,19 @@ def session_lab(built: None) -> Iterator[Lab]:
 @pytest.fixture
 def lab(session_lab: Lab) -> Lab:
     """The session's lab with both muxes, and four servers of weight 100 that chain."""
-    lab = session_lab
+    level(session_lab)
+    return session_lab
+
+
+@pytest.fixture(scope="module")
+def dual(session_lab: Lab) -> Iterator[DualService]:
+    """The service of both families, with all servers of the lab that are there at first."""
+    level(session_lab)
+    with DualService(session_lab) as service:
+        yield service
+
+
+def level(lab: Lab) -> None:
     for number, mux in lab.muxes.items():
         if not mux.process.alive:
             lab.start_mux(number)
@@ -45,7 +58,6 @@ def lab(session_lab: Lab) -> Lab:
     lab.wait_applied()
     lab.wait_announced()
     assert len(active(lab)) >= SERVERS
-    return lab
 
 
 @pytest.hookimpl(hookwrapper=True)

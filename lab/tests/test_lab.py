@@ -13,6 +13,7 @@ import pytest
 
 from lab import Lab, LabError, build, topology
 from lab.deadline import until
+from lab.dual import DualService
 from lab.instance import RUN, Instance
 from lab.process import Process, start_ticks
 
@@ -74,8 +75,10 @@ def test_up_and_down_leave_nothing_behind(built: None) -> None:
         processes = lab.instance.processes()
         assert len(processes) >= 8 and all(process.alive for process in processes)
         assert left_behind(lab.instance.name, processes)
-        # it serves, here over af_packet ports
-        assert lab.clients[0].run("curl", "-s", "-m", "5", f"http://{topology.VIP}/") == "server1\n"
+        # it serves, here over af_packet ports, clients of both families
+        with DualService(lab):
+            for vip in (topology.VIP, topology.DUAL_VIP, f"[{topology.DUAL_VIP6}]"):
+                assert lab.clients[0].run("curl", "-s", "-m", "5", f"http://{vip}/") == "server1\n"
     assert left_behind(lab.instance.name, processes) == []
     assert links() <= before
 

@@ -11,9 +11,11 @@ import pytest
 
 from lab import Lab, topology
 from lab.deadline import until
+from lab.dual import DualService, backend_address
 
 NARROW = 1500
-TOLD = NARROW - 20 - 8 - 4 - 12 - 8  # outer IPv4, UDP, GUE, steer, and room for a move
+# What fits beside outer IP, UDP, GUE, steer, and room for a move, by the family of what is outside.
+TOLD = {"IPv4": NARROW - 20 - 8 - 4 - 12 - 8, "IPv6": NARROW - 40 - 8 - 4 - 12 - 20}
 BODY = 500_000
 KEY = "000102030405060708090a0b0c0d0e0f"
 TOO_BIG = 'fairlead_mux_drops_total{reason="too_big"}'
@@ -40,20 +42,41 @@ def narrow(lab: Lab) -> Iterator[Lab]:
     yield lab
     for mux in muxes:
         mux.namespace.ip(f"link set eth0 mtu {topology.RACK_MTU}")
+    forget(lab)
+
+
+def forget(lab: Lab) -> None:
+    """Clients know no path's MTU any more."""
     for client in lab.clients:
-        client.namespace.ip("route flush cache")
+        for family in ("-4", "-6"):
+            client.run("ip", family, "route", "flush", "cache")
 
 
-def test_a_narrow_way_is_no_black_hole(narrow: Lab) -> None:
-    """A real client sends full-sized segments, is told what fits, and sends them again: every byte arrives."""
-    client = narrow.clients[0]
-    before = sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values())
-    with contextlib.closing(client.namespace.connect(topology.VIP, topology.VIP_PORT, 10)) as sock:
+def connect(lab: Lab, vip: str, servers: set[str]) -> socket.socket:
+    """A client's connection to one of these servers, on which it has answered."""
+    for _ in range(100):
+        sock = lab.clients[0].namespace.connect(vip, topology.VIP_PORT, 10)
         sock.settimeout(20)
+        if request(sock, "GET").decode().strip() in servers:
+            return sock
+        sock.close()
+    raise AssertionError(f"none of 100 connections to {vip} reached {servers}")
+
+
+@pytest.mark.parametrize("outside", ["IPv4", "IPv6"])
+@pytest.mark.parametrize("vip", [topology.DUAL_VIP, topology.DUAL_VIP6])
+def test_a_narrow_way_is_no_black_hole(narrow: Lab, dual: DualService, vip: str, outside: str) -> None:
+    """A real client sends full-sized segments, is told what fits, and sends them again: every byte arrives."""
+    ipv6 = topology.is_ipv6(vip)
+    servers = {s.name for s in narrow.servers.values() if topology.is_ipv6(backend_address(s)) == (outside == "IPv6")}
+    before = sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values())
+    forget(narrow)
+    with contextlib.closing(connect(narrow, vip, servers)) as sock:
         server = request(sock, "POST", bytes(BODY))
         assert request(sock, "GET") == server  # answered once the body was read to its end
-        mtu = sock.getsockopt(socket.IPPROTO_IP, 14)  # IP_MTU: of the path, as the kernel knows it now
-    assert mtu == TOLD
+        # IP_MTU, IPV6_MTU: of the path, as the kernel knows it now
+        mtu = sock.getsockopt(socket.IPPROTO_IPV6, 24) if ipv6 else sock.getsockopt(socket.IPPROTO_IP, 14)
+    assert mtu == TOLD[outside]
     assert sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values()) > before
 
 
@@ -64,7 +87,12 @@ def echo_request(identifier: int) -> bytes:
     return packet[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + packet[4:]
 
 
+def echoes(lab: Lab) -> float:
+    return sum(mux.metrics()['fairlead_mux_packets_total{verdict="echo"}'] for mux in lab.muxes.values())
+
+
 def test_the_vip_answers_a_ping(lab: Lab) -> None:
+    before = echoes(lab)
     with (
         lab.clients[0].namespace.inside(),
         socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sock,
@@ -74,7 +102,21 @@ def test_the_vip_answers_a_ping(lab: Lab) -> None:
         sock.send(echo_request(4711))
         answer = sock.recv(2048)
     assert answer[20] == 0 and answer[24:26] == struct.pack("!H", 4711) and answer.endswith(b"fairlead")
-    assert sum(mux.metrics()['fairlead_mux_packets_total{verdict="echo"}'] for mux in lab.muxes.values()) >= 1
+    assert echoes(lab) == before + 1
+
+
+def test_the_ipv6_vip_answers_a_ping(lab: Lab, dual: DualService) -> None:
+    before = echoes(lab)
+    with (
+        lab.clients[0].namespace.inside(),
+        socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as sock,
+    ):
+        sock.settimeout(5)
+        sock.connect((topology.DUAL_VIP6, 0))
+        sock.send(struct.pack("!BBHHH", 128, 0, 0, 4711, 1) + b"fairlead")  # the kernel fills in the checksum
+        answer = sock.recv(2048)
+    assert (answer[0], answer[4:]) == (129, struct.pack("!HH", 4711, 1) + b"fairlead")
+    assert echoes(lab) == before + 1
 
 
 @contextlib.contextmanager

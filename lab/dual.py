@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service of both families beside "web": VIPs of both, and servers that muxes reach by one or the other.
+
+    client ── IPv4, IPv6 ──▶ 10.99.0.2, 2001:db8:99::1 ──▶ mux ──▶ odd servers over IPv4, even ones over IPv6
+
+So all four combinations of what is inside and outside occur. TCP is nginx's, on port 80; on UDP port 5300 a program
+tells what it got (lab/udp_server.py).
+
+    with DualService(lab) as service, lab.traffic(vip=topology.DUAL_VIP6) as traffic:
+        service.drain(1)
+"""
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from lab import build, topology
+from lab.deadline import LabError, until
+from lab.lab import Lab
+from lab.process import Process
+from lab.server import Server, XdpServer
+
+SERVICE = "dual"
+UDP_PORT = 5300
+VIPS = (topology.DUAL_VIP, topology.DUAL_VIP6)
+
+
+def backend_address(server: Server) -> str:
+    """What the service calls this server by."""
+    return server.address if server.number % 2 else server.address6
+
+
+class DualService:
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self._programs: list[Process] = []
+
+    def __enter__(self) -> "DualService":
+        try:
+            self._up()
+        except BaseException:
+            self._down()
+            raise
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self._down()
+
+    def _up(self) -> None:
+        spec: dict[str, Any] = {
+            "name": SERVICE,
+            "vips": list(VIPS),
+            "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}, {"protocol": "udp", "port": UDP_PORT}],
+            "windowSeconds": self.lab.window,
+        }
+        self.lab.api("POST", "/v1/services", spec)
+        for server in self.lab.servers.values():
+            self._prepare(server)
+        self.change(*(self._addition(server) for server in self.lab.servers.values()))
+        self.wait_announced()
+
+    def _down(self) -> None:
+        if SERVICE in [service["name"] for service in self.lab.api("GET", "/v1/services")]:
+            self.lab.api("DELETE", f"/v1/services/{SERVICE}")
+        for program in self._programs:
+            program.stop()
+        for vip in VIPS:
+            until(f"nobody announces {vip}", lambda vip=vip: not self.lab.router.vip_hops(vip), 30)
+
+    def _prepare(self, server: Server) -> None:
+        """Has the server listen for datagrams, too."""
+        if not isinstance(server, XdpServer):
+            raise LabError(f"{server.name} is a virtual machine, which has no program that answers datagrams")
+        argv = [sys.executable, "-m", "lab.udp_server", str(UDP_PORT), server.name, *VIPS]
+        program = server.program(f"udp-{len(server.instance.processes())}", argv, {"PYTHONPATH": str(build.ROOT)})
+        self._programs.append(program)
+        server.instance.start(program)
+        until(
+            f"{server.name} listens on UDP port {UDP_PORT}",
+            lambda: len(server.run("ss", "-Hlun", "sport", "=", f":{UDP_PORT}").splitlines()) == len(VIPS)
+            or program.expect_alive(),
+            60,
+        )
+
+    @staticmethod
+    def _addition(server: Server) -> dict[str, Any]:
+        return {"op": "add", "id": server.number, "address": backend_address(server), "weight": 100}
+
+    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
+        """Committed as one generation and applied by every running mux; the answer says what moved."""
+        plan = self.lab.change(*changes, service=SERVICE)
+        self.lab.wait_applied(service=SERVICE)
+        return plan
+
+    def add(self, server: Server) -> dict[str, Any]:
+        """A server of the lab's joins this service, too."""
+        self._prepare(server)
+        return self.change(self._addition(server))
+
+    def drain(self, number: int) -> dict[str, Any]:
+        return self.change({"op": "weight", "id": number, "weight": 0})
+
+    def wait_announced(self) -> None:
+        for vip in VIPS:
+            self.lab.wait_announced(vip=vip)

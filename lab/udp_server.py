@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers each datagram by a line: its own name, and the length and SHA-256 of what came.
+
+python3 -m lab.udp_server PORT NAME ADDRESS...
+"""
+
+import hashlib
+import selectors
+import socket
+import sys
+
+
+def main() -> None:
+    port, name, *addresses = sys.argv[1:]
+    selector = selectors.DefaultSelector()
+    for address in addresses:
+        sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+        sock.bind((address, int(port)))
+        selector.register(sock, selectors.EVENT_READ)
+    while True:
+        for key, _ in selector.select():
+            data, client = key.fileobj.recvfrom(65535)
+            line = f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}\n"
+            key.fileobj.sendto(line.encode(), client)
+
+
+if __name__ == "__main__":
+    main()
