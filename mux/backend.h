@@ -23,6 +23,7 @@ enum backend_numbers {
 enum backend_state {
 	BACKEND_ABSENT = 0,
 	BACKEND_NO_NEIGHBOUR, /* known, but its next hop has no MAC address yet */
+	BACKEND_LOOP,         /* known, but its address is a VIP or a mux: packets would come back */
 	BACKEND_READY,
 };
 

@@ -262,6 +262,8 @@ static __attribute__((noinline)) enum verdict refuse(struct packet *packet, cons
 	}
 	if (gone)
 		return absent(packet);
+	if (state == BACKEND_LOOP)
+		return VERDICT_BACKEND_LOOP;
 	return state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
 }
 

@@ -64,7 +64,7 @@ static void run(struct control *control, uint64_t now, bool is_tick)
 
 	if (neighbours && is_tick)
 		moved |= neighbours_tick(neighbours);
-	if (moved)
+	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
 		tables_refresh(control->mux.tables);
 	follow_run(control->follow, now);
 	if (control->announcer && announce_run(control->announcer))

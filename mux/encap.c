@@ -65,7 +65,10 @@ void encap_template(struct backend *backend, uint16_t service, const struct fl_a
 	backend->port = hop->port;
 	backend->mtu = hop->mtu;
 	backend->vlan = hop->vlan;
-	backend->state = hop->resolved ? BACKEND_READY : BACKEND_NO_NEIGHBOUR;
+	if (hop->loop)
+		backend->state = BACKEND_LOOP;
+	else
+		backend->state = hop->resolved ? BACKEND_READY : BACKEND_NO_NEIGHBOUR;
 }
 
 struct fl_address encap_destination(const struct backend *backend)

@@ -228,9 +228,12 @@ static void go_on(struct fragments *f, const struct lookup *lookup, const struct
 	packet->key[1] = entry->ports;
 	if (!first)
 		packet->flags |= PACKET_LATER;
-	verdict = !vip ? VERDICT_NO_SERVICE_PORT
-		       : transport_service(lookup, vip, (uint8_t)(entry->ports >> 32),
-					   fl_load_be16((const uint8_t *)&entry->ports + 2), packet);
+	if ((uint8_t)(entry->ports >> 32) == IPPROTO_UDP && transport_source_loops(lookup, packet))
+		verdict = VERDICT_IP_SOURCE;
+	else
+		verdict = !vip ? VERDICT_NO_SERVICE_PORT
+			       : transport_service(lookup, vip, (uint8_t)(entry->ports >> 32),
+						   fl_load_be16((const uint8_t *)&entry->ports + 2), packet);
 	finish(f, mbuf, packet, verdict);
 }
 

@@ -7,6 +7,7 @@
 
 struct next_hop {
 	bool resolved; /* else the rest is zero */
+	bool loop;     /* the address is a VIP or a mux: nothing must be sent there; not resolved */
 	uint8_t port;  /* DPDK port id */
 	uint16_t mtu;  /* of that port and the route: what fits without the Ethernet header */
 	uint16_t vlan; /* tag that frames get there, 0: none */

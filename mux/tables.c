@@ -20,12 +20,30 @@ struct tables {
 	bool flows;                  /* workers have tables of them */
 	struct fl_address selves[2]; /* the one that peers know first */
 	struct rte_rcu_qsbr *rcu;
-	struct next_hops hops;
+	struct next_hops hops;         /* of any address */
+	struct next_hops backend_hops; /* of those that a backend may have */
+	bool stale;                    /* VIPs or peers are others than when templates were built */
 	struct vip_listener listener;
 	uint32_t count;
 	struct service *services[TABLES_SERVICES_MAX]; /* dense, by no particular order */
 	bool slot_used[TABLES_SERVICES_MAX];
 };
+
+/*
+ * A backend's next hop. A VIP or a mux is none: what is sent there comes back here, or to another mux, which would send
+ * it on again.
+ */
+static void lookup_backend(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	const struct tables *tables = context;
+	uint64_t high, low;
+
+	lookup_words(address, &high, &low);
+	memset(out, 0, sizeof(*out));
+	out->loop = lookup_vip(tables->lookup, high, low) || peers_has(tables->peers, address);
+	if (!out->loop)
+		tables->hops.lookup(tables->hops.context, address, out);
+}
 
 struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 {
@@ -35,6 +53,7 @@ struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 	if (!tables)
 		return NULL;
 	tables->hops = *hops;
+	tables->backend_hops = (struct next_hops){.context = tables, .lookup = lookup_backend};
 	tables->rcu = aligned_alloc(64, rcu_bytes);
 	tables->lookup = lookup_new(NULL, 0, NULL, 0);
 	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->seed, hops);
@@ -238,6 +257,7 @@ static int publish(struct tables *tables)
 		return -ENOMEM;
 	lookup->peers = tables->peers;
 	__atomic_store_n(&tables->lookup, lookup, __ATOMIC_RELEASE);
+	tables->stale = true;
 	tables_synchronize(tables);
 	lookup_free(old);
 	return 0;
@@ -434,7 +454,7 @@ int tables_load(struct tables *tables, struct service *service, const struct del
 	error = ring_load(ring, snapshot, why);
 	if (error)
 		goto fail;
-	ring->backends = backends_new(NULL, snapshot, &tables->hops, why);
+	ring->backends = backends_new(NULL, snapshot, &tables->backend_hops, why);
 	if (!ring->backends) {
 		error = -errno;
 		goto fail;
@@ -463,8 +483,8 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 	error = ring_follows(ring, delta, why);
 	if (error)
 		return error;
-	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, &tables->hops)) {
-		backends = backends_new(ring->backends, delta, &tables->hops, why);
+	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, &tables->backend_hops)) {
+		backends = backends_new(ring->backends, delta, &tables->backend_hops, why);
 		if (!backends)
 			return -errno;
 		old = ring->backends;
@@ -479,6 +499,11 @@ int tables_apply(struct tables *tables, struct service *service, const struct de
 	return error;
 }
 
+bool tables_is_stale(const struct tables *tables)
+{
+	return tables->stale;
+}
+
 void tables_refresh(struct tables *tables)
 {
 	struct backends **old = calloc(tables->count ? tables->count : 1, sizeof(*old));
@@ -487,6 +512,7 @@ void tables_refresh(struct tables *tables)
 	refresh_peers(tables);
 	if (!old)
 		return;
+	tables->stale = false;
 	for (uint32_t i = 0; i < tables->count; i++) {
 		struct ring *ring = tables->services[i]->ring;
 		struct backends *backends;
@@ -494,7 +520,8 @@ void tables_refresh(struct tables *tables)
 
 		if (!ring)
 			continue;
-		backends = backends_refresh(ring->backends, tables->services[i]->id, &tables->hops, &error);
+		backends = backends_refresh(ring->backends, tables->services[i]->id, &tables->backend_hops, &error);
+		tables->stale |= error;
 		if (!backends)
 			continue;
 		old[n++] = ring->backends;

@@ -84,8 +84,11 @@ int tables_load(struct tables *tables, struct service *service, const struct del
  */
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why);
 
-/* Next hops have changed: builds the templates anew where they differ. */
+/* Next hops have changed, or tables_is_stale(): builds the templates anew where they differ. */
 void tables_refresh(struct tables *tables);
+
+/* Whether VIPs or muxes have come or gone since, which backends must not be: to be asked about once a second. */
+bool tables_is_stale(const struct tables *tables);
 
 /* By name or id. Control thread. NULL: none. */
 struct service *tables_find(const struct tables *tables, const char *name);

@@ -99,6 +99,19 @@ static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct pac
 	out->bucket = id;
 }
 
+/*
+ * Whether a datagram's source is a VIP, or an address of this mux: no host sends from there, but whoever says so has
+ * two services answer each other without end. TCP needs no such care: it does not answer what it has not asked for.
+ */
+static inline bool transport_source_loops(const struct lookup *lookup, const struct packet *packet)
+{
+	const uint8_t *source = packet->addresses6;
+
+	if (packet->flags & PACKET_IPV6)
+		return lookup_vip(lookup, transport_load64(source), transport_load64(source + 8));
+	return lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
+}
+
 /* A whole TCP or UDP packet: flags, ports, service. out->flags is set before; len: bytes there, at least l4_len. */
 static inline enum verdict transport_classify(const struct lookup *lookup, const struct lookup_vip *vip,
 					      uint8_t protocol, const uint8_t *l4, uint32_t len, uint32_t l4_len,
@@ -116,6 +129,8 @@ static inline enum verdict transport_classify(const struct lookup *lookup, const
 		verdict = transport_udp(l4, len, l4_len);
 		if (verdict != VERDICT_SERVICE)
 			return verdict;
+		if (transport_source_loops(lookup, out))
+			return VERDICT_IP_SOURCE;
 	} else {
 		return VERDICT_PROTOCOL;
 	}

@@ -37,6 +37,7 @@ const char *verdict_name(enum verdict verdict)
 	    [VERDICT_NO_BACKEND] = "no_backend",
 	    [VERDICT_NO_BACKEND_ID] = "no_backend_id",
 	    [VERDICT_NO_NEIGHBOUR] = "no_neighbour",
+	    [VERDICT_BACKEND_LOOP] = "backend_loop",
 	    [VERDICT_TOO_BIG] = "too_big",
 	    [VERDICT_TOO_BIG_SILENT] = "too_big_silent",
 	    [VERDICT_ECHO_LIMIT] = "echo_limit",

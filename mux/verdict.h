@@ -18,8 +18,9 @@ enum verdict {
 	VERDICT_IP_HEADER_LENGTH, /* ihl below 5 */
 	VERDICT_IP_TOTAL_LENGTH,  /* below the header's, or beyond the frame */
 	VERDICT_IP_CHECKSUM,
-	VERDICT_IP_TTL,        /* 0 */
-	VERDICT_IP_SOURCE,     /* no host may send from it: unspecified, loopback, multicast, ..., the VIP itself */
+	VERDICT_IP_TTL,    /* 0 */
+	VERDICT_IP_SOURCE, /* no host may send from it: unspecified, loopback, multicast, ..., the VIP itself; UDP: any
+			      VIP */
 	VERDICT_IP_EXTENSION,  /* IPv6 extension headers: cut short, too many, out of order, not at their end */
 	VERDICT_TCP_TRUNCATED, /* shorter than its header */
 	VERDICT_TCP_OFFSET,    /* data offset below 5 or beyond the packet */
@@ -42,6 +43,7 @@ enum verdict {
 	VERDICT_NO_BACKEND,      /* the bucket has none */
 	VERDICT_NO_BACKEND_ID,   /* no backend has the id that the port names, or it was removed */
 	VERDICT_NO_NEIGHBOUR,    /* the backend's next hop is not resolved */
+	VERDICT_BACKEND_LOOP,    /* the backend's address is a VIP or a mux */
 	VERDICT_TOO_BIG,         /* would not fit the port's MTU after encapsulation; the sender was told */
 	VERDICT_TOO_BIG_SILENT,  /* the same, and the sender was not told: too often, or not to be told */
 	VERDICT_ECHO_LIMIT,      /* an echo request beyond what is answered in a second */

@@ -62,8 +62,9 @@ static void make_mux(struct mux *mux, uint8_t number)
 	const struct fl_address none = {{0}};
 	struct why why;
 
-	config.vips_count = 2;
+	config.vips_count = 3;
 	config.vips[1] = image_address("2001:db8:99::1");
+	config.vips[2] = image_address("10.99.0.2");
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};
 	mux->address = image_address("10.1.0.10");
@@ -379,6 +380,22 @@ static void the_rest_shares_the_first_one_s_end(void **state)
 	assert_int_equal(counts[VERDICT_UDP_TRUNCATED], 1);
 }
 
+/* No datagram comes from a VIP, in fragments either; TCP may say so (transport.h). */
+static void one_from_a_vip_is_dropped_whole(void **state)
+{
+	(void)state;
+	for (uint32_t d = 1; d <= 2; d++) {
+		struct flow flow = frame_flow(d == 1 ? IPPROTO_UDP : IPPROTO_TCP);
+
+		flow.source = image_address("10.99.0.2");
+		for (uint32_t piece = 0; piece < pieces(&flow); piece++)
+			give_piece(&muxes[piece % MUXES], &flow, d, piece, 1000);
+		assert_int_equal(counts[VERDICT_IP_SOURCE], d == 1 ? pieces(&flow) : 0);
+		assert_int_equal(seen_count, d == 1 ? 0 : pieces(&flow));
+		memset(counts, 0, sizeof(counts));
+	}
+}
+
 static void a_later_one_is_not_told_that_it_is_too_big(void **state)
 {
 	struct mux *mux = alone();
@@ -452,6 +469,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(so_many_wait_and_not_more, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(many_datagrams_push_out_the_oldest, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(the_rest_shares_the_first_one_s_end, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(one_from_a_vip_is_dropped_whole, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_later_one_is_not_told_that_it_is_too_big, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_mux_takes_wrapped_fragments_of_muxes_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(muxes_agree_and_a_lost_one_moves_only_its_own, set_up, tear_down),

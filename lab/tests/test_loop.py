@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No mux feeds itself or another one: each packet that is made to go round is counted once, by two real muxes.
+
+How often packets were counted, but for what is the kernel's, is how often they came to a mux: a packet that a mux sent
+to itself or to the other would be there twice.
+"""
+
+import itertools
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import pytest
+from scapy.all import IP, TCP, UDP, Packet, Raw, fragment
+
+from lab import Lab, topology
+from lab.deadline import until
+from protocol.vectors.oracle import steer
+
+SERVICE = "loop"
+VIP = "10.99.0.3"
+GUE_PORT = 6080
+PACKETS = 60
+
+
+def counts(lab: Lab) -> Counter[str]:
+    """What both muxes have counted for VIPs and for themselves, by verdict or reason."""
+    sums: Counter[str] = Counter()
+    for mux in lab.muxes.values():
+        for name, value in mux.metrics().items():
+            if "mux_packets_total{" in name or "mux_drops_total{" in name:
+                sums[name.split('"')[1]] += int(value)
+    return Counter({name: n for name, n in sums.items() if name not in ("not_ours", "from_kernel")})
+
+
+def send(lab: Lab, packets: Iterable[Packet]) -> int:
+    """From a client, with whatever source they have; how many these were."""
+    with lab.clients[0].namespace.inside():
+        raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    with raw:
+        sent = [raw.sendto(bytes(packet), (packet.dst, 0)) for packet in packets]
+    return len(sent)
+
+
+def counted(lab: Lab, packets: Iterable[Packet]) -> Counter[str]:
+    """What becomes of them. A packet that went round would still do so while those that come last are counted."""
+    before = counts(lab)
+    sent = send(lab, packets)
+    until("the packets are counted", lambda: (counts(lab) - before).total() >= sent, 30)
+    last = send(lab, (IP(src=lab.clients[0].address, dst=VIP) / TCP(sport=n, dport=9) for n in range(1, 101)))
+    until("the last ones are counted", lambda: (counts(lab) - before).total() >= sent + last, 30)
+    grown = counts(lab) - before
+    assert grown.total() == sent + last, grown
+    grown["no_service_port"] -= last
+    return +grown
+
+
+@pytest.fixture
+def loop(lab: Lab) -> Iterator[None]:
+    """A service whose backends are its own VIP, another service's, both muxes, and a mux's IPv6 address."""
+    mux1, mux2 = lab.muxes.values()
+    backends = [VIP, topology.VIP, mux1.address, mux2.address]
+    ports = [{"protocol": "tcp", "port": 80}, {"protocol": "udp", "port": GUE_PORT}]
+    lab.api("POST", "/v1/services", {"name": SERVICE, "vips": [VIP], "ports": ports})
+    try:
+        lab.change(*({"op": "add", "id": n, "address": a} for n, a in enumerate(backends, 1)), service=SERVICE)
+        lab.wait_applied(service=SERVICE)
+        lab.wait_announced(vip=VIP)
+        yield
+    finally:
+        lab.api("DELETE", f"/v1/services/{SERVICE}")
+
+
+def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> Packet:
+    """What a mux sends: with a steer header to a server, without one to another mux."""
+    gue = steer.write(header) if header else bytes([0, 4, 0, 0])
+    return IP(src=source, dst=destination) / UDP(sport=0xC000, dport=GUE_PORT) / Raw(gue + bytes(inner))
+
+
+def test_backends_that_are_vips_or_muxes_get_nothing(lab: Lab, loop: None) -> None:
+    client = lab.clients[0].address
+    until("the muxes know each other", lambda: counted(lab, [probe(lab)]).keys() == {"backend_loop"}, 30)
+    datagrams = (IP(src=client, dst=VIP) / UDP(sport=n, dport=GUE_PORT) for n in range(1024, 1024 + PACKETS))
+    segments = (IP(src=client, dst=VIP) / TCP(sport=n, dport=80) for n in range(1024, 1024 + PACKETS))
+    assert counted(lab, itertools.chain(datagrams, segments)) == {"backend_loop": 2 * PACKETS}
+
+
+ports = itertools.count(30_000)
+
+
+def probe(lab: Lab) -> Packet:
+    return IP(src=lab.clients[0].address, dst=VIP) / TCP(sport=next(ports), dport=80)
+
+
+def test_what_says_to_come_from_a_mux_a_server_or_a_vip_goes_nowhere_twice(lab: Lab, loop: None) -> None:
+    mux1, mux2 = lab.muxes.values()
+    server = lab.servers[min(lab.servers)]
+    syns = [IP(src=s.address, dst=topology.VIP) / TCP(sport=next(ports), dport=80) for s in (mux1, mux2, server)] * 20
+    assert counted(lab, syns) == {"service": 60}
+    # a datagram of another service's: both would answer each other
+    assert counted(lab, [IP(src=topology.VIP, dst=VIP) / UDP(sport=80, dport=GUE_PORT)] * 20) == {"ip_source": 20}
+
+    # as a mux sends to a server: what two muxes would get that were each other's backends
+    inner = IP(src=lab.clients[0].address, dst=topology.VIP) / TCP(sport=next(ports), dport=80)
+    header = {
+        "hops": 0, "service": 1, "bucket": 7, "generation": 1, "innerProtocol": 4,
+        "since": None, "previous": None, "tag": None,
+    }  # fmt: skip
+    first, later = fragment(inner / Raw(b"x" * 100), 64)[:2]
+    until("mux2 knows mux1", lambda: counted(lab, [wrap(mux1.address, mux2.address, first, None)])["service"], 30)
+    assert counted(lab, [wrap(mux1.address, mux2.address, inner, header)] * 20) == {"peer_malformed": 20}
+    # as a mux sends to another: not what is whole, not what is wrapped twice, and nobody else's
+    assert counted(lab, [wrap(mux1.address, mux2.address, inner, None)] * 20) == {"peer_malformed": 20}
+    twice = wrap(mux2.address, mux1.address, later, None)
+    assert counted(lab, [wrap(mux1.address, mux2.address, twice, None)] * 20) == {"peer_malformed": 20}
+    assert counted(lab, [wrap(server.address, mux2.address, first, None)] * 20) == {"peer_unknown": 20}
+    # fragments of one datagram, at the mux that has it not: they stay with whom they came to
+    assert counted(lab, [wrap(mux1.address, mux2.address, first, None)] * 20) == {"service": 20}
+    assert counted(lab, [wrap(mux2.address, mux1.address, first, None)] * 20) == {"service": 20}
