@@ -15,11 +15,14 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.Operation;
 import io.vertx.openapi.validation.ValidatedRequest;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -187,6 +190,18 @@ final class Operations {
   }
 
   /** {@code call} runs on a worker; what it throws becomes the failure of the request. */
+  /** Nobody's memory will do for a read that says no-cache (RFC 9111, section 5.2.1.4). */
+  private Request confirmed(Request request) {
+    HttpServerRequest http = request.http();
+    List<String> wanted = http.headers().getAll("Cache-Control");
+    if (http.method().equals(HttpMethod.GET)
+        && http.path().startsWith("/v1/")
+        && wanted.stream().anyMatch(each -> each.toLowerCase(Locale.ROOT).contains("no-cache"))) {
+      plane.confirm();
+    }
+    return request;
+  }
+
   private void answer(
       RouterBuilder routes, String operation, Function<Request, Future<Answer>> call) {
     routes
@@ -195,7 +210,7 @@ final class Operations {
             context -> {
               ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
               var here = vertx.getOrCreateContext();
-              here.executeBlocking(() -> call.apply(new Request(valid, context)), false)
+              here.executeBlocking(() -> call.apply(confirmed(new Request(valid, context))), false)
                   .compose(Function.identity())
                   .onComplete(
                       done ->

@@ -17,6 +17,13 @@ import java.util.concurrent.CompletionStage;
  * commits nothing. Reads are answered from the current immutable image.
  */
 public interface ControlPlane {
+  /**
+   * Returns once what is read next is as new as anything committed before this call.
+   *
+   * @throws Refusal if that cannot be known now
+   */
+  void confirm();
+
   /** Services by ascending name. */
   List<ServiceView> services();
 

@@ -254,6 +254,29 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
+  public void confirm() {
+    Catalogue last = catalogue;
+    try {
+      if (!isLeader) {
+        serviceWatch.catchUp().get(CATCH_UP_MAX.toMillis(), TimeUnit.MILLISECONDS);
+        return;
+      }
+      if (last != null && store.isLatest(last.epoch())) {
+        return;
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException | StoreException e) {
+      LOG.debug("not confirmed: {}", e.toString());
+    }
+    throw new Refusal(
+        Refusal.Kind.UNAVAILABLE,
+        "zookeeper",
+        "does not tell what was committed last",
+        "to try again, or to read what is known without Cache-Control: no-cache");
+  }
+
+  @Override
   public List<ServiceView> services() {
     return images().all().stream().map(stored -> ImageViews.service(stored)).toList();
   }

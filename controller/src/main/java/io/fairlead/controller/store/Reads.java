@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 
@@ -65,10 +66,13 @@ final class Reads {
     check(done.get(most.toNanos(), TimeUnit.NANOSECONDS), path);
   }
 
-  /** {@code then} runs on ZooKeeper's event thread, also when the connection breaks meanwhile. */
-  void syncInBackground(String path, Runnable then) throws Exception {
+  /**
+   * {@code then} runs on ZooKeeper's event thread, also when the connection breaks meanwhile: it is
+   * told whether it did not.
+   */
+  void syncInBackground(String path, Consumer<Boolean> then) throws Exception {
     CompletableFuture<Integer> done = new CompletableFuture<>();
-    done.thenRun(then);
+    done.thenAccept(code -> then.accept(code == KeeperException.Code.OK.intValue()));
     sync(path, done);
   }
 

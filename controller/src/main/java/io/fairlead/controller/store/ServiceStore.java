@@ -87,6 +87,17 @@ public final class ServiceStore {
     }
   }
 
+  /** Whether {@code epoch} is the latest, by all that was committed before this call. */
+  public boolean isLatest(Epoch epoch) throws StoreException {
+    try {
+      new Reads(client).sync(tree.root());
+      Stat stat = client.checkExists().forPath(tree.epoch());
+      return stat != null && stat.getVersion() == epoch.version();
+    } catch (Exception e) {
+      throw new StoreException("the epoch cannot be looked at: " + e, e);
+    }
+  }
+
   public Optional<StoredService> read(String name) throws StoreException {
     return reader.read(name);
   }

@@ -16,6 +16,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.watch.PersistentWatcher;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,18 +92,24 @@ public final class ServiceWatch implements AutoCloseable {
     return Optional.ofNullable(damaged.get(name));
   }
 
-  /** Done when everything that was committed before this call can be seen here. */
+  /**
+   * Done when everything that was committed before this call can be seen here; fails if ZooKeeper
+   * does not tell.
+   */
   public CompletableFuture<Void> catchUp() {
     CompletableFuture<Void> done = new CompletableFuture<>();
     try {
       // Its answer comes behind the events of what was committed before it.
       reads.syncInBackground(
           tree.root(),
-          () ->
+          isTold ->
               execute(
                   () -> {
-                    refresh();
-                    done.complete(null);
+                    if (refresh() && isTold) {
+                      done.complete(null);
+                    } else {
+                      done.completeExceptionally(new KeeperException.ConnectionLossException());
+                    }
                   }));
     } catch (Exception e) {
       done.completeExceptionally(e);
@@ -156,10 +163,11 @@ public final class ServiceWatch implements AutoCloseable {
         });
   }
 
-  private void refresh() {
+  /** Whether all that has changed could be read. */
+  private boolean refresh() {
     boolean isDone = true;
     if (isPaused) {
-      return;
+      return false;
     }
     if (isStale) {
       isDone = markAll();
@@ -178,6 +186,7 @@ public final class ServiceWatch implements AutoCloseable {
       isRetrying = true;
       retry();
     }
+    return isDone;
   }
 
   private boolean markAll() {

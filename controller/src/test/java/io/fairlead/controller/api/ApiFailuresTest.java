@@ -115,6 +115,22 @@ class ApiFailuresTest {
   }
 
   @Test
+  void whatIsNotConfirmedIsNotReadWithNoCache() {
+    String[] confirmed = {"Cache-Control", "max-age=0, No-Cache"};
+    for (String path : List.of(WEB, WEB + "/backends", "/v1/services")) {
+      assertThat(client.get(path, confirmed).status()).isEqualTo(200);
+    }
+    plane.zookeeperAway();
+    for (String path : List.of(WEB, WEB + "/backends", "/v1/services")) {
+      assertThat(client.get(path, confirmed).status()).isEqualTo(503);
+      assertThat(client.get(path).status()).isEqualTo(200);
+    }
+    assertThat(client.get("/healthz", confirmed).status()).isEqualTo(200);
+    plane.zookeeperBack();
+    assertThat(client.get(WEB, confirmed).status()).isEqualTo(200);
+  }
+
+  @Test
   void whileZooKeeperIsAwayWritesAreUnavailableAndReadsAreServed() {
     String before = plane.state();
     plane.zookeeperAway();

@@ -89,6 +89,14 @@ public final class FakeControlPlane implements ControlPlane {
   }
 
   @Override
+  public synchronized void confirm() {
+    outage.ifPresent(
+        refusal -> {
+          throw refusal;
+        });
+  }
+
+  @Override
   public synchronized List<ServiceView> services() {
     return pools.values().stream().map(Pool::view).toList();
   }

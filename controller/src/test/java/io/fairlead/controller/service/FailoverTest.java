@@ -96,6 +96,7 @@ class FailoverTest {
         // The former life's session is alive and would be for as long as it lives.
         assertThat(latter.awaitLeader(Duration.ofSeconds(4))).isTrue();
         done(latter.change("web", List.of(add(1)), false));
+        assertThat(confirms(former) ? former.backends("web").size() : 1).isEqualTo(1);
         assertThat(refusal(former.change("web", List.of(add(2)), false)).kind())
             .isEqualTo(Refusal.Kind.UNAVAILABLE);
         await().until(() -> !former.health().leader());
@@ -126,6 +127,16 @@ class FailoverTest {
       done(first.createService(spec("web", "10.99.0.3"), false));
       assertThat(second.services()).isEqualTo(first.services());
       first.close();
+    }
+  }
+
+  /** Whether it says that what it reads next is the latest. */
+  private static boolean confirms(FairleadController controller) {
+    try {
+      controller.confirm();
+      return true;
+    } catch (Refusal e) {
+      return false;
     }
   }
 

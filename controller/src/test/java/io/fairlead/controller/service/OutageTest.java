@@ -7,6 +7,7 @@ import static io.fairlead.controller.service.Requests.refusal;
 import static io.fairlead.controller.service.Requests.spec;
 import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
@@ -51,6 +52,7 @@ class OutageTest {
       assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
       done(controller.createService(spec("web", "10.99.0.1"), false));
       done(controller.change("web", List.of(add(1), add(2)), false));
+      controller.confirm();
       server.stop();
       await()
           .atMost(Duration.ofSeconds(30))
@@ -58,6 +60,7 @@ class OutageTest {
       assertThat(refusal(controller.change("web", List.of(weight(1, 7)), false)).kind())
           .isEqualTo(Refusal.Kind.UNAVAILABLE);
       assertThat(controller.backends("web")).hasSize(2);
+      assertThatThrownBy(controller::confirm).isInstanceOf(Refusal.class);
       server.restart();
       // 1 s at most on an idle machine; with the client's defaults 2 to 8 s on a busy one.
       await().atMost(Duration.ofSeconds(5)).until(() -> controller.health().leader());
