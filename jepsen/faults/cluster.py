@@ -43,10 +43,11 @@ class Cluster(ABC):
         return self.nodes[name]
 
     def of_kind(self, kind: str) -> list[Node]:
-        """All nodes of a kind; `zookeeper` are the controllers' machines that have one."""
-        if kind == "zookeeper":
-            return [node for node in self.nodes.values() if "zookeeper" in node.programs]
-        return [node for node in self.nodes.values() if node.kind == kind]
+        """All nodes of a kind that have its program; `zookeeper` are the controllers' machines that have one."""
+        machines = "controller" if kind == "zookeeper" else kind
+        program = MAIN.get(kind, kind) if kind in KINDS else None
+        of_kind = [node for node in self.nodes.values() if node.kind == machines]
+        return [node for node in of_kind if program is None or program in node.programs]
 
     def split(self, text: str) -> tuple[Node, str]:
         """NODE[/PROGRAM] as a node and the name of one of its programs."""
@@ -268,7 +269,12 @@ class Cluster(ABC):
         """Nothing passes on these ways, each from one node to another, until uncut(name)."""
 
     @abstractmethod
-    def cut_router(self, name: str, node: Node) -> None: ...
+    def check_ways(self, ways: list[tuple[str, str]]) -> None:
+        """LabError for a way that can't be cut."""
+
+    @abstractmethod
+    def check_slow(self, node: Node) -> None:
+        """LabError if the node can't be slowed."""
 
     @abstractmethod
     def cut_zookeeper(self, name: str, node: Node) -> None: ...

@@ -18,10 +18,12 @@ def begin(found: Cluster, fault: str, words: list[str]) -> None:
     if len(words) != len(takes):
         raise LabError(f"{fault} '{' '.join(words)}' is refused; allowed: {fault} {' '.join(takes)}")
     node = None if fault == "halves" else found.node(words[0])
+    said = words if node is None else words[1:]
+    kind.check(found, node, said)
     heal(found, fault, node.name if node else None)
     Record(found.directory).add(fault, node.name if node else None, words)
     try:
-        kind.start(found, node, words if node is None else words[1:])
+        kind.start(found, node, said)
     except LabError:
         heal(found, fault, node.name if node else None)
         raise

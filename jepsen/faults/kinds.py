@@ -10,7 +10,6 @@ from lab.deadline import LabError
 
 MULTIPATH = Path("/proc/sys/net/ipv4")
 FILLER = "filler-of-a-fault"
-GONE_SECONDS = 30  # for ZooKeeper to notice that its disk is full
 
 
 def table(fault: str, node: str | None) -> str:
@@ -32,6 +31,10 @@ class Fault(ABC):
     words: tuple[str, ...] = ()  # what it is told behind the node
 
     @abstractmethod
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        """LabError if it can't befall this node, or not so; nothing is done."""
+
+    @abstractmethod
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None: ...
 
     @abstractmethod
@@ -49,49 +52,66 @@ class OneWay(_Cut):
     name = "one-way"
     words = ("TO[,TO]",)
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        targets = [cluster.node(name).name for name in words[0].split(",") if name != node.name]
-        if not targets:
+    @staticmethod
+    def ways(cluster: Cluster, node: Node, words: list[str]) -> list[tuple[str, str]]:
+        return [(node.name, cluster.node(name).name) for name in words[0].split(",") if name != node.name]
+
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if not self.ways(cluster, node, words):
             raise LabError(f"one-way '{words[0]}' is refused; allowed: other nodes than {node.name}")
-        cluster.cut(table(self.name, node.name), [(node.name, target) for target in targets])
+        cluster.check_ways(self.ways(cluster, node, words))
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.cut(table(self.name, node.name), self.ways(cluster, node, words))
 
 
 class FromZooKeeper(_Cut):
     name = "from-zookeeper"
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind not in ("mux", "controller"):
             raise LabError(f"node '{node.name}' is no client of ZooKeeper; allowed: a mux or a controller")
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         cluster.cut_zookeeper(table(self.name, node.name), node)
 
 
 class FromRouter(_Cut):
     name = "from-router"
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind in ("router", "client", "runner"):
             raise LabError(
                 f"node '{node.name}' can't be parted from the router; allowed: a mux, a server, a controller"
             )
-        cluster.cut_router(table(self.name, node.name), node)
+        cluster.check_ways([(node.name, "router")])
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.cut(table(self.name, node.name), [(node.name, "router"), ("router", node.name)])
 
 
 class Loss(_Cut):
     name = "loss"
     words = ("PERCENT",)
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        percent = number("percent", words[0], 0.01, 100)
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        number("percent", words[0], 0.01, 100)
         if node.kind in ("router", "runner"):
             raise LabError(f"node '{node.name}' can't lose packets; allowed: any other than router and runner")
-        cluster.lose(table(self.name, node.name), node, percent)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.lose(table(self.name, node.name), node, float(words[0]))
 
 
 class Slow(Fault):
     words = ("MILLISECONDS",)
 
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        number("milliseconds", words[0], 1, 10_000)
+        cluster.check_slow(node)
+
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        cluster.slow(node, number("milliseconds", words[0], 1, 10_000))
+        cluster.slow(node, float(words[0]))
 
     def heal(self, cluster: Cluster, node: Node) -> None:
         cluster.unslow(node)
@@ -100,28 +120,41 @@ class Slow(Fault):
 class Clock(Fault):
     words = ("SECONDS",)
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        number("seconds", words[0], -86_400, 86_400)
         if node.kind != "server":
             raise LabError(f"node '{node.name}' has no clock that can be shifted; allowed: a server")
-        cluster.attach(node, round(number("seconds", words[0], -86_400, 86_400)))
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.attach(node, round(float(words[0])))
 
     def heal(self, cluster: Cluster, node: Node) -> None:
         cluster.attach(node, 0)
 
 
-class Disk(Fault):
+class _OfZooKeeper(Fault):
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        having = [each.name for each in cluster.of_kind("zookeeper")]
+        if node.name not in having:
+            raise LabError(f"node '{node.name}' has no ZooKeeper; allowed: {', '.join(having)}")
+
+
+class Disk(_OfZooKeeper):
     """A file takes what is left of the disk under ZooKeeper's data; at its next write it leaves the ensemble."""
 
     words = ("full",)
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        super().check(cluster, node, words)
         if words[0] != "full":
             raise LabError(f"disk '{words[0]}' is refused; allowed: full")
-        data = cluster.zookeeper_data(node)
+        data = cluster.zookeeper_data(node)  # never the machine's own disk
         if "yes" not in cluster.run(node, "sh", "-c", 'mountpoint -q "$1" && echo yes || echo no', "sh", data):
             raise LabError(f"{data} of {node.name} is no disk of its own; allowed: a file system for ZooKeeper alone")
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         script = f'dd if=/dev/zero of="$1/{FILLER}" bs=64k 2>&1 | grep -q "No space left"'
-        cluster.run(node, "sh", "-c", script, "sh", data)
+        cluster.run(node, "sh", "-c", script, "sh", cluster.zookeeper_data(node))
 
     def heal(self, cluster: Cluster, node: Node) -> None:
         cluster.run(node, "rm", "-f", f"{cluster.zookeeper_data(node)}/{FILLER}")
@@ -142,7 +175,7 @@ done
 FORGET = r'rm -rf "$1"/version-2'
 
 
-class Corrupt(Fault):
+class Corrupt(_OfZooKeeper):
     """Bytes in the middle of the newest log are overwritten while it is down; it refuses to start, as it should.
 
     Healed as an operator does it: its data is removed, and it gets them again from the others. That is safe only while
@@ -165,9 +198,11 @@ class Corrupt(Fault):
 class Reshuffle(Fault):
     """Another seed of the router's ECMP hash, or, where its kernel has no seed, other fields that are hashed."""
 
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind != "router":
             raise LabError(f"node '{node.name}' has no ECMP; allowed: the router")
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         seed = random.randrange(1, 2**32)
         self._set(cluster, node, f"echo {seed} >fib_multipath_hash_seed", "echo 9 >fib_multipath_hash_fields; echo 3")
 
@@ -185,12 +220,18 @@ class Halves(Fault):
 
     words = ("A,B", "C,D")
 
-    def start(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+    @staticmethod
+    def ways(cluster: Cluster, words: list[str]) -> list[tuple[str, str]]:
         left, right = ([cluster.node(name).name for name in word.split(",")] for word in words)
         if both := set(left) & set(right):
             raise LabError(f"halves '{', '.join(sorted(both))}' is in both; allowed: lists without a common node")
-        ways = [way for a in left for b in right for way in ((a, b), (b, a))]
-        cluster.cut(table("halves", None), ways)
+        return [way for a in left for b in right for way in ((a, b), (b, a))]
+
+    def check(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+        cluster.check_ways(self.ways(cluster, words))
+
+    def start(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+        cluster.cut(table("halves", None), self.ways(cluster, words))
 
     def heal(self, cluster: Cluster, node: Node | None) -> None:
         cluster.uncut(table("halves", None))

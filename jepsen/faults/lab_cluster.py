@@ -177,10 +177,6 @@ class LabCluster(Cluster):
 
     def _way(self, source: str, target: str) -> str:
         """The match for what goes from one machine of the rack, or the router, to another, by its chain."""
-        for name in (source, target):
-            if self.node(name).kind == "client":
-                allowed = ", ".join(each.name for each in self.nodes.values() if each.kind != "client")
-                raise LabError(f"node '{name}' can't be partitioned; allowed: {allowed}")
         if source == "router":
             return f"  chain output {{ oifname {self._ports(target)} drop; }}\n"
         if target == "router":
@@ -196,12 +192,19 @@ class LabCluster(Cluster):
     def _nft(self, node: Node, rules: str) -> None:
         self.run(node, "nft", "-f", "-", stdin=rules)
 
+    def check_ways(self, ways: list[tuple[str, str]]) -> None:
+        allowed = [each.name for each in self.nodes.values() if each.kind != "client"]
+        for name in (name for way in ways for name in way):
+            if name not in allowed:
+                raise LabError(f"node '{name}' can't be partitioned; allowed: {', '.join(allowed)}")
+
+    def check_slow(self, node: Node) -> None:
+        if node.kind in ("client", "router"):
+            raise LabError(f"node '{node.name}' can't be slowed; allowed: a machine of the rack")
+
     def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
         rules = "".join(self._way(source, target) for source, target in ways)
         self._nft(self.node("router"), self._filter(name, "bridge", rules))
-
-    def cut_router(self, name: str, node: Node) -> None:
-        self.cut(name, [(node.name, "router"), ("router", node.name)])
 
     def cut_zookeeper(self, name: str, node: Node) -> None:
         self._nft(node, without("inet", name) + zookeeper_drop(name))
@@ -226,8 +229,6 @@ class LabCluster(Cluster):
 
     def slow(self, node: Node, milliseconds: float) -> None:
         """Its wire leaves the bridge; a program carries each frame, later, between it and a port in its place."""
-        if node.kind in ("client", "router"):
-            raise LabError(f"node '{node.name}' can't be slowed; allowed: a machine of the rack")
         self.unslow(node)
         port, near = slow_port(node.name), f"r-{node.name}"
         mtu = f"mtu {topology.RACK_MTU}"

@@ -1,6 +1,248 @@
 # SPDX-License-Identifier: Apache-2.0
-from jepsen.faults.cluster import Cluster
+"""The cluster on machines that are there, over SSH, as docs/fault-injection.md describes it. Nothing is installed.
+
+Packets are cut by nftables on the hosts that send and receive them, and on the router. What a mux takes by DPDK or
+AF_XDP, and a server by XDP, its own kernel never sees: that is cut at the router alone.
+"""
+
+import ipaddress
+import shlex
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
+from lab import topology
+from lab.deadline import LabError
+from lab.mux import HTTP_PORT
+
+RUN = Path("/run/fairlead-faults")
+HOOKS = ("prerouting", "input", "forward", "output", "postrouting")
+UNITS: dict[str, dict[str, Any]] = {
+    "mux": {"mux": {"unit": "fairlead-mux"}},
+    "controller": {"controller": {"unit": "fairlead-controller"}, "zookeeper": {"unit": "zookeeper"}},
+    "server": {"nginx": {"unit": "nginx"}},
+    "client": {},
+    "router": {},
+}
+PID_OF = {
+    "unit": "systemctl show --property MainPID --value {}",
+    "pid-file": "cat {} 2>/dev/null || echo 0",
+}
+STATE = 'pid=$({}); [ "$pid" -gt 0 ] && sed "s/.*) //" "/proc/$pid/stat" 2>/dev/null | cut -c 1'
 
 
 class SshCluster(Cluster):
-    pass
+    over = "ssh"
+
+    def __init__(self, described: dict[str, Any], name: str) -> None:
+        self.name = name
+        self.described = described
+        self.directory = RUN / name
+        hosts = described.get("hosts")
+        if not isinstance(hosts, dict) or not hosts:
+            raise LabError(':hosts is missing; allowed over :ssh: a map, as {"mux1" {:address "10.0.0.11"} …}')
+        self.hosts = {host: {"address": about} if isinstance(about, str) else about for host, about in hosts.items()}
+        self.nodes = {host: self._node(host, about) for host, about in self.hosts.items()}
+        self.nodes["runner"] = Node("runner", "127.0.0.1", "runner", ())
+
+    @staticmethod
+    def _node(name: str, about: dict[str, Any]) -> Node:
+        kind = about.get("kind", name.rstrip("0123456789"))
+        if kind not in UNITS:
+            raise LabError(
+                f"host '{name}' is of no kind; allowed: a name that begins with {', '.join(UNITS)}, or :kind"
+            )
+        if "address" not in about:
+            raise LabError(f"host '{name}' has no :address; allowed: its IP address in the rack")
+        ipaddress.ip_address(about["address"])
+        return Node(name, about["address"], kind, tuple(about.get("programs", UNITS[kind])))
+
+    def _program(self, node: Node, program: str) -> dict[str, Any]:
+        return self.hosts[node.name].get("programs", UNITS[node.kind])[program]
+
+    def _about(self, node: Node, key: str, what: str) -> str:
+        if key not in self.hosts[node.name]:
+            raise LabError(f"host '{node.name}' has no :{key}; allowed: {what}")
+        return self.hosts[node.name][key]
+
+    def check(self) -> None:
+        """That each host can be reached and has what faults need."""
+        for node in self._remote():
+            for command in ("nft", "tc"):
+                self.run(node, "sh", "-c", f"command -v {command} >/dev/null || {{ echo no {command} >&2; exit 1; }}")
+
+    def _remote(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.kind != "runner"]
+
+    # Commands.
+
+    def _ssh(self, node: Node, command: str) -> list[str]:
+        if node.kind == "runner":
+            return ["sh", "-c", command]
+        to = self.hosts[node.name].get("ssh", f"root@{node.address}")
+        options = shlex.split(self.described.get("ssh-options", ""))
+        return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *options, to, "--", command]
+
+    def run(self, node: Node, *argv: str, stdin: str | None = None) -> str:
+        command = self._ssh(node, shlex.join(argv))
+        source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **source)
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip() or "nothing said"
+            raise LabError(f"{node.name}: '{shlex.join(argv)}' failed with {done.returncode}: {said}")
+        return done.stdout
+
+    def execute(self, node: Node, argv: list[str]) -> int:
+        return subprocess.run(self._ssh(node, shlex.join(argv)), check=False).returncode
+
+    def shell(self, node: Node, script: str) -> str:
+        return self.run(node, "sh", "-c", script)
+
+    # Programs.
+
+    def _pid(self, node: Node, program: str) -> str:
+        """The shell command that prints its process id."""
+        about = self._program(node, program)
+        for key, command in PID_OF.items():
+            if key in about:
+                return command.format(shlex.quote(about[key]))
+        raise LabError(f"program '{node.name}/{program}' can't be found; allowed: :unit, or :pid-file with :start")
+
+    def state(self, node: Node, program: str) -> str:
+        letter = self.shell(node, f"{STATE.format(self._pid(node, program))} || true").strip()
+        return DEAD if letter in ("", "Z", "X") else PAUSED if letter in "Tt" else RUNNING
+
+    def launch(self, node: Node, program: str) -> None:
+        about = self._program(node, program)
+        if "unit" in about:
+            self.run(node, "systemctl", "start", about["unit"])
+        elif "start" in about:
+            self.shell(node, f"setsid sh -c {shlex.quote(about['start'])} </dev/null >/dev/null 2>&1 &")
+        else:
+            raise LabError(
+                f"program '{node.name}/{program}' can't be started; allowed: :unit, or :pid-file with :start"
+            )
+
+    def signal(self, node: Node, program: str, name: str) -> None:
+        unit = self._program(node, program).get("unit")
+        if unit and name == "TERM":
+            self.run(node, "systemctl", "stop", "--no-block", unit)
+        elif unit and name == "KILL":  # and stopped: systemd would start it again
+            self.shell(node, f"systemctl kill --signal=KILL {unit}; systemctl stop {unit}")
+        else:
+            self.shell(node, f"kill -{name} $({self._pid(node, program)})")
+
+    def connect(self, node: Node, host: str, port: int, seconds: float) -> socket.socket:
+        return socket.create_connection((host, port), seconds)
+
+    def port(self, node: Node, program: str) -> tuple[str, int]:
+        default = {"mux": HTTP_PORT, "controller": topology.REST_PORT, "zookeeper": topology.ZOOKEEPER_PORT}
+        return node.address, self._program(node, program).get("port", default.get(program, 0))
+
+    def _answers(self, node: Node, program: str) -> bool:
+        """Of a server only that its program runs: its VIP leads elsewhere from here."""
+        return self.state(node, program) == RUNNING if program == "nginx" else super()._answers(node, program)
+
+    def announced(self, mux: Node) -> bool:
+        router = self._router()
+        return router is None or mux.address in self.run(router, "ip", "route", "show", "exact", self.described["vip"])
+
+    def about(self) -> dict[str, Any]:
+        connect = ",".join(f"{node.address}:{topology.ZOOKEEPER_PORT}" for node in self.of_kind("zookeeper"))
+        login = self.described.get("zookeeper-login")
+        zookeeper = {"connect": connect, "scheme": "digest" if login else None, "login": login}
+        about = {key: self.described[key] for key in ("service", "vip", "port")}
+        return {"switch": None, **about, "zookeeper": zookeeper}
+
+    def tail(self, node: Node, program: str) -> str:
+        unit = self._program(node, program).get("unit")
+        return self.run(node, "journalctl", "--unit", unit, "--lines", "15", "--no-pager") if unit else "    (no log)"
+
+    def save_logs(self, to: Path) -> None:
+        for node, program in self.all_programs():
+            if unit := self._program(node, program).get("unit"):
+                (to / node.name).mkdir(parents=True, exist_ok=True)
+                log = self.run(node, "journalctl", "--unit", unit, "--since", "-1 day", "--no-pager")
+                (to / node.name / f"{program}.log").write_text(log)
+
+    # What faults need.
+
+    def _router(self) -> Node | None:
+        return next(iter(self.of_kind("router")), None)
+
+    @staticmethod
+    def _ip(address: str) -> str:
+        return "ip6" if ":" in address else "ip"
+
+    def _filter(self, name: str, rules: dict[str, list[tuple[str, str]]]) -> None:
+        """Sets up, on each host by name, the table with (hook, match and verdict) pairs."""
+        for host, lines in rules.items():
+            hooks = "".join(f"  chain {hook} {{ type filter hook {hook} priority -150; }}\n" for hook in HOOKS)
+            chains = "".join(f"  chain {hook} {{ {line}; }}\n" for hook, line in lines)
+            table = f"{without('inet', name)}table inet {name} {{\n{hooks}{chains}}}\n"
+            self.run(self.node(host), "nft", "-f", "-", stdin=table)
+
+    def _by_router(self, router: Node, node: Node, away: bool, back: bool, verdict: str) -> list[tuple[str, str]]:
+        """Rules of the router for what it sends to a node, as next hop, and for all frames that come from it."""
+        lines = [("postrouting", f"rt {self._ip(node.address)} nexthop {node.address} {verdict}")] if away else []
+        known = self.run(router, "ip", "neighbour", "show", node.address).split()
+        if back and "lladdr" in known:
+            lines.append(("prerouting", f"ether saddr {known[known.index('lladdr') + 1]} {verdict}"))
+        return lines
+
+    def check_ways(self, ways: list[tuple[str, str]]) -> None:
+        for name in (name for way in ways for name in way):
+            if self.node(name).kind == "runner":
+                raise LabError("node 'runner' can't be partitioned; allowed: the hosts")
+
+    def check_slow(self, node: Node) -> None:
+        self._about(node, "interface", "the name of its interface in the rack")
+
+    def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
+        rules: dict[str, list[tuple[str, str]]] = {}
+        for source, target in ((self.node(a), self.node(b)) for a, b in ways):
+            out = f"{self._ip(target.address)} daddr {target.address} drop"
+            into = f"{self._ip(source.address)} saddr {source.address} drop"
+            rules.setdefault(source.name, []).append(("output", out))
+            rules.setdefault(target.name, []).append(("input", into))
+            if source.kind == "router":
+                rules[source.name] += self._by_router(source, target, True, False, "drop")
+            if target.kind == "router":
+                rules[target.name] += self._by_router(target, source, False, True, "drop")
+        self._filter(name, rules)
+
+    def cut_zookeeper(self, name: str, node: Node) -> None:
+        self.run(node, "nft", "-f", "-", stdin=without("inet", name) + zookeeper_drop(name))
+
+    def lose(self, name: str, node: Node, percent: float) -> None:
+        lost = f"numgen random mod 10000 < {round(percent * 100)} drop"
+        rules = {node.name: [("input", lost), ("output", lost)]}
+        if (router := self._router()) and node.kind in ("mux", "server"):
+            rules[router.name] = self._by_router(router, node, True, False, lost)
+        self._filter(name, rules)
+
+    def uncut(self, name: str) -> None:
+        for node in self._remote():
+            self.run(node, "nft", "-f", "-", stdin=without("inet", name))
+
+    def slow(self, node: Node, milliseconds: float) -> None:
+        interface = self._about(node, "interface", "the name of its interface in the rack")
+        try:
+            self.run(node, *f"tc qdisc replace dev {interface} root netem delay {milliseconds}ms".split())
+        except LabError as error:
+            raise LabError(f"{node.name} can't be slowed: its kernel needs netem (module sch_netem): {error}") from None
+
+    def unslow(self, node: Node) -> None:
+        interface = self._about(node, "interface", "the name of its interface in the rack")
+        self.shell(
+            node, f"tc qdisc show dev {interface} | grep -q netem && tc qdisc delete dev {interface} root || true"
+        )
+
+    def attach(self, server: Node, clock_seconds: int) -> None:
+        command = self._about(server, "attach", "the command that attaches fairlead-server there")
+        self.shell(server, command + (f" --clock-error {clock_seconds}" if clock_seconds else ""))
+
+    def zookeeper_data(self, node: Node) -> str:
+        return self._about(node, "zookeeper-data", "the directory of its data")
