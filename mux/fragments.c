@@ -381,7 +381,7 @@ static void take_handed(struct fragments *f, const struct lookup *lookup, uint64
 
 void fragments_run(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
 {
-	if (f->workers > 1 && !rte_ring_empty(f->rings[f->worker]))
+	if (f->workers > 1)
 		take_handed(f, lookup, now_ms);
 	while (f->oldest != f->newest) {
 		struct held *held = &f->held[f->oldest % FRAGMENTS_HELD];

@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
-SANITIZED, FUZZ = BUILD / "test", BUILD / "fuzz"
+SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
 OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp"}
 # Before a command: with interfaces and a /run (where namespaces have their names) of its own.
@@ -152,12 +152,12 @@ def meson_setup(part: Part, folder: Path, *options: str, **environment: str) -> 
     return code == 0
 
 
-def meson_results(suite: str) -> Counts:
+def meson_results(folder: Path, suite: str) -> Counts:
     """
     Cases from JUnit, and from the JSON log each program that did not end well although its cases say nothing: a crash
     or a time-out in the middle leaves only the cases that ran.
     """
-    logs = SANITIZED / "meson-logs"
+    logs = folder / "meson-logs"
     cases = logs / f"{suite}.junit.xml"
     counts = junit([cases] if cases.exists() else [])
     failed = " ".join(counts.failures)
@@ -180,7 +180,25 @@ def run_meson(part: Part) -> None:
     if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson knows no test of the suite '{part.name}'")
         return
-    part.settle(meson_results(part.name), code, "meson test")
+    part.settle(meson_results(SANITIZED, part.name), code, "meson test")
+
+
+def run_mux(part: Part) -> None:
+    """The suite, then what of it has several threads again under ThreadSanitizer, which knows no other sanitizer."""
+    run_meson(part)
+    if not meson_setup(part, THREADS, "-Db_sanitize=thread", "-Db_lundef=false"):
+        return
+    nouns = ("change", "fragments", "meeting")
+    if part.run("meson", "compile", "-C", THREADS, *(f"test_mux_{noun}" for noun in nouns)):
+        part.counts.fail("the tests with threads do not compile under ThreadSanitizer")
+        return
+    for stale in (THREADS / "meson-logs").glob("threads.*"):
+        stale.unlink()
+    command = ["meson", "test", "-C", THREADS, "--no-rebuild", "--logbase", "threads", "--print-errorlogs"]
+    if int(Path("/proc/sys/vm/mmap_rnd_bits").read_text()) > 28:  # then addresses lie where its shadow should
+        command = ["setarch", "--addr-no-randomize", *command]
+    code = part.run(*command, "--timeout-multiplier", "4", "--num-processes", "2", *(f"mux {noun}" for noun in nouns))
+    part.settle(meson_results(THREADS, "threads"), code, "meson test under ThreadSanitizer")
 
 
 def run_lint(part: Part) -> None:
@@ -321,7 +339,7 @@ def fuzz(target: dict, seconds: int) -> tuple[str, int, str]:
 PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 10),
-    "mux": (run_meson, 15),
+    "mux": (run_mux, 15),
     "server": (run_meson, 15),
     "module": (run_module, 25),
     "controller": (run_controller, 15),
