@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.ControlPlane.BackendView;
+import io.fairlead.controller.service.ControlPlane.Look;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
@@ -26,6 +27,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -58,10 +60,10 @@ final class Operations {
     this.plane = plane;
     this.contract = contract;
     list(routes, "listServices", request -> plane.services(), ServiceView::name, String::valueOf);
-    ofService(routes, "getService", request -> service(request.service()));
+    ofService(routes, "getService", (request, look) -> look.service());
     answer(routes, "listBackends", request -> Future.succeededFuture(backends(request)));
-    ofService(routes, "getBackend", this::backend);
-    ofService(routes, "getRing", request -> plane.ring(request.service()));
+    ofService(routes, "getBackend", Operations::backend);
+    ofService(routes, "getRing", (request, look) -> look.ring());
     answer(
         routes,
         "explain",
@@ -77,7 +79,7 @@ final class Operations {
         request ->
             Future.succeededFuture(
                 new Answer(200, "application/json", Buffer.buffer(plane.backup()), Map.of())));
-    ofService(routes, "getUpkeep", request -> plane.upkeep(request.service()));
+    ofService(routes, "getUpkeep", (request, look) -> look.upkeep());
     answer(routes, "getHealth", request -> Future.succeededFuture(health()));
     answer(
         routes,
@@ -114,29 +116,25 @@ final class Operations {
         });
   }
 
-  /**
-   * Something of a service, under the service's version. The version is looked at first: should a
-   * commit come in between, the answer is newer than its tag, and a write for that tag is refused.
-   */
-  private void ofService(RouterBuilder routes, String operation, Function<Request, Object> call) {
+  /** Something of a service, tagged with the version that it is of. */
+  private void ofService(
+      RouterBuilder routes, String operation, BiFunction<Request, Look, Object> call) {
     answer(
         routes,
         operation,
         request -> {
-          String version = service(request.service()).version();
-          return Future.succeededFuture(tagged(request, call.apply(request), version));
+          Look look = plane.look(request.service());
+          Object shown = call.apply(request, look);
+          return Future.succeededFuture(tagged(request, shown, look.service().version()));
         });
   }
 
   private Answer backends(Request request) {
-    String version = service(request.service()).version();
+    Look look = plane.look(request.service());
+    String version = look.service().version();
     Page<BackendView> page =
         Page.of(
-            plane.backends(request.service()),
-            BackendView::id,
-            request.cursor(),
-            Operations::id,
-            request.limit());
+            look.backends(), BackendView::id, request.cursor(), Operations::id, request.limit());
     return linked(tagged(request, page.entries(), version), page, request);
   }
 
@@ -234,20 +232,8 @@ final class Operations {
     response.end(answer.body());
   }
 
-  private ServiceView service(String name) {
-    return plane
-        .service(name)
-        .orElseThrow(
-            () ->
-                new Refusal(
-                    Refusal.Kind.NOT_FOUND,
-                    "service",
-                    name,
-                    listed("services", plane.services().stream().map(ServiceView::name).toList())));
-  }
-
-  private BackendView backend(Request request) {
-    List<BackendView> backends = plane.backends(request.service());
+  private static BackendView backend(Request request, Look look) {
+    List<BackendView> backends = look.backends();
     return find(backends, request.backend())
         .orElseThrow(
             () ->

@@ -89,6 +89,22 @@ public interface ControlPlane {
 
   Explanation explain(String service, Flow flow);
 
+  /** One version of a service. */
+  Look look(String service);
+
+  /**
+   * What one version of a service shows: all of it belongs together, whatever is committed since.
+   */
+  interface Look {
+    ServiceView service();
+
+    List<BackendView> backends();
+
+    UpkeepView upkeep();
+
+    RingView ring();
+  }
+
   /** Muxes by ascending id, as they last wrote their own nodes. */
   List<MuxView> muxes();
 

@@ -353,6 +353,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   @Override
+  public Look look(String service) {
+    return counted(() -> ImageViews.look(images().get(service)));
+  }
+
+  @Override
   public Explanation explain(String service, Flow flow) {
     long now = clock.instant().getEpochSecond();
     return counted(() -> ImageViews.explain(images().get(service).image(), flow, now));

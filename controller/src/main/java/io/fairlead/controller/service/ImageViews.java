@@ -14,6 +14,7 @@ import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.Look;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Owner;
 import io.fairlead.controller.service.ControlPlane.Port;
@@ -35,6 +36,30 @@ final class ImageViews {
   private static final int UDP = 17;
 
   private ImageViews() {}
+
+  static Look look(StoredService stored) {
+    return new Look() {
+      @Override
+      public ServiceView service() {
+        return ImageViews.service(stored);
+      }
+
+      @Override
+      public List<BackendView> backends() {
+        return ImageViews.backends(stored.image());
+      }
+
+      @Override
+      public UpkeepView upkeep() {
+        return ImageViews.upkeep(stored.image());
+      }
+
+      @Override
+      public RingView ring() {
+        return ImageViews.ring(stored.image());
+      }
+    };
+  }
 
   static ServiceView service(StoredService stored) {
     ServiceImage image = stored.image();

@@ -4,6 +4,7 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -94,6 +95,24 @@ class ApiVersionsTest {
     String before = client.get(WEB).header("ETag");
     client.send("PATCH", WEB, "{\"windowSeconds\":30}");
     assertThat(client.get(WEB).header("ETag")).isNotIn(tag, before);
+  }
+
+  /**
+   * A commit that comes while a read is answered shows in the whole of the answer, or not at all.
+   */
+  @Test
+  void aReadAndItsTagAreOfOneVersion() {
+    for (String path : List.of(WEB, WEB + "/backends", WEB + "/backends/7", WEB + "/ring")) {
+      Reply before = client.get(path);
+      List<Change> changes = List.of(new Change.Weight(7, path.length()));
+      plane.meanwhile(() -> plane.change("web", changes, false));
+      Reply during = client.get(path);
+      assertThat(during.body()).as(path).isEqualTo(before.body());
+      assertThat(during.header("ETag")).as(path).isEqualTo(before.header("ETag"));
+      Reply after = client.get(path);
+      assertThat(after.header("ETag")).as(path).isNotEqualTo(before.header("ETag"));
+      assertThat(after.body()).as(path).isNotEqualTo(before.body());
+    }
   }
 
   /** A write of each kind for a version that has passed is refused, for the current one taken. */

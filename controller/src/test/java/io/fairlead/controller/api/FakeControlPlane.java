@@ -40,6 +40,7 @@ public final class FakeControlPlane implements ControlPlane {
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty(); // of whom this one follows
   private Optional<RuntimeException> defect = Optional.empty();
+  private Runnable meanwhile = () -> {};
   private final List<MuxView> muxes = new ArrayList<>();
 
   /** As it was new. */
@@ -338,6 +339,43 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
     return change(service, List.of(), options);
+  }
+
+  @Override
+  public synchronized Look look(String name) {
+    ServiceView service = service(name).orElseGet(() -> pool(name).view());
+    List<BackendView> backends = backends(name);
+    UpkeepView upkeep = upkeep(name);
+    RingView ring = ring(name);
+    Runnable next = meanwhile;
+    meanwhile = () -> {};
+    next.run();
+    return new Look() {
+      @Override
+      public ServiceView service() {
+        return service;
+      }
+
+      @Override
+      public List<BackendView> backends() {
+        return backends;
+      }
+
+      @Override
+      public UpkeepView upkeep() {
+        return upkeep;
+      }
+
+      @Override
+      public RingView ring() {
+        return ring;
+      }
+    };
+  }
+
+  /** What happens once, between the moment that the next read looks at and its answer. */
+  public synchronized void meanwhile(Runnable change) {
+    meanwhile = change;
   }
 
   @Override
