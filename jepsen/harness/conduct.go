@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead.dev/jepsen/check"
+	"fairlead.dev/jepsen/cluster"
+	"fairlead.dev/jepsen/history"
+	"fairlead.dev/jepsen/nemesis"
+	"fairlead.dev/jepsen/report"
+	"fairlead.dev/jepsen/scenario"
+	"fairlead.dev/jepsen/workload"
+	"olympos.io/encoding/edn"
+)
+
+// options of a run, the same for `run` and `conduct`.
+type options struct {
+	cluster.Cluster
+	schedule, breaks, out string
+	workloads             string
+	minutes               float64
+	seed                  uint64
+}
+
+func parse(name string, words []string) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet(name, flag.ExitOnError)
+	flags.StringVar(&o.Bin, "bin", "jepsen/bin", "where nodes, node-ctl and fault-ctl are")
+	flags.StringVar(&o.File, "cluster", "jepsen/scenarios.edn", "the scenarios")
+	flags.StringVar(&o.Instance, "instance", "", "a cluster that is up and stays up; default: one is made and taken down")
+	flags.StringVar(&o.schedule, "schedule", "", "its name in the scenarios (short; with --minutes long)")
+	flags.StringVar(&o.breaks, "switch", "", "break the system on purpose; its verdicts, and no others, must be false")
+	flags.StringVar(&o.workloads, "workload", "", "comma-separated: config, generations, connections, balance (all)")
+	flags.Float64Var(&o.minutes, "minutes", 0, "how long to draw the long schedule for")
+	flags.Uint64Var(&o.seed, "seed", 0, "what is drawn is drawn from it (the time)")
+	flags.StringVar(&o.out, "out", "", "the report's directory (build/jepsen/<date>-<seed>)")
+	_ = flags.Parse(words)
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unknown argument '%s'; allowed: flags", flags.Arg(0))
+	}
+	if o.minutes < 0 || o.minutes > 0 && o.breaks != "" {
+		return nil, fmt.Errorf("--minutes %g; allowed: a number from 0, and not with --switch", o.minutes)
+	}
+	if o.schedule == "" {
+		o.schedule = "short"
+		if o.minutes > 0 {
+			o.schedule = "long"
+		}
+	}
+	if o.minutes == 0 {
+		o.minutes = 10
+	}
+	for _, name := range strings.FieldsFunc(o.workloads, func(r rune) bool { return r == ',' }) {
+		if !slices.Contains(check.Workloads, name) {
+			return nil, fmt.Errorf("--workload '%s'; allowed: %s", name, strings.Join(check.Workloads, ", "))
+		}
+	}
+	if o.seed == 0 {
+		o.seed = uint64(time.Now().UnixNano())%1_000_000_000 + 1
+	}
+	if o.out == "" {
+		o.out = filepath.Join("build", "jepsen", fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102-150405"), o.seed))
+	}
+	return o, nil
+}
+
+// again is the command that repeats the run.
+func (o *options) again() string {
+	words := []string{"jepsen/run", "--seed", fmt.Sprint(o.seed)}
+	switch {
+	case o.breaks != "":
+		words = append(words, "--switch", o.breaks)
+	case o.schedule == "long":
+		words = append(words, "--minutes", fmt.Sprint(o.minutes))
+	default:
+		words = append(words, "--schedule", o.schedule)
+	}
+	if o.workloads != "" {
+		words = append(words, "--workload", o.workloads)
+	}
+	return strings.Join(words, " ")
+}
+
+// conductor is one run against a cluster that is up.
+type conductor struct {
+	*options
+	scenario    *scenario.Scenario
+	schedule    scenario.Schedule
+	red         map[edn.Keyword]bool // verdicts that must be false
+	names       []string             // of the workloads
+	listing     cluster.Listing
+	recorder    *history.Recorder
+	api         *workload.API
+	config      *workload.Config
+	generations *workload.Generations
+	connections *workload.Connections
+	mover       *workload.Mover
+	balance     *workload.Balance
+	nemesis     *nemesis.Nemesis
+	began       time.Time
+}
+
+func (c *conductor) say(format string, args ...any) {
+	fmt.Printf("%7.1f s  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (c *conductor) has(workload string) bool { return slices.Contains(c.names, workload) }
+
+// prepare reads the scenario, and decides what runs.
+func prepare(o *options) (*conductor, error) {
+	c := &conductor{options: o, red: map[edn.Keyword]bool{}, began: time.Now()}
+	var err error
+	if c.scenario, err = scenario.Read(o.File); err != nil {
+		return nil, err
+	}
+	chosen := map[edn.Keyword]bool{}
+	if o.breaks != "" {
+		broken, err := c.scenario.Switch(o.breaks)
+		if err != nil {
+			return nil, err
+		}
+		c.schedule, c.red, chosen = scenario.Schedule{Seconds: broken.Seconds, Steps: broken.Steps}, broken.Red, broken.Workloads
+	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.minutes*60, o.seed); err != nil {
+		return nil, err
+	}
+	for _, name := range check.Workloads {
+		if o.workloads != "" && slices.Contains(strings.Split(o.workloads, ","), name) || o.workloads == "" && (len(chosen) == 0 || chosen[edn.Keyword(name)]) {
+			c.names = append(c.names, name)
+		}
+	}
+	return c, nil
+}
+
+func conduct(words []string) (int, error) {
+	o, err := parse("conduct", words)
+	if err != nil {
+		return 2, err
+	}
+	c, err := prepare(o)
+	if err != nil {
+		return 1, err
+	}
+	fmt.Printf("seed %d, workloads %s, %g s of\n%s\n", o.seed, strings.Join(c.names, ", "), c.schedule.Seconds, nemesis.Describe(c.schedule))
+	if c.listing, err = c.Cluster.List(); err != nil {
+		return 1, err
+	}
+	if err := c.make(); err != nil {
+		return 1, err
+	}
+	return c.run()
+}
+
+// make sets the workloads up.
+func (c *conductor) make() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c.recorder = history.NewRecorder(c.names)
+	var controllers []string
+	for _, node := range c.listing.With("controller") {
+		controllers = append(controllers, node.REST)
+	}
+	if len(controllers) == 0 {
+		return errors.New("the cluster has no node with the role controller")
+	}
+	numbers := c.scenario.Workloads
+	c.api = workload.NewAPI(controllers)
+	c.config = &workload.Config{API: c.api, Numbers: numbers.Config, Recorder: c.recorder, Seed: c.seed}
+	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
+	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
+		Window: c.scenario.Cluster.WindowSeconds, Recorder: c.recorder, Seed: c.seed, Self: self}
+	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.WindowSeconds, Seed: c.seed, Say: c.say}
+	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
+	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
+	return nil
+}
+
+// openSeconds is how long all connections may take to open, on a slow machine.
+const openSeconds = 120
+
+// run is the whole run: workloads, faults, healing, final reads, verdicts, report.
+func (c *conductor) run() (int, error) {
+	if err := c.config.Create(); err != nil {
+		return 1, err
+	}
+	c.generations.Start()
+	if c.has("connections") {
+		if err := c.connections.Start(); err != nil {
+			return 1, err
+		}
+		if err := c.connections.Await(openSeconds * time.Second); err != nil {
+			return 1, err
+		}
+		c.mover.Start()
+	}
+	c.config.Start()
+	c.say("workloads run, the schedule begins")
+	failure := c.nemesis.Run(c.schedule, c.seed)
+	c.say("heal")
+	failure = errors.Join(failure, c.nemesis.Heal())
+	c.config.Stop()
+	if c.has("connections") {
+		c.mover.Stop()
+		c.say("connections end, each with its last answer")
+		failure = errors.Join(failure, c.connections.Stop())
+	}
+	if c.has("balance") {
+		failure = errors.Join(failure, c.balance.Set())
+	}
+	c.say("final reads")
+	c.config.Final()
+	last, err := c.last()
+	failure = errors.Join(failure, err)
+	c.generations.Converge(last)
+	c.generations.Stop()
+	if c.has("balance") {
+		failure = errors.Join(failure, c.balance.Count())
+	}
+	if failure != nil {
+		fmt.Printf("the run itself failed: %v\n", failure)
+	}
+	code, err := c.judge(failure)
+	return code, err
+}
+
+// last are the services' generations, as a controller says.
+func (c *conductor) last() (map[string]int64, error) {
+	answer, err := c.api.Await("/v1/services", time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	var services []struct {
+		Name       string `json:"name"`
+		Generation int64  `json:"generation"`
+	}
+	if err := json.Unmarshal(answer.Body, &services); err != nil {
+		return nil, err
+	}
+	last := map[string]int64{}
+	for _, each := range services {
+		last[each.Name] = each.Generation
+	}
+	return last, nil
+}
+
+// judge writes the histories, the verdicts and the page; 0 if exactly the verdicts are false that must be.
+func (c *conductor) judge(failure error) (int, error) {
+	numbers := c.scenario.Workloads
+	settings := check.Settings{AnswerSeconds: numbers.Connections.AnswerSeconds, Tolerance: numbers.Balance.Tolerance}
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
+		return 1, err
+	}
+	page := report.Run{Title: "jepsen/run, schedule " + c.options.schedule, Command: c.again(), Seed: c.seed, Date: time.Now().UTC().Format(time.RFC3339),
+		Schedule: nemesis.Describe(c.schedule), Traffic: c.connections.Seconds(), Lags: c.generations.Lags(), Green: failure == nil,
+		Wanted: "All verdicts must be true."}
+	if c.breaks != "" {
+		var red []string
+		for name := range c.red {
+			red = append(red, name.String())
+		}
+		slices.Sort(red)
+		page.Title = "jepsen/run, switch " + c.breaks
+		page.Wanted = fmt.Sprintf("The system was broken on purpose: exactly %s must be false.", strings.Join(red, " "))
+	}
+	verdicts := map[edn.Keyword]any{}
+	for _, name := range c.names {
+		ops := c.recorder.History(name)
+		if err := c.save(name+".edn", func(file *os.File) error { return history.Write(file, ops) }); err != nil {
+			return 1, err
+		}
+		page.Files = append(page.Files, name+".edn")
+		judged, err := check.All(name, ops, settings)
+		if err != nil {
+			return 1, err
+		}
+		for _, verdict := range judged {
+			wanted := check.True
+			if c.red[edn.Keyword(verdict.Name)] {
+				wanted = check.False
+			}
+			page.Green = page.Green && verdict.Valid == wanted
+			note := ""
+			if verdict.Valid != wanted {
+				note = fmt.Sprintf("  << must be %s", wanted)
+			}
+			fmt.Printf("%-14s %-8s %s%s\n", ":"+verdict.Name, verdict.Valid, verdict.Why, note)
+			if verdict.Valid != wanted {
+				for _, example := range verdict.Examples {
+					fmt.Printf("%25s%s\n", "", example)
+				}
+			}
+			verdicts[edn.Keyword(verdict.Name)] = verdict.EDN()
+		}
+		page.Verdicts = append(page.Verdicts, judged...)
+		if err := page.Note(name, ops); err != nil {
+			return 1, err
+		}
+	}
+	if err := c.save("verdicts.edn", func(file *os.File) error { return edn.NewEncoder(file).Encode(verdicts) }); err != nil {
+		return 1, err
+	}
+	if err := c.save("index.html", func(file *os.File) error { return report.Write(file, page) }); err != nil {
+		return 1, err
+	}
+	fmt.Printf("report: %s/index.html\nagain:  %s\n", c.out, c.again())
+	if !page.Green {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (c *conductor) save(name string, write func(*os.File) error) error {
+	file, err := os.Create(filepath.Join(c.out, name))
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return file.Close()
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package report makes a run's page: what was done, the verdicts, and a timeline with the faults shaded.
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+
+	"fairlead.dev/jepsen/check"
+	"fairlead.dev/jepsen/history"
+	"fairlead.dev/jepsen/traffic"
+	"fairlead.dev/jepsen/workload"
+)
+
+//go:embed page.html
+var page string
+
+// Run is all that a page shows.
+type Run struct {
+	Title    string // what was run
+	Command  string // that runs it again
+	Seed     uint64
+	Date     string
+	Verdicts []check.Verdict
+	Wanted   string // what verdicts were wanted, in a sentence
+	Green    bool
+	Schedule string // a line a step
+	Faults   []*check.Fault
+	Traffic  []traffic.Second
+	Lags     map[string][]workload.Lag
+	Broken   []int64 // times of connections that ended badly
+	Files    []string
+}
+
+// Note takes what the timeline shows out of a workload's history: the faults, and the connections that broke.
+func (r *Run) Note(workload string, ops []history.Op) error {
+	if len(r.Faults) == 0 {
+		faults, err := check.Faults(ops)
+		if err != nil {
+			return err
+		}
+		r.Faults = slices.DeleteFunc(faults, func(f *check.Fault) bool { return f.Fault == "all" })
+	}
+	if workload != "connections" {
+		return nil
+	}
+	for _, op := range ops {
+		var each check.Connection
+		if op.IsNemesis() || op.Type == history.Invoke {
+			continue
+		}
+		if err := op.Into(&each); err != nil {
+			return err
+		}
+		if each.End != "closed" && each.End != "alive" {
+			r.Broken = append(r.Broken, each.To)
+		}
+	}
+	return nil
+}
+
+// Charts of the timeline, one under the other.
+type chart struct {
+	Title  string
+	Unit   string
+	Top    string // the scale's upper end
+	Y      int
+	Series []series
+}
+
+type series struct {
+	Name, Colour, Points string
+	LabelX               int
+}
+
+type band struct {
+	X, Width float64
+	Name     string
+	Y        int
+}
+
+type tick struct {
+	X    float64
+	Text string
+}
+
+const (
+	width, left       = 1000.0, 60.0
+	chartTop, chartHi = 90, 110
+	chartGap          = 40
+)
+
+var colours = []string{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b"}
+
+type point struct{ at, value float64 }
+
+// Write makes the page.
+func Write(to io.Writer, run Run) error {
+	end := 1.0
+	for _, each := range run.Traffic {
+		end = max(end, float64(each.At)/1e9)
+	}
+	for _, lags := range run.Lags {
+		for _, lag := range lags {
+			end = max(end, float64(lag.At)/1e9)
+		}
+	}
+	x := func(at float64) float64 { return left + min(at, end)/end*(width-left) }
+
+	var requests, median, most, broken = map[int]float64{}, map[int]float64{}, map[int]float64{}, map[int]float64{}
+	for _, each := range run.Traffic {
+		second := int(each.At / 1e9)
+		requests[second] += float64(each.Requests)
+		median[second] = max(median[second], each.Median)
+		most[second] = max(most[second], each.Most)
+		broken[second] += 0
+	}
+	for _, at := range run.Broken {
+		broken[int(at/1e9)]++
+	}
+	charts := []chart{
+		draw("answers", "a second", x, named{"answers", points(requests)}),
+		draw("latency", "ms", x, named{"median", points(median)}, named{"slowest", points(most)}),
+		draw("broken connections", "a second", x, named{"broken", points(broken)}),
+	}
+	var lags []named
+	for _, mux := range slices.Sorted(maps.Keys(run.Lags)) {
+		behind := map[int]float64{}
+		for _, lag := range run.Lags[mux] {
+			second := int(lag.At / 1e9)
+			behind[second] = max(behind[second], float64(max(lag.Generations, 0)))
+		}
+		lags = append(lags, named{mux, points(behind)})
+	}
+	charts = append(charts, draw("generations behind", "", x, lags...))
+	for i := range charts {
+		charts[i].Y = chartTop + i*(chartHi+chartGap)
+	}
+
+	var bands []band
+	for number, fault := range run.Faults {
+		from, to := float64(fault.From)/1e9, min(float64(fault.To)/1e9, end)
+		name := string(fault.Fault)
+		if fault.Node != "" {
+			name += " " + fault.Node
+		}
+		bands = append(bands, band{x(from), max(x(to)-x(from), 1), name, 14 + number%5*13})
+	}
+	var ticks []tick
+	step := 10.0
+	for end/step > 15 {
+		step *= 2
+	}
+	for at := 0.0; at <= end; at += step {
+		ticks = append(ticks, tick{x(at), fmt.Sprintf("%g s", at)})
+	}
+	return template.Must(template.New("page").Parse(page)).Execute(to, map[string]any{
+		"Run": run, "Charts": charts, "Bands": bands, "Ticks": ticks, "Width": width, "Left": left, "Chart": chartHi,
+		"Bottom": chartTop + len(charts)*(chartHi+chartGap),
+	})
+}
+
+type named struct {
+	name   string
+	points []point
+}
+
+func points(of map[int]float64) (all []point) {
+	for _, second := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, point{float64(second), of[second]})
+	}
+	return all
+}
+
+func draw(title, unit string, x func(float64) float64, lines ...named) chart {
+	top := 1.0
+	for _, line := range lines {
+		for _, each := range line.points {
+			top = max(top, each.value)
+		}
+	}
+	made := chart{Title: title, Unit: unit, Top: fmt.Sprintf("%.4g", top)}
+	for number, line := range lines {
+		text := ""
+		for _, each := range line.points {
+			text += fmt.Sprintf("%.1f,%.1f ", x(each.at), chartHi-each.value/top*chartHi)
+		}
+		made.Series = append(made.Series, series{line.name, colours[number%len(colours)], text, int(left) + 220 + 110*number})
+	}
+	return made
+}

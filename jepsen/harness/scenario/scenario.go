@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scenario reads jepsen/scenarios.edn: cluster, workloads, faults, schedules and switches. jepsen/README.md says
+// what each key means.
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"olympos.io/encoding/edn"
+)
+
+// Scenario is the whole file.
+type Scenario struct {
+	Cluster   Cluster                  `edn:"cluster"`
+	Workloads Workloads                `edn:"workloads"`
+	Faults    map[edn.Keyword]Fault    `edn:"faults"`
+	Schedules map[edn.Keyword]Schedule `edn:"schedules"`
+	Switches  map[edn.Keyword]Switch   `edn:"switches"`
+}
+
+// Cluster is what the runner needs to know of it; the rest is for jepsen/bin.
+type Cluster struct {
+	WindowSeconds float64 `edn:"window-seconds"`
+	Service       string  `edn:"service"`
+	VIP           string  `edn:"vip"`
+	Port          int     `edn:"port"`
+}
+
+// Workloads has the numbers of each.
+type Workloads struct {
+	Config      Config      `edn:"config"`
+	Generations Generations `edn:"generations"`
+	Connections Connections `edn:"connections"`
+	Balance     Balance     `edn:"balance"`
+}
+
+// Config: how many services, backends of each, writers, operations a second of all writers, seconds for one operation.
+type Config struct {
+	Services       int     `edn:"services"`
+	Backends       int     `edn:"backends"`
+	Writers        int     `edn:"writers"`
+	Rate           float64 `edn:"rate"`
+	TimeoutSeconds float64 `edn:"timeout-seconds"`
+}
+
+// Generations: how often ZooKeeper and the muxes are asked, and how long convergence may take after healing.
+type Generations struct {
+	PollMilliseconds float64 `edn:"poll-milliseconds"`
+	ConvergeSeconds  float64 `edn:"converge-seconds"`
+}
+
+// Connections: long-lived ones, requests a second on each, short ones a second, and when an answer counts as missing.
+type Connections struct {
+	Connections       int     `edn:"connections"`
+	RequestsPerSecond float64 `edn:"requests-per-second"`
+	ShortPerSecond    float64 `edn:"short-per-second"`
+	AnswerSeconds     float64 `edn:"answer-seconds"`
+}
+
+// Balance: how far a share of the buckets may be off, and how many connections are opened to count them.
+type Balance struct {
+	Tolerance   float64 `edn:"tolerance"`
+	Connections int     `edn:"connections"`
+}
+
+// Fault is one that can be made: its commands' words are strings, or keywords that the step fills in.
+type Fault struct {
+	On       map[edn.Keyword]bool        `edn:"on"`
+	Defaults map[edn.Keyword]any         `edn:"defaults"`
+	Start    [][]any                     `edn:"start"`
+	Heal     [][]any                     `edn:"heal"`
+	Alone    bool                        `edn:"alone"`
+	MayBreak map[edn.Keyword]edn.Keyword `edn:"may-break"`
+}
+
+// Step is one fault of a schedule: when, for how long, which, on whom, and further words for its commands.
+type Step map[edn.Keyword]any
+
+// Schedule has its steps, or says how to draw them.
+type Schedule struct {
+	Seconds float64                 `edn:"seconds"`
+	Steps   []Step                  `edn:"steps"`
+	Every   float64                 `edn:"every"`
+	For     []float64               `edn:"for"`
+	Overlap float64                 `edn:"overlap"`
+	Weights map[edn.Keyword]float64 `edn:"weights"`
+}
+
+// Switch breaks the system on purpose; Red are the verdicts that must then be false, and no others.
+type Switch struct {
+	Red       map[edn.Keyword]bool `edn:"red"`
+	Workloads map[edn.Keyword]bool `edn:"workloads"`
+	Seconds   float64              `edn:"seconds"`
+	Steps     []Step               `edn:"steps"`
+}
+
+// Read decodes the file and refuses steps of faults or roles that it does not have.
+func Read(path string) (*Scenario, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var all Scenario
+	if err := edn.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for name, schedule := range all.Schedules {
+		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for name, each := range all.Switches {
+		if err := all.check(fmt.Sprintf("switch :%s", string(name)), each.Steps); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return &all, nil
+}
+
+func (s *Scenario) check(where string, steps []Step) error {
+	for number, step := range steps {
+		name, ok := step["fault"].(edn.Keyword)
+		fault, known := s.Faults[name]
+		if !ok || !known {
+			return fmt.Errorf("%s, step %d: fault '%v'; allowed: %s", where, number, step["fault"], names(s.Faults))
+		}
+		if role, ok := step["on"].(edn.Keyword); ok && !fault.On[role] {
+			return fmt.Errorf("%s, step %d: :on '%v'; allowed for :%s: %s", where, number, role, string(name), names(fault.On))
+		}
+		if step.At() < 0 || step.For() < 0 {
+			return fmt.Errorf("%s, step %d: :at %v, :for %v; allowed: seconds from 0", where, number, step["at"], step["for"])
+		}
+	}
+	return nil
+}
+
+func names[V any](of map[edn.Keyword]V) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		words = append(words, ":"+string(name))
+	}
+	return strings.Join(words, " ")
+}
+
+// Schedule is the one of that name, drawn from the seed if it says how to draw, for so many seconds.
+func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule, error) {
+	schedule, known := s.Schedules[edn.Keyword(name)]
+	if !known {
+		return schedule, fmt.Errorf("schedule '%s'; allowed: %s", name, names(s.Schedules))
+	}
+	if schedule.Every > 0 {
+		return s.draw(schedule, seconds, NewDraw(seed)), nil
+	}
+	return schedule, nil
+}
+
+// Switch is the one of that name.
+func (s *Scenario) Switch(name string) (Switch, error) {
+	found, known := s.Switches[edn.Keyword(name)]
+	if !known {
+		return found, fmt.Errorf("switch '%s'; allowed: %s", name, names(s.Switches))
+	}
+	return found, nil
+}
+
+// settleSeconds are left at a drawn schedule's end without a new fault.
+const settleSeconds = 15
+
+// draw makes steps: each begins when the one before has healed, or with the chance :overlap while it stands.
+func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
+	drawn := Schedule{Seconds: seconds}
+	var total float64
+	faults := slices.Sorted(maps.Keys(how.Weights))
+	for _, name := range faults {
+		total += how.Weights[name]
+	}
+	healed := 0.0 // when all steps so far have
+	for at := how.Every / 2; at < seconds-settleSeconds; at += how.Every {
+		left := draw.Float() * total
+		name := faults[len(faults)-1]
+		for _, each := range faults {
+			if left -= how.Weights[each]; left < 0 {
+				name = each
+				break
+			}
+		}
+		fault := s.Faults[name]
+		roles := slices.Sorted(maps.Keys(fault.On))
+		role := roles[draw.Below(len(roles))]
+		lasts := how.For[0] + draw.Float()*(how.For[1]-how.For[0])
+		overlaps := draw.Float() < how.Overlap
+		begins := at
+		if fault.Alone || !overlaps {
+			begins = max(at, healed+1)
+		} else if healed > 0 {
+			begins = max(at-how.Every/2, 0)
+		}
+		step := Step{"at": round(begins), "fault": name}
+		if role != "none" {
+			step["on"] = role
+		}
+		if len(fault.Heal) > 0 {
+			step["for"] = round(lasts)
+		}
+		drawn.Steps = append(drawn.Steps, step)
+		healed = max(healed, begins+lasts)
+		if fault.Alone {
+			at = max(at, healed-how.Every/2)
+		}
+	}
+	return drawn
+}
+
+func round(seconds float64) float64 { return float64(int(seconds*10)) / 10 }
+
+// At is when the step begins, in seconds from the schedule's.
+func (s Step) At() float64 { return number(s["at"]) }
+
+// For is how long it stands, in seconds.
+func (s Step) For() float64 { return number(s["for"]) }
+
+// Fault is its name.
+func (s Step) Fault() edn.Keyword { name, _ := s["fault"].(edn.Keyword); return name }
+
+func number(value any) float64 {
+	switch each := value.(type) {
+	case int64:
+		return float64(each)
+	case float64:
+		return each
+	}
+	return 0
+}
+
+// Words fills in a command: keywords are taken from the step, then from the fault's defaults.
+func (f Fault) Words(command []any, step Step) ([]string, error) {
+	var words []string
+	for _, word := range command {
+		if key, ok := word.(edn.Keyword); ok {
+			value, said := step[key]
+			if !said {
+				value, said = f.Defaults[key]
+			}
+			if !said {
+				return nil, fmt.Errorf("step %v has no :%s", step, string(key))
+			}
+			word = value
+		}
+		words = append(words, fmt.Sprint(word))
+	}
+	return words, nil
+}
+
+// Breaks is what the fault may break on a node of that role.
+func (f Fault) Breaks(role edn.Keyword) edn.Keyword {
+	if broken, said := f.MayBreak[role]; said {
+		return broken
+	}
+	if broken, said := f.MayBreak["default"]; said {
+		return broken
+	}
+	return "nothing"
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"olympos.io/encoding/edn"
+)
+
+const file = "../../scenarios.edn"
+
+// TestDraw: the numbers of SplitMix64's reference implementation for seed 1234567.
+func TestDraw(t *testing.T) {
+	draw := NewDraw(1234567)
+	for _, wanted := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423} {
+		if got := draw.Next(); got != wanted {
+			t.Errorf("drew %d, not %d", got, wanted)
+		}
+	}
+}
+
+// TestSchedules: the file's schedules can be read, and each step's commands be filled in.
+func TestSchedules(t *testing.T) {
+	all, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedules := map[string]Schedule{}
+	for name := range all.Schedules {
+		schedule, err := all.Schedule(string(name), 1800, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedules[string(name)] = schedule
+	}
+	for name, each := range all.Switches {
+		if len(each.Red) == 0 || len(each.Workloads) == 0 {
+			t.Errorf("switch %v says neither what turns red nor which workloads run: %+v", name, each)
+		}
+		schedules[string(name)] = Schedule{Seconds: each.Seconds, Steps: each.Steps}
+	}
+	for name, schedule := range schedules {
+		if schedule.Seconds <= 0 {
+			t.Errorf("schedule %s lasts %g s", name, schedule.Seconds)
+		}
+		for _, step := range schedule.Steps {
+			step["node"], step["program"] = "n", "n/p"
+			fault := all.Faults[step.Fault()]
+			for _, command := range append(fault.Start, fault.Heal...) {
+				if _, err := fault.Words(command, step); err != nil {
+					t.Errorf("schedule %s: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestDrawn: the same seed draws the same steps, another one others, and what is :alone stands alone.
+func TestDrawn(t *testing.T) {
+	all, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := all.Schedule("long", 1800, 7)
+	again, _ := all.Schedule("long", 1800, 7)
+	other, _ := all.Schedule("long", 1800, 8)
+	if !reflect.DeepEqual(first, again) || reflect.DeepEqual(first, other) || len(first.Steps) < 50 {
+		t.Errorf("%d steps of seed 7, %d of seed 8", len(first.Steps), len(other.Steps))
+	}
+	for seed := range uint64(50) {
+		drawn, _ := all.Schedule("long", 900, seed)
+		for i, step := range drawn.Steps {
+			if !all.Faults[step.Fault()].Alone {
+				continue
+			}
+			for j, each := range drawn.Steps {
+				if i != j && each.At() < step.At()+step.For() && step.At() < each.At()+each.For() {
+					t.Errorf("seed %d: %v stands with %v", seed, step, each)
+				}
+			}
+		}
+	}
+}
+
+// TestRefused: each defect is named, with what is allowed.
+func TestRefused(t *testing.T) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ old, new, says string }{
+		{":fault :kill :on :mux", ":fault :explode :on :mux", "fault ':explode'; allowed: :clock"},
+		{":fault :kill :on :mux", ":fault :kill :on :router", ":on ':router'; allowed for :kill: :controller"},
+		{":fault :kill :on :mux", ":fault :kill :on :mux :at -1", "allowed: seconds from 0"},
+		{"{:cluster", "{:cluster #", "scenarios"},
+	} {
+		path := filepath.Join(t.TempDir(), "scenarios.edn")
+		changed := strings.Replace(string(text), row.old, row.new, 1)
+		if row.new != "" && strings.Contains(row.new, ":at -1") {
+			changed = strings.Replace(string(text), "{:at 20", "{:at -20", 1)
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s: %v; expected '%s'", row.new, err, row.says)
+		}
+	}
+	all, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :long :short") {
+		t.Error(err)
+	}
+	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {
+		t.Error(broken)
+	}
+	if broken := all.Faults["kill"].Breaks("mux"); broken != edn.Keyword("nothing") {
+		t.Error(broken)
+	}
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package traffic is the client: a process of its own on a client's node, with as many live connections as asked for.
+// Each answer names the server that gave it. What happens goes to standard output, one JSON object a line; it
+// ends in order when its standard input does.
+package traffic
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options of a client.
+type Options struct {
+	Address       string  // of the service, with the port
+	Connections   int     // long-lived ones, each replaced by another when its life is over
+	Interval      float64 // seconds between requests of a long-lived one
+	LifeLeast     float64 // seconds
+	LifeMost      float64
+	ShortRate     float64 // connections of one request, a second
+	AnswerSeconds float64 // without an answer a connection is broken
+	Count         int     // if not 0: only so many connections of one request, at once, and then the end
+	Seed          uint64
+}
+
+// Line is one of standard output: exactly one of its parts is there.
+type Line struct {
+	Clock  *int64  `json:"clock,omitempty"` // the first line: nanoseconds of the clock that all other times are of
+	Opened *Opened `json:"opened,omitempty"`
+	Ended  *Ended  `json:"ended,omitempty"`
+	Second *Second `json:"second,omitempty"`
+	Done   bool    `json:"done,omitempty"`
+}
+
+// Opened is a connection that begins: before its SYN.
+type Opened struct {
+	ID int64 `json:"id"`
+	At int64 `json:"at"`
+}
+
+// Ended is a connection's whole life.
+type Ended struct {
+	ID         int64    `json:"id"`
+	From       int64    `json:"from"`
+	To         int64    `json:"to"`
+	LastAnswer int64    `json:"last_answer"`
+	Requests   int64    `json:"requests"`
+	Servers    []string `json:"servers"`
+	End        string   `json:"end"`
+	Why        string   `json:"why,omitempty"`
+	Local      string   `json:"local"`
+}
+
+// Second is what one second brought; latencies in milliseconds.
+type Second struct {
+	At       int64   `json:"at"`
+	Open     int     `json:"open"` // long-lived connections that have been answered
+	Requests int     `json:"requests"`
+	Median   float64 `json:"median"`
+	Most     float64 `json:"most"`
+}
+
+// dialsAtOnce bounds the connections that open at once at the beginning, so that no backlog overflows.
+const dialsAtOnce = 64
+
+type client struct {
+	options Options
+	origin  time.Time
+	stop    chan struct{}
+	lock    sync.Mutex
+	out     *json.Encoder
+	id      int64
+	open    int
+	took    []float64
+	dials   chan struct{}
+}
+
+// Run is the whole client.
+func Run(options Options, in io.Reader, out io.Writer) error {
+	c := &client{options: options, origin: time.Now(), stop: make(chan struct{}), out: json.NewEncoder(out), dials: make(chan struct{}, dialsAtOnce)}
+	zero := int64(0)
+	c.say(Line{Clock: &zero})
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		close(c.stop)
+	}()
+	var wait sync.WaitGroup
+	if options.Count > 0 {
+		for range options.Count {
+			wait.Add(1)
+			go func() { defer wait.Done(); c.connection(0) }()
+		}
+		wait.Wait()
+		c.say(Line{Done: true})
+		return nil
+	}
+	draw := rand.New(rand.NewPCG(options.Seed, 0))
+	for range options.Connections {
+		// The first lives are cut at random, so that not all end at once.
+		first := options.LifeLeast + draw.Float64()*(options.LifeMost-options.LifeLeast)
+		seed := draw.Uint64()
+		wait.Add(1)
+		go func() { defer wait.Done(); c.slot(first*draw01(seed), seed) }()
+	}
+	wait.Add(2)
+	go func() { defer wait.Done(); c.seconds() }()
+	go func() { defer wait.Done(); c.shorts(&wait) }()
+	wait.Wait()
+	c.say(Line{Done: true})
+	return nil
+}
+
+func draw01(seed uint64) float64 { return float64(seed>>11) / (1 << 53) }
+
+func (c *client) now() int64 { return int64(time.Since(c.origin)) }
+
+func (c *client) say(line Line) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if err := c.out.Encode(line); err != nil {
+		fmt.Fprintln(os.Stderr, "client: cannot write:", err)
+		os.Exit(1) // nobody listens any more
+	}
+}
+
+func (c *client) stopped() bool {
+	select {
+	case <-c.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// slot holds one connection at a time.
+func (c *client) slot(life float64, seed uint64) {
+	draw := rand.New(rand.NewPCG(seed, 1))
+	for !c.stopped() {
+		if !c.connection(max(life, 1)) {
+			c.pause(1) // who was refused does not ask again at once
+		}
+		life = c.options.LifeLeast + draw.Float64()*(c.options.LifeMost-c.options.LifeLeast)
+	}
+}
+
+func (c *client) pause(seconds float64) {
+	select {
+	case <-c.stop:
+	case <-time.After(time.Duration(seconds * float64(time.Second))):
+	}
+}
+
+func (c *client) shorts(wait *sync.WaitGroup) {
+	if c.options.ShortRate <= 0 {
+		return
+	}
+	tick := time.NewTicker(time.Duration(float64(time.Second) / c.options.ShortRate))
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-tick.C:
+			wait.Add(1)
+			go func() { defer wait.Done(); c.connection(0) }()
+		}
+	}
+}
+
+func (c *client) seconds() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-tick.C:
+		}
+		c.lock.Lock()
+		took := c.took
+		second := Second{At: c.now(), Open: c.open, Requests: len(took)}
+		c.took = nil
+		c.lock.Unlock()
+		if len(took) > 0 {
+			slices.Sort(took)
+			second.Median, second.Most = took[len(took)/2], took[len(took)-1]
+		}
+		c.say(Line{Second: &second})
+	}
+}
+
+// connection lives for so many seconds, or for one request if that is 0; whether it was closed in order.
+func (c *client) connection(life float64) bool {
+	c.dials <- struct{}{}
+	c.lock.Lock()
+	c.id++
+	each := Ended{ID: c.id, Servers: []string{}}
+	c.lock.Unlock()
+	each.From = c.now()
+	c.say(Line{Opened: &Opened{each.ID, each.From}})
+	answer := time.Duration(c.options.AnswerSeconds * float64(time.Second))
+	conn, err := net.DialTimeout("tcp4", c.options.Address, answer)
+	if err == nil {
+		each.Local = conn.LocalAddr().String()
+		err = c.talk(conn, &each, life, answer, func() { <-c.dials })
+		_ = conn.Close()
+	} else {
+		<-c.dials
+	}
+	each.To = c.now()
+	each.End = end(err, each.Local != "")
+	if err != nil {
+		each.Why = err.Error()
+	}
+	if each.Requests > 0 && life > 0 {
+		c.lock.Lock()
+		c.open--
+		c.lock.Unlock()
+	}
+	c.say(Line{Ended: &each})
+	return err == nil
+}
+
+// end is the word for how a connection ended; `open` if it ever was.
+func end(err error, open bool) string {
+	var network net.Error
+	switch {
+	case err == nil:
+		return "closed"
+	case errors.As(err, &network) && network.Timeout(), errors.Is(err, syscall.ETIMEDOUT):
+		return "timeout"
+	case !open:
+		return "refused"
+	}
+	return "reset"
+}
+
+// talk asks again and again until the life is over. Between requests it listens, so that an end is noticed at once.
+func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Duration, first func()) error {
+	begin := time.Now()
+	over := begin.Add(time.Duration(life * float64(time.Second)))
+	interval := time.Duration(c.options.Interval * float64(time.Second))
+	reader := bufio.NewReaderSize(conn, 512)
+	for {
+		asked := time.Now()
+		_ = conn.SetDeadline(asked.Add(answer))
+		server, err := ask(conn, reader)
+		if each.Requests == 0 {
+			first()
+		}
+		if err != nil {
+			return err
+		}
+		c.answered(each, server, time.Since(asked), life > 0)
+		next := asked.Add(interval)
+		if next.After(over) || c.stopped() {
+			return nil
+		}
+		if err := c.listen(conn, reader, next); err != nil {
+			return err
+		}
+		if c.stopped() {
+			return nil
+		}
+	}
+}
+
+func (c *client) answered(each *Ended, server string, took time.Duration, long bool) {
+	if each.Requests++; each.Requests == 1 && long {
+		c.lock.Lock()
+		c.open++
+		c.lock.Unlock()
+	}
+	if !slices.Contains(each.Servers, server) {
+		each.Servers = append(each.Servers, server)
+	}
+	each.LastAnswer = c.now()
+	c.lock.Lock()
+	c.took = append(c.took, float64(took.Microseconds())/1000)
+	c.lock.Unlock()
+}
+
+// listen waits for the next request's time; anything that comes, or an end, is an error.
+func (c *client) listen(conn net.Conn, reader *bufio.Reader, until time.Time) error {
+	_ = conn.SetReadDeadline(until)
+	_, err := reader.ReadByte()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	case err == nil:
+		return errors.New("bytes came that nobody asked for")
+	}
+	return err
+}
+
+var request = []byte("GET / HTTP/1.1\r\nHost: fairlead\r\n\r\n")
+
+// ask sends a request and reads its answer: a 200 with the server's name.
+func ask(conn net.Conn, reader *bufio.Reader) (string, error) {
+	if _, err := conn.Write(request); err != nil {
+		return "", err
+	}
+	status, err := reader.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	length := -1
+	for {
+		line, err := reader.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			break
+		}
+		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "content-length") {
+			length, _ = strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	if !strings.HasPrefix(status, "HTTP/1.1 200 ") || length < 0 || length > 255 {
+		return "", fmt.Errorf("the answer is %q with %d bytes", strings.TrimSpace(status), length)
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(reader, body); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(body)), nil
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traffic
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// start runs a client against a server; lines() ends it and returns what it said.
+func start(t *testing.T, options Options) (lines func() []Line, said <-chan Line) {
+	t.Helper()
+	in, stop := io.Pipe()
+	from, out := io.Pipe()
+	heard := make(chan Line, 100000)
+	done := make(chan []Line)
+	go func() {
+		var all []Line
+		decoder := json.NewDecoder(bufio.NewReader(from))
+		for {
+			var line Line
+			if err := decoder.Decode(&line); err != nil {
+				break
+			}
+			all = append(all, line)
+			heard <- line
+		}
+		close(heard)
+		done <- all
+	}()
+	go func() {
+		if err := Run(options, in, out); err != nil {
+			t.Error(err)
+		}
+		_ = out.Close()
+	}()
+	return func() []Line { _ = stop.Close(); return <-done }, heard
+}
+
+func options(address string) Options {
+	return Options{Address: address, Connections: 5, Interval: 0.01, LifeLeast: 60, LifeMost: 60, AnswerSeconds: 20, Seed: 1}
+}
+
+// awaitEnd is the first connection that ends.
+func awaitEnd(t *testing.T, said <-chan Line) Ended {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case line := <-said:
+			if line.Ended != nil {
+				return *line.Ended
+			}
+		case <-deadline:
+			t.Fatal("no connection ended within 30 s")
+		}
+	}
+}
+
+func serve(t *testing.T, handle func(http.ResponseWriter, *http.Request)) (address string, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(handle)}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String(), func() { _ = server.Close() }
+}
+
+// TestOrderly: connections are answered, named, and closed when told to.
+func TestOrderly(t *testing.T) {
+	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
+	lines, said := start(t, options(address))
+	deadline := time.After(30 * time.Second)
+	for open := 0; open < 5; {
+		select {
+		case line := <-said:
+			if line.Second != nil {
+				open = line.Second.Open
+			}
+		case <-deadline:
+			t.Fatal("5 connections are not open within 30 s")
+		}
+	}
+	ended := 0
+	for _, line := range lines() {
+		if line.Ended == nil {
+			continue
+		}
+		ended++
+		if each := *line.Ended; each.End != "closed" || len(each.Servers) != 1 || each.Servers[0] != "server1" || each.Requests == 0 || each.LastAnswer < each.From || each.To < each.LastAnswer {
+			t.Errorf("%+v", each)
+		}
+	}
+	if ended < 5 {
+		t.Errorf("%d connections ended", ended)
+	}
+}
+
+// TestBroken: each way of breaking has its word.
+func TestBroken(t *testing.T) {
+	t.Run("another server", func(t *testing.T) {
+		count := 0
+		address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { count++; fmt.Fprintf(w, "server%d\n", 1+count/5%2) })
+		with := options(address)
+		with.Connections, with.LifeLeast, with.LifeMost, with.Interval = 1, 0.5, 0.5, 0.001
+		lines, said := start(t, with)
+		each := awaitEnd(t, said)
+		lines()
+		if len(each.Servers) != 2 || each.End != "closed" {
+			t.Errorf("%+v", each)
+		}
+	})
+	t.Run("the server ends it", func(t *testing.T) {
+		answers := make(chan struct{}, 100000)
+		address, stop := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1"); answers <- struct{}{} })
+		lines, said := start(t, options(address))
+		for range 20 {
+			<-answers
+		}
+		stop()
+		each := awaitEnd(t, said)
+		lines()
+		if each.End != "reset" || each.Requests == 0 {
+			t.Errorf("%+v", each)
+		}
+	})
+	t.Run("no answer", func(t *testing.T) {
+		address, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		with := options(address)
+		with.AnswerSeconds = 0.2
+		lines, said := start(t, with)
+		each := awaitEnd(t, said)
+		lines()
+		if each.End != "timeout" || each.Requests != 0 {
+			t.Errorf("%+v", each)
+		}
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		address, stop := serve(t, nil)
+		stop()
+		lines, said := start(t, options(address))
+		each := awaitEnd(t, said)
+		lines()
+		if each.End != "refused" || each.Requests != 0 {
+			t.Errorf("%+v", each)
+		}
+	})
+	t.Run("something else", func(t *testing.T) {
+		address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+		lines, said := start(t, options(address))
+		each := awaitEnd(t, said)
+		lines()
+		if each.End != "reset" || !strings.Contains(each.Why, "500") {
+			t.Errorf("%+v", each)
+		}
+	})
+}
+
+// TestCount: so many connections of one request, then the end.
+func TestCount(t *testing.T) {
+	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
+	with := options(address)
+	with.Count = 50
+	_, said := start(t, with)
+	ended := 0
+	for line := range said {
+		if line.Ended != nil && line.Ended.End == "closed" && line.Ended.Requests == 1 {
+			ended++
+		}
+	}
+	if ended != 50 {
+		t.Errorf("%d of 50 connections were answered once", ended)
+	}
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workload is what clients and operators do while the cluster is hurt, written down as histories.
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// API asks controllers by REST.
+type API struct {
+	Controllers []string // URLs
+	client      *http.Client
+}
+
+// attemptSeconds is how long one controller is waited for, before another one is asked.
+const attemptSeconds = 4
+
+// NewAPI asks these controllers.
+func NewAPI(controllers []string) *API {
+	return &API{controllers, &http.Client{Timeout: attemptSeconds * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 5 * time.Second}}}
+}
+
+// Answer is one that came, whatever its status.
+type Answer struct {
+	Status int
+	ETag   string
+	Body   []byte
+}
+
+// Generation is the service's, as a write's answer or the ETag of a read says.
+func (a Answer) Generation() (int64, error) {
+	var result struct {
+		Generation int64 `json:"generation"`
+	}
+	if a.ETag != "" {
+		parts := strings.Split(strings.Trim(a.ETag, `"`), "-")
+		return strconv.ParseInt(parts[len(parts)-1], 10, 64)
+	}
+	if err := json.Unmarshal(a.Body, &result); err != nil {
+		return 0, fmt.Errorf("%w: %.200s", err, a.Body)
+	}
+	if result.Generation == 0 {
+		return 0, fmt.Errorf("no generation in %.200s", a.Body)
+	}
+	return result.Generation, nil
+}
+
+func (a Answer) problem() error {
+	var problem struct {
+		Detail string `json:"detail"`
+	}
+	_ = json.Unmarshal(a.Body, &problem)
+	return fmt.Errorf("%d: %s", a.Status, problem.Detail)
+}
+
+// ErrUnknown: nobody knows whether the request took effect.
+var ErrUnknown = errors.New("the outcome is unknown")
+
+// ErrRefused: the request was refused, and has changed nothing.
+var ErrRefused = errors.New("refused")
+
+// Request is one of REST.
+type Request struct {
+	Method, Path string
+	Body         any
+	Headers      map[string]string
+}
+
+// send makes one attempt at one controller.
+func (api *API) send(controller string, request Request) (Answer, error) {
+	var body io.Reader
+	if request.Body != nil {
+		text, err := json.Marshal(request.Body)
+		if err != nil {
+			return Answer{}, err
+		}
+		body = bytes.NewReader(text)
+	}
+	asked, err := http.NewRequest(request.Method, controller+request.Path, body)
+	if err != nil {
+		return Answer{}, err
+	}
+	if request.Body != nil {
+		asked.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range request.Headers {
+		asked.Header.Set(name, value)
+	}
+	answer, err := api.client.Do(asked)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{answer.StatusCode, answer.Header.Get("ETag"), text}, nil
+}
+
+// Write sends a change until it is answered for good, at one controller after the other, beginning with number `first`.
+// Under its key it takes place once however often it is sent. ErrRefused is certain only if no attempt before was left
+// without an answer: that one may still be under way.
+func (api *API) Write(request Request, key string, first int, within time.Duration) (Answer, error) {
+	if request.Headers == nil {
+		request.Headers = map[string]string{}
+	}
+	request.Headers["Idempotency-Key"] = key
+	deadline := time.Now().Add(within)
+	open := false
+	var last error
+	for attempt := first; ; attempt++ {
+		answer, err := api.send(api.Controllers[attempt%len(api.Controllers)], request)
+		switch {
+		case err == nil && answer.Status < 300:
+			return answer, nil
+		case err == nil && answer.Status < 500:
+			if open {
+				return answer, fmt.Errorf("%w: an attempt before had no answer, then %w", ErrUnknown, answer.problem())
+			}
+			return answer, fmt.Errorf("%w: %w", ErrRefused, answer.problem())
+		case err == nil:
+			last, open = answer.problem(), true
+		default:
+			last = err
+			open = open || !neverSent(err)
+		}
+		if time.Now().After(deadline) {
+			return Answer{}, fmt.Errorf("%w: %w", ErrUnknown, last)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// neverSent: the connection could not be made, so that nothing was sent on it.
+func neverSent(err error) bool {
+	return strings.Contains(err.Error(), "connect: connection refused") || strings.Contains(err.Error(), "connect: no route to host")
+}
+
+// Read asks one controller once.
+func (api *API) Read(path string, controller int) (Answer, error) {
+	answer, err := api.send(api.Controllers[controller%len(api.Controllers)], Request{Method: "GET", Path: path})
+	if err == nil && answer.Status != 200 {
+		err = answer.problem()
+	}
+	return answer, err
+}
+
+// Await reads from one controller after the other until one answers.
+func (api *API) Await(path string, within time.Duration) (Answer, error) {
+	deadline := time.Now().Add(within)
+	for attempt := 0; ; attempt++ {
+		answer, err := api.Read(path, attempt)
+		if err == nil {
+			return answer, nil
+		}
+		if time.Now().After(deadline) {
+			return answer, fmt.Errorf("GET %s was not answered within %s: %w", path, within, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// Backend is a member of a service's pool.
+type Backend struct {
+	ID      int64  `json:"id"`
+	Address string `json:"address"`
+	Weight  int64  `json:"weight"`
+	Buckets int64  `json:"buckets"`
+}
+
+// Backends reads the list out of an answer.
+func (a Answer) Backends() ([]Backend, error) {
+	var backends []Backend
+	if err := json.Unmarshal(a.Body, &backends); err != nil {
+		return nil, fmt.Errorf("%w: %.200s", err, a.Body)
+	}
+	return backends, nil
+}

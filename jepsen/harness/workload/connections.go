@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead.dev/jepsen/check"
+	"fairlead.dev/jepsen/cluster"
+	"fairlead.dev/jepsen/history"
+	"fairlead.dev/jepsen/scenario"
+	"fairlead.dev/jepsen/traffic"
+	"olympos.io/encoding/edn"
+)
+
+// A connection lives this part of the service's window. Its bucket moves at most three times meanwhile (see Mover): a
+// server that is asked for a connection of an owner farther back drops its packets (protocol/README.md §3), and a
+// connection that is older than its bucket's move plus the window breaks as documented.
+const (
+	lifeLeast = 0.15
+	lifeMost  = 0.5
+	movesMost = 3
+)
+
+// Connections is the clients' traffic: many live connections from each client's node.
+type Connections struct {
+	Cluster  cluster.Cluster
+	Listing  cluster.Listing
+	Numbers  scenario.Connections
+	Window   float64
+	Recorder *history.Recorder
+	Seed     uint64
+	Self     string // this program's path on the clients' nodes
+
+	clients []*client
+	next    int64 // number of a connection among those of all clients
+	lock    sync.Mutex
+	seconds []traffic.Second // of all clients, in the recorder's time
+}
+
+// client is the program on one node.
+type client struct {
+	name    string
+	command *exec.Cmd
+	stop    io.Closer
+	offset  int64 // from its clock to the recorder's
+	numbers map[int64]int64
+	open    int
+	done    bool
+	ended   chan error
+	said    strings.Builder
+}
+
+func (c *Connections) address() string { return fmt.Sprintf("%s:%d", c.Listing.VIP, c.Listing.Port) }
+
+// begin starts a client on a node; each of its lines is heard.
+func (c *Connections) begin(node string, hear func(*client, traffic.Line), words ...string) (*client, error) {
+	each := &client{name: node, numbers: map[int64]int64{}, ended: make(chan error, 1)}
+	words = append([]string{c.Self, "client", "--address", c.address(), "--answer-seconds", fmt.Sprint(c.Numbers.AnswerSeconds)}, words...)
+	each.command = c.Cluster.Exec(node, words...)
+	stop, err := each.command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	each.stop = stop
+	out, err := each.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	each.command.Stderr = &each.said
+	if err := each.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		decoder := json.NewDecoder(bufio.NewReaderSize(out, 1<<16))
+		for {
+			var line traffic.Line
+			if err := decoder.Decode(&line); err != nil {
+				break
+			}
+			if line.Clock != nil {
+				each.offset = c.Recorder.Now() - *line.Clock
+			}
+			each.done = each.done || line.Done
+			hear(each, line)
+		}
+		err := each.command.Wait()
+		if err == nil && !each.done {
+			err = fmt.Errorf("it ended before it was done")
+		}
+		if err != nil {
+			err = fmt.Errorf("the client on %s: %w: %s", node, err, strings.TrimSpace(each.said.String()))
+		}
+		each.ended <- err
+	}()
+	return each, nil
+}
+
+// Start opens the connections, shared out among the clients' nodes.
+func (c *Connections) Start() error {
+	nodes := c.Listing.With("client")
+	if len(nodes) == 0 {
+		return fmt.Errorf("the cluster has no node with the role client")
+	}
+	for number, node := range nodes {
+		part := func(of int) string {
+			count := of / len(nodes)
+			if number < of%len(nodes) {
+				count++
+			}
+			return strconv.Itoa(count)
+		}
+		each, err := c.begin(node.Node, c.hear,
+			"--connections", part(c.Numbers.Connections), "--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
+			"--short-rate", fmt.Sprint(c.Numbers.ShortPerSecond/float64(len(nodes))),
+			"--life-least", fmt.Sprint(lifeLeast*c.Window), "--life-most", fmt.Sprint(lifeMost*c.Window), "--seed", fmt.Sprint(c.Seed+uint64(number)))
+		if err != nil {
+			return err
+		}
+		c.clients = append(c.clients, each)
+	}
+	return nil
+}
+
+// connectionOp is what an operation says of a connection before its end is known.
+type connectionOp struct {
+	ID     int64       `edn:"id"`
+	Client string      `edn:"client"`
+	Kind   edn.Keyword `edn:"kind"`
+}
+
+func (c *Connections) hear(from *client, line traffic.Line) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	switch {
+	case line.Opened != nil:
+		c.next++
+		from.numbers[line.Opened.ID] = c.next
+		c.Recorder.AddAt("connections", history.Op{Process: c.next, Time: line.Opened.At + from.offset, Type: history.Invoke, F: "connection",
+			Value: history.Value(connectionOp{c.next, from.name, "tcp"})})
+	case line.Ended != nil:
+		each := line.Ended
+		number := from.numbers[each.ID]
+		delete(from.numbers, each.ID)
+		value := check.Connection{ID: number, Client: from.name, Kind: "tcp", Requests: each.Requests, Servers: each.Servers, End: edn.Keyword(each.End),
+			From: each.From + from.offset, To: each.To + from.offset}
+		if each.Requests > 0 {
+			value.LastAnswer = each.LastAnswer + from.offset
+		}
+		why := each.Why
+		if why != "" {
+			why = each.Local + ": " + why
+		}
+		c.Recorder.AddAt("connections", history.Op{Process: number, Time: value.To, Type: history.OK, F: "connection", Value: history.Value(value), Error: why})
+	case line.Second != nil:
+		second := *line.Second
+		second.At += from.offset
+		from.open = second.Open
+		c.seconds = append(c.seconds, second)
+	}
+}
+
+// Seconds are those of all clients so far.
+func (c *Connections) Seconds() []traffic.Second {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.seconds
+}
+
+// Await waits until nearly all long-lived connections are open and answered; at any moment some are being replaced.
+func (c *Connections) Await(within time.Duration) error {
+	deadline := time.Now().Add(within)
+	for {
+		c.lock.Lock()
+		open := 0
+		for _, each := range c.clients {
+			open += each.open
+		}
+		c.lock.Unlock()
+		if open*10 >= c.Numbers.Connections*9 {
+			return nil
+		}
+		for _, each := range c.clients {
+			select {
+			case err := <-each.ended:
+				return fmt.Errorf("%s ended early: %w", each.name, err)
+			default:
+			}
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d connections are open after %s", open, c.Numbers.Connections, within)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// Stop ends all connections in order, each after the answer that it waits for.
+func (c *Connections) Stop() error {
+	var failure error
+	for _, each := range c.clients {
+		_ = each.stop.Close()
+	}
+	for _, each := range c.clients {
+		if err := <-each.ended; err != nil && failure == nil {
+			failure = err
+		}
+	}
+	return failure
+}
+
+// Probe opens so many connections from all clients' nodes, and counts who answered them.
+func (c *Connections) Probe(count int) (map[string]int64, error) {
+	servers := map[string]int64{}
+	var lock sync.Mutex
+	broken := ""
+	nodes := c.Listing.With("client")
+	var clients []*client
+	for _, node := range nodes {
+		each, err := c.begin(node.Node, func(_ *client, line traffic.Line) {
+			lock.Lock()
+			defer lock.Unlock()
+			if line.Ended != nil {
+				for _, server := range line.Ended.Servers {
+					servers[server]++
+				}
+				if line.Ended.End != "closed" {
+					broken = fmt.Sprintf("%s: %s, %s", line.Ended.Local, line.Ended.End, line.Ended.Why)
+				}
+			}
+		}, "--count", strconv.Itoa(count/len(nodes)))
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, each)
+	}
+	for _, each := range clients {
+		if err := <-each.ended; err != nil {
+			return nil, err
+		}
+	}
+	if broken != "" {
+		return nil, fmt.Errorf("a connection to count shares by broke: %s", broken)
+	}
+	return servers, nil
+}
+
+// Mover changes weights of the service with the connections, so that their buckets move.
+type Mover struct {
+	API     *API
+	Service string
+	Window  float64
+	Seed    uint64
+	Say     func(format string, args ...any)
+	stop    chan struct{}
+	wait    sync.WaitGroup
+}
+
+// Start moves buckets now and then: no bucket more than movesMost times in the longest life of a connection.
+func (m *Mover) Start() {
+	m.stop = make(chan struct{})
+	pause := time.Duration(lifeMost * m.Window / movesMost * 1.05 * float64(time.Second))
+	m.wait.Add(1)
+	go func() {
+		defer m.wait.Done()
+		draw := rand.New(rand.NewPCG(m.Seed, 99))
+		for number := 0; ; number++ {
+			if err := m.move(number, draw); err != nil {
+				m.Say("weights were not changed: %v", err)
+			}
+			select {
+			case <-m.stop:
+				return
+			case <-time.After(pause):
+			}
+		}
+	}()
+}
+
+// Stop ends the moving.
+func (m *Mover) Stop() {
+	close(m.stop)
+	m.wait.Wait()
+}
+
+// move takes some servers' load away and gives it to the others.
+func (m *Mover) move(number int, draw *rand.Rand) error {
+	weights := []int64{0, 50, 100, 150, 200}
+	draw.Shuffle(len(weights), func(a, b int) { weights[a], weights[b] = weights[b], weights[a] })
+	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int) int64 { return weights[at%len(weights)] })
+}
+
+// SetWeights gives each backend of a service a weight, in one generation.
+func SetWeights(api *API, service, key string, weight func(at int) int64) error {
+	path := "/v1/services/" + service
+	answer, err := api.Await(path+"/backends", 30*time.Second)
+	if err != nil {
+		return err
+	}
+	backends, err := answer.Backends()
+	if err != nil {
+		return err
+	}
+	var changes []any
+	for at, each := range backends {
+		changes = append(changes, map[string]any{"op": "weight", "id": each.ID, "weight": weight(at)})
+	}
+	_, err = api.Write(Request{Method: "POST", Path: path + "/changes", Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
+	return err
+}
