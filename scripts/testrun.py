@@ -31,6 +31,7 @@ LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
 OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp"}
+JEPSEN_RUNS: tuple[tuple[str, ...], ...] = ()  # arguments of each run of the harness on a lab of its own
 # Before a command: with interfaces and a /run (where namespaces have their names) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -262,6 +263,37 @@ def run_lab(part: Part) -> None:
             part.settle(junit([results]), code, "pytest")
 
 
+def run_jepsen(part: Part) -> None:
+    """The tests of the harness and its checkers, then runs on a lab, of which each verdict is a case."""
+    if JEPSEN_RUNS and part.run("lab/build"):
+        part.counts.fail("lab/build failed: nothing to bring up")
+        return
+    code = part.run("go", "-C", "jepsen/harness", "test", "-v", "./...")
+    part.log.flush()
+    said = (LOGS / "jepsen.log").read_text()
+    counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
+    for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
+        counts.fail(name)
+    part.settle(counts, code, "go test")
+    harness = BUILD / "jepsen" / "harness"
+    if part.run("go", "-C", "jepsen/harness", "build", "-o", harness, "."):
+        part.counts.fail("the harness does not compile")
+        return
+    for words in JEPSEN_RUNS:
+        begin = len((LOGS / "jepsen.log").read_text())
+        code = part.run(*APART, harness, "run", "--seed", "1", *words)
+        part.log.flush()
+        counts = Counts()
+        for name, line in re.findall(r"^(:[a-z]+) +(.*)$", (LOGS / "jepsen.log").read_text()[begin:], re.MULTILINE):
+            if "<< must be " in line:
+                counts.fail(f"{' '.join(words)}: {name} {' '.join(line.split())}")
+            else:
+                counts.passed += 1
+        part.settle(counts, code, f"jepsen/run {' '.join(words)}")
+        if not counts.passed + counts.failed:
+            part.counts.fail(f"jepsen/run {' '.join(words)} judged nothing")
+
+
 def run_module(part: Part) -> None:
     """
     The module's own tests on each kernel, then those of part server that both forms pass, shared out among the kernels:
@@ -345,6 +377,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "controller": (run_controller, 15),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),
+    "jepsen": (run_jepsen, 8),
     "lab": (run_lab, 25),
 }
 

@@ -96,7 +96,8 @@ func (p pool) step(op configOp) (bool, pool) {
 // revision by one, but for :apply of what is so already, which leaves it. Steps: leave out what was refused (it
 // changed nothing, and why it was refused is not asked), let unknown outcomes go on for ever, search with porcupine,
 // service by service. What can mislead: times are those of the client that asked, so that all processes must share one
-// clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing.
+// clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing, and
+// who records must leave out answers that are documented to be old.
 func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
 	done, err := configOps(ops)
 	if err != nil {

@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :long :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :brief :long :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {

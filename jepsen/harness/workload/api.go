@@ -155,6 +155,32 @@ func (api *API) Read(path string, controller int) (Answer, error) {
 	return answer, err
 }
 
+// catchUpSeconds is how long a controller tries to catch up with ZooKeeper before it answers with what it has.
+const catchUpSeconds = 2
+
+// Current says whether a controller's answer, which took so long, was as new as anything committed before: it
+// follows, has ZooKeeper, and had the time to catch up. The error says why not.
+func (api *API) Current(controller int, took time.Duration) error {
+	if took > catchUpSeconds*time.Second*3/4 {
+		return fmt.Errorf("answered after %s: perhaps with what was there before", took)
+	}
+	answer, err := api.Read("/healthz", controller)
+	if err != nil {
+		return err
+	}
+	var health struct {
+		Leader    bool   `json:"leader"`
+		ZooKeeper string `json:"zookeeper"`
+	}
+	if err := json.Unmarshal(answer.Body, &health); err != nil {
+		return err
+	}
+	if health.Leader || health.ZooKeeper != "connected" {
+		return fmt.Errorf("answered by a controller that leads (%t), or whose ZooKeeper is %s", health.Leader, health.ZooKeeper)
+	}
+	return nil
+}
+
 // Await reads from one controller after the other until one answers.
 func (api *API) Await(path string, within time.Duration) (Answer, error) {
 	deadline := time.Now().Add(within)
