@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds connections from a client's node: plain HTTP/1.1, each answer is the server's name.
+
+The suite hands this program over as text (`nodes exec client1 -- python3 -c …`), so that nothing has to be installed
+there. Standard input has one order a line, standard output one line for each that has ended, both JSON:
+
+    {"id": 7, "host": "10.99.0.1", "port": 80, "kind": "tcp", "seconds": 30, "pause": 0.5, "answer": 20}
+    {"id": 7, "requests": 60, "servers": ["server3"], "end": "closed", "seconds": 30.01, "last": 29.6}
+
+A request is sent every `pause` seconds for `seconds`, at least one; then the connection is closed in order. It is
+broken when it is reset or closed by the other side, when it is refused, or when an answer, or the connection, takes
+longer than `answer` seconds. `servers` are those that answered, each once, in order; `last` is when the last answer
+came, null without one. The program ends when its input does.
+"""
+
+import asyncio
+import json
+import socket
+import sys
+import time
+
+MPTCP = 262
+
+
+async def answer(reader: asyncio.StreamReader) -> str:
+    """The body of the next answer; ConnectionError if the other side ended the connection."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(int(line.split(":")[1]) for line in head if line.startswith("content-length:"))
+        return (await reader.readexactly(length)).decode().strip()
+    except asyncio.IncompleteReadError as error:
+        raise ConnectionResetError("closed by the other side") from error
+
+
+async def talk(order: dict, told: dict, begun: float) -> str:
+    """One connection's life; how it ended."""
+    plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP if order["kind"] == "mptcp" else 0)
+    plain.setblocking(False)
+    writer = None
+    try:
+        await asyncio.wait_for(
+            asyncio.get_running_loop().sock_connect(plain, (order["host"], order["port"])), order["answer"]
+        )
+        reader, writer = await asyncio.open_connection(sock=plain)
+        while True:
+            writer.write(b"GET / HTTP/1.1\r\nHost: jepsen\r\n\r\n")
+            server = await asyncio.wait_for(answer(reader), order["answer"])
+            told["requests"] += 1
+            told["last"] = round(time.monotonic() - begun, 6)
+            if server not in told["servers"]:
+                told["servers"].append(server)
+            if time.monotonic() - begun + order["pause"] > order["seconds"]:
+                return "closed"
+            await asyncio.sleep(order["pause"])
+    except TimeoutError:
+        return "timeout"
+    except ConnectionRefusedError:
+        return "refused"
+    except OSError as error:
+        return "timeout" if error.errno in (110, 113) else "reset"
+    finally:
+        if writer:
+            writer.close()
+        plain.close()
+
+
+async def hold(order: dict) -> None:
+    begun = time.monotonic()
+    told = {"id": order["id"], "requests": 0, "servers": [], "last": None}
+    told["end"] = await talk(order, told, begun)
+    told["seconds"] = round(time.monotonic() - begun, 6)
+    print(json.dumps(told), flush=True)
+
+
+async def main() -> None:
+    orders = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    held = set()
+    while line := await orders.readline():
+        task = asyncio.create_task(hold(json.loads(line)))
+        held.add(task)
+        task.add_done_callback(held.discard)
+
+
+asyncio.run(main())

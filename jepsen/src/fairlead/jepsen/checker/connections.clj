@@ -1,0 +1,113 @@
+; SPDX-License-Identifier: Apache-2.0
+(ns fairlead.jepsen.checker.connections
+  "Whether live connections noticed anything of what befell the system.
+
+  ## What is assumed
+
+  Clients end connections in order only (`:closed`), or leave them open to the end
+  (`:alive`); none is longer than the service's window; each answer names its server. A
+  connection without an answer for the workload's `:answer-seconds` is broken.
+
+  ## Rules
+
+  1. From the nemesis' log, each fault's stretch of time: from when its start was
+     asked for until its heal was done. Whoever never heals stands to the end.
+  2. unbroken: each connection that ended by `:reset`, `:timeout` or `:refused` needs a
+     fault that says `:may-break :connections-of-node`, stood at a moment when the
+     connection was open, and was of the server that answered it, or of any if nobody
+     had answered yet. The examples say which fault excused which connection.
+  3. sticky: no connection was answered by two servers.
+
+  ## What can mislead
+
+  A connection that dies of something else while its server's fault stands is excused
+  with the others. One that is answered once, or never, cannot change its server."
+  (:require [clojure.string :as str]
+            [fairlead.jepsen.verdict :refer [judged unknown]]))
+
+(def ends
+  #{:closed :alive :reset :timeout :refused})
+
+(defn- kind
+  "Whether a nemesis' operation begins a fault (`:start`) or ends one (`:heal`).
+  This suite calls them `:start-kill`, `:heal-kill`, so that Jepsen's plots tell them
+  apart; shared histories say `:start`, `:heal`."
+  [{:keys [f]}]
+  (let [word (first (str/split (name f) #"-" 2))]
+    (#{:start :heal} (keyword word))))
+
+(defn faults
+  "The stretches of all faults: `{:fault :node :may-break :from :to}`, `:to` nil
+  where it never healed. An operation stands twice, when it begins and when it is
+  done; the node is known when it is done. It counts from the first `:start` to the last
+  `:heal`."
+  [ops]
+  (let [same (fn [a] (fn [b] (and (= (:fault a) (:fault b)) (= (:node a) (:node b)))))
+        step (fn [[all asked] {:keys [value time] :as op}]
+               (let [at   (last (keep-indexed #(when ((same value) %2) %1) all))
+                     open (get all at)]
+                 (case (kind op)
+                   ; Asked for; which node it is, if a role was named, is known when it is done.
+                   :start (cond
+                            (nil? (:node value))
+                            [all (assoc asked (:fault value) time)]
+
+                            (and open (nil? (:healed open)))
+                            [all asked]
+
+                            :else
+                            [(conj all (assoc value :from (get asked (:fault value) time) :to nil))
+                             (dissoc asked (:fault value))])
+                   :heal  [(cond-> all at (update at assoc :to time :healed true)) asked]
+                   [all asked])))]
+    (first (reduce step [[] {}] (filter #(and (= :nemesis (:process %)) (map? (:value %))) ops)))))
+
+(defn- connections
+  [ops]
+  (for [op    ops
+        :when (and (= :connection (:f op)) (not= :invoke (:type op)) (:end (:value op)))]
+    (if (ends (:end (:value op)))
+      (:value op)
+      (throw (ex-info (str "operation " (:index op) ": end " (:end (:value op)) "; allowed: " (sort ends)) {:op op})))))
+
+(defn- excuses?
+  [fault connection]
+  (and (= :connections-of-node (:may-break fault))
+       (<= (:from fault) (:to connection))
+       (or (nil? (:to fault)) (<= (:from connection) (:to fault)))
+       (or (empty? (:servers connection))
+           (some #{(:node fault)} (:servers connection)))))
+
+(defn- sentence
+  [{:keys [id client kind from to requests servers end]}]
+  (format "connection %s of %s (%s, %.3f s to %.3f s, answered %s times by %s) ended by %s"
+          id client (name kind) (/ from 1e9) (/ to 1e9) requests (pr-str (vec servers)) (name end)))
+
+(defn- unanswered
+  [all]
+  (when (not-any? (comp pos? :requests) all)
+    (unknown "none of " (count all) " connections was answered")))
+
+(defn unbroken
+  [ops _]
+  (let [all     (connections ops)
+        stood   (faults ops)
+        broken  (for [each all :when (#{:reset :timeout :refused} (:end each))]
+                  [each (first (filter #(excuses? % each) stood))])
+        against (for [[each fault] broken :when (nil? fault)]
+                  (str (sentence each) ", which no fault excuses"))
+        excused (for [[each fault] broken :when fault]
+                  (format "excused: %s, by %s of %s from %.3f s" (sentence each) (name (:fault fault)) (:node fault)
+                          (/ (:from fault) 1e9)))]
+    (or (unanswered all)
+        (judged against
+                (str (count all) " connections, none broken but " (count excused) " that faults excuse "
+                     (frequencies (for [[_ fault] broken :when fault] (str (name (:fault fault)) " of " (:node fault)))))
+                excused))))
+
+(defn sticky
+  [ops _]
+  (let [all (connections ops)]
+    (or (unanswered all)
+        (judged (for [each all :when (< 1 (count (set (:servers each))))] (sentence each))
+                (str (count all) " connections, each with one server")))))

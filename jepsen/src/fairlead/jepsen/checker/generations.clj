@@ -1,0 +1,164 @@
+; SPDX-License-Identifier: Apache-2.0
+(ns fairlead.jepsen.checker.generations
+  "Whether every mux serves what was committed, and who committed it.
+
+  ## What is assumed
+
+  The observer saw every commit, and what each mux applied in the mux's order.
+  Sums cover whole rings (jepsen/README.md); the observer computes its own from the
+  committed snapshots and deltas. A commit's epoch and place in ZooKeeper's order
+  come from the record that ZooKeeper took with it in one step. Final reads come
+  after everything was healed and nobody wrote any more.
+
+  ## Rules
+
+  - prefix: of each mux and service, each applied generation was committed; within
+    one process of a mux a delta leads to the next generation, a snapshot to any
+    later one; another process may begin anywhere that was committed.
+  - image: one sum for each committed generation, and the same one wherever a
+    mux applied it.
+  - converged: each mux that applied anything, or was asked, has a final read of the
+    last committed generation of each service.
+  - fenced: in ZooKeeper's order, and of each service in order of generations, epochs
+    of commits never go back.
+
+  ## What can mislead
+
+  CRC-32C finds accidents, no malice. A generation between those that were seen, but not
+  itself seen, and a stretch of a mux's log that was not seen, leave prefix unknown. A
+  mux that no operation names is not missed. A commit of a replaced leader before the
+  first one of its successor looks like one in time."
+  (:require [fairlead.jepsen.verdict :refer [judged unknown]]))
+
+(defn- commits
+  [ops]
+  (map :value (filter #(and (= :commit (:f %)) (= :ok (:type %))) ops)))
+
+(defn- applied
+  "What muxes applied, final reads among it, in order; each with `:final`."
+  [ops]
+  (map #(assoc (:value %) :final (boolean (:final %)))
+       (filter #(and (= :applied (:f %)) (= :ok (:type %))) ops)))
+
+(defn- asked
+  "All muxes that applied anything, or were asked in the end."
+  [ops]
+  (into (sorted-set) (map (comp :mux :value))
+        (filter #(and (= :applied (:f %)) (or (= :ok (:type %)) (:final %))) ops)))
+
+(defn- sums
+  "By `[service generation]`, the sum that was seen first."
+  [commits]
+  (reduce (fn [known {:keys [service generation sum]}]
+            (cond-> known
+              (not (contains? known [service generation])) (assoc [service generation] sum)))
+          {} commits))
+
+(defn- latest
+  "By service, the highest committed generation."
+  [commits]
+  (reduce (fn [m {:keys [service generation]}] (update m service (fnil max 0) generation))
+          (sorted-map) commits))
+
+(defn- too-little
+  "An unknown verdict unless there are commits, and muxes that applied some."
+  [ops]
+  (let [c (count (commits ops)), a (count (applied ops))]
+    (when (or (zero? c) (zero? a))
+      (unknown c " commits and " a " applied generations were seen"))))
+
+(defn- named
+  [{:keys [mux generation service]}]
+  (str mux " applied generation " generation " of " service))
+
+(defn- uncommitted
+  "The sentence about a generation that was never committed, if it is one."
+  [known latest {:keys [service generation] :as each}]
+  (when-not (contains? known [service generation])
+    (when (or (< generation 1) (< (get latest service 0) generation))
+      (str (named each) ", which was never committed; the last one is " (get latest service 0)))))
+
+(defn- misstep
+  "The sentence about a step from one applied generation to the next, if it is
+  none that a mux may take."
+  [before {:keys [generation how] :as each}]
+  (when (= (:boot before) (:boot each))
+    (cond
+      (<= generation (:generation before))
+      (str (named each) " after generation " (:generation before))
+
+      (and (< (inc (:generation before)) generation) (not= :snapshot (keyword how)))
+      (str (named each) " after generation " (:generation before) ", and no snapshot"))))
+
+(defn prefix
+  [ops _]
+  (or (too-little ops)
+      (let [all     (applied ops)
+            known   (sums (commits ops))
+            last-of (latest (commits ops))
+            steps   (mapcat #(keep (partial apply misstep) (partition 2 1 %))
+                            (vals (group-by (juxt :mux :service) (remove :final all))))
+            against (concat (keep #(uncommitted known last-of %) all) steps)
+            missed  (first (remove #(contains? known [(:service %) (:generation %)]) all))
+            gap     (first (filter #(= :gap (:f %)) ops))]
+        (cond
+          (seq against) (judged against nil)
+          missed        (unknown (named missed) ", whose commit was not seen")
+          gap           (unknown "not all that " (:mux (:value gap)) " applied was seen")
+          :else         (judged [] (str (count all) " generations applied by " (count (asked ops)) " muxes, of "
+                                        (count (commits ops)) " committed"))))))
+
+(defn image
+  [ops _]
+  (or (too-little ops)
+      (let [known    (sums (commits ops))
+            compared (filter #(contains? known [(:service %) (:generation %)]) (applied ops))
+            against  (concat
+                       (for [{:keys [service generation sum]} (commits ops)
+                             :when (not= sum (known [service generation]))]
+                         (str "generation " generation " of " service " was committed as "
+                              (known [service generation]) " and as " sum))
+                       (for [{:keys [mux service generation sum]} compared
+                             :when (not= sum (known [service generation]))]
+                         (str mux " has " sum " as generation " generation " of " service ", committed was "
+                              (known [service generation]))))]
+        (if (empty? compared)
+          (unknown "no applied generation is among the commits that were seen")
+          (judged against (str (count compared) " applied rings are those that were committed"))))))
+
+(defn converged
+  [ops _]
+  (let [last-of (latest (commits ops))
+        muxes   (asked ops)
+        final   (into {} (for [each (applied ops) :when (:final each)]
+                           [[(:mux each) (:service each)] (:generation each)]))
+        against (for [mux muxes, [service generation] last-of
+                      :let  [serves (final [mux service])]
+                      :when (not= serves generation)]
+                  (if serves
+                    (str mux " serves generation " serves " of " service " after healing; the last commit is " generation)
+                    (str mux " says nothing of " service " after healing; the last commit is " generation)))]
+    (if (or (empty? last-of) (empty? muxes))
+      (unknown (count last-of) " services were seen, and " (count muxes) " muxes")
+      (judged against (str (count muxes) " muxes serve the last generation of " (count last-of) " services")))))
+
+(defn- went-back
+  "Sentences about neighbours of which the later was committed in an earlier epoch."
+  [commits]
+  (for [[a b] (partition 2 1 commits) :when (< (:epoch b) (:epoch a))]
+    (str "generation " (:generation b) " of " (:service b) " was committed in epoch " (:epoch b)
+         ", after generation " (:generation a) " of " (:service a) " in epoch " (:epoch a))))
+
+(defn fenced
+  [ops _]
+  (let [all     (commits ops)
+        strange (first (remove :epoch all))
+        against (when-not strange
+                  (concat (mapcat #(went-back (sort-by :generation %)) (vals (group-by :service all)))
+                          (when (every? :zxid all)
+                            (went-back (sort-by :zxid all)))))]
+    (cond
+      (empty? all) (unknown "no commit was seen")
+      strange      (unknown "generation " (:generation strange) " of " (:service strange) " has no epoch")
+      :else        (judged (distinct against) (str (count all) " commits in " (count (set (map :epoch all)))
+                                                   " epochs, one after the other")))))

@@ -1,0 +1,170 @@
+; SPDX-License-Identifier: Apache-2.0
+(ns fairlead.jepsen.cli
+  "Runs the suite: `lein run test --workload config --nemesis kill,pause`, `lein run serve` shows results."
+  (:gen-class)
+  (:require [clojure.string :as str]
+            [fairlead.jepsen [cluster :as cluster]
+                             [db :as db]
+                             [nemesis :as nemesis]
+                             [remote :as remote]
+                             [scenario :as scenario]]
+            [fairlead.jepsen.workload [config :as config]
+                                      [connections :as connections]
+                                      [generations :as generations]]
+            [jepsen [checker :as checker]
+                    [cli :as cli]
+                    [client :as client]
+                    [generator :as gen]
+                    [random :as rand]
+                    [tests :as tests]]
+            [jepsen.checker.timeline :as timeline]))
+
+(def workloads
+  "By name, the parts that a workload is made of. Each part has processes of its own."
+  {:config      [config/workload]
+   :generations [config/workload generations/observer]
+   :connections [connections/workload]
+   :all         [config/workload generations/observer connections/workload]})
+
+(def schedules
+  "Schedules of scenarios.edn that can be named instead of faults."
+  #{:short})
+
+(def special-nemeses
+  {:none #{}})
+
+(defn parse-nemesis
+  "Faults, a schedule, or the steps of a switch, by name."
+  [word]
+  (let [names (scenario/parse-faults word)]
+    (reduce into #{} (map #(get special-nemeses % #{%}) names))))
+
+(defn- problem
+  "The sentence about what the options ask for and the scenarios do not have."
+  [{:keys [scenarios nemesis switch]}]
+  (let [known (into schedules (keys (:faults scenarios)))
+        other (remove known nemesis)]
+    (cond
+      (seq other)
+      (str "--nemesis " (name (first other)) "; allowed: none, " (str/join ", " (map name (sort known))))
+
+      (and (some schedules nemesis) (next nemesis))
+      (str "--nemesis names a schedule and faults beside it; allowed: one schedule, or faults")
+
+      (and switch (nil? (get-in scenarios [:switches switch])))
+      (str "--switch " (name switch) "; allowed: " (str/join ", " (map name (sort (keys (:switches scenarios)))))))))
+
+(defrecord Routed [clients by-f]
+  client/Client
+  (open! [this test node]
+    (assoc this :clients (mapv #(client/open! % test node) clients)))
+  (setup! [_ test]
+    (run! #(client/setup! % test) clients))
+  (invoke! [_ test op]
+    (client/invoke! (nth clients (by-f (:f op))) test op))
+  (teardown! [_ test]
+    (run! #(client/teardown! % test) clients))
+  (close! [_ test]
+    (run! #(client/close! % test) clients))
+  client/Reusable
+  (reusable? [_ _] true))
+
+(def fs
+  "Which part's client does an operation."
+  {config/workload      [:add :weight :remove :apply :conditional :read]
+   generations/observer [:observe]
+   connections/workload [:connection :weigh :shares]})
+
+(defn combined
+  "Several parts as one workload: processes reserved for each, final generators one after the other."
+  [parts opts]
+  (let [made (mapv #(% opts) parts)]
+    {:threads         (reduce + (map :threads made))
+     :client          (Routed. (mapv :client made)
+                               (into {} (for [[n part] (map-indexed vector parts), f (fs part)] [f n])))
+     :prepare!        (fn [test] (run! #(% test) (keep :prepare! made)))
+     :generator       (apply gen/reserve (concat (mapcat (juxt :threads :generator) (butlast made))
+                                                 [(:generator (last made))]))
+     :final-generator (apply gen/phases (map :final-generator made))
+     :checker         (apply merge (map :checker made))}))
+
+(def final-seconds
+  "How long final reads may take: they wait for all muxes, and for a leader."
+  180)
+
+(defn fairlead-test
+  "The test map for the options of the command line."
+  [{:keys [seed workload nemesis switch time-limit] :as opts}]
+  (let [scenarios (scenario/read-file (:scenarios-file opts))
+        opts      (assoc opts :scenarios scenarios)]
+    (when-let [sentence (problem opts)]
+      (throw (ex-info sentence {:type ::options})))
+    ; Jepsen draws from this one source, in the thread that generates operations.
+    (alter-var-root #'rand/rng (constantly (rand/thread-local-random seed)))
+    (let [state    (cluster/state opts)
+          steps    (cond
+                     switch                   (get-in scenarios [:switches switch :steps])
+                     (some schedules nemesis) (get-in scenarios [:schedules (first nemesis) :steps]))
+          faults   (nemesis/package-of (assoc opts :faults nemesis :steps steps))
+          {:keys [threads client prepare! generator final-generator checker]} (combined (workloads workload) opts)]
+      (merge tests/noop-test
+             opts
+             {:name        (str/join "-" (concat ["fairlead" (name workload)]
+                                                 (or (seq (map name (sort nemesis))) [(if switch (name switch) "none")])))
+              :state       state
+              :nodes       (vec (remove #{"runner"} (map :node (:nodes state))))
+              :concurrency threads
+              :remote      (remote/namespaces (select-keys opts [:bin :scenarios-file :instance]))
+              :db          (db/->Cluster prepare!)
+              :client      client
+              :nemesis     (:nemesis faults)
+              :plot        {:nemeses (:perf faults)}
+              :checker     (checker/compose
+                             (merge {:perf       (checker/perf)
+                                     :timeline   (timeline/html)
+                                     :exceptions (checker/unhandled-exceptions)}
+                                    checker))
+              :generator   (gen/phases
+                             (->> generator
+                                  (gen/time-limit time-limit)
+                                  (gen/nemesis (gen/phases
+                                                 (gen/time-limit time-limit (:generator faults))
+                                                 (:final-generator faults))))
+                             (gen/log "Everything is healed; final reads")
+                             (->> final-generator
+                                  (gen/concurrency-limit 1)
+                                  (gen/time-limit final-seconds)
+                                  gen/clients))}))))
+
+(def options
+  [["-w" "--workload NAME" "What clients do"
+    :default  :all
+    :parse-fn keyword
+    :validate [workloads (cli/one-of workloads)]]
+   [nil "--nemesis FAULTS" "Faults of scenarios.edn, comma-separated, or its schedule short, or none"
+    :default  #{}
+    :parse-fn parse-nemesis]
+   [nil "--switch NAME" "The cluster was brought up with this switch: do its steps instead"
+    :parse-fn keyword]
+   [nil "--seed NUMBER" "What is drawn: the same seed asks for the same operations and faults"
+    :default-fn (fn [_] (abs (.nextLong (java.util.Random.))))
+    :parse-fn parse-long
+    :validate [some? "must be a number"]]
+   [nil "--interval SECONDS" "About so long between two faults of a kind"
+    :default  15
+    :parse-fn parse-long
+    :validate [#(and % (pos? %)) "must be a positive number"]]
+   [nil "--connections NUMBER" "Long connections at a time, instead of the scenario's"
+    :parse-fn parse-long
+    :validate [#(and % (pos? %)) "must be a positive number"]]
+   [nil "--scenarios-file FILE" "Cluster, workloads, faults"
+    :default "scenarios.edn"]
+   [nil "--bin DIRECTORY" "Where nodes, node-ctl and fault-ctl are"
+    :default "bin"]
+   [nil "--instance NAME" "Which cluster, if several are up"]])
+
+(defn -main
+  [& args]
+  (cli/run! (merge (cli/single-test-cmd {:test-fn fairlead-test, :opt-spec options})
+                   (cli/serve-cmd))
+            args))

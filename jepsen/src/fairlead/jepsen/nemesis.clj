@@ -1,0 +1,152 @@
+; SPDX-License-Identifier: Apache-2.0
+(ns fairlead.jepsen.nemesis
+  "Faults as nemesis packages, `{:nemesis :generator :final-generator :perf}`, one for each fault of scenarios.edn. They
+  all run commands of jepsen/bin, and heal before the final reads.
+
+  A fault's operations are `:start-FAULT` and `:heal-FAULT`, with a step as value: what it is on, and, once that is
+  known, its `:node` and `:program`, and `:may-break`, which connections it excuses. A heal names the step that it
+  undoes by `:step`; what was not started needs none.
+
+  Jepsen's `nemesis-package` is not used: it always includes the nemesis of clocks, which compiles a program on each
+  node and sets the machine's clock."
+  (:require [clojure.string :as str]
+            [clojure.tools.logging :refer [info warn]]
+            [fairlead.jepsen [cluster :as cluster]
+                             [scenario :as scenario]]
+            [jepsen [generator :as gen]
+                    [nemesis :as nemesis]
+                    [random :as rand]]
+            [jepsen.nemesis.combined :as combined]))
+
+(def role-seconds
+  "How long a role that no node has is asked for again: an election takes some."
+  10)
+
+(def colours
+  ["#E9A4A0" "#A0B1E9" "#E9DCA0" "#A0E9DB" "#D1E8A0" "#C7A0E9" "#E9C3A0" "#A0CDE9" "#E9A0CF" "#B5B5B5" "#8FBF9F" "#BF8F8F" "#8F8FBF"])
+
+(defn- f
+  "`:start-kill`"
+  [phase fault]
+  (keyword (str (name phase) "-" (name fault))))
+
+(defn- resolve-step!
+  "A step with its node; asks again while nobody has the role."
+  [test draw step]
+  (loop [left role-seconds]
+    (let [resolved (scenario/resolve-step (:nodes (cluster/state test)) draw step)]
+      (if (and (:error resolved) (pos? left))
+        (do (Thread/sleep 1000) (recur (dec left)))
+        resolved))))
+
+(defn- run-phase!
+  [{:keys [scenarios] :as test} phase step]
+  (doseq [command (scenario/commands scenarios phase step)]
+    (cluster/run! test command)))
+
+(defrecord Fault [fault standing]
+  nemesis/Reflection
+  (fs [_] #{(f :start fault) (f :heal fault)})
+
+  nemesis/Nemesis
+  (setup! [this _] this)
+
+  (invoke! [_ test {:keys [value] :as op}]
+    (let [{:keys [step draw]} value]
+      (if (= (f :start fault) (:f op))
+        (let [resolved (resolve-step! test draw (assoc (dissoc value :draw) :fault fault))
+              excuses  (scenario/may-break (:scenarios test) resolved)]
+          (if (:error resolved)
+            (assoc op :value resolved, :error (:error resolved))
+            (do (swap! standing assoc step resolved)
+                (run-phase! test :start resolved)
+                (assoc op :value (assoc resolved :may-break excuses)))))
+        (if-let [resolved (get @standing step)]
+          (do (run-phase! test :heal resolved)
+              (swap! standing dissoc step)
+              (assoc op :value (select-keys resolved [:step :fault :on :node :program])))
+          (assoc op :value (assoc value :fault fault), :error "was not started")))))
+
+  (teardown! [_ _]))
+
+(defn- perf
+  [n fault]
+  #{{:name  (name fault)
+     :start #{(f :start fault)}
+     :stop  #{(f :heal fault)}
+     :color (nth colours (mod n (count colours)))}})
+
+(defn- start-op
+  [fault step]
+  {:type :info, :f (f :start fault), :value (assoc step :fault fault)})
+
+(defn- heal-op
+  [fault step]
+  {:type :info, :f (f :heal fault), :value {:fault fault, :step step}})
+
+(defn- at-random
+  "A fault again and again: on a role of those that it can be on, for some seconds, then nothing for some."
+  [fault {:keys [on]} [least most] interval]
+  (let [roles   (sort (disj on :none))
+        counter (atom 0)]
+    (fn []
+      (let [step  (str (name fault) "-" (swap! counter inc))
+            start (cond-> {:step step, :on :none, :draw (rand/long)}
+                    (seq roles) (assoc :on (rand/nth roles)))]
+        [(gen/sleep (* interval (+ 1/2 (rand/double))))
+         (start-op fault start)
+         (gen/sleep (+ least (rand/double (- most least))))
+         (heal-op fault step)]))))
+
+(defn package
+  "The package of one fault."
+  [{:keys [scenarios faults interval]} n fault]
+  {:nemesis         (Fault. fault (atom {}))
+   :generator       (when (contains? faults fault)
+                      (at-random fault (get-in scenarios [:faults fault])
+                                 (get-in scenarios [:schedules :long :for]) interval))
+   :perf            (perf n fault)})
+
+(defn schedule
+  "A generator of a list of steps: each start and heal at its time, in order. Overlapping steps are the
+  combined faults; what takes longer than its time delays what follows."
+  [steps seed]
+  (let [ops (mapcat (fn [n draw {:keys [at for fault] :as step}]
+                      [[at 0 (start-op fault (assoc (dissoc step :at :for) :step n, :draw draw))]
+                       [(+ at (or for 0)) 1 (heal-op fault n)]])
+                    (range) (scenario/draws seed) steps)]
+    (for [[at _ op] (sort-by (juxt first second (comp :step :value peek)) ops)]
+      (fn [_ ctx]
+        (let [wait (- at (/ (:time ctx) 1e9))]
+          (if (pos? wait)
+            [(gen/sleep wait) (gen/once op)]
+            (gen/once op)))))))
+
+(defrecord HealAll []
+  nemesis/Reflection
+  (fs [_] #{:heal})
+
+  nemesis/Nemesis
+  (setup! [this _] this)
+
+  (invoke! [_ test op]
+    (assoc op :value (str/split-lines (cluster/run! test ["fault-ctl" "heal"]))))
+
+  (teardown! [_ test]
+    (cluster/run test ["fault-ctl" "heal"])))
+
+(def heal-all
+  "Undoes everything, and starts whatever does not run, before the final reads."
+  {:nemesis         (HealAll.)
+   :generator       nil
+   :final-generator {:type :info, :f :heal, :value nil}
+   :perf            #{}})
+
+(defn package-of
+  "All packages as one. `:faults` are what to draw from; `:steps`, a schedule's, are done instead if there are
+  any."
+  [{:keys [scenarios steps seed] :as opts}]
+  (let [packages (conj (vec (map-indexed (partial package opts) (sort (keys (:faults scenarios))))) heal-all)
+        all      (combined/compose-packages packages)]
+    (cond-> all
+      steps (assoc :generator (schedule steps seed)))))

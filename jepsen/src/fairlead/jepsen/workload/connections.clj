@@ -1,0 +1,204 @@
+; SPDX-License-Identifier: Apache-2.0
+(ns fairlead.jepsen.workload.connections
+  "Live connections, long and short, while backends are weighed and drained. Each Jepsen process holds one
+  connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
+  them. Long ones last until after the faults have healed, but no longer than the window in which a moved
+  connection is still chained. One process changes the weights of the service that they use.
+
+  After healing all weights are set alike, and connections are opened only to be counted: the balance."
+  (:require [clojure.data.json :as json]
+            [clojure.java.io :as io]
+            [dom-top.core :as dt]
+            [fairlead.jepsen [checker :as checker]
+                             [client :as client :refer [with-errors]]
+                             [cluster :as cluster]]
+            [jepsen [client :as jepsen.client]
+                    [generator :as gen]
+                    [random :as rand]
+                    [util :as util]])
+  (:import (java.io BufferedReader BufferedWriter)))
+
+(def weigh-seconds
+  "How often a weight changes."
+  3)
+
+(def counted-connections
+  "How many are opened to see how new connections are shared out."
+  600)
+
+(def outlive-seconds
+  "Long connections go on for so long after the last fault was to end."
+  10)
+
+(def window-margin-seconds
+  "Long connections end so long before the window would."
+  20)
+
+;; The program on each client's node.
+
+(defn- agent!
+  "Starts the program on a node: `{:out writer :waiting atom}`. Answers go to the promises in `waiting`, by id."
+  [test node]
+  (let [program (slurp (io/resource "connections.py"))
+        process (.. (ProcessBuilder. ^java.util.List (vec (cluster/words test ["nodes" "exec" node "--" "python3" "-u" "-c" program])))
+                    (redirectError java.lang.ProcessBuilder$Redirect/INHERIT)
+                    start)
+        waiting (atom {})]
+    (future
+      (with-open [^BufferedReader in (io/reader (.getInputStream process))]
+        (doseq [line (line-seq in)]
+          (let [{:keys [id] :as told} (json/read-str line :key-fn keyword)
+                answer                (get @waiting id)]
+            (swap! waiting dissoc id)
+            (deliver answer told))))
+      (doseq [answer (vals @waiting)]
+        (deliver answer nil)))
+    {:out (io/writer (.getOutputStream process)), :waiting waiting, :node node}))
+
+(defn- agents!
+  "The programs on all clients' nodes, kept in a cell for all processes and started by the first of them."
+  [cell test]
+  (locking cell
+    (or @cell
+        (reset! cell (mapv #(agent! test (:node %)) (cluster/with-role (:state test) :client))))))
+
+(defn- hold!
+  "Holds one connection and waits for its end; throws if the program on the node has died."
+  [{:keys [^BufferedWriter out waiting node]} order]
+  (let [answer (promise)]
+    (swap! waiting assoc (:id order) answer)
+    (locking out
+      (.write out (str (json/write-str order) "\n"))
+      (.flush out))
+    (or @answer
+        (throw (ex-info (str "the program that makes connections on " node " has ended") {:node node})))))
+
+(defn- connection
+  "The value of a connection that has ended, in the history's nanoseconds."
+  [from {:keys [id client kind]} {:keys [requests servers end seconds last]}]
+  (let [at #(+ from (long (* 1e9 %)))]
+    {:id id, :client client, :kind kind, :requests requests, :servers servers, :end (keyword end)
+     :from from, :to (at seconds), :last-answer (if last (at last) 0)}))
+
+(defn- settings [test] (get-in test [:scenarios :workloads :connections]))
+
+(defn- order
+  [test id kind seconds]
+  {:id id, :kind (name kind), :seconds seconds
+   :host (get-in test [:state :vip]), :port (get-in test [:state :port])
+   :pause (/ 1.0 (:requests-per-second (settings test)))
+   :answer (:answer-seconds (settings test))})
+
+(defn- connect!
+  [{:keys [cell ids]} test {{:keys [kind seconds]} :value :as op}]
+  (let [id     (swap! ids inc)
+        agents (agents! cell test)
+        agent  (nth agents (mod id (count agents)))
+        from   (util/relative-time-nanos)
+        told   (hold! agent (order test id kind seconds))]
+    (assoc op :type :ok :value (connection from {:id id, :client (:node agent), :kind kind} told))))
+
+;; Weights and shares.
+
+(defn- backends-url [test base]
+  (str base "/v1/services/" (get-in test [:state :service]) "/backends"))
+
+(defn- urls
+  "The controllers' addresses, another one first each time."
+  [test]
+  (shuffle (map :rest (cluster/with-role (:state test) :controller))))
+
+(defn- weigh!
+  "Sets weights of backends. Whoever reads this history looks at connections, so an unknown outcome is just that."
+  [{:keys [http]} test {[_ weights] :value :as op}]
+  (with-errors op #{}
+    (let [base    (first (urls test))
+          changes (for [[id weight] weights] {:op "weight", :id id, :weight weight})
+          answer  (client/request! http 10 :post (str base "/v1/services/" (get-in test [:state :service]) "/changes")
+                                   {:body {:changes changes}})]
+      (if (= 200 (:status answer))
+        (assoc op :type :ok)
+        (assoc op :type (client/outcome answer) :error (client/sentence answer))))))
+
+(defn- serving?
+  "Whether all muxes serve a generation of the service."
+  [http test generation]
+  (every? (fn [mux]
+            (let [{:keys [body]} (client/request! http 5 :get (str (:http mux) "/rings") {})]
+              (some #(= [(get-in test [:state :service]) generation] ((juxt :service :generation) %)) (:rings body))))
+          (cluster/with-role (:state test) :mux)))
+
+(defn- shares!
+  "Waits until all muxes serve the last generation, opens connections and counts who answers."
+  [{:keys [http cell ids]} test op]
+  (with-errors op #{:shares}
+    (let [url     (backends-url test (first (urls test)))
+          {:keys [body etag]} (client/request! http 10 :get url {})
+          _       (util/await-fn #(or (serving? http test (client/revision etag))
+                                      (throw (ex-info "not all muxes serve the last generation" {})))
+                                 {:timeout 60000, :log-interval 10000})
+          byname  (into {} (map (juxt :address :node)) (cluster/with-role (:state test) :server))
+          ids-of  (into {} (for [{:keys [id address]} body] [(byname address) id]))
+          agents  (agents! cell test)
+          told    (dt/bounded-pmap (fn [n]
+                                       (hold! (nth agents (mod n (count agents)))
+                                              (order test (swap! ids inc) :tcp 0)))
+                                     (range counted-connections))
+          counts  (frequencies (map #(ids-of (first (:servers %))) (filter #(= "closed" (:end %)) told)))]
+      (assoc op :type :ok :value {:service     (get-in test [:state :service])
+                                  :weights     (into {} (map (juxt :id :weight)) body)
+                                  :buckets     (into {} (map (juxt :id :buckets)) body)
+                                  :connections counts}))))
+
+(defrecord Client [http cell ids]
+  jepsen.client/Client
+  (open! [this _ _] this)
+  (setup! [_ _])
+
+  (invoke! [this test op]
+    (case (:f op)
+      :connection (connect! this test op)
+      :weigh      (weigh! this test op)
+      :shares     (shares! this test op)))
+
+  (teardown! [_ _]
+    (doseq [{:keys [^BufferedWriter out]} @cell]
+      (.close out)))
+
+  (close! [_ _])
+
+  jepsen.client/Reusable
+  (reusable? [_ _] true))
+
+(defn- long-connection
+  "A connection from now until after the faults have healed, or until the window would end."
+  [{:keys [scenarios time-limit]} kind]
+  (fn [_ ctx]
+    (let [left   (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
+          window (- (get-in scenarios [:cluster :window-seconds]) window-margin-seconds)]
+      {:f :connection, :value {:kind kind, :seconds (max 1 (min left window))}})))
+
+(defn workload
+  "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
+  [{:keys [scenarios connections] :as opts}]
+  (let [{:keys [short-per-second]} (get-in scenarios [:workloads :connections])
+        service  (get-in scenarios [:cluster :service])
+        servers  (get-in scenarios [:cluster :servers])
+        connections (or connections (get-in scenarios [:workloads :connections :connections]))
+        shorts   (max 4 (quot short-per-second 2))
+        ; Only the first two are ever drained, so that somebody always takes new connections.
+        weigh    (fn []
+                   (let [id (inc (rand/long servers))]
+                     {:f :weigh, :value [service {id (rand/nth (if (<= id 2) [0 50 100] [20 50 100]))}]}))
+        all      {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (repeat 100))]}]
+    {:threads         (+ connections shorts 1)
+     :client          (Client. (client/http) (atom nil) (atom 0))
+     :generator       (gen/reserve
+                        connections (long-connection opts :tcp)
+                        shorts      (gen/stagger (/ short-per-second)
+                                                 (gen/repeat {:f :connection, :value {:kind :tcp, :seconds 0}}))
+                        (gen/stagger weigh-seconds weigh))
+     :final-generator (for [op [all {:f :shares}]]
+                        (gen/until-ok (gen/delay 1 (gen/repeat op))))
+     :checker         (merge (checker/checkers :connections opts)
+                             (checker/checkers :balance (get-in scenarios [:workloads :balance])))}))
