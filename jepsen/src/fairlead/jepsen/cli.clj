@@ -14,6 +14,7 @@
             [jepsen [checker :as checker]
                     [cli :as cli]
                     [client :as client]
+                    [control :as control]
                     [generator :as gen]
                     [random :as rand]
                     [tests :as tests]]
@@ -102,6 +103,7 @@
     ; Jepsen draws from this one source, in the thread that generates operations.
     (alter-var-root #'rand/rng (constantly (rand/thread-local-random seed)))
     (let [state    (cluster/state opts)
+          ssh?     (= "ssh" (:over state))
           steps    (cond
                      switch                   (get-in scenarios [:switches switch :steps])
                      (some schedules nemesis) (get-in scenarios [:schedules (first nemesis) :steps]))
@@ -112,9 +114,12 @@
              {:name        (str/join "-" (concat ["fairlead" (name workload)]
                                                  (or (seq (map name (sort nemesis))) [(if switch (name switch) "none")])))
               :state       state
-              :nodes       (vec (remove #{"runner"} (map :node (:nodes state))))
+              :nodes       (vec (for [{:keys [node address]} (:nodes state) :when (not= "runner" node)]
+                                  (if ssh? address node)))
               :concurrency threads
-              :remote      (remote/namespaces (select-keys opts [:bin :scenarios-file :instance]))
+              :remote      (if ssh?
+                             control/ssh
+                             (remote/namespaces (select-keys opts [:bin :scenarios-file :instance])))
               :db          (db/->Cluster prepare!)
               :client      client
               :nemesis     (:nemesis faults)
