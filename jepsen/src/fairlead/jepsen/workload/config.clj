@@ -96,10 +96,17 @@
               (assoc op :type :ok :revision (:generation body)))
           (assoc op :type (client/outcome answer) :error (client/sentence answer)))))))
 
+(defn- connected?
+  "Whether the controller is connected with ZooKeeper. Without it, it answers reads as things stood last, as
+  docs/control-plane.md says; such an answer is true of some moment before, and proves nothing here."
+  [{:keys [http base seconds]}]
+  (= "connected" (get-in (client/request! http seconds :get (str base "/healthz") {}) [:body :zookeeper])))
+
 (defn- read!
   [{:keys [seen] :as this} {[service] :value :as op}]
   (with-errors op #{:read}
-    (let [{:keys [error version] :as pool} (read-pool this service)]
+    (let [{:keys [error version] :as pool} (read-pool this service)
+          error (or error (when-not (connected? this) :may-be-of-before))]
       (if error
         (assoc op :type :fail :error error)
         (do (saw! seen service version)

@@ -118,12 +118,20 @@
   jepsen.client/Reusable
   (reusable? [_ _] true))
 
+(defn- begin!
+  "Reads what is committed before anybody writes, so that no generation is deleted unseen. The first `:observe` tells it."
+  [session state test]
+  (let [[known commits] (zookeeper/commits (session! session test) zookeeper/nothing false)]
+    (reset! state (update known :pending into commits))))
+
 (defn observer
   "A workload that only observes: its process, its client, its generators."
   [{:keys [scenarios] :as opts}]
-  {:threads         1
-   :client          (Observer. (client/http) (atom nil) (atom zookeeper/nothing))
-   :generator       (gen/delay (/ (get-in scenarios [:workloads :generations :poll-milliseconds]) 1000)
-                               (gen/repeat {:f :observe}))
-   :final-generator (gen/until-ok (gen/delay 1 (gen/repeat {:f :observe, :final true})))
-   :checker         (checker/checkers :generations opts)})
+  (let [session (atom nil), state (atom zookeeper/nothing)]
+    {:threads         1
+     :prepare!        (partial begin! session state)
+     :client          (Observer. (client/http) session state)
+     :generator       (gen/delay (/ (get-in scenarios [:workloads :generations :poll-milliseconds]) 1000)
+                                 (gen/repeat {:f :observe}))
+     :final-generator (gen/until-ok (gen/delay 1 (gen/repeat {:f :observe, :final true})))
+     :checker         (checker/checkers :generations opts)}))
