@@ -2,8 +2,11 @@
 /* What the sampler takes of a burst: filters, the rate over time, the bound of its ring; all of it by an injected
  * clock. */
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <rte_rcu_qsbr.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +18,7 @@
 #include "frame.h"
 #include "image.h"
 
-enum { BUCKETS = 256, PORT = 5, OUT = 2, SECOND = 1000, START = 77777, NOW = 1700000100 };
+enum { BUCKETS = 256, PORT = 5, OUT = 2, SECOND = 1000, START = 77777, NOW = 1700000100, RECORDINGS = 500 };
 
 static struct next_hop hop = {.resolved = true,
 			      .port = OUT,
@@ -247,6 +250,67 @@ static void what_nobody_takes_is_counted(void **state)
 	sampler_stop(f->sampler);
 }
 
+struct worker {
+	struct fixture *f;
+	bool stop; /* atomic */
+};
+
+/* What a worker does, as far as the sampler is concerned. */
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct rte_rcu_qsbr *rcu = tables_rcu(worker->f->tables);
+	struct flow flow = frame_flow(IPPROTO_TCP);
+
+	rte_rcu_qsbr_thread_register(rcu, 1);
+	rte_rcu_qsbr_thread_online(rcu, 1);
+	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
+		struct frame frame;
+
+		flow.source_port = (uint16_t)(1024 + (flow.source_port + 1) % 60000);
+		frame = frame_new(&flow, 100);
+		look(worker->f, 1, &frame);
+		rte_rcu_qsbr_quiescent(rcu, 1);
+	}
+	rte_rcu_qsbr_thread_offline(rcu, 1);
+	rte_rcu_qsbr_thread_unregister(rcu, 1);
+	return NULL;
+}
+
+/* Recordings come and go, with other filters, while a worker works: each sample is whole, and of its own recording. */
+static void a_worker_works_while_recordings_come_and_go(void **state)
+{
+	struct worker worker = {.f = *state};
+	struct sampler *sampler = worker.f->sampler;
+	uint32_t taken = 0;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, work, &worker), 0);
+	for (uint32_t i = 0; i < RECORDINGS; i++) {
+		uint16_t service = i % 2 ? 3 : 4; /* nobody has the other one */
+		struct sample sample;
+
+		start(worker.f, (struct sample_filter){.service = service});
+		for (uint32_t n = 0; n < 3;) {
+			sampler_refill(sampler, START + SECOND + 100 * (i + n));
+			if (service == 4) {
+				assert_false(sampler_take(sampler, &sample));
+				n++;
+			} else if (sampler_take(sampler, &sample)) {
+				assert_int_equal(sample.verdict, VERDICT_SERVICE);
+				assert_int_equal(sample.backend, 1 + sample.bucket % 50);
+				assert_memory_equal(sample.data + 14, "\x45", 1);
+				taken++;
+				n++;
+			}
+		}
+		sampler_stop(sampler);
+	}
+	__atomic_store_n(&worker.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	assert_in_range(taken, 3 * RECORDINGS / 2, 3 * RECORDINGS);
+}
+
 static void a_block_fits_or_is_not_written(void **state)
 {
 	static const uint8_t data[7] = "packet";
@@ -273,6 +337,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_rate_is_a_bound, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(after_a_pause_there_is_no_flood, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(what_nobody_takes_is_counted, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_worker_works_while_recordings_come_and_go, set_up, tear_down),
 	    cmocka_unit_test(a_block_fits_or_is_not_written),
 	};
 
