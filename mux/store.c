@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum message_kind { MESSAGE_REPLY, MESSAGE_WATCH, MESSAGE_SESSION };
+enum message_kind { MESSAGE_REPLY, MESSAGE_WATCH, MESSAGE_SESSION, MESSAGE_REPLACED };
 
 /* From ZooKeeper's threads to the control thread. A request's message is made with the request, so that its answer
  * always finds one. */
@@ -46,7 +46,10 @@ struct store {
 	struct store_events events;
 	void *context;
 	zhandle_t *zk;
-	struct handle handle;
+	struct handle handle; /* the replacer's while it runs */
+	pthread_t replacer;
+	bool is_replacing;
+	zhandle_t *next; /* what it leaves behind, or takes */
 	bool connected;
 	bool closing;
 	bool was_connected; /* ever: the first connection is not delayed */
@@ -275,35 +278,76 @@ void store_create_ephemeral(struct store *store, const char *path, const char *t
 			      : ZINVALIDSTATE);
 }
 
-/* Starts a session. Returns 0 or -errno: the names of the servers could not be resolved. */
-static int handle_open(struct store *store)
+/* Starts a session. Returns 0 or -errno: the names of the servers could not be resolved. Waits for that. */
+static int handle_init(struct store *store, zhandle_t **zk)
 {
 	store->handle.store = store;
 	store->handle.number++;
 	errno = 0;
-	store->zk = zookeeper_init(store->hosts, on_watch, STORE_SESSION_MS, NULL, &store->handle, 0);
-	if (!store->zk)
+	*zk = zookeeper_init(store->hosts, on_watch, STORE_SESSION_MS, NULL, &store->handle, 0);
+	if (!*zk)
 		return errno ? -errno : -EINVAL;
 	/* By default the client looks the servers' names up whenever its socket is ready: two thirds of what a small
 	 * delta costs a mux, and it waits for whoever answers. With -1 it looks once a connection is lost. */
-	zoo_set_servers_resolution_delay(store->zk, -1);
-	login_add(store->login, store->zk);
+	zoo_set_servers_resolution_delay(*zk, -1);
+	login_add(store->login, *zk);
 	return 0;
+}
+
+static void answer_open(struct store *store)
+{
+	struct message *m;
+
+	while ((m = LIST_FIRST(&store->open))) {
+		m->rc = ZCLOSING;
+		push(m);
+	}
 }
 
 /* The C client can lose an answer that comes in while it closes: what it has not answered by then is answered here. */
 static void handle_close(struct store *store)
 {
-	struct message *m;
-
 	if (store->zk)
 		zookeeper_close(store->zk);
 	store->zk = NULL;
 	store->handle.number++; /* what it has told of its session meanwhile is of no interest */
-	while ((m = LIST_FIRST(&store->open))) {
-		m->rc = ZCLOSING;
-		push(m);
-	}
+	answer_open(store);
+}
+
+/*
+ * A thread of its own ends the old session and begins the new one: closing waits for the client's threads, and opening
+ * for whoever answers what the servers' names mean; the control thread waits for neither.
+ */
+static void *replace(void *argument)
+{
+	struct store *store = argument;
+	struct message *m = store_alloc(sizeof(*m));
+
+	m->store = store;
+	m->kind = MESSAGE_REPLACED;
+	if (store->next)
+		zookeeper_close(store->next);
+	store->handle.number++; /* what the old one has told of its session is of no interest */
+	m->rc = handle_init(store, &store->next);
+	push(m);
+	return NULL;
+}
+
+static void reopen_later(struct store *store, uint64_t now_ms)
+{
+	store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
+}
+
+static void start_replacing(struct store *store, uint64_t now_ms)
+{
+	store->reopen_at = UINT64_MAX;
+	store->next = store->zk;
+	store->zk = NULL;
+	store->is_replacing = !pthread_create(&store->replacer, NULL, replace, store);
+	if (store->is_replacing)
+		return;
+	store->zk = store->next; /* no thread now */
+	reopen_later(store, now_ms);
 }
 
 static void disconnect(struct store *store)
@@ -330,6 +374,24 @@ static void session_changed(struct store *store, int state, uint64_t now_ms)
 		store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
 }
 
+static void replaced(struct store *store, int error, uint64_t now_ms)
+{
+	int state;
+
+	pthread_join(store->replacer, NULL);
+	store->is_replacing = false;
+	answer_open(store); /* the old one's */
+	store->zk = store->next;
+	if (error) {
+		reopen_later(store, now_ms);
+		return;
+	}
+	/* what it told while it was the replacer's was not heard */
+	state = zoo_state(store->zk);
+	if (state == ZOO_CONNECTED_STATE || state == ZOO_AUTH_FAILED_STATE)
+		session_changed(store, state, now_ms);
+}
+
 static void deliver(struct store *store, struct message *m, uint64_t now_ms)
 {
 	struct store_reply reply = {
@@ -346,12 +408,16 @@ static void deliver(struct store *store, struct message *m, uint64_t now_ms)
 		m->fn(m->context, &reply);
 		break;
 	case MESSAGE_WATCH:
-		if (m->handle == store->handle.number)
+		if (!store->is_replacing && m->handle == store->handle.number)
 			store->events.changed(store->context, m->path);
 		break;
 	case MESSAGE_SESSION:
-		if (m->handle == store->handle.number)
+		if (!store->is_replacing && m->handle == store->handle.number)
 			session_changed(store, m->rc, now_ms);
+		break;
+	case MESSAGE_REPLACED:
+		if (store->is_replacing) /* not joined at the end already */
+			replaced(store, m->rc, now_ms);
 		break;
 	}
 	message_free(m);
@@ -401,12 +467,8 @@ void store_run(struct store *store, uint64_t now_ms)
 {
 	store->now_ms = now_ms;
 	drain(store, now_ms);
-	if (now_ms >= store->reopen_at) {
-		store->reopen_at = UINT64_MAX;
-		handle_close(store);
-		if (handle_open(store))
-			store->reopen_at = now_ms + STORE_REOPEN_MIN_MS + store_jitter(STORE_REOPEN_JITTER_MS);
-	}
+	if (now_ms >= store->reopen_at && !store->is_replacing)
+		start_replacing(store, now_ms);
 	if (now_ms >= store->resume_at) {
 		store->resume_at = UINT64_MAX;
 		synchronize(store);
@@ -454,7 +516,7 @@ struct store *store_open(const char *hosts, const struct login *login, const str
 	store->resume_at = UINT64_MAX;
 	store->reopen_at = UINT64_MAX;
 	store->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	error = store->fd < 0 ? -errno : handle_open(store);
+	error = store->fd < 0 ? -errno : handle_init(store, &store->zk);
 	if (!error)
 		return store;
 	if (store->fd >= 0)
@@ -481,6 +543,11 @@ void store_close(struct store *store)
 {
 	store->closing = true;
 	settle(store);
+	if (store->is_replacing) { /* waits while names are looked up */
+		pthread_join(store->replacer, NULL);
+		store->is_replacing = false;
+		store->zk = store->next;
+	}
 	handle_close(store);
 	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until nobody asks. */
 	while (!STAILQ_EMPTY(&store->queue))
