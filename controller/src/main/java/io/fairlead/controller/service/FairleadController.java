@@ -269,11 +269,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     } catch (ExecutionException | TimeoutException | StoreException e) {
       LOG.debug("not confirmed: {}", e.toString());
     }
-    throw new Refusal(
-        Refusal.Kind.UNAVAILABLE,
-        "zookeeper",
-        "does not tell what was committed last",
-        "to try again, or to read what is known without Cache-Control: no-cache");
+    throw Unavailable.notConfirmed();
   }
 
   @Override
@@ -508,7 +504,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private Catalogue lead() {
     Catalogue last = catalogue;
     if (!isLeader || last == null) {
-      throw notLeading();
+      throw Unavailable.notLeading(connection);
     }
     return last;
   }
@@ -524,7 +520,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
         LOG.debug("reading what is known: {}", e.toString());
       }
     }
-    return lastImages().orElseThrow(this::notLoaded);
+    return lastImages().orElseThrow(() -> Unavailable.notLoaded(connection));
   }
 
   private Optional<Images> lastImages() {
@@ -532,24 +528,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       return Optional.of(Images.of(serviceWatch));
     }
     return Optional.ofNullable(catalogue);
-  }
-
-  private Refusal notLoaded() {
-    return new Refusal(
-        Refusal.Kind.UNAVAILABLE,
-        "controller",
-        connection.isConnected()
-            ? "has not read all services yet"
-            : "has no connection with ZooKeeper",
-        "to try again in a moment");
-  }
-
-  private Refusal notLeading() {
-    return new Refusal(
-        Refusal.Kind.UNAVAILABLE,
-        "controller",
-        connection.isConnected() ? "does not lead" : "has no connection with ZooKeeper",
-        "the controller that leads");
   }
 
   private CompletionStage<Result> onCatalogue(CatalogueTask task) {
