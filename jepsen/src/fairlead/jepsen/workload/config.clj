@@ -16,10 +16,6 @@
   "Of which Knossos finds an order within seconds, also under faults."
   400)
 
-(def read-attempts
-  "How often a read is repeated until nothing was committed between its parts."
-  5)
-
 (def window-seconds
   "Removed backends can be added again after so long, so that there is always something to do."
   1)
@@ -42,18 +38,14 @@
   (apply str base "/v1/services/" service more))
 
 (defn- read-pool
-  "A pool and its revision. The tag of an answer may be older than what it holds, never newer; so it is asked
-  for until two answers in a row have the same. Nil if that does not happen, or the answer is an error."
+  "A pool and its revision, the latest ones: without `no-cache` a controller that has lost ZooKeeper, or its
+  leadership, may answer with what was true before (docs/control-plane.md). Else `:error`."
   [{:keys [http base seconds]} service]
-  (loop [left read-attempts, before nil]
-    (let [{:keys [status etag body] :as answer} (client/request! http seconds :get (url base service "/backends") {})]
-      (cond
-        (not= 200 status)         {:error (client/sentence answer)}
-        (= etag (:etag before))   {:revision (client/revision etag)
-                                   :version  etag
-                                   :weights  (into {} (map (juxt :id :weight)) (:body before))}
-        (zero? left)              {:error "the service changed all the time"}
-        :else                     (recur (dec left) answer)))))
+  (let [{:keys [status etag body] :as answer} (client/request! http seconds :get (url base service "/backends")
+                                                               {:headers {"Cache-Control" "no-cache"}})]
+    (if (= 200 status)
+      {:revision (client/revision etag), :version etag, :weights (into {} (map (juxt :id :weight)) body)}
+      {:error (client/sentence answer)})))
 
 (defn- saw!
   "Remembers a service's latest version that this client has seen."
@@ -96,17 +88,10 @@
               (assoc op :type :ok :revision (:generation body)))
           (assoc op :type (client/outcome answer) :error (client/sentence answer)))))))
 
-(defn- connected?
-  "Whether the controller is connected with ZooKeeper. Without it, it answers reads as things stood last, as
-  docs/control-plane.md says; such an answer is true of some moment before, and proves nothing here."
-  [{:keys [http base seconds]}]
-  (= "connected" (get-in (client/request! http seconds :get (str base "/healthz") {}) [:body :zookeeper])))
-
 (defn- read!
   [{:keys [seen] :as this} {[service] :value :as op}]
   (with-errors op #{:read}
-    (let [{:keys [error version] :as pool} (read-pool this service)
-          error (or error (when-not (connected? this) :may-be-of-before))]
+    (let [{:keys [error version] :as pool} (read-pool this service)]
       (if error
         (assoc op :type :fail :error error)
         (do (saw! seen service version)
