@@ -45,6 +45,11 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return sharedOut(before, before.pool(), Math.max(now, before.ring().committed()), dryRun);
   }
 
+  /** Whether everything is so already: no backend changes, and no bucket moves. */
+  boolean isEmpty() {
+    return delta.backends().isEmpty() && delta.runs().size() == 0;
+  }
+
   /** The same pool, and these buckets moved. */
   static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
     return of(before, before.pool(), runs, committed, dryRun);

@@ -214,6 +214,9 @@ final class ServiceWriter {
         changes.isEmpty() && !isSharedOutAs(from.config())
             ? PoolPlan.of(ready, now, options.dryRun())
             : PoolPlan.of(ready, changes, now, options.dryRun());
+    if (plan.isEmpty() && from.config().equals(image().config())) {
+      return unchanged(image(), options.dryRun());
+    }
     SpecRules.checkNamesAll(from.config(), plan.after().pool());
     return commit(plan, options);
   }

@@ -76,6 +76,22 @@ class PutServiceTest {
   }
 
   @Test
+  void aWeightThatABackendHasAlreadyMakesNoGeneration() throws Exception {
+    done(controller.putService(spec("web", "10.99.0.1"), pool(100, 50), COMMIT));
+    ServiceView before = web();
+    for (WriteOptions options : List.of(PLAN, COMMIT)) {
+      Result same = done(controller.change("web", List.of(new Change.Weight(2, 50)), options));
+      assertThat(same.changed()).isFalse();
+      assertThat(same.movedBuckets()).isZero();
+      assertThat(same.generation()).isEqualTo(before.generation());
+      assertThat(web()).isEqualTo(before);
+    }
+    List<Change> oneDiffers = List.of(new Change.Weight(1, 100), new Change.Weight(2, 60));
+    assertThat(done(controller.change("web", oneDiffers, COMMIT)).generation())
+        .isEqualTo(before.generation() + 1);
+  }
+
+  @Test
   void createsServiceAndPoolAtOnceAndIsIdempotent() throws Exception {
     ServiceSpec spec = spec("web", "10.99.0.1");
     Result planned = done(controller.putService(spec, pool(100, 300), PLAN));
