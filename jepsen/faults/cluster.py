@@ -18,7 +18,7 @@ from lab.deadline import LabError, until
 RUNNING, PAUSED, DEAD = "running", "paused", "dead"
 KINDS = ("mux", "controller", "zookeeper", "server")
 MAIN = {"mux": "mux", "server": "nginx", "controller": "controller"}  # the program meant by a node's name alone
-ANSWER_SECONDS = 60  # for a program that was started to answer at all
+ANSWER_SECONDS = 120  # for a program that was started to answer at all
 SERVING_SECONDS = 120  # and for the cluster to serve with it
 PROBE_SECONDS = 2
 

@@ -70,7 +70,7 @@ func (p pool) after(w write) (pool, bool) {
 		weights = w.weights
 	}
 	next := text(weights)
-	if w.kind == "apply" && next == p.weights {
+	if next == p.weights {
 		return p, true
 	}
 	return pool{p.revision + 1, next}, true
@@ -92,12 +92,12 @@ func (p pool) step(op configOp) (bool, pool) {
 // Linearizable asks whether the acknowledged writes and reads of each service can be put into one order that
 // keeps real time and in which each answer is the one that a single pool would have given.
 //
-// Assumes: each service begins with revision 1 and no backends; only these operations change it; each write raises the
-// revision by one, but for :apply of what is so already, which leaves it. Steps: leave out what was refused (it
+// Assumes: each service begins with revision 1 and no backends; only these operations change it; a change raises the
+// revision by one, and a write of what is so already leaves it. Steps: leave out what was refused (it
 // changed nothing, and why it was refused is not asked), let unknown outcomes go on for ever, search with porcupine,
 // service by service. What can mislead: times are those of the client that asked, so that all processes must share one
 // clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing, and
-// who records must leave out answers that are documented to be old.
+// reads must be asked for with Cache-Control: no-cache, since others may be old by design.
 func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
 	done, err := configOps(ops)
 	if err != nil {

@@ -146,39 +146,13 @@ func neverSent(err error) bool {
 	return strings.Contains(err.Error(), "connect: connection refused") || strings.Contains(err.Error(), "connect: no route to host")
 }
 
-// Read asks one controller once.
+// Read asks one controller once, for what is as new as anything committed before: it answers 503 where it cannot be sure.
 func (api *API) Read(path string, controller int) (Answer, error) {
-	answer, err := api.send(api.Controllers[controller%len(api.Controllers)], Request{Method: "GET", Path: path})
+	answer, err := api.send(api.Controllers[controller%len(api.Controllers)], Request{Method: "GET", Path: path, Headers: map[string]string{"Cache-Control": "no-cache"}})
 	if err == nil && answer.Status != 200 {
 		err = answer.problem()
 	}
 	return answer, err
-}
-
-// catchUpSeconds is how long a controller tries to catch up with ZooKeeper before it answers with what it has.
-const catchUpSeconds = 2
-
-// Current says whether a controller's answer, which took so long, was as new as anything committed before: it
-// follows, has ZooKeeper, and had the time to catch up. The error says why not.
-func (api *API) Current(controller int, took time.Duration) error {
-	if took > catchUpSeconds*time.Second*3/4 {
-		return fmt.Errorf("answered after %s: perhaps with what was there before", took)
-	}
-	answer, err := api.Read("/healthz", controller)
-	if err != nil {
-		return err
-	}
-	var health struct {
-		Leader    bool   `json:"leader"`
-		ZooKeeper string `json:"zookeeper"`
-	}
-	if err := json.Unmarshal(answer.Body, &health); err != nil {
-		return err
-	}
-	if health.Leader || health.ZooKeeper != "connected" {
-		return fmt.Errorf("answered by a controller that leads (%t), or whose ZooKeeper is %s", health.Leader, health.ZooKeeper)
-	}
-	return nil
 }
 
 // Await reads from one controller after the other until one answers.

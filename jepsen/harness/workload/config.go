@@ -162,19 +162,14 @@ func (c *Config) operate(process int64, writer, number int, draw *rand.Rand) boo
 	return op.Type != history.Info
 }
 
-// read asks one controller once: a read that is not answered has changed nothing, and fails. A final one insists. Left out
-// are answers that may be old by design (docs/control-plane.md, "Reads"): without ZooKeeper, and of who leads, or takes itself for
-// the leader. Everything else must be as new as what was committed before.
+// read asks one controller once: a read that is not answered has changed nothing, and fails. A final one insists.
 func (c *Config) read(process int64, name string, controller int, final bool) bool {
 	op := history.Op{Process: process, Type: history.Invoke, F: "read", Value: history.Pair(name, nil), Final: final}
 	c.Recorder.Add("config", op)
 	path := "/v1/services/" + name + "/backends"
-	asked := time.Now()
 	answer, err := c.API.Read(path, controller)
 	if final && err != nil {
 		answer, err = c.API.Await(path, time.Minute)
-	} else if !final && err == nil {
-		err = c.API.Current(controller, time.Since(asked))
 	}
 	var revision int64
 	var backends []Backend
