@@ -116,11 +116,7 @@
                        [(+ at (or for 0)) 1 (heal-op fault n)]])
                     (range) (scenario/draws seed) steps)]
     (for [[at _ op] (sort-by (juxt first second (comp :step :value peek)) ops)]
-      (fn [_ ctx]
-        (let [wait (- at (/ (:time ctx) 1e9))]
-          (if (pos? wait)
-            [(gen/sleep wait) (gen/once op)]
-            (gen/once op)))))))
+      (gen/once (assoc op :time (long (* at 1e9)))))))
 
 (defrecord HealAll []
   nemesis/Reflection
