@@ -158,8 +158,7 @@ record Request(ValidatedRequest valid, RoutingContext context) {
         body.getString("assignment", "beamer"),
         new Wire(
             body.getString("encap", "gue"),
-            Optional.ofNullable(body.getJsonObject("quicServerId"))
-                .map(at -> new QuicServerId(at.getInteger("offset"), at.getInteger("length"))),
+            quicServerId(body),
             Optional.ofNullable(body.getInteger("maxSegmentSize"))));
   }
 
@@ -170,7 +169,14 @@ record Request(ValidatedRequest valid, RoutingContext context) {
         Optional.ofNullable(body.getJsonArray("ports")).map(Request::ports),
         Optional.ofNullable(body.getInteger("windowSeconds")),
         mptcpPorts(body),
-        Optional.ofNullable(body.getString("assignment")));
+        Optional.ofNullable(body.getString("assignment")),
+        quicServerId(body),
+        Optional.ofNullable(body.getInteger("maxSegmentSize")));
+  }
+
+  private static Optional<QuicServerId> quicServerId(JsonObject body) {
+    return Optional.ofNullable(body.getJsonObject("quicServerId"))
+        .map(at -> new QuicServerId(at.getInteger("offset"), at.getInteger("length")));
   }
 
   private static Optional<MptcpPorts> mptcpPorts(JsonObject body) {

@@ -124,8 +124,22 @@ final class SpecRules {
             ports,
             change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
             mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
+    changed = change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed);
     return checkEncap(
-        change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed));
+        changed.with(
+            change
+                .quicServerId()
+                .map(at -> quicServerId(Optional.of(at).filter(SpecRules::isPlace)))
+                .orElse(config.quicServerId()),
+            change
+                .maxSegmentSize()
+                .map(size -> maxSegmentSize(Optional.of(size).filter(some -> some != 0)))
+                .orElse(config.maxSegmentSize())));
+  }
+
+  /** Offset 0 and length 0 are no place: they take it away. */
+  private static boolean isPlace(QuicServerId at) {
+    return at.offset() != 0 || at.length() != 0;
   }
 
   private static String encap(String asked) {

@@ -100,6 +100,52 @@ class WireTest {
         .hasMessageContaining("536..65535");
   }
 
+  private static ServiceChange change(Optional<QuicServerId> quic, Optional<Integer> size) {
+    return new ServiceChange(
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        quic,
+        size);
+  }
+
+  @Test
+  void aChangeOfSinglePacketsLeavesTheRest() {
+    ServiceConfig config =
+        config(
+            "10.99.0.1", new Wire("gue", Optional.of(new QuicServerId(1, 2)), Optional.of(1400)));
+    ServiceConfig lower = SpecRules.changed(config, change(Optional.empty(), Optional.of(1200)));
+    assertThat(lower).isEqualTo(config.with(config.quicServerId(), Optional.of(1200)));
+    ServiceConfig moved =
+        SpecRules.changed(config, change(Optional.of(new QuicServerId(3, 1)), Optional.empty()));
+    assertThat(moved.quicServerId()).contains(new ServiceConfig.QuicServerId(3, 1));
+    assertThat(moved.maxSegmentSize()).contains(1400);
+    ServiceConfig none =
+        SpecRules.changed(config, change(Optional.of(new QuicServerId(0, 0)), Optional.of(0)));
+    assertThat(none).isEqualTo(config.with(Optional.empty(), Optional.empty()));
+  }
+
+  @Test
+  void aChangeToWhatNoPacketHasIsRefused() {
+    ServiceConfig config = config("10.99.0.1", Wire.DEFAULT);
+    assertThatThrownBy(() -> SpecRules.changed(config, change(Optional.empty(), Optional.of(535))))
+        .hasMessageContaining("maxSegmentSize")
+        .hasMessageContaining("536..65535");
+    assertThatThrownBy(
+            () ->
+                SpecRules.changed(
+                    config, change(Optional.of(new QuicServerId(1, 0)), Optional.empty())))
+        .hasMessageContaining("quicServerId");
+    assertThatThrownBy(
+            () ->
+                SpecRules.changed(
+                    config("10.99.0.1", IPIP),
+                    change(Optional.of(new QuicServerId(1, 1)), Optional.empty())))
+        .hasMessageContaining("encap");
+  }
+
   @Test
   void thePapersEncapsulationIsForIpv4Alone() {
     ServiceConfig config = config("10.99.0.1", IPIP);
