@@ -45,6 +45,7 @@ enum {
 	BACKENDS = 40,
 	FLOWS = 512, /* fewer than there are */
 	BACKEND_REMOVED = 39,
+	BACKEND_MUX = 40, /* its address is a mux's */
 	DEADLINE_S = 60, /* without any progress */
 	LONG_AGO = 1000,
 	STORM_EVERY = 4096, /* frames: then come many alike, more at once than waits or is answered */
@@ -132,6 +133,7 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 		snapshot.backends[i].address = image_address("2001:db8:1::");
 		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
 	}
+	snapshot.backends[BACKEND_MUX - 1].address = image_address(RANDOM_PEER);
 	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		fail_msg("%s", why.text);
 	image_free(&snapshot);
