@@ -31,7 +31,9 @@ LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
 OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp"}
-JEPSEN_RUNS = (("--schedule", "brief"),)  # arguments of each run of the harness on a lab of its own
+# Arguments of each run of the harness on a lab of its own.
+SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
+JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
 # Before a command: with interfaces and a /run (where namespaces have their names) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -264,8 +266,11 @@ def run_lab(part: Part) -> None:
 
 
 def run_jepsen(part: Part) -> None:
-    """The tests of the harness and its checkers, then runs on a lab, of which each verdict is a case."""
-    if part.run("lab/build"):
+    """
+    The tests of the harness and its checkers, then runs on labs, of which each verdict is a case: one of the system as
+    it is, and one for each way to break it, which must turn exactly the right verdicts red.
+    """
+    if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed: nothing to bring up")
         return
     code = part.run("go", "-C", "jepsen/harness", "test", "-v", "./...")
@@ -377,7 +382,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "controller": (run_controller, 15),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),
-    "jepsen": (run_jepsen, 8),
+    "jepsen": (run_jepsen, 15),
     "lab": (run_lab, 25),
 }
 

@@ -96,8 +96,8 @@ type conductor struct {
 	*options
 	scenario    *scenario.Scenario
 	schedule    scenario.Schedule
-	red         map[edn.Keyword]bool // verdicts that must be false
-	names       []string             // of the workloads
+	broken      scenario.Switch // zero: nothing is broken on purpose
+	names       []string        // of the workloads
 	listing     cluster.Listing
 	recorder    *history.Recorder
 	api         *workload.API
@@ -118,18 +118,17 @@ func (c *conductor) has(workload string) bool { return slices.Contains(c.names, 
 
 // prepare reads the scenario, and decides what runs.
 func prepare(o *options) (*conductor, error) {
-	c := &conductor{options: o, red: map[edn.Keyword]bool{}, began: time.Now()}
+	c := &conductor{options: o, began: time.Now()}
 	var err error
 	if c.scenario, err = scenario.Read(o.File); err != nil {
 		return nil, err
 	}
 	chosen := map[edn.Keyword]bool{}
 	if o.breaks != "" {
-		broken, err := c.scenario.Switch(o.breaks)
-		if err != nil {
+		if c.broken, err = c.scenario.Switch(o.breaks); err != nil {
 			return nil, err
 		}
-		c.schedule, c.red, chosen = scenario.Schedule{Seconds: broken.Seconds, Steps: broken.Steps}, broken.Red, broken.Workloads
+		c.schedule, chosen = scenario.Schedule{Seconds: c.broken.Seconds, Steps: c.broken.Steps}, c.broken.Workloads
 	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.minutes*60, o.seed); err != nil {
 		return nil, err
 	}
@@ -266,7 +265,7 @@ func (c *conductor) judge(failure error) (int, error) {
 		Wanted: "All verdicts must be true."}
 	if c.breaks != "" {
 		var red []string
-		for name := range c.red {
+		for name := range c.broken.Red {
 			red = append(red, name.String())
 		}
 		slices.Sort(red)
@@ -286,7 +285,7 @@ func (c *conductor) judge(failure error) (int, error) {
 		}
 		for _, verdict := range judged {
 			wanted := check.True
-			if c.red[edn.Keyword(verdict.Name)] {
+			if c.broken.Red[edn.Keyword(verdict.Name)] || c.broken.Entailed[edn.Keyword(verdict.Name)] && verdict.Valid == check.False {
 				wanted = check.False
 			}
 			page.Green = page.Green && verdict.Valid == wanted

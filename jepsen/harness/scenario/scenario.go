@@ -91,9 +91,11 @@ type Schedule struct {
 	Weights map[edn.Keyword]float64 `edn:"weights"`
 }
 
-// Switch breaks the system on purpose; Red are the verdicts that must then be false, and no others.
+// Switch breaks the system on purpose; Red are the verdicts that must then be false, and no others but those that
+// follow from them: Entailed may be false or not.
 type Switch struct {
 	Red       map[edn.Keyword]bool `edn:"red"`
+	Entailed  map[edn.Keyword]bool `edn:"entailed"`
 	Workloads map[edn.Keyword]bool `edn:"workloads"`
 	Seconds   float64              `edn:"seconds"`
 	Steps     []Step               `edn:"steps"`
