@@ -92,6 +92,11 @@ const struct serving *feed_served(const struct feed *feed)
 	return &feed->serving;
 }
 
+const struct ring *serving_ring(const struct serving *serving)
+{
+	return service_ring(serving->service);
+}
+
 const char *serving_withdrawn(const struct serving *serving)
 {
 	(void)serving;
@@ -140,6 +145,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
 	struct http_sources sources = {.id = "mux1"};
 	struct tables *tables = tables_new(1, &image_hops);
+	struct applied *applied = applied_new();
 	struct why why;
 
 	(void)argc;
@@ -148,6 +154,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(tables && !tables_add(tables, &config, &web.serving.service, &why));
 	require(!tables_load(tables, web.serving.service, &snapshot, &why));
 	image_free(&snapshot);
+	require(applied);
+	applied_note(applied, "web", 3, ring_checksum(service_ring(web.serving.service)), APPLIED_SNAPSHOT);
+	sources.applied = applied;
 	sources.tables = tables;
 	sources.counters = counters_new(1);
 	require(sources.counters);
