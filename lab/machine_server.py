@@ -52,7 +52,8 @@ class MachineServer(Server):
 
     def _setup(self) -> str:
         paths = {f"/proc/sys/net/{key.replace('__', '/')}": value for key, value in (NODE_SYSCTLS | SYSCTLS).items()}
-        addresses = [f"addr add {address} dev eth0" for address in self.interface_addresses]
+        # The kernel made eth0 before the sysctls said that addresses need not be looked for elsewhere.
+        addresses = [f"addr add {a} dev eth0{' nodad' if ':' in a else ''}" for a in self.interface_addresses]
         addresses += [f"addr add {vip} dev lo" for vip in VIPS]
         addresses += [f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)]
         return SETUP.format(
