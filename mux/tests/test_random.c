@@ -46,7 +46,7 @@ enum {
 	FLOWS = 512, /* fewer than there are */
 	BACKEND_REMOVED = 39,
 	BACKEND_MUX = 40, /* its address is a mux's */
-	DEADLINE_S = 60, /* without any progress */
+	DEADLINE_S = 60,  /* without any progress */
 	LONG_AGO = 1000,
 	STORM_EVERY = 4096, /* frames: then come many alike, more at once than waits or is answered */
 	STORM = 300,
