@@ -25,6 +25,11 @@ class ClientNode(Node):
         lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith("Tcp:")]
         return int(dict(zip(*lines, strict=True))["RetransSegs"])
 
+    def ends(self) -> set[str]:
+        """address:port of each connection that this client knows of, also while it ends it."""
+        listed = [line.split() for line in self.run("ss", "-Htan").splitlines()]
+        return {fields[3] for fields in listed if fields[0] not in ("LISTEN", "TIME-WAIT")}
+
     def add_address(self, address: str) -> None:
         """Another source address for this client's connections."""
         self.namespace.ip(f"addr add {address}/24 dev eth0")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lab import nginx
 from lab.deadline import LabError, until
 from lab.lab import SERVICE, Lab
 from lab.rest import Refused, Unreachable
@@ -60,7 +61,7 @@ def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int 
     tell(f"{server.name} is out of the service and still serves {server.connections()} connections")
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.renew(server.name)
-    until(f"{server.name} has no connection left", lambda: server.connections() == 0, 60)
+    until(f"{server.name} has no connection left", lambda: not nginx.clients(server) & lab.client_ends(), 60)
     lab.switch_off(number)
     tell(f"its clients have left it, {server.name} is switched off")
     traffic.wait_quiet()

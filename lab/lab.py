@@ -365,5 +365,9 @@ class Lab:
         """TCP segments that clients have sent again: no more than these were lost on the way by the muxes."""
         return sum(client.retransmitted() for client in self.clients)
 
+    def client_ends(self) -> set[str]:
+        """Where clients have connections. A server may hold more: a RST, which nobody sends again, can be lost."""
+        return {end for client in self.clients for end in client.ends()}
+
     def syn_flood(self, rate: int = 15_000, seconds: float = 8) -> TestClient:
         return syn_flood(self.clients[-1], topology.client_gateway(len(self.clients)), rate, seconds)

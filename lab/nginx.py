@@ -46,7 +46,7 @@ def command(directory: Path) -> list[str]:
     return ["nginx", "-e", "stderr", "-p", str(directory), "-c", str(directory / "nginx.conf")]
 
 
-def connections(node: Node) -> int:
-    """Connections to VIPs that this machine holds at the moment."""
+def clients(node: Node) -> set[str]:
+    """The other ends, address:port, of the connections to VIPs that this machine holds at the moment."""
     listed = node.run("ss", "-Htn", "state", "established", "sport", "=", f":{topology.VIP_PORT}")
-    return len(listed.splitlines())
+    return {line.split()[3] for line in listed.splitlines()}

@@ -69,7 +69,7 @@ class Server(Node):
 
     def connections(self) -> int:
         """Connections to VIPs that it holds at the moment."""
-        return nginx.connections(self)
+        return len(nginx.clients(self))
 
 
 class XdpServer(Server):
