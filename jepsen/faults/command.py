@@ -20,12 +20,26 @@ SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios.edn"
 OVER = ("lab", "ssh")
 
 
-def shared() -> argparse.ArgumentParser:
-    """For `parents`; a default would undo what stands before the verb."""
-    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the scenarios' file (jepsen/scenarios.edn)")
-    parser.add_argument("--instance", metavar="NAME", help="which cluster, when several are up")
-    return parser
+Action = Callable[[argparse.Namespace], Any]
+
+
+def verbs(
+    command: str, about: str | None
+) -> tuple[argparse.ArgumentParser, Callable[[str, Action, str], argparse.ArgumentParser]]:
+    """A command's parser, and what adds a verb to it: by name, by what it does and what is said of that."""
+    # Before the verb or after it; a default would undo what stands before.
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--cluster", type=Path, metavar="FILE", help="the scenarios' file (jepsen/scenarios.edn)")
+    common.add_argument("--instance", metavar="NAME", help="which cluster, when several are up")
+    parser = argparse.ArgumentParser(prog=command, description=about, parents=[common])
+    added = parser.add_subparsers(dest="verb", required=True)
+
+    def verb(name: str, action: Action, what: str) -> argparse.ArgumentParser:
+        one = added.add_parser(name, help=what, description=what, parents=[common])
+        one.set_defaults(action=action)
+        return one
+
+    return parser, verb
 
 
 def described(options: argparse.Namespace) -> dict[str, Any]:

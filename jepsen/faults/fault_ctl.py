@@ -5,7 +5,7 @@ import argparse
 import json
 
 from jepsen.faults.cluster import Cluster
-from jepsen.faults.command import cluster, shared
+from jepsen.faults.command import cluster, verbs
 from jepsen.faults.kinds import KINDS, PARTITIONS
 from jepsen.faults.record import Record
 from lab.deadline import LabError
@@ -69,14 +69,7 @@ def run_list(options: argparse.Namespace) -> None:
 
 
 def parse() -> argparse.Namespace:
-    common = shared()
-    parser = argparse.ArgumentParser(prog="fault-ctl", description=__doc__, parents=[common])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-
-    def verb(name: str, action, what: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=what, description=what, parents=[common])
-        added.set_defaults(action=action)
-        return added
+    parser, verb = verbs("fault-ctl", __doc__)
 
     verb("partition", run_begin, f"cut: {', '.join(PARTITIONS)}").add_argument("words", nargs="*")
     for name, kind in KINDS.items():

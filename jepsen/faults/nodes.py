@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from jepsen.faults import lab_cluster, switches
-from jepsen.faults.command import cluster, described, shared
+from jepsen.faults.command import cluster, described, verbs
 from jepsen.faults.fault_ctl import heal_all
 from jepsen.faults.ssh_cluster import SshCluster
 from lab.deadline import LabError
@@ -55,14 +55,7 @@ def logs(options: argparse.Namespace) -> None:
 
 
 def parse() -> argparse.Namespace:
-    common = shared()
-    parser = argparse.ArgumentParser(prog="nodes", description=__doc__, parents=[common])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-
-    def verb(name: str, action, what: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=what, description=what, parents=[common])
-        added.set_defaults(action=action)
-        return added
+    parser, verb = verbs("nodes", __doc__)
 
     making = verb("up", up, "bring the cluster up and leave it running; prints the instance's name")
     making.add_argument("--switch", choices=switches.NAMES, help="break it on purpose")
