@@ -15,6 +15,7 @@ from lab.frr import DAEMONS
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = Path(os.environ.get("FAIRLEAD_BUILD_DIR", ROOT / "build" / "lab"))
 MUX = DIRECTORY / "mux" / "fairlead-mux"
+STILL_MUX = DIRECTORY / "mux" / "tests" / "still_mux"
 AGENT = DIRECTORY / "lab" / "vm" / "vm-agent"
 SERVER = DIRECTORY / "server-bpf" / "fairlead-server"
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
+#include <linux/if_vlan.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -52,7 +53,22 @@ int interface_mac(const char *name, uint8_t mac[6])
 	return error;
 }
 
-static int find_address(const char *name, int family, struct fl_address *out)
+/* Whether an interface is a VLAN of the named one. */
+static bool is_vlan_of(const char *interface, const char *name)
+{
+	struct vlan_ioctl_args query = {.cmd = GET_VLAN_REALDEV_NAME_CMD};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+
+	if (fd < 0)
+		return false;
+	strncpy(query.device1, interface, sizeof(query.device1) - 1);
+	error = ioctl(fd, SIOCGIFVLAN, &query);
+	close(fd);
+	return !error && !strcmp(query.u.device2, name);
+}
+
+/* vlan: not of the interface itself but of VLANs on it. */
+static int find_address(const char *name, bool vlan, int family, struct fl_address *out)
 {
 	struct ifaddrs *all, *at;
 	int error = -EADDRNOTAVAIL;
@@ -60,7 +76,8 @@ static int find_address(const char *name, int family, struct fl_address *out)
 	if (getifaddrs(&all))
 		return -errno;
 	for (at = all; at && error; at = at->ifa_next) {
-		if (!at->ifa_addr || at->ifa_addr->sa_family != family || strcmp(at->ifa_name, name))
+		if (!at->ifa_addr || at->ifa_addr->sa_family != family ||
+		    (vlan ? !is_vlan_of(at->ifa_name, name) : strcmp(at->ifa_name, name)))
 			continue;
 		if (family == AF_INET) {
 			struct sockaddr_in in;
@@ -82,12 +99,12 @@ static int find_address(const char *name, int family, struct fl_address *out)
 
 int interface_address(const char *name, struct fl_address *out)
 {
-	return find_address(name, AF_INET, out);
+	return find_address(name, false, AF_INET, out) ? find_address(name, true, AF_INET, out) : 0;
 }
 
 int interface_address6(const char *name, struct fl_address *out)
 {
-	return find_address(name, AF_INET6, out);
+	return find_address(name, false, AF_INET6, out) ? find_address(name, true, AF_INET6, out) : 0;
 }
 
 int interface_queues(const char *name, unsigned *queues)

@@ -8,7 +8,7 @@
 int interface_mtu(const char *name, uint16_t *mtu);
 int interface_set_mtu(const char *name, uint16_t mtu);
 int interface_mac(const char *name, uint8_t mac[6]);
-/* The first IPv4, and the first global IPv6 address; -EADDRNOTAVAIL: it has none. */
+/* The first IPv4, and the first global IPv6 address, its own or a VLAN's on it; -EADDRNOTAVAIL: it has none. */
 int interface_address(const char *name, struct fl_address *out);
 int interface_address6(const char *name, struct fl_address *out);
 

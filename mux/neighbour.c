@@ -32,7 +32,7 @@ struct hop {
 	struct fl_address address;
 	struct netlink_route route; /* ifindex 0: there is none */
 	unsigned port;              /* ifindex of the port to leave by: that of the route, or its parent */
-	uint16_t vlan;
+	struct netlink_vlan vlan;   /* that the route leaves by, id 0: none */
 	unsigned used;
 };
 
@@ -145,30 +145,29 @@ static void ask_station(struct neighbours *n, struct station *station)
 		netlink_resolve(n->netlink, station->ifindex, &station->address);
 }
 
-/* The port by which a route leaves, NULL if none of ours; *vlan: the tag that its frames get. */
-static const struct port *port_of(struct neighbours *n, unsigned ifindex, uint16_t *vlan)
+/* The port by which a route leaves, NULL if none of ours; *vlan: of which its frames get the tag. */
+static const struct port *port_of(struct neighbours *n, unsigned ifindex, struct netlink_vlan *vlan)
 {
 	const struct port *port = ports_by_ifindex(n->ports, ifindex);
-	struct netlink_vlan tag;
 
-	*vlan = 0;
-	if (port || !ifindex || netlink_vlan(n->netlink, ifindex, &tag) || !tag.id)
+	memset(vlan, 0, sizeof(*vlan));
+	if (port || !ifindex || netlink_vlan(n->netlink, ifindex, vlan))
 		return port;
-	*vlan = tag.id;
-	return ports_by_ifindex(n->ports, tag.parent);
+	return ports_by_ifindex(n->ports, vlan->parent);
 }
 
 static void ask_route(struct neighbours *n, struct hop *hop)
 {
 	const struct port *port = NULL;
 	struct netlink_route now;
-	uint16_t vlan = 0;
+	struct netlink_vlan vlan;
 
+	memset(&vlan, 0, sizeof(vlan)); /* padding too, as of the route */
 	if (!netlink_route(n->netlink, &hop->address, &now))
 		port = port_of(n, now.ifindex, &vlan);
 	if (!port)
 		memset(&now, 0, sizeof(now));
-	if (memcmp(&now, &hop->route, sizeof(now)) || vlan != hop->vlan)
+	if (memcmp(&now, &hop->route, sizeof(now)) || memcmp(&vlan, &hop->vlan, sizeof(vlan)))
 		n->changed = true;
 	hop->route = now;
 	hop->port = port ? port->ifindex : 0;
@@ -188,6 +187,16 @@ static const struct station *station_of(struct neighbours *n, const struct hop *
 		ask_station(n, station);
 	station->used = n->sweep;
 	return station;
+}
+
+/* What fits: the least of what the port, its VLAN and the route say. */
+static uint16_t mtu_of(const struct hop *hop, const struct port *port)
+{
+	uint32_t mtu = port->mtu;
+
+	if (hop->vlan.mtu && hop->vlan.mtu < mtu)
+		mtu = hop->vlan.mtu;
+	return (uint16_t)(hop->route.mtu && hop->route.mtu < mtu ? hop->route.mtu : mtu);
 }
 
 static void lookup(void *context, const struct fl_address *address, struct next_hop *out)
@@ -214,8 +223,8 @@ static void lookup(void *context, const struct fl_address *address, struct next_
 		return;
 	out->resolved = true;
 	out->port = (uint8_t)port->id;
-	out->mtu = hop->route.mtu && hop->route.mtu < port->mtu ? (uint16_t)hop->route.mtu : port->mtu;
-	out->vlan = hop->vlan;
+	out->mtu = mtu_of(hop, port);
+	out->vlan = hop->vlan.id;
 	memcpy(out->source_mac, &port->mac, sizeof(out->source_mac));
 	memcpy(out->mac, station->mac, 6);
 	out->source = fl_address_is_none(source) ? hop->route.source : *source;

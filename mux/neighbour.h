@@ -8,7 +8,7 @@
  * neighbour that has become stale is confirmed the same way. A MAC address once known stays in use until the kernel
  * names another or the route goes: a host that does not answer ARP for a moment loses no connection by that.
  *
- * A route by a VLAN interface of a port leaves by that port, with the tag.
+ * A route by a VLAN interface of a port leaves by that port, with the tag, and with no more than the VLAN's own MTU.
  *
  * All functions are called by the control thread, which polls the descriptor.
  */

@@ -5,6 +5,7 @@
  */
 #include "netlink.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #include <libmnl/libmnl.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -198,7 +200,7 @@ int netlink_route(struct netlink *netlink, const struct fl_address *address, str
 static void read_vlan(const struct nlattr *info, struct netlink_vlan *out)
 {
 	const struct nlattr *attribute, *data;
-	bool is_vlan = false;
+	bool is_vlan = false, is_8021q = true;
 
 	mnl_attr_for_each_nested(attribute, info)
 	{
@@ -210,8 +212,12 @@ static void read_vlan(const struct nlattr *info, struct netlink_vlan *out)
 		{
 			if (mnl_attr_get_type(data) == IFLA_VLAN_ID)
 				out->id = mnl_attr_get_u16(data);
+			if (mnl_attr_get_type(data) == IFLA_VLAN_PROTOCOL)
+				is_8021q = mnl_attr_get_u16(data) == htons(ETH_P_8021Q);
 		}
 	}
+	if (!is_8021q) /* a service tag is no tag of ours */
+		out->id = 0;
 }
 
 static int read_link(const struct nlmsghdr *message, void *data)
@@ -223,6 +229,8 @@ static int read_link(const struct nlmsghdr *message, void *data)
 	{
 		if (mnl_attr_get_type(attribute) == IFLA_LINK)
 			out->parent = mnl_attr_get_u32(attribute);
+		if (mnl_attr_get_type(attribute) == IFLA_MTU)
+			out->mtu = mnl_attr_get_u32(attribute);
 		if (mnl_attr_get_type(attribute) == IFLA_LINKINFO)
 			read_vlan(attribute, out);
 	}
@@ -240,10 +248,10 @@ int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan 
 	message->nlmsg_flags = NLM_F_REQUEST;
 	link = mnl_nlmsg_put_extra_header(message, sizeof(*link));
 	link->ifi_index = (int)ifindex;
-	*out = (struct netlink_vlan){0};
+	memset(out, 0, sizeof(*out));
 	error = request(netlink, message, read_link, out);
 	if (error || !out->id)
-		*out = (struct netlink_vlan){0};
+		memset(out, 0, sizeof(*out));
 	return error;
 }
 

@@ -16,10 +16,11 @@ struct netlink_route {
 	struct fl_address source;  /* the kernel's preferred one */
 };
 
-/* An interface that is a VLAN of another one; both 0: it is none. */
+/* An interface that is a VLAN (802.1Q) of another one; all 0: it is none. */
 struct netlink_vlan {
 	unsigned parent;
 	uint16_t id;
+	uint32_t mtu; /* its own, which may be less than its parent's */
 };
 
 struct netlink_neighbour {

@@ -30,7 +30,7 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
-OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp"}
+OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp", "test_vlan"}
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
