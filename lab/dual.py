@@ -11,16 +11,15 @@ tells what it got (lab/udp_server.py).
 """
 
 import sys
-from types import TracebackType
 from typing import Any
 
 from lab import build, topology
+from lab.beside import BesideService
 from lab.deadline import LabError, until
 from lab.lab import Lab
 from lab.process import Process
 from lab.server import Server, XdpServer
 
-SERVICE = "dual"
 UDP_PORT = 5300
 VIPS = (topology.DUAL_VIP, topology.DUAL_VIP6)
 
@@ -30,25 +29,16 @@ def backend_address(server: Server) -> str:
     return server.address if server.number % 2 else server.address6
 
 
-class DualService:
+class DualService(BesideService):
+    name = "dual"
+
     def __init__(self, lab: Lab) -> None:
-        self.lab = lab
+        super().__init__(lab)
         self._programs: list[Process] = []
-
-    def __enter__(self) -> "DualService":
-        try:
-            self._up()
-        except BaseException:
-            self._down()
-            raise
-        return self
-
-    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
-        self._down()
 
     def _up(self) -> None:
         spec: dict[str, Any] = {
-            "name": SERVICE,
+            "name": self.name,
             "vips": list(VIPS),
             "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}, {"protocol": "udp", "port": UDP_PORT}],
             "windowSeconds": self.lab.window,
@@ -60,8 +50,7 @@ class DualService:
         self.wait_announced()
 
     def _down(self) -> None:
-        if SERVICE in [service["name"] for service in self.lab.api("GET", "/v1/services")]:
-            self.lab.api("DELETE", f"/v1/services/{SERVICE}")
+        self._delete()
         for program in self._programs:
             program.stop()
         for vip in VIPS:
@@ -82,23 +71,8 @@ class DualService:
             60,
         )
 
-    @staticmethod
-    def _addition(server: Server) -> dict[str, Any]:
-        return {"op": "add", "id": server.number, "address": backend_address(server), "weight": 100}
-
-    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
-        """Committed as one generation and applied by every running mux; the answer says what moved."""
-        plan = self.lab.change(*changes, service=SERVICE)
-        self.lab.wait_applied(service=SERVICE)
-        return plan
-
-    def add(self, server: Server) -> dict[str, Any]:
-        """A server of the lab's joins this service, too."""
-        self._prepare(server)
-        return self.change(self._addition(server))
-
-    def drain(self, number: int) -> dict[str, Any]:
-        return self.change({"op": "weight", "id": number, "weight": 0})
+    def _address(self, server: Server) -> str:
+        return backend_address(server)
 
     def wait_announced(self) -> None:
         for vip in VIPS:

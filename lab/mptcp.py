@@ -15,10 +15,10 @@ import itertools
 import re
 import sys
 from collections import Counter
-from types import TracebackType
 from typing import Any
 
 from lab import build, topology
+from lab.beside import BesideService
 from lab.client_node import ClientNode
 from lab.deadline import LabError, until
 from lab.lab import Lab
@@ -27,7 +27,6 @@ from lab.process import Process
 from lab.server import Server, XdpServer
 from lab.traffic import Traffic
 
-SERVICE = "mptcp"
 PORT = 8080
 IDS = 999
 TABLE = 4  # of the routes of a client's second address
@@ -36,30 +35,21 @@ TABLE = 4  # of the routes of a client's second address
 _first_ports = itertools.count(20_000, IDS + 1)
 
 
-class MptcpService:
+class MptcpService(BesideService):
+    name = "mptcp"
+
     def __init__(self, lab: Lab, by_id: bool = True) -> None:
-        self.lab = lab
+        super().__init__(lab)
         self.by_id = by_id
         self.first = next(_first_ports)
         self.servers: dict[int, Server] = {}
         self._programs: dict[int, Process] = {}
 
-    def __enter__(self) -> "MptcpService":
-        try:
-            self._up()
-        except BaseException:
-            self._down()
-            raise
-        return self
-
-    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
-        self._down()
-
     def _up(self) -> None:
         for number, client in enumerate(self.lab.clients, 1):
             self._second_way(client, number)
         spec: dict[str, Any] = {
-            "name": SERVICE,
+            "name": self.name,
             "vips": [topology.VIP],
             "ports": [{"protocol": "tcp", "port": PORT}],
             "windowSeconds": self.lab.window,
@@ -74,9 +64,7 @@ class MptcpService:
         self.change(*(self._addition(server) for server in self.servers.values()))
 
     def _down(self) -> None:
-        for name in [service["name"] for service in self.lab.api("GET", "/v1/services")]:
-            if name == SERVICE:
-                self.lab.api("DELETE", f"/v1/services/{SERVICE}")
+        self._delete()
         for server in self.servers.values():
             server.run(str(build.SERVER), "mptcp", "remove", "--vip", topology.VIP)
         for program in self._programs.values():
@@ -114,25 +102,6 @@ class MptcpService:
             lambda: server.run("ss", "-Hltn", "sport", "=", f":{PORT}") or program.expect_alive(),
             60,
         )
-
-    # The service.
-
-    @staticmethod
-    def _addition(server: Server) -> dict[str, Any]:
-        return {"op": "add", "id": server.number, "address": server.address, "weight": 100}
-
-    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
-        """Committed as one generation and applied by every running mux; the answer says what moved."""
-        plan = self.lab.change(*changes, service=SERVICE)
-        self.lab.wait_applied(service=SERVICE)
-        return plan
-
-    def add(self, server: Server) -> dict[str, Any]:
-        self._prepare(server)
-        return self.change(self._addition(server))
-
-    def drain(self, number: int) -> dict[str, Any]:
-        return self.change({"op": "weight", "id": number, "weight": 0})
 
     def traffic(self, long: int) -> Traffic:
         return Traffic(self.lab.clients, long, 0.25, 0, PORT)
