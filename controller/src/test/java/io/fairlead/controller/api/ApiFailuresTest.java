@@ -4,8 +4,6 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,38 +11,22 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Failures that no single row of a table can show: sizes, broken HTTP, an outage, a defect. */
-class ApiFailuresTest {
+class ApiFailuresTest extends ServedApi {
   private static final String WEB = "/v1/services/web";
   private static final int CHANGES_MAX = 65535;
   private static final int KNOWN = 4000;
 
-  private final FakeControlPlane plane = new FakeControlPlane();
-  private ApiServer server;
-  private ApiClient client;
-
   @BeforeEach
-  void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-    client = new ApiClient(server.listen());
+  void open() {
     String web =
         "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
             + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
     assertThat(client.send("POST", "/v1/services", web).status()).isEqualTo(201);
     client.send("PUT", WEB + "/backends/4000", "{\"address\":\"10.1.0.27\"}");
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
   }
 
   @Test

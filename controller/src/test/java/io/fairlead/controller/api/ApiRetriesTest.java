@@ -4,47 +4,23 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Requests that are sent again under their key, and the records that writes leave. */
-class ApiRetriesTest {
+class ApiRetriesTest extends ServedApi {
   private static final String WEB = "/v1/services/web";
   private static final String SPEC =
       """
       {"name":"web","vips":["10.99.0.1"],"ports":[{"protocol":"tcp","port":80}],"buckets":256,
        "hashKey":"000102030405060708090a0b0c0d0e0f"}\
       """;
-
-  private final FakeControlPlane plane = new FakeControlPlane();
-  private ApiServer server;
-  private ApiClient client;
-
-  @BeforeEach
-  void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-    client = new ApiClient(server.listen());
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
-  }
 
   private Reply send(String method, String path, String body, String key) {
     return client.send(

@@ -6,21 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What succeeds: every operation's answer against the contract's schema for its status. */
-class ApiShapesTest {
+class ApiShapesTest extends ServedApi {
   private static final String WEB =
       """
       {"name":"web","vips":["10.99.0.1","fd00::1"],"ports":[{"protocol":"tcp","port":80}],
@@ -33,25 +28,7 @@ class ApiShapesTest {
        "pool":[{"id":1,"address":"10.1.0.21"},{"id":2,"address":"10.1.0.22","weight":50}]}\
       """;
 
-  private final FakeControlPlane plane = new FakeControlPlane();
   private final Contract contract = Contract.load();
-  private ApiServer server;
-  private ApiClient client;
-
-  @BeforeEach
-  void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-    client = new ApiClient(server.listen());
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
-  }
 
   /** Sends; the client checks the answer against the contract. */
   private Reply expect(int status, String method, String path, String body) {

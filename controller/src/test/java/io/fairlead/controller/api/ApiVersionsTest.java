@@ -6,11 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.MuxView;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -18,12 +15,11 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Entity tags, preconditions and pages. */
-class ApiVersionsTest {
+class ApiVersionsTest extends ServedApi {
   private static final String WEB = "/v1/services/web";
   private static final String SPEC =
       "{\"name\":\"%s\",\"vips\":[\"10.99.0.%d\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
@@ -31,25 +27,10 @@ class ApiVersionsTest {
       "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
   private static final Pattern NEXT = Pattern.compile("<(/v1/[^>]*)>; rel=\"next\"");
 
-  private final FakeControlPlane plane = new FakeControlPlane();
-  private ApiServer server;
-  private ApiClient client;
-
   @BeforeEach
-  void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-    client = new ApiClient(server.listen());
+  void open() {
     client.send("POST", "/v1/services", SPEC.formatted("web", 1));
     client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
   }
 
   /**

@@ -19,40 +19,16 @@ import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a service says in which way its buckets are shared out, and changes it while it is live. */
-class AssignmentTest {
-  private static final long NOW = 1_700_000_000;
-
-  @TempDir private Path directory;
-  private final SettableClock clock = new SettableClock(NOW);
-  private FairleadController controller;
-
-  @BeforeEach
-  void open() throws Exception {
-    controller =
-        FairleadController.open(
-            new FairleadController.Options(
-                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-  }
-
-  @AfterEach
-  void close() {
-    controller.close();
-  }
+class AssignmentTest extends EmbeddedController {
 
   private static ServiceSpec spec(String assignment) {
     ServiceSpec plain = Requests.spec("web", "10.99.0.1");

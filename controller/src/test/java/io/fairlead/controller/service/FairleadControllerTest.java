@@ -24,8 +24,6 @@ import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
 import io.fairlead.controller.service.ControlPlane.Share;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,33 +34,11 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.CreateMode;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The control plane as a whole, on a real embedded ZooKeeper. */
-class FairleadControllerTest {
-  private static final long NOW = 1_700_000_000;
+class FairleadControllerTest extends EmbeddedController {
   private static final int WINDOW = 240;
-
-  @TempDir private Path directory;
-  private final SettableClock clock = new SettableClock(NOW);
-  private FairleadController controller;
-
-  @BeforeEach
-  void open() throws Exception {
-    controller =
-        FairleadController.open(
-            new FairleadController.Options(
-                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-  }
-
-  @AfterEach
-  void close() {
-    controller.close();
-  }
 
   private void restart() throws Exception {
     controller.close();

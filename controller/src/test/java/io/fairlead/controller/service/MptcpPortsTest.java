@@ -17,39 +17,13 @@ import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Ports that name a backend: what they may be, and where a flow to one of them goes. */
-class MptcpPortsTest {
+class MptcpPortsTest extends EmbeddedController {
   private static final MptcpPorts RANGE = new MptcpPorts(20000, 20999);
-
-  @TempDir private Path directory;
-  private FairleadController controller;
-
-  @BeforeEach
-  void open() throws Exception {
-    controller =
-        FairleadController.open(
-            new FairleadController.Options(
-                "embedded:" + directory,
-                Requests.ANY_PORT,
-                "/fairlead",
-                "test",
-                new SettableClock(1_700_000_000)));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-  }
-
-  @AfterEach
-  void close() {
-    controller.close();
-  }
 
   private static ServiceSpec spec(
       String name, String vip, List<Port> ports, Optional<MptcpPorts> range) {

@@ -14,40 +14,17 @@ import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.ControlPlane.ServiceSpec;
 import io.fairlead.controller.service.ControlPlane.ServiceView;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** A service as a whole in one commit: what differs and nothing else, on a real ZooKeeper. */
-class PutServiceTest {
+class PutServiceTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.of(false);
   private static final WriteOptions PLAN = WriteOptions.of(true);
   private static final Optional<List<Change.Add>> NO_POOL = Optional.empty();
-
-  @TempDir private Path directory;
-  private final SettableClock clock = new SettableClock(1_700_000_000);
-  private FairleadController controller;
-
-  @BeforeEach
-  void open() throws Exception {
-    controller =
-        FairleadController.open(
-            new FairleadController.Options(
-                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-  }
-
-  @AfterEach
-  void close() {
-    controller.close();
-  }
 
   private ServiceView web() {
     return controller.service("web").orElseThrow();

@@ -17,42 +17,19 @@ import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.Share;
 import io.fairlead.controller.service.ControlPlane.UpkeepJob;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Rebalance and defragmentation of a live service, iteration by iteration, on a real ZooKeeper. */
-class UpkeepServiceTest {
-  private static final long NOW = 1_700_000_000;
+class UpkeepServiceTest extends EmbeddedController {
   private static final int WINDOW = 240;
 
   /** In which the controller looks several times whether an iteration is due. */
   private static final Duration SOME_POLLS = Duration.ofMillis(1500);
-
-  @TempDir private Path directory;
-  private final SettableClock clock = new SettableClock(NOW);
-  private FairleadController controller;
-
-  @BeforeEach
-  void open() throws Exception {
-    controller =
-        FairleadController.open(
-            new FairleadController.Options(
-                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
-    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-  }
-
-  @AfterEach
-  void close() {
-    controller.close();
-  }
 
   private Result start(Kind kind, double target, int moves) throws Exception {
     UpkeepOrder order = new UpkeepOrder(kind, target, moves, false, Map.of());
