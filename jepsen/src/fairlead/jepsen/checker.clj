@@ -12,10 +12,12 @@
 
   What can mislead: an `:observe` of this suite holds many commits and applied
   generations, which `flat` takes apart; they then count as seen when it ended."
-  (:require [fairlead.jepsen.checker [balance :as balance]
+  (:require [clojure.string :as str]
+            [fairlead.jepsen.checker [balance :as balance]
                                      [config :as config]
                                      [connections :as connections]
                                      [generations :as generations]]
+            [fairlead.jepsen.verdict :refer [judged unknown]]
             [jepsen.checker :as checker]))
 
 (def verdicts
@@ -84,3 +86,33 @@
   [workload settings]
   (into {} (for [name (keys (verdicts workload))]
              [name (checker workload name settings)])))
+
+(defn nemesis
+  "Jepsen's checker of the run itself: whether all faults were made and healed. Unknown unless each of so many `steps`
+  began; one that found nobody of its role has begun, and none is asked for where faults are drawn one by one (0)."
+  [steps]
+  (reify checker/Checker
+    (check [_ _ history _]
+      (let [ops     (filter #(= :nemesis (:process %)) history)
+            failed  (filter :exception ops)
+            begun   (into #{} (keep #(when (and (str/starts-with? (name (:f %)) "start-") (contains? % :value)) (:step (:value %)))) ops)
+            nobody  (filter #(and (:error %) (str/starts-with? (name (:f %)) "start-")) ops)]
+        (cond
+          (seq failed)          (judged (for [{:keys [f error value]} failed] (str (name f) " " (pr-str value) ": " error)) nil)
+          (< (count begun) steps) (unknown (count begun) " of " steps " steps began")
+          :else                 (judged [] (str (count begun) " faults were made and healed, but for " (count nobody)
+                                                " that found nobody of their role")))))))
+
+(defn broken-on-purpose
+  "Jepsen's checker of a run with a switch: valid if of all results of `checker` exactly those of `:red` are false, and
+  maybe those of `:entailed`. What is unknown is not valid here either."
+  [checker {:keys [red entailed]}]
+  (reify checker/Checker
+    (check [_ test history opts]
+      (let [results (checker/check checker test history opts)
+            named   (fn [valid?] (into (sorted-set) (keep (fn [[k v]] (when (and (map? v) (= valid? (:valid? v))) k))) results))
+            wrong   (named false)
+            right?  (and (empty? (remove wrong red)) (empty? (remove (into red entailed) wrong)))]
+        (assoc results
+               :valid? (if (and right? (seq (named :unknown))) :unknown right?)
+               :switch {:must-be-false red, :may-be-false (or entailed #{}), :false wrong})))))

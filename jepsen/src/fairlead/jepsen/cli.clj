@@ -3,7 +3,8 @@
   "Runs the suite: `lein run test --workload config --nemesis kill,pause`, `lein run serve` shows results."
   (:gen-class)
   (:require [clojure.string :as str]
-            [fairlead.jepsen [cluster :as cluster]
+            [fairlead.jepsen [checker :as fairlead]
+                             [cluster :as cluster]
                              [db :as db]
                              [nemesis :as nemesis]
                              [remote :as remote]
@@ -27,10 +28,6 @@
    :connections [connections/workload]
    :all         [config/workload generations/observer connections/workload]})
 
-(def schedules
-  "Schedules of scenarios.edn that can be named instead of faults."
-  #{:short})
-
 (def special-nemeses
   {:none #{}})
 
@@ -42,15 +39,26 @@
 
 (defn- problem
   "The sentence about what the options ask for and the scenarios do not have."
-  [{:keys [scenarios nemesis switch]}]
-  (let [known (into schedules (keys (:faults scenarios)))
-        other (remove known nemesis)]
+  [{:keys [scenarios nemesis switch minutes]}]
+  (let [schedules (set (keys (:schedules scenarios)))
+        known     (into schedules (keys (:faults scenarios)))
+        other     (remove known nemesis)]
     (cond
       (seq other)
       (str "--nemesis " (name (first other)) "; allowed: none, " (str/join ", " (map name (sort known))))
 
       (and (some schedules nemesis) (next nemesis))
       (str "--nemesis names a schedule and faults beside it; allowed: one schedule, or faults")
+
+      (and (next nemesis) (some #(get-in scenarios [:faults % :alone]) nemesis))
+      (str "--nemesis names faults beside " (name (first (filter #(get-in scenarios [:faults % :alone]) nemesis)))
+           "; allowed: that one alone")
+
+      (and minutes (not= #{:long} nemesis))
+      (str "--minutes " minutes "; allowed: with --nemesis long, which is drawn for so long")
+
+      (and switch (seq nemesis))
+      (str "--switch " (name switch) " with --nemesis; allowed: one of them, a switch has steps of its own")
 
       (and switch (nil? (get-in scenarios [:switches switch])))
       (str "--switch " (name switch) "; allowed: " (str/join ", " (map name (sort (keys (:switches scenarios)))))))))
@@ -93,21 +101,39 @@
   "How long final reads may take: they wait for all muxes, and for a leader."
   180)
 
-(defn fairlead-test
-  "The test map for the options of the command line."
-  [{:keys [seed workload nemesis switch time-limit] :as opts}]
+(defn- planned
+  "Options with `:scenarios`, and what they come to: `:steps`, nil where faults are drawn one by one, and `:time-limit`, which
+  is that of the schedule or the switch if it has one. Refuses what cannot be."
+  [{:keys [seed nemesis switch time-limit minutes] :as opts}]
   (let [scenarios (scenario/read-file (:scenarios-file opts))
         opts      (assoc opts :scenarios scenarios)]
     (when-let [sentence (problem opts)]
       (throw (ex-info sentence {:type ::options})))
+    (let [limit (if minutes (* 60 minutes) time-limit)
+          {:keys [steps seconds]} (cond
+                                    switch                                      (get-in scenarios [:switches switch])
+                                    (get-in scenarios [:schedules (first nemesis)]) (scenario/schedule scenarios (first nemesis) limit seed))]
+      (assoc opts :steps steps, :time-limit (or seconds limit)))))
+
+(defn- checkers
+  "Jepsen's plots, and all verdicts; of a cluster that is broken on purpose, whether the right ones are false."
+  [{:keys [scenarios switch steps]} checkers]
+  (cond-> (checker/compose (merge {:perf       (checker/perf)
+                                   :timeline   (timeline/html)
+                                   :exceptions (checker/unhandled-exceptions)
+                                   :nemesis    (fairlead/nemesis (count steps))}
+                                  checkers))
+    switch (fairlead/broken-on-purpose (get-in scenarios [:switches switch]))))
+
+(defn fairlead-test
+  "The test map for the options of the command line."
+  [opts]
+  (let [{:keys [seed workload nemesis switch steps time-limit] :as opts} (planned opts)]
     ; Jepsen draws from this one source, in the thread that generates operations.
     (alter-var-root #'rand/rng (constantly (rand/thread-local-random seed)))
     (let [state    (cluster/state opts)
           ssh?     (= "ssh" (:over state))
-          steps    (cond
-                     switch                   (get-in scenarios [:switches switch :steps])
-                     (some schedules nemesis) (get-in scenarios [:schedules (first nemesis) :steps]))
-          faults   (nemesis/package-of (assoc opts :faults nemesis :steps steps))
+          faults   (nemesis/package-of (assoc opts :faults nemesis))
           {:keys [threads client prepare! generator final-generator checker]} (combined (workloads workload) opts)]
       (merge tests/noop-test
              opts
@@ -124,16 +150,13 @@
               :client      client
               :nemesis     (:nemesis faults)
               :plot        {:nemeses (:perf faults)}
-              :checker     (checker/compose
-                             (merge {:perf       (checker/perf)
-                                     :timeline   (timeline/html)
-                                     :exceptions (checker/unhandled-exceptions)}
-                                    checker))
+              :checker     (checkers opts checker)
               :generator   (gen/phases
                              (->> generator
                                   (gen/time-limit time-limit)
                                   (gen/nemesis (gen/phases
-                                                 (gen/time-limit time-limit (:generator faults))
+                                                 (cond->> (:generator faults)
+                                                   (nil? steps) (gen/time-limit time-limit))
                                                  (:final-generator faults))))
                              (gen/log "Everything is healed; final reads")
                              (->> final-generator
@@ -146,9 +169,12 @@
     :default  :all
     :parse-fn keyword
     :validate [workloads (cli/one-of workloads)]]
-   [nil "--nemesis FAULTS" "Faults of scenarios.edn, comma-separated, or its schedule short, or none"
+   [nil "--nemesis FAULTS" "Faults of scenarios.edn, comma-separated, or one of its schedules (short, long), or none"
     :default  #{}
     :parse-fn parse-nemesis]
+   [nil "--minutes NUMBER" "For so long the schedule long is drawn, instead of --time-limit"
+    :parse-fn parse-long
+    :validate [#(and % (pos? %)) "must be a positive number"]]
    [nil "--switch NAME" "The cluster was brought up with this switch: do its steps instead"
     :parse-fn keyword]
    [nil "--seed NUMBER" "What is drawn: the same seed asks for the same operations and faults"

@@ -107,16 +107,44 @@
                                  (get-in scenarios [:schedules :long :for]) interval))
    :perf            (perf n fault)})
 
+(defn- nanos
+  [seconds]
+  (long (* 1e9 seconds)))
+
+; `starts` are `{:at :op :for :alone}`, the next first; `heals` is a sorted map of `[at step]` to the like, of what stands.
+(defrecord Schedule [starts heals]
+  gen/Generator
+  (op [this _ {:keys [time] :as ctx}]
+    (let [[start & later]        starts
+          [[[heal-at] heal] :as standing] (seq heals)
+          waits?                 (and standing (or (:alone start) (some :alone (vals heals))))
+          start?                 (and start (not waits?) (or (nil? heal-at) (< (:at start) heal-at)))
+          {:keys [op at]}        (if start? start heal)]
+      (when op
+        (let [op (gen/fill-in-op (assoc op :time (max time at)) ctx)]
+          (cond
+            (= :pending op) [op this]
+            start?          (let [{:keys [fault step]} (:value op)
+                                  heal-at              (+ (:time op) (:for start))]
+                              [op (Schedule. later (assoc heals [heal-at step] {:op    (heal-op fault step)
+                                                                                :at    heal-at
+                                                                                :alone (:alone start)}))])
+            :else           [op (Schedule. starts (dissoc heals (key (first standing))))])))))
+
+  (update [this _ _ _] this))
+
 (defn schedule
-  "A generator of a list of steps: each start and heal at its time, in order. Overlapping steps are the
-  combined faults; what takes longer than its time delays what follows."
-  [steps seed]
-  (let [ops (mapcat (fn [n draw {:keys [at for fault] :as step}]
-                      [[at 0 (start-op fault (assoc (dissoc step :at :for) :step n, :draw draw))]
-                       [(+ at (or for 0)) 1 (heal-op fault n)]])
-                    (range) (scenario/draws seed) steps)]
-    (for [[at _ op] (sort-by (juxt first second (comp :step :value peek)) ops)]
-      (gen/once (assoc op :time (long (* at 1e9)))))))
+  "A generator of a list of steps: each start at its time, and its heal so much later. Overlapping steps are the
+  combined faults. Jepsen's nemesis does one thing at a time: what takes long delays what follows, but
+  shortens no fault, and what is `:alone` waits until all else has healed."
+  [faults steps seed]
+  (Schedule. (sort-by :at
+                      (for [[n draw {:keys [at fault] :as step}] (map vector (range) (scenario/draws seed) steps)]
+                        {:op    (start-op fault (assoc (dissoc step :at :for) :step n, :draw draw))
+                         :at    (nanos at)
+                         :for   (nanos (:for step 0))
+                         :alone (get-in faults [fault :alone])}))
+             (sorted-map)))
 
 (defrecord HealAll []
   nemesis/Reflection
@@ -145,4 +173,4 @@
   (let [packages (conj (vec (map-indexed (partial package opts) (sort (keys (:faults scenarios))))) heal-all)
         all      (combined/compose-packages packages)]
     (cond-> all
-      steps (assoc :generator (schedule steps seed)))))
+      steps (assoc :generator (schedule (:faults scenarios) steps seed)))))

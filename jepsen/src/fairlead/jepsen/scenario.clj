@@ -31,6 +31,65 @@
   (when (seq coll)
     (nth coll (Long/remainderUnsigned draw (count coll)))))
 
+(defn- fraction
+  "The number in 0..1, 1 left out, that a draw names."
+  [draw]
+  (/ (double (unsigned-bit-shift-right draw 11)) 9007199254740992.0))
+
+(defn- weighted
+  "The key of a map of weights that a draw names."
+  [weights draw]
+  (let [faults (sort (keys weights))
+        parts  (reductions + (map weights faults))
+        left   (* (fraction draw) (last parts))]
+    (or (first (keep (fn [[fault part]] (when (< left part) fault)) (map vector faults parts)))
+        (last faults))))
+
+(def settle-seconds
+  "So long a drawn schedule ends without a new fault."
+  15)
+
+(defn- tenths
+  [seconds]
+  (/ (double (long (* 10 seconds))) 10))
+
+(defn- drawn-step
+  "The step that four draws name, due at `at` where those before it have healed at `healed`: `[step ends]`."
+  [faults {:keys [weights overlap every] [least most] :for} at healed [which role lasting overlapping]]
+  (let [fault                   (weighted weights which)
+        {:keys [on heal alone]} (faults fault)
+        role                    (pick role (sort on))
+        lasts                   (+ least (* (fraction lasting) (- most least)))
+        begins                  (cond
+                                  (or alone (<= overlap (fraction overlapping))) (max at (inc healed))
+                                  (pos? healed)                                  (max 0.0 (- at (/ every 2)))
+                                  :else                                          at)]
+    [(cond-> {:at (tenths begins), :fault fault}
+       (not= :none role) (assoc :on role)
+       (seq heal)        (assoc :for (tenths lasts)))
+     (+ begins lasts)]))
+
+(defn- drawn-steps
+  "Steps for so many seconds: each begins when those before it have healed, or, with the chance `:overlap`, while they
+  stand; one that is `:alone` never. Rules and draws are those of the harness in Go."
+  [faults {:keys [every] :as how} seconds seed]
+  (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
+    (if (<= (- seconds settle-seconds) at)
+      steps
+      (let [[step ends] (drawn-step faults how at healed (first drawn))
+            healed      (max healed ends)
+            at          (if (:alone (faults (:fault step))) (max at (- healed (/ every 2))) at)]
+        (recur (conj steps step) (+ at every) healed (rest drawn))))))
+
+(defn schedule
+  "`{:seconds :steps}` of the schedule of that name: those that it lists, or, where it says how to draw them, such as
+  are drawn from the seed for so many seconds."
+  [{:keys [faults schedules]} name seconds seed]
+  (let [{:keys [every] :as described} (get schedules name)]
+    (if every
+      {:seconds seconds, :steps (drawn-steps faults described seconds seed)}
+      (select-keys described [:seconds :steps]))))
+
 (def programs
   "By role, which of its programs a node plays it with."
   {:controller "controller", :leader "controller", :follower "controller"

@@ -6,7 +6,9 @@
                      [string :as str]
                      [test :refer [deftest is testing]]]
             [clojure.java.io :as io]
-            [fairlead.jepsen.checker :as checker]))
+            [fairlead.jepsen.checker :as checker]
+            [fairlead.jepsen.checker.config :as config]
+            [fairlead.jepsen.model :as model]))
 
 (defn forms
   "All forms of a file of EDN."
@@ -104,3 +106,60 @@
     (is (false? (judged (connection "server2" 0 150))) "of another server")
     (is (false? (judged (connection "server1" 0 50))) "before")
     (is (false? (judged (connection "server1" 401 450))) "after")))
+
+;; The model prunes what cannot be; a search that prunes nothing must come to the same.
+
+(defn history
+  "A few writers' operations on one service, of unknown outcome now and then: some of those took place, at once or later."
+  [^java.util.Random random lie?]
+  (let [weight #(nth [0 50] (.nextInt random 2))
+        draw   #(case (.nextInt random 4)
+                  0 [:add {:backend (inc (.nextInt random 2)) :weight (weight)}]
+                  1 [:weight {:backend (inc (.nextInt random 2)) :weight (weight)}]
+                  2 [:remove {:backend (inc (.nextInt random 2))}]
+                  3 [:read nil])
+        put    (fn [[revision weights] [f payload]]
+                 (let [weights' (model/write revision weights f payload)]
+                   (cond (nil? weights') nil
+                         (= weights weights') [revision weights]
+                         :else [(inc revision) weights'])))]
+    (loop [n 0, pool [1 {}], late [], ops []]
+      (if (= n 12)
+        (map-indexed #(assoc %2 :index %1 :time %1) ops)
+        (let [[due late]    (if (and (seq late) (zero? (.nextInt random 3))) [(first late) (rest late)] [nil late])
+              pool          (or (and due (put pool due)) pool)
+              [f payload]   (draw)
+              unknown?      (and (not= :read f) (zero? (.nextInt random 3)))
+              later?        (.nextBoolean random)
+              done          (if (= :read f) pool (put pool [f payload]))
+              [revision weights] (if (and lie? (zero? (.nextInt random 6))) (update (or done pool) 0 inc) done)
+              invoke        {:process n :type :invoke :f f :value ["a" payload]}]
+          (cond
+            unknown?   (recur (inc n) (if later? pool (or done pool)) (if later? (concat late [[f payload]]) late)
+                              (conj ops invoke (assoc invoke :type :info)))
+            (nil? done) (recur (inc n) pool late (conj ops invoke (assoc invoke :type :fail)))
+            (= :read f) (recur (inc n) pool late (conj ops invoke (assoc invoke :type :ok :value ["a" {:revision revision :weights weights}])))
+            :else       (recur (inc n) done late (conj ops invoke (assoc invoke :type :ok :revision revision)))))))))
+
+(deftest pruned-searches-judge-like-naive-ones
+  (let [verdicts (frequencies
+                   (for [seed (range 25), lie? [false true]]
+                     (let [ops    (history (java.util.Random. seed) lie?)
+                           pruned (:valid? (config/linearizable ops {}))
+                           naive  (with-redefs [model/could-make? (constantly true)]
+                                    (:valid? (config/linearizable ops {})))]
+                       (is (= naive pruned) (str "seed " seed ", " (if lie? "with" "without") " a lie"))
+                       (when-not lie?
+                         (is (not (false? pruned)) (str "seed " seed)))
+                       pruned)))]
+    (is (< 3 (verdicts false)) (pr-str verdicts))
+    (is (< 25 (verdicts true)) (pr-str verdicts))))
+
+(deftest many-unknown-outcomes-are-judged-soon
+  (let [unknown (mapcat (fn [n] [(add n :invoke 0 :value ["a" {:backend (+ 2 n) :weight n}]) (add n :info 0 :value ["a" {:backend (+ 2 n) :weight n}])])
+                        (range 40))
+        known   (mapcat (fn [n] (let [value ["a" {:backend 1 :weight n}]]
+                                  [(add (+ 100 n) :invoke 0 :value value) (add (+ 100 n) :ok 0 :value value :revision (+ 2 n))]))
+                        (range 60))
+        ops     (map-indexed #(assoc %2 :index %1 :time %1) (concat unknown known))]
+    (is (true? (:valid? (config/linearizable ops {}))))))

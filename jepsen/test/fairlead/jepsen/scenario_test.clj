@@ -38,8 +38,43 @@
   (is (= :nothing (scenario/may-break @scenarios {:fault :kill :on :mux}))))
 
 (deftest each-step-of-each-schedule-has-commands
-  (doseq [steps (conj (map :steps (vals (:switches @scenarios))) (get-in @scenarios [:schedules :short :steps]))
+  (doseq [steps (concat (map :steps (vals (:switches @scenarios)))
+                         (map #(:steps (scenario/schedule @scenarios % 1800 7)) (keys (:schedules @scenarios))))
           step  steps
           phase [:start :heal]]
     (testing step
       (is (vector? (scenario/commands @scenarios phase (assoc step :node "n" :program "n/p")))))))
+
+(deftest drawn-schedules
+  (let [drawn (fn [seconds seed] (:steps (scenario/schedule @scenarios :long seconds seed)))
+        steps (drawn 1800 7)]
+    (is (= steps (drawn 1800 7)))
+    (is (not= steps (drawn 1800 8)))
+    (is (< 50 (count steps)))
+    (is (every? #(<= 0 (:at %) (- 1800 scenario/settle-seconds -1)) steps))
+    (is (= {:seconds 150 :steps (get-in @scenarios [:schedules :short :steps])}
+           (scenario/schedule @scenarios :short 1800 7)))
+    (is (seq (for [[a b] (partition 2 1 steps) :when (< (:at b) (+ (:at a) (:for a 0)))] [a b]))
+        "some stand together")
+    (doseq [seed        (range 50)
+            :let        [steps (drawn 900 seed)]
+            [n step]    (map-indexed vector steps)
+            :let        [{:keys [on alone]} (get-in @scenarios [:faults (:fault step)])
+                         meets? (fn [a b] (< (:at a) (+ (:at b) (:for b 0))))]]
+      (is (contains? on (:on step :none)))
+      (when alone
+        (is (not-any? (fn [[m other]] (and (not= m n) (meets? step other) (meets? other step)))
+                      (map-indexed vector steps)))))))
+
+(deftest the-harness-draws-the-same
+  (let [scenarios {:faults    {:kill {:on #{:mux :leader} :heal [["x"]]}, :corrupt {:on #{:zookeeper} :alone true :heal [["x"]]}
+                               :upgrade {:on #{:none} :heal []}}
+                   :schedules {:long {:every 14 :for [4 10] :overlap 0.3 :weights {:kill 3 :corrupt 1 :upgrade 1}}}}]
+    (is (= [{:at 7.0 :fault :kill :on :mux :for 9.8}
+            {:at 21.0 :fault :kill :on :leader :for 9.2}
+            {:at 35.0 :fault :kill :on :leader :for 6.4}
+            {:at 42.0 :fault :kill :on :leader :for 6.6}
+            {:at 63.0 :fault :kill :on :mux :for 8.0}
+            {:at 77.0 :fault :corrupt :on :zookeeper :for 6.9}
+            {:at 91.0 :fault :kill :on :mux :for 7.0}]
+           (:steps (scenario/schedule scenarios :long 120 1))))))

@@ -111,8 +111,9 @@
         known   (count (filter :return done))
         results (into (sorted-map)
                       (for [[service of-service] (group-by :service done)]
-                        [service (competition/analysis (model/pool) (knossos of-service)
-                                                       {:time-limit search-milliseconds})]))
+                        (let [history (knossos of-service)]
+                          [service (competition/analysis (model/pool (filter #(= :ok (:type %)) history)) history
+                                                         {:time-limit search-milliseconds})])))
         against (for [[service result] results :when (false? (:valid? result))]
                   (unexplained service result))
         open    (first (remove #(boolean? (:valid? (val %))) results))]

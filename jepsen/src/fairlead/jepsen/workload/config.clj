@@ -3,8 +3,9 @@
   "Concurrent writers through different controllers: each Jepsen client asks one of them, adds, weighs and
   removes backends, sets whole pools, and writes under the condition that it was the last to read.
 
-  The services are independent keys. Each has a limit of operations, because the search for an order takes
-  longer the more outcomes of it are unknown. Backends are the cluster's servers; no traffic goes to them."
+  The services are independent keys, some at a time. Each has a limit of operations, because the search for an order
+  takes longer the more there are; then another one takes its place. Backends are the cluster's servers; no traffic
+  goes to them."
   (:require [fairlead.jepsen [checker :as checker]
                              [client :as client :refer [with-errors]]
                              [cluster :as cluster]]
@@ -30,9 +31,12 @@
   {:vips [(vip service)], :ports [{:protocol "tcp", :port 80}], :windowSeconds window-seconds})
 
 (defn services
-  "The names of all services."
-  [scenarios]
-  (mapv service-name (range 1 (inc (get-in scenarios [:workloads :config :services])))))
+  "The names of all services: so many at a time as the scenario says, and so many after one another that none has more
+  than its limit of operations."
+  [{:keys [scenarios time-limit]}]
+  (let [{:keys [services rate]} (get-in scenarios [:workloads :config])
+        turns (max 1 (long (Math/ceil (/ (* rate time-limit) (* services operations-per-service)))))]
+    (mapv service-name (range 1 (inc (* services turns))))))
 
 (defn- url [base service & more]
   (apply str base "/v1/services/" service more))
@@ -133,7 +137,7 @@
   [test]
   (let [http (client/http)
         base (:rest (first (cluster/with-role (:state test) :leader)))]
-    (doseq [service (services (:scenarios test))]
+    (doseq [service (services test)]
       (let [answer (client/request! http 30 :put (url base service)
                                     {:body (spec service), :headers {"If-None-Match" "*"}})]
         (when-not (= 201 (:status answer))
@@ -158,13 +162,14 @@
 (defn workload
   "Client, generators and checkers; `:threads` is how many processes it takes."
   [{:keys [scenarios] :as opts}]
-  (let [{:keys [backends writers rate]} (get-in scenarios [:workloads :config])
-        names (services scenarios)]
+  (let [{:keys [backends writers rate] at-a-time :services} (get-in scenarios [:workloads :config])
+        names (services opts)]
     {:threads   writers
      :client    (Client. nil nil nil nil nil)
      :prepare!  create!
-     :generator (->> (gen/mix (for [service names]
-                                (gen/limit operations-per-service (fn [] (operation service backends)))))
+     :generator (->> (gen/mix (for [lane (range at-a-time)]
+                                (for [service (take-nth at-a-time (drop lane names))]
+                                  (gen/limit operations-per-service (fn [] (operation service backends))))))
                      (gen/stagger (/ rate)))
      :final-generator (for [service names]
                         (gen/until-ok (gen/delay 1 (gen/repeat {:f :read, :value [service nil], :final true}))))

@@ -2,10 +2,12 @@
 (ns fairlead.jepsen.workload.connections
   "Live connections, long and short, while backends are weighed and drained. Each Jepsen process holds one
   connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
-  them. Long ones last until after the faults have healed, but no longer than the window in which a moved
-  connection is still chained. One process changes the weights of the service that they use.
+  them. One process changes the weights of the service that they use.
 
-  After healing all weights are set alike, and connections are opened only to be counted: the balance."
+  A long one lives 15 to 50 % of the window, and weights change so seldom that no bucket moves more than twice in such
+  a life: beyond that connections break as documented (protocol/README.md §3).
+
+  After healing uneven weights are set, and connections are opened only to be counted: the balance."
   (:require [clojure.data.json :as json]
             [clojure.java.io :as io]
             [dom-top.core :as dt]
@@ -18,21 +20,30 @@
                     [util :as util]])
   (:import (java.io BufferedReader BufferedWriter)))
 
-(def weigh-seconds
-  "How often a weight changes."
-  3)
+(def lives
+  "Least and longest of a long connection, as parts of the window."
+  [0.15 0.5])
+
+(def weights
+  "What backends get, another one each time: one is drained."
+  [0 50 100 150 200])
+
+(def open-seconds
+  "The first change comes so late that long connections are there to be moved."
+  5)
+
+(defn- weigh-seconds
+  "How often a weight changes: less than three times in the longest life."
+  [scenarios]
+  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/2 1.05))
 
 (def counted-connections
   "How many are opened to see how new connections are shared out."
   600)
 
 (def outlive-seconds
-  "Long connections go on for so long after the last fault was to end."
+  "Long connections go on for so long after the last fault was to end, if they live so long."
   10)
-
-(def window-margin-seconds
-  "Long connections end so long before the window would."
-  20)
 
 ;; The program on each client's node.
 
@@ -171,12 +182,13 @@
   (reusable? [_ _] true))
 
 (defn- long-connection
-  "A connection from now until after the faults have healed, or until the window would end."
+  "A connection of a life that is drawn; the last ones end when the faults have healed."
   [{:keys [scenarios time-limit]} kind]
   (fn [_ ctx]
-    (let [left   (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
-          window (- (get-in scenarios [:cluster :window-seconds]) window-margin-seconds)]
-      {:f :connection, :value {:kind kind, :seconds (max 1 (min left window))}})))
+    (let [left          (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
+          [least most]  lives
+          life          (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))]
+      {:f :connection, :value {:kind kind, :seconds (max 1 (min left life))}})))
 
 (defn workload
   "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
@@ -186,19 +198,17 @@
         servers  (get-in scenarios [:cluster :servers])
         connections (or connections (get-in scenarios [:workloads :connections :connections]))
         shorts   (max 4 (quot short-per-second 2))
-        ; Only the first two are ever drained, so that somebody always takes new connections.
         weigh    (fn []
-                   (let [id (inc (rand/long servers))]
-                     {:f :weigh, :value [service {id (rand/nth (if (<= id 2) [0 50 100] [20 50 100]))}]}))
-        all      {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (repeat 100))]}]
+                   {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (rand/shuffle (take servers (cycle weights))))]})
+        uneven   {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (cycle [100 50 150 0 100]))]}]
     {:threads         (+ connections shorts 1)
      :client          (Client. (client/http) (atom nil) (atom 0))
      :generator       (gen/reserve
                         connections (long-connection opts :tcp)
                         shorts      (gen/stagger (/ short-per-second)
                                                  (gen/repeat {:f :connection, :value {:kind :tcp, :seconds 0}}))
-                        (gen/stagger weigh-seconds weigh))
-     :final-generator (for [op [all {:f :shares}]]
+                        [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) weigh)])
+     :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
      :checker         (merge (checker/checkers :connections opts)
                              (checker/checkers :balance (get-in scenarios [:workloads :balance])))}))
