@@ -44,6 +44,14 @@
   (doseq [command (scenario/commands scenarios phase step)]
     (cluster/run! test command)))
 
+(defn- start!
+  "Starts a step. One that nothing heals takes as long as it takes: it runs beside what follows, until its
+  heal waits for it."
+  [{:keys [scenarios] :as test} {:keys [fault] :as step}]
+  (if (seq (get-in scenarios [:faults fault :heal]))
+    (run-phase! test :start step)
+    (future (run-phase! test :start step))))
+
 (defrecord Fault [fault standing]
   nemesis/Reflection
   (fs [_] #{(f :start fault) (f :heal fault)})
@@ -58,11 +66,13 @@
               excuses  (scenario/may-break (:scenarios test) resolved)]
           (if (:error resolved)
             (assoc op :value resolved, :error (:error resolved))
-            (do (swap! standing assoc step resolved)
-                (run-phase! test :start resolved)
+            (do (swap! standing assoc step {:resolved resolved})
+                (swap! standing assoc-in [step :running] (start! test resolved))
                 (assoc op :value (assoc resolved :may-break excuses)))))
-        (if-let [resolved (get @standing step)]
-          (do (run-phase! test :heal resolved)
+        (if-let [{:keys [resolved running]} (get @standing step)]
+          (do (when (future? running)
+                (deref running))
+              (run-phase! test :heal resolved)
               (swap! standing dissoc step)
               (assoc op :value (select-keys resolved [:step :fault :on :node :program])))
           (assoc op :value (assoc value :fault fault), :error "was not started")))))
@@ -133,16 +143,20 @@
 
   (update [this _ _ _] this))
 
+(def unhealed-seconds
+  "After so long it is waited for what nothing heals, an upgrade."
+  30)
+
 (defn schedule
   "A generator of a list of steps: each start at its time, and its heal so much later. Overlapping steps are the
-  combined faults. Jepsen's nemesis does one thing at a time: what takes long delays what follows, but
+  combined faults. Jepsen's nemesis does one thing at a time: a command that takes long delays what follows, but
   shortens no fault, and what is `:alone` waits until all else has healed."
   [faults steps seed]
   (Schedule. (sort-by :at
                       (for [[n draw {:keys [at fault] :as step}] (map vector (range) (scenario/draws seed) steps)]
                         {:op    (start-op fault (assoc (dissoc step :at :for) :step n, :draw draw))
                          :at    (nanos at)
-                         :for   (nanos (:for step 0))
+                         :for   (nanos (:for step (if (= [] (get-in faults [fault :heal])) unhealed-seconds 0)))
                          :alone (get-in faults [fault :alone])}))
              (sorted-map)))
 

@@ -2,9 +2,11 @@
 (ns fairlead.jepsen.nemesis-test
   (:require [clojure.test :refer [deftest is testing]]
             [fairlead.jepsen [checker :as checker]
+                             [cluster :as cluster]
                              [nemesis :as nemesis]]
             [jepsen [checker :as jepsen]
-                    [generator :as gen]]
+                    [generator :as gen]
+                    [nemesis :as nemesis.protocol]]
             [jepsen.generator.test :as gen.test]))
 
 (defn begun
@@ -13,7 +15,7 @@
   (let [done (fn [_ op] (-> op
                             (update :time + (long (* 1e9 (seconds-of (:f op)))))
                             (assoc :done true)))]
-    (for [{:keys [time f value] :as op} (gen.test/simulate (gen/nemesis (nemesis/schedule {:corrupt {:alone true}} steps 1)) done) :when (not (:done op))]
+    (for [{:keys [time f value] :as op} (gen.test/simulate (gen/nemesis (nemesis/schedule {:corrupt {:alone true}, :upgrade {:heal []}} steps 1)) done) :when (not (:done op))]
       [(long (/ time 1e9)) f (:step value)])))
 
 (def steps
@@ -29,11 +31,29 @@
     (is (= [[2 :start-reshuffle 0] [2 :heal-reshuffle 0] [12 :start-kill 1] [17 :heal-kill 1]]
            (begun [{:at 2 :fault :reshuffle :on :router} {:at 3 :for 5 :fault :kill :on :mux}]
                   {:start-kill 1, :heal-kill 0, :start-reshuffle 0, :heal-reshuffle 10}))))
+  (testing "what nothing heals is waited for later"
+    (is (= [[2 :start-upgrade 0] [3 :start-kill 1] [8 :heal-kill 1] [32 :heal-upgrade 0]]
+           (begun [{:at 2 :fault :upgrade} {:at 3 :for 5 :fault :kill :on :mux}] (constantly 0)))))
   (testing "what stands alone waits, and is waited for"
     (is (= [[2 :start-kill 0] [9 :heal-kill 0] [9 :start-corrupt 1] [15 :heal-corrupt 1] [15 :start-kill 2] [16 :heal-kill 2]]
            (begun [{:at 2 :for 7 :fault :kill :on :zookeeper} {:at 4 :for 6 :fault :corrupt :on :zookeeper}
                    {:at 8 :for 1 :fault :kill :on :mux}]
                   (constantly 0))))))
+
+(deftest what-nothing-heals-runs-beside
+  (let [begun   (promise), go-on (promise)
+        faults  {:upgrade {:start [["node-ctl" "upgrade" "--kind" :kind]], :heal [], :defaults {:kind "mux"}}}
+        nemesis (nemesis/->Fault :upgrade (atom {}))
+        run     (fn [f] (nemesis.protocol/invoke! nemesis {:scenarios {:faults faults}} {:f f, :value {:step 3}}))]
+    (with-redefs [cluster/state (constantly {:nodes []})
+                  cluster/run!  (fn [_ command] (deliver begun command) (is (deref go-on 60000 nil)))]
+      (is (= 3 (:step (:value (run :start-upgrade)))))
+      (is (= ["node-ctl" "upgrade" "--kind" "mux"] (deref begun 60000 nil)))
+      (let [healed (future (run :heal-upgrade))]
+        (is (not (realized? healed)))
+        (deliver go-on true)
+        (is (= {:step 3, :fault :upgrade} (:value (deref healed 60000 nil)))))
+      (is (= "was not started" (:error (run :heal-upgrade)))))))
 
 (defn op [f value & {:as more}]
   (merge {:process :nemesis :type :info :f f :value value} more))
