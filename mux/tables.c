@@ -183,11 +183,28 @@ static uint16_t shared_port(const struct service_config *a, const struct service
 	return 0;
 }
 
+/* Whether a VIP of the configuration is a service's already: where none is, nothing can clash. */
+static bool has_known_vip(const struct tables *tables, const struct service_config *config)
+{
+	const struct lookup *lookup = tables_lookup(tables);
+
+	for (uint32_t i = 0; i < config->vips_count; i++) {
+		uint64_t high, low;
+
+		lookup_words(&config->vips[i], &high, &low);
+		if (lookup_vip(lookup, high, low))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a configuration may stand beside all services but one. */
 static int check(const struct tables *tables, const struct service_config *config, const struct service *except,
 		 struct why *why)
 {
+	bool may_clash = has_known_vip(tables, config);
 	char text[ADDRESS_TEXT_MAX];
+	uint32_t vips = 0;
 
 	for (uint32_t i = 0; i < tables->count; i++) {
 		const struct service_config *other = &tables->services[i]->config;
@@ -196,13 +213,14 @@ static int check(const struct tables *tables, const struct service_config *confi
 
 		if (tables->services[i] == except)
 			continue;
+		vips += other->vips_count;
 		if (other->id == config->id)
 			return why_refuse(why, -EEXIST, "id: %u of service %s is that of service %s; ids are unique",
 					  config->id, config->name, other->name);
 		if (!strcmp(other->name, config->name))
 			return why_refuse(why, -EEXIST, "name: %s is taken by service %u; names are unique",
 					  config->name, other->id);
-		vip = shared_vip(config, other);
+		vip = may_clash ? shared_vip(config, other) : NULL;
 		port = vip ? shared_port(config, other) : 0;
 		if (!port)
 			continue;
@@ -211,6 +229,11 @@ static int check(const struct tables *tables, const struct service_config *confi
 				  "vips: %s port %u of service %s belongs to service %s; a VIP's port has one service",
 				  text, port, config->name, other->name);
 	}
+	if (vips + config->vips_count > TABLES_VIPS_MAX)
+		return why_refuse(
+		    why, -ENOSPC,
+		    "vips: service %s has %u, the other services of this mux have %u; at most %u in all are allowed",
+		    config->name, config->vips_count, vips, TABLES_VIPS_MAX);
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct tables;
 
 enum tables_limits {
 	TABLES_SERVICES_MAX = 4096,
+	TABLES_VIPS_MAX = 65535, /* of all services; the XDP program's maps have room for these and the mux's own */
 	TABLES_READERS_MAX = 128,
 };
 
@@ -58,8 +59,8 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until service_load. The configuration is copied.
- * -EEXIST: id, name, or a VIP with protocol and port are another's. -ENOSPC: too many. -ENOTSUP: steering `flowtable`,
- * and workers have no tables of flows.
+ * -EEXIST: id, name, or a VIP with protocol and port are another's. -ENOSPC: too many services or VIPs. -ENOTSUP:
+ * steering `flowtable`, and workers have no tables of flows.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -148,37 +149,59 @@ int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, st
 	return 0;
 }
 
-static bool wanted(const uint8_t *key, bool ipv4, const struct fl_address *vips, uint32_t count)
+static int compare(const void *left, const void *right)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (fl_address_is_ipv4(&vips[i]) == ipv4 &&
-		    !memcmp(key, vips[i].bytes + (ipv4 ? 12 : 0), ipv4 ? 4 : 16))
-			return true;
-	return false;
+	return memcmp(left, right, sizeof(struct fl_address));
+}
+
+static bool is_among(const struct fl_address *address, const struct fl_address *sorted, uint32_t count)
+{
+	return bsearch(address, sorted, count, sizeof(*sorted), compare);
+}
+
+/* Takes what is neither among the sorted VIPs nor the mux's own out of the map. Returns 0 or the first -errno. */
+static int take_out(int map, bool ipv4, const struct fl_address *sorted, uint32_t count, const struct fl_address *self)
+{
+	uint8_t key[16], next[16];
+	bool more = !bpf_map_get_next_key(map, NULL, key);
+	int first = 0;
+
+	while (more) {
+		struct fl_address address;
+
+		if (ipv4)
+			address = fl_address_from_ipv4(key);
+		else
+			memcpy(address.bytes, key, sizeof(address.bytes));
+		more = !bpf_map_get_next_key(map, key, next); /* a key that is gone has no next one */
+		if (!fl_address_equal(&address, self) && !is_among(&address, sorted, count) &&
+		    bpf_map_delete_elem(map, key) && !first)
+			first = -errno;
+		memcpy(key, next, sizeof(key));
+	}
+	return first;
 }
 
 int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, const struct fl_address *self)
 {
-	uint8_t key[16], next[16], *before = NULL, one = XDP_VIP, own = XDP_SELF;
-	int first = 0;
+	struct fl_address *sorted = calloc(count ? count : 1, sizeof(*sorted));
+	uint8_t one = XDP_VIP, own = XDP_SELF;
+	int first;
 
+	if (!sorted)
+		return -ENOMEM;
+	if (count)
+		memcpy(sorted, vips, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare);
+	first = take_out(map, ipv4, sorted, count, self); /* before: what comes may need the room */
 	for (uint32_t i = 0; i < count; i++)
 		if (fl_address_is_ipv4(&vips[i]) == ipv4 &&
 		    bpf_map_update_elem(map, vips[i].bytes + (ipv4 ? 12 : 0), &one, BPF_ANY) && !first)
 			first = -errno;
 	/* a VIP is taken whole, whoever else has the address */
-	if (!fl_address_is_none(self) && bpf_map_update_elem(map, self->bytes + (ipv4 ? 12 : 0), &own, BPF_NOEXIST) &&
-	    errno != EEXIST && !first)
+	if (!fl_address_is_none(self) && !is_among(self, sorted, count) &&
+	    bpf_map_update_elem(map, self->bytes + (ipv4 ? 12 : 0), &own, BPF_ANY) && !first)
 		first = -errno;
-	while (!bpf_map_get_next_key(map, before, next)) {
-		memcpy(key, next, sizeof(key));
-		before = key;
-		if (wanted(key, ipv4, vips, count) || (!fl_address_is_none(self) && wanted(key, ipv4, self, 1)))
-			continue;
-		if (!bpf_map_delete_elem(map, key))
-			before = NULL; /* a deleted key has no next one: begin again */
-		else if (!first)
-			first = -errno;
-	}
+	free(sorted);
 	return first;
 }
