@@ -22,13 +22,13 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// A connection lives this part of the service's window. Its bucket moves at most twice meanwhile (see Mover): a server
-// remembers one move, so that a third one, back to the owner between, would hide the first owner (protocol/README.md
-// §3), and a connection that is older than its bucket's move plus the window breaks as documented.
+// A connection lives this part of the service's window. Its bucket moves at most three times meanwhile (see Mover), which
+// is how far servers follow it (protocol/README.md §3); and a connection that is older than its bucket's move plus the
+// window breaks as documented.
 const (
 	lifeLeast = 0.15
 	lifeMost  = 0.5
-	movesMost = 2
+	movesMost = 3
 )
 
 // Connections is the clients' traffic: many live connections from each client's node.

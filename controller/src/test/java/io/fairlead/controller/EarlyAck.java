@@ -65,6 +65,7 @@ final class EarlyAck {
                   result.changed(),
                   result.movedBuckets(),
                   result.stillChained(),
+                  result.returnedBuckets(),
                   result.moves(),
                   result.shares());
             });

@@ -15,6 +15,7 @@ record AuditView(
     String outcome,
     long generation,
     int movedBuckets,
+    Optional<Integer> returnedBuckets,
     long epoch,
     String controller) {
   static AuditView of(long number, AuditEntry entry) {
@@ -28,6 +29,7 @@ record AuditView(
         entry.outcome(),
         entry.generation(),
         entry.movedBuckets(),
+        entry.returnedBuckets(),
         entry.epoch(),
         entry.controller());
   }

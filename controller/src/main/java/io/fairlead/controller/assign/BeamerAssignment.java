@@ -18,14 +18,17 @@ import java.util.Arrays;
  * down where it is smallest. So no more buckets move than balance needs.
  *
  * <p>Which buckets go and to whom is {@link Transfer}'s. Those inside their window move too where
- * balance needs it. With no weight anywhere all buckets go to 0, "no backend".
+ * balance needs it, but not back to the owner before, unless nothing else is left ({@link
+ * Detours}). With no weight anywhere all buckets go to 0, "no backend".
  */
 public final class BeamerAssignment implements Assignment {
   @Override
   public Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
     int[] owned = ring.owned();
     int[] targets = targets(owned, weights, ring.buckets());
-    char[] next = new Transfer(ring, owned, weights, targets, true, now, windowSeconds).owners();
+    Transfer transfer = new Transfer(ring, owned, weights, targets, true, now, windowSeconds);
+    char[] next = transfer.owners();
+    Detours.take(transfer.held(), ring, next, now, windowSeconds);
     return Runs.between(ring, next, now, windowSeconds);
   }
 

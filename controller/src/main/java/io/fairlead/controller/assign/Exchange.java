@@ -62,7 +62,11 @@ final class Exchange {
       rules += bucket > 0 && owners[bucket - 1] != owner ? 1 : 0;
       if (owner != target[bucket]) {
         misplaced++;
-        if (limits.chained() || !ring.isMoved(bucket, now, windowSeconds)) {
+        boolean isFree =
+            limits.chained()
+                ? !ring.isReturn(bucket, target[bucket], now, windowSeconds)
+                : !ring.isMoved(bucket, now, windowSeconds);
+        if (isFree) {
           edges[ends[owner]++] = bucket;
         }
       }

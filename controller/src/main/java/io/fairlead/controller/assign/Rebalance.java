@@ -8,7 +8,8 @@ import io.fairlead.controller.image.Runs;
 /**
  * Beamer's load balancing (NSDI '18, §4.5) a few buckets at a time: from the most overloaded
  * backend to the most underloaded one, until no backend's load (buckets / weight) exceeds the
- * average by more than the target says. A backend gives only what it has above that.
+ * average by more than the target says. A backend gives only what it has above that. What would go
+ * back to the owner before within its window stays.
  */
 public final class Rebalance implements Upkeep {
   @Override

@@ -22,6 +22,10 @@ import java.util.PriorityQueue;
  * and what an owner gives to another is one run (by owner) of the delta instead of dozens. Where
  * 32,000 of 65,535 backends return to a ring with a history, that is 65 K runs instead of 1.7 Mi.
  *
+ * <p>A bucket inside its window does not go back to the owner before it ({@link Ring#isReturn}).
+ * Where the taker's turn comes and the giver has nothing else, such buckets are held: they stay,
+ * and count as given, so that everything else goes as if they had gone.
+ *
  * <p>O(B + N log N) for B buckets and N backends, and primitive arrays for whatever there is one of
  * per bucket; only the buckets of backends that give some are sorted.
  */
@@ -42,6 +46,11 @@ final class Transfer {
   private final int[] starts;
   private final int[] ends;
 
+  private final long now;
+  private final int windowSeconds;
+  private int[] held = new int[16];
+  private int heldSize;
+
   /**
    * @param owned buckets of each backend in {@code ring}
    * @param goals what each shall own at the end; not reached where others have nothing to give or
@@ -60,6 +69,8 @@ final class Transfer {
     this.have = owned.clone();
     this.weights = weights;
     this.goals = goals;
+    this.now = now;
+    this.windowSeconds = windowSeconds;
     starts = new int[owned.length];
     ends = new int[owned.length];
     giving = new long[group()];
@@ -108,10 +119,7 @@ final class Transfer {
       int from = givers.remove();
       int to = takers.remove();
       int n = Math.min(left(from), goals[to] - have[to]);
-      for (int i = starts[from]; i < starts[from] + n; i++) {
-        next[(int) giving[i] & ((1 << BUCKET_BITS) - 1)] = (char) to;
-      }
-      starts[from] += n;
+      give(from, to, n, next);
       have[from] -= n;
       have[to] += n;
       if (left(from) > 0) {
@@ -122,6 +130,51 @@ final class Transfer {
       }
     }
     return next;
+  }
+
+  /**
+   * Gives the first {@code n} buckets that may go to {@code to}, and holds as many of the others as
+   * these are too few. A bucket is passed by once at most, for the one taker that it came from.
+   */
+  private void give(int from, int to, int n, char[] next) {
+    int start = starts[from];
+    int given = 0;
+    int passed = 0;
+    int at = start;
+    for (; given < n && at < ends[from]; at++) {
+      int bucket = bucket(giving[at]);
+      if (giving[at] >= IN_WINDOW && ring.isReturn(bucket, to, now, windowSeconds)) {
+        giving[start + passed++] = giving[at];
+      } else {
+        next[bucket] = (char) to;
+        given++;
+      }
+    }
+    int holding = n - given;
+    for (int i = start; i < start + holding; i++) {
+      hold(bucket(giving[i]));
+    }
+    starts[from] = at - (passed - holding);
+    System.arraycopy(giving, start + holding, giving, starts[from], passed - holding);
+  }
+
+  private void hold(int bucket) {
+    if (heldSize == held.length) {
+      held = Arrays.copyOf(held, heldSize + (heldSize >> 1));
+    }
+    held[heldSize++] = bucket;
+  }
+
+  /**
+   * The buckets that stay although they should have gone back to their previous owner: of each
+   * giver those that moved first before the others.
+   */
+  int[] held() {
+    return Arrays.copyOf(held, heldSize);
+  }
+
+  private static int bucket(long entry) {
+    return (int) entry & ((1 << BUCKET_BITS) - 1);
   }
 
   /** What a backend has to give and may. */

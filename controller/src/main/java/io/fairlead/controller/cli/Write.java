@@ -54,6 +54,13 @@ abstract class Write extends Verb {
                   + " twice%n",
               chained);
     }
+    int returned = result.path("returnedBuckets").asInt();
+    if (returned > 0) {
+      out()
+          .printf(
+              "%d of these go back to the owner before: older connections of a third owner break%n",
+              returned);
+    }
     Table table = new Table("BACKEND", "WEIGHT", "BEFORE", "AFTER");
     for (JsonNode share : result.path("shares")) {
       table.row(

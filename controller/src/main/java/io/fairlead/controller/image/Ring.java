@@ -110,6 +110,18 @@ public final class Ring {
     return previous[bucket] != Backend.NONE && now < since(bucket) + windowSeconds;
   }
 
+  /**
+   * Whether a move to {@code next} takes the bucket back to the owner before it, within the window.
+   * If there was a third owner within the window, too, its connections are not found any more
+   * (protocol/README.md §3); with two backends there is none.
+   */
+  public boolean isReturn(int bucket, int next, long now, int windowSeconds) {
+    return previous[bucket] == next
+        && current[bucket] != Backend.NONE
+        && isMoved(bucket, now, windowSeconds)
+        && backends.size() > 2;
+  }
+
   /** All backends that this ring has heard of by id, removed ones included. */
   public SortedMap<Integer, Backend> backends() {
     return backends;

@@ -42,11 +42,15 @@ public final class CommitMetrics {
     }
   }
 
-  public void committed(String service, int movedBuckets) {
+  /** A generation; {@code returnedBuckets} went back to the owner before within their window. */
+  public void committed(String service, int movedBuckets, int returnedBuckets) {
     registry.counter("fairlead.controller.commits", "service", service).increment();
     registry
         .counter("fairlead.controller.moved.buckets", "service", service)
         .increment(movedBuckets);
+    registry
+        .counter("fairlead.controller.returned.buckets", "service", service)
+        .increment(returnedBuckets);
   }
 
   /** An iteration of a rebalance or defragmentation. */

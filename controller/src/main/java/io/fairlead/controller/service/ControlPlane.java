@@ -363,8 +363,10 @@ public interface ControlPlane {
   /**
    * What a write did, or with a dry run would do. {@code generation} is the service's generation
    * afterwards, {@code changed} whether there was anything to do, {@code stillChained} how many of
-   * the moved buckets had moved before within the window. {@code moves} are the first 4,096 by
-   * ascending bucket; {@code shares} those of backends whose weight or number of buckets changes.
+   * the moved buckets had moved before within the window, {@code returnedBuckets} how many of those
+   * went back to the owner before because nobody else could take them. {@code moves} are the first
+   * 4,096 by ascending bucket; {@code shares} those of backends whose weight or number of buckets
+   * changes.
    */
   record Result(
       String service,
@@ -373,6 +375,7 @@ public interface ControlPlane {
       boolean changed,
       int movedBuckets,
       int stillChained,
+      int returnedBuckets,
       List<Move> moves,
       List<Share> shares) {
 
@@ -383,9 +386,19 @@ public interface ControlPlane {
         boolean dryRun,
         int movedBuckets,
         int stillChained,
+        int returnedBuckets,
         List<Move> moves,
         List<Share> shares) {
-      this(service, generation, dryRun, true, movedBuckets, stillChained, moves, shares);
+      this(
+          service,
+          generation,
+          dryRun,
+          true,
+          movedBuckets,
+          stillChained,
+          returnedBuckets,
+          moves,
+          shares);
     }
   }
 

@@ -7,6 +7,7 @@ import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Note;
 import java.time.Clock;
 import java.time.temporal.ChronoUnit;
+import java.util.Optional;
 
 /** Makes the notes that this controller's writes leave beside them. */
 public record Notes(String controller, Clock clock) {
@@ -22,6 +23,7 @@ public record Notes(String controller, Clock clock) {
             AuditEntry.COMMITTED,
             result.generation(),
             result.movedBuckets(),
+            Optional.of(result.returnedBuckets()).filter(returned -> returned > 0),
             epoch.number(),
             controller,
             origin.retry().map(Origin.Retry::key));

@@ -122,14 +122,17 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       ServiceImage before, ServiceImage after, Runs runs, long now, boolean dryRun) {
     List<Move> moves = new ArrayList<>(Math.min(runs.size(), MOVES_LISTED));
     int stillChained = 0;
+    int returned = 0;
+    int window = before.config().windowSeconds();
     for (int run = 0; run < runs.size(); run++) {
       int start = runs.start(run);
       if (run < MOVES_LISTED) {
         moves.add(new Move(start, runs.count(run), runs.previous(run), runs.current(run)));
       }
       for (int bucket = start; bucket < start + runs.count(run); bucket++) {
-        if (before.ring().isMoved(bucket, now, before.config().windowSeconds())) {
+        if (before.ring().isMoved(bucket, now, window)) {
           stillChained++;
+          returned += before.ring().isReturn(bucket, runs.current(run), now, window) ? 1 : 0;
         }
       }
     }
@@ -139,6 +142,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         dryRun,
         runs.buckets(),
         stillChained,
+        returned,
         moves,
         shares(before, after));
   }

@@ -226,7 +226,7 @@ final class ServiceWriter {
       ServiceStore noting = noting(options, plan.result());
       int iterations = iterations();
       stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
-      metrics.committed(name(), plan.result().movedBuckets());
+      metrics.committed(name(), plan.result().movedBuckets(), plan.result().returnedBuckets());
       if (iterations() > 0 && iterations() != iterations) {
         String kind = image().upkeep().orElseThrow().kind().toString();
         metrics.iterated(name(), kind, plan.result().movedBuckets());
@@ -271,6 +271,7 @@ final class ServiceWriter {
         dryRun,
         0,
         0,
+        0,
         List.of(),
         PoolPlan.shares(after, after));
   }
@@ -281,6 +282,7 @@ final class ServiceWriter {
         image.ring().generation(),
         dryRun,
         false,
+        0,
         0,
         0,
         List.of(),

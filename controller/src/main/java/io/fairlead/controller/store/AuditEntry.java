@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param body the request's body without secrets; absent if there was none or a long one
  * @param outcome "committed": what is refused leaves no record here
  * @param generation of the service afterwards
+ * @param returnedBuckets how many went back to the owner before within their window; absent if none
  * @param controller the one that led, in {@code epoch}
  * @param key names the kept answer, which goes with the record
  */
@@ -26,7 +27,8 @@ import java.util.Optional;
   "service",
   "outcome",
   "generation",
-  "movedBuckets"
+  "movedBuckets",
+  "returnedBuckets"
 })
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record AuditEntry(
@@ -39,6 +41,7 @@ public record AuditEntry(
     String outcome,
     long generation,
     int movedBuckets,
+    Optional<Integer> returnedBuckets,
     long epoch,
     String controller,
     Optional<String> key) {

@@ -155,7 +155,7 @@ public final class FakeControlPlane implements ControlPlane {
             lastId++;
             pools.put(spec.name(), new Pool(view, new TreeMap<>(), new int[buckets]));
           }
-          return new Result(spec.name(), 1, options.dryRun(), 0, 0, List.of(), List.of());
+          return new Result(spec.name(), 1, options.dryRun(), 0, 0, 0, List.of(), List.of());
         });
   }
 
@@ -189,7 +189,8 @@ public final class FakeControlPlane implements ControlPlane {
           if (!options.dryRun()) {
             pools.put(name, new Pool(view, pool.backends(), pool.ring()));
           }
-          return new Result(name, old.generation(), options.dryRun(), 0, 0, List.of(), List.of());
+          return new Result(
+              name, old.generation(), options.dryRun(), 0, 0, 0, List.of(), List.of());
         });
   }
 
@@ -247,6 +248,7 @@ public final class FakeControlPlane implements ControlPlane {
                   false,
                   0,
                   0,
+                  0,
                   List.of(),
                   List.of());
             });
@@ -264,7 +266,7 @@ public final class FakeControlPlane implements ControlPlane {
             pools.remove(name);
           }
           return new Result(
-              name, pool.view().generation(), options.dryRun(), 0, 0, List.of(), List.of());
+              name, pool.view().generation(), options.dryRun(), 0, 0, 0, List.of(), List.of());
         });
   }
 
@@ -326,7 +328,7 @@ public final class FakeControlPlane implements ControlPlane {
             pools.put(service, new Pool(view, backends, ring));
           }
           int moved = moves.stream().mapToInt(Move::count).sum();
-          return new Result(service, generation, options.dryRun(), moved, 0, moves, shares);
+          return new Result(service, generation, options.dryRun(), moved, 0, 0, moves, shares);
         });
   }
 

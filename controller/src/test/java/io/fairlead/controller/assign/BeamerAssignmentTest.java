@@ -54,7 +54,7 @@ class BeamerAssignmentTest {
     ring = step(ring, NOW + 10, 1, 1, 0);
     ring = step(ring, NOW + 20, 0, 1, 0);
     // 2 owns 512..1023 since NOW + 10 and the others since NOW + 20.
-    assertThat(assign(ring, NOW + 30, 0, 1, 3)).hasToString("[ 0+256:3<-2 512+512:3<-2 ]");
+    assertThat(assign(ring, NOW + 30, 0, 1, 0, 3)).hasToString("[ 0+256:4<-2 512+512:4<-2 ]");
   }
 
   @Test
@@ -124,7 +124,9 @@ class BeamerAssignmentTest {
       int[] weights = randomWeights(random);
       Runs runs = BEAMER.assign(ring, weights, now, WINDOW);
       assertThat(BEAMER.assign(ring, weights, now, WINDOW)).isEqualTo(runs);
-      assertThat(runs.buckets()).isEqualTo(fewestMoves(ring, weights));
+      // A detour around the owner before (ReturnsTest) costs a move, and there is one per bucket.
+      int fewest = fewestMoves(ring, weights);
+      assertThat(runs.buckets()).isBetween(fewest, fewest + inWindow(ring, runs, now));
       checkOrder(ring, runs, now);
       Ring next = apply(ring, runs, now);
       checkBalance(next, weights);
@@ -182,7 +184,7 @@ class BeamerAssignmentTest {
     return fewest;
   }
 
-  /** No owner keeps a bucket that should have gone before one that went. */
+  /** No owner keeps a bucket whose window is closed that should have gone before one that went. */
   private static void checkOrder(Ring ring, Runs runs, long now) {
     boolean[] isMoving = new boolean[ring.buckets()];
     for (int run = 0; run < runs.size(); run++) {
@@ -199,7 +201,7 @@ class BeamerAssignmentTest {
           long order = isMoved ? (1L << 40) + ring.since(bucket) : bucket;
           if (isMoving[bucket]) {
             lastGone = Math.max(lastGone, order);
-          } else {
+          } else if (!isMoved) {
             firstKept = Math.min(firstKept, order);
           }
         }

@@ -13,7 +13,9 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.store.ZooKeeperClient;
+import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -134,6 +136,29 @@ class MetricsTest {
     await()
         .atMost(Duration.ofSeconds(20))
         .until(() -> metric("fairlead_controller_zookeeper_state{state=\"connected\"}") == 0);
+  }
+
+  /** What one backend gave to all others within the window can only come back from them. */
+  @Test
+  void bucketsThatReturnToTheOwnerBeforeAreCounted() throws Exception {
+    String returned = "fairlead_controller_returned_buckets_total{service=\"web\"}";
+    clock.set(NOW + 1000);
+    done(controller.change("web", List.of(weight(2, 0)), false));
+    clock.set(NOW + 2000);
+    Result left = done(controller.change("web", List.of(weight(1, 0), add(3), add(4)), false));
+    assertThat(left.movedBuckets()).isEqualTo(1024);
+    assertThat(left.returnedBuckets()).isZero();
+    assertThat(metric(returned)).isZero();
+    assertThat(api.get("/v1/audit?limit=1").body()).doesNotContain("returnedBuckets");
+    clock.set(NOW + 2010);
+    Result elsewhere = done(controller.change("web", List.of(weight(2, 100)), true));
+    assertThat(elsewhere.stillChained()).isEqualTo(elsewhere.movedBuckets()).isEqualTo(341);
+    assertThat(elsewhere.returnedBuckets()).isZero();
+    Result back = done(controller.change("web", List.of(weight(1, 100)), false));
+    assertThat(back.returnedBuckets()).isEqualTo(back.movedBuckets()).isEqualTo(341);
+    assertThat(metric(returned)).isEqualTo(341);
+    JsonObject record = api.get("/v1/audit?limit=1").array().getJsonObject(0);
+    assertThat(record.getInteger("returnedBuckets")).isEqualTo(341);
   }
 
   @Test

@@ -139,6 +139,7 @@ class JournalTest {
             AuditEntry.COMMITTED,
             generation,
             3,
+            Optional.of(2).filter(returned -> generation % 2 == 0),
             0,
             "test",
             key);
