@@ -27,6 +27,13 @@ def number(what: str, text: str, least: float, most: float) -> float:
     return value
 
 
+def whole(what: str, text: str, least: int, most: int) -> int:
+    value = number(what, text, least, most)
+    if value != round(value):
+        raise LabError(f"{what} '{text}' is refused; allowed: {least}..{most}, without a fraction")
+    return round(value)
+
+
 class Fault(ABC):
     words: tuple[str, ...] = ()  # what it is told behind the node
 
@@ -121,12 +128,12 @@ class Clock(Fault):
     words = ("SECONDS",)
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        number("seconds", words[0], -86_400, 86_400)
+        whole("seconds", words[0], -86_400, 86_400)
         if node.kind != "server":
             raise LabError(f"node '{node.name}' has no clock that can be shifted; allowed: a server")
 
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        cluster.attach(node, round(float(words[0])))
+        cluster.attach(node, int(float(words[0])))
 
     def heal(self, cluster: Cluster, node: Node) -> None:
         cluster.attach(node, 0)
@@ -163,20 +170,25 @@ class Disk(_OfZooKeeper):
         cluster.start(node, "zookeeper")
 
 
+# A log has 16 bytes of header, then transactions: 8 bytes with a CRC, 4 with a length, that many, and a 'B'. Damaged
+# content is refused; a damaged 'B' is taken for the log's end, and the member starts as if nothing were wrong, without
+# the rest. So bytes 8..15 of the first transaction are overwritten, which is read at each start whatever the snapshot.
 CORRUPT = r"""
 set -e
-log=$(ls -t "$1"/version-2/log.* | head -n 1)
-size=$(tr -d '\000' <"$log" | wc -c)
-[ "$size" -gt 2048 ] || { echo "$log has only $size bytes: nothing in it to corrupt yet" >&2; exit 1; }
-for part in 2 3 4; do
-  printf 'fairlead' | dd of="$log" bs=1 seek=$((size * part / 5)) conv=notrunc status=none
+for log in $(ls -t "$1"/version-2/log.*); do
+  length=$(od -An -tu4 --endian=big -j24 -N4 "$log" | tr -d ' ')
+  [ "${length:-0}" -ge 32 ] || continue
+  printf 'fairlead' | dd of="$log" bs=1 seek=36 conv=notrunc status=none
+  exit 0
 done
+echo "no log in $1/version-2 has a transaction: nothing to corrupt yet" >&2
+exit 1
 """
 FORGET = r'rm -rf "$1"/version-2'
 
 
 class Corrupt(_OfZooKeeper):
-    """Bytes in the middle of the newest log are overwritten while it is down; it refuses to start, as it should.
+    """Bytes of the newest log are overwritten while it is down; it refuses to start, as it should.
 
     Healed as an operator does it: its data is removed, and it gets them again from the others. That is safe only while
     a quorum of others has everything.
