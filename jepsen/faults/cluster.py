@@ -66,6 +66,10 @@ class Cluster(ABC):
         """RUNNING, PAUSED or DEAD."""
 
     @abstractmethod
+    def check_start(self, node: Node, program: str) -> None:
+        """LabError if nobody has said how to start it."""
+
+    @abstractmethod
     def launch(self, node: Node, program: str) -> None:
         """Starts what is dead."""
 
@@ -88,6 +92,11 @@ class Cluster(ABC):
 
     def kill(self, node: Node, program: str) -> None:
         self._end(node, program, "KILL")
+
+    def restart(self, node: Node, program: str) -> None:
+        self.check_start(node, program)
+        self.stop(node, program)
+        self.start(node, program)
 
     def _end(self, node: Node, program: str, how: str) -> None:
         if self.state(node, program) == DEAD:
@@ -206,8 +215,7 @@ class Cluster(ABC):
         if program == "nginx":
             self.attach(node, 0)
             return
-        self.stop(node, program)
-        self.start(node, program)
+        self.restart(node, program)
         self.wait_serving([(node, program)])
 
     # The list.

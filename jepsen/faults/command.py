@@ -62,9 +62,10 @@ def cluster(options: argparse.Namespace) -> Cluster:
     return LabCluster(Instance.choose(name))
 
 
-def main(name: str, parse: Callable[[], argparse.Namespace]) -> int:
+def main(name: str, parse: Callable[[list[str] | None], argparse.Namespace], words: list[str] | None = None) -> int:
+    """The exit code of a command, by default of the one that this process is."""
     interrupt.listen()
-    options = parse()
+    options = parse(words)
     try:
         if os.geteuid() != 0:
             raise LabError("it works on other programs and network namespaces and must run as root (try sudo)")

@@ -61,6 +61,10 @@ def run_heal(options: argparse.Namespace) -> None:
         return
     if options.fault not in KINDS:
         raise LabError(f"fault '{options.fault}' is not known; allowed: {', '.join(KINDS)}")
+    if options.node is not None:
+        if options.fault == "halves":
+            raise LabError(f"node '{options.node}' is refused; allowed: heal halves, which is of no single node")
+        found.node(options.node)
     heal(found, options.fault, options.node)
 
 
@@ -68,7 +72,7 @@ def run_list(options: argparse.Namespace) -> None:
     print(json.dumps(Record(cluster(options).directory).all(), indent=1))
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None) -> argparse.Namespace:
     parser, verb = verbs("fault-ctl", __doc__)
 
     verb("partition", run_begin, f"cut: {', '.join(PARTITIONS)}").add_argument("words", nargs="*")
@@ -79,4 +83,4 @@ def parse() -> argparse.Namespace:
     healing.add_argument("fault", nargs="?")
     healing.add_argument("node", nargs="?")
     verb("list", run_list, "the faults that stand, as JSON")
-    return parser.parse_args()
+    return parser.parse_args(words)

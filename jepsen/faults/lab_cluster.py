@@ -35,6 +35,9 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
+    for key in (*BROUGHT_UP, "window-seconds"):
+        if type(described.get(key)) is not int:
+            raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
     broken = switches.variant(switch)
     lab = Lab(
         **{key: described[key] for key in BROUGHT_UP},
@@ -111,6 +114,9 @@ class LabCluster(Cluster):
         except OSError:
             return DEAD
         return PAUSED if letter in "Tt" else RUNNING
+
+    def check_start(self, node: Node, program: str) -> None:
+        """The instance knows how each was started."""
 
     def launch(self, node: Node, program: str) -> None:
         with self.instance.changing():

@@ -7,7 +7,7 @@ from jepsen.faults.cluster import KINDS, MAIN
 from jepsen.faults.command import cluster, verbs
 from lab.deadline import LabError
 
-# Methods of a cluster, except for restart, which is two of them.
+# Methods of a cluster.
 VERBS = {
     "start": "start or resume a program; nothing to do if it runs",
     "stop": "end it in order (SIGTERM)",
@@ -22,22 +22,24 @@ VERBS = {
 def run(options: argparse.Namespace) -> None:
     found = cluster(options)
     kind = getattr(options, "kind", None)
-    if (kind is None) == (options.program is None):
-        raise LabError(f"{options.verb} needs one of NODE[/PROGRAM]" + (" and --kind" * (options.verb == "upgrade")))
+    takes = f"{options.verb} NODE[/PROGRAM]" + f" or upgrade --kind {'|'.join(KINDS)}" * (options.verb == "upgrade")
+    if kind is None and options.program is None:
+        raise LabError(f"{options.verb} names no program; allowed: {takes}")
+    if kind is not None and options.program is not None:
+        raise LabError(f"upgrade '{options.program}' --kind '{kind}' names programs twice; allowed: {takes}")
     if kind is None:
         pairs = [found.split(options.program)]
     else:
         pairs = [(node, MAIN.get(kind, kind)) for node in found.of_kind(kind)]
     for node, program in pairs:
-        for step in ("stop", "start") if options.verb == "restart" else (options.verb,):
-            getattr(found, step)(node, program)
+        getattr(found, options.verb)(node, program)
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None) -> argparse.Namespace:
     parser, verb = verbs("node-ctl", __doc__)
     for name, what in VERBS.items():
         added = verb(name, run, what)
         added.add_argument("program", nargs="?", metavar="NODE[/PROGRAM]")
         if name == "upgrade":
             added.add_argument("--kind", choices=KINDS, help="each node of the kind, one after the other")
-    return parser.parse_args()
+    return parser.parse_args(words)

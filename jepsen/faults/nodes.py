@@ -45,16 +45,23 @@ def list_nodes(options: argparse.Namespace) -> None:
 def execute(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
-        raise LabError("exec needs a command: nodes exec NODE -- COMMAND ...")
+        raise LabError("exec names no command; allowed: nodes exec NODE -- COMMAND ...")
     found = cluster(options)
     return found.execute(found.node(options.node), command)
 
 
 def logs(options: argparse.Namespace) -> None:
-    cluster(options).save_logs(options.directory)
+    found = cluster(options)
+    try:
+        options.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(
+            f"directory '{options.directory}' is refused: {error.strerror}; allowed: one, or none"
+        ) from error
+    found.save_logs(options.directory)
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None) -> argparse.Namespace:
     parser, verb = verbs("nodes", __doc__)
 
     making = verb("up", up, "bring the cluster up and leave it running; prints the instance's name")
@@ -66,4 +73,4 @@ def parse() -> argparse.Namespace:
     running.add_argument("node")
     running.add_argument("command", nargs=argparse.REMAINDER)
     verb("logs", logs, "copy every program's log").add_argument("directory", type=Path)
-    return parser.parse_args()
+    return parser.parse_args(words)

@@ -2,13 +2,15 @@
 """The cluster on machines that are there, over SSH, as docs/fault-injection.md describes it. Nothing is installed.
 
 Packets are cut by nftables on the hosts that send and receive them, and on the router. What a mux takes by DPDK or
-AF_XDP, and a server by XDP, its own kernel never sees: that is cut at the router alone.
+AF_XDP, and a server by XDP, its own kernel never sees: that is cut where the router forwards it, if that is among the
+hosts.
 """
 
 import ipaddress
 import shlex
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,19 @@ PID_OF = {
     "unit": "systemctl show --property MainPID --value {}",
     "pid-file": "cat {} 2>/dev/null || echo 0",
 }
+# Of a router: the interface towards an address, its own and the other one's MAC address there, and if it is a bridge.
+NEIGHBOUR = r"""
+port=$(ip route get {0} | sed -n 's/^[^ ]* dev \([^ ]*\).*/\1/p')
+for try in 1 2 3 4 5 6 7 8 9 10; do
+  theirs=$(ip neighbour show {0} dev "$port" | sed -n 's/.*lladdr \([^ ]*\).*/\1/p')
+  [ "$theirs" ] && break
+  ip neighbour replace {0} dev "$port" use && sleep 0.2
+done
+[ "$theirs" ] || {{ echo "{0} is no neighbour of the router, at which its packets are to be cut" >&2; exit 1; }}
+own=$(ip -o link show dev "$port" | sed -n 's/.* link\/ether \([^ ]*\).*/\1/p')
+[ "$(ip -o link show dev "$port" type bridge)" ] && kind=bridge || kind=port
+echo "$port" "$own" "$theirs" "$kind"
+"""
 STATE = 'pid=$({}); [ "$pid" -gt 0 ] && sed "s/.*) //" "/proc/$pid/stat" 2>/dev/null | cut -c 1'
 
 
@@ -46,9 +61,14 @@ class SshCluster(Cluster):
         self.hosts = {host: {"address": about} if isinstance(about, str) else about for host, about in hosts.items()}
         self.nodes = {host: self._node(host, about) for host, about in self.hosts.items()}
         self.nodes["runner"] = Node("runner", "127.0.0.1", "runner", ())
+        for key in ("service", "vip", "port"):
+            if key not in described:
+                raise LabError(f":{key} is missing; allowed: what connections go to (docs/fault-injection.md)")
 
     @staticmethod
-    def _node(name: str, about: dict[str, Any]) -> Node:
+    def _node(name: str, about: Any) -> Node:
+        if not isinstance(about, dict):
+            raise LabError(f"host '{name}' is '{about}'; allowed: an IP address, or a map with :address")
         kind = about.get("kind", name.rstrip("0123456789"))
         if kind not in UNITS:
             raise LabError(
@@ -56,7 +76,12 @@ class SshCluster(Cluster):
             )
         if "address" not in about:
             raise LabError(f"host '{name}' has no :address; allowed: its IP address in the rack")
-        ipaddress.ip_address(about["address"])
+        try:
+            ipaddress.ip_address(about["address"])
+        except ValueError:
+            raise LabError(
+                f"host '{name}' has the :address '{about['address']}'; allowed: its IP address in the rack"
+            ) from None
         return Node(name, about["address"], kind, tuple(about.get("programs", UNITS[kind])))
 
     def _program(self, node: Node, program: str) -> dict[str, Any]:
@@ -114,16 +139,19 @@ class SshCluster(Cluster):
         letter = self.shell(node, f"{STATE.format(self._pid(node, program))} || true").strip()
         return DEAD if letter in ("", "Z", "X") else PAUSED if letter in "Tt" else RUNNING
 
-    def launch(self, node: Node, program: str) -> None:
-        about = self._program(node, program)
-        if "unit" in about:
-            self.run(node, "systemctl", "start", about["unit"])
-        elif "start" in about:
-            self.shell(node, f"setsid sh -c {shlex.quote(about['start'])} </dev/null >/dev/null 2>&1 &")
-        else:
+    def check_start(self, node: Node, program: str) -> None:
+        if not {"unit", "start"} & self._program(node, program).keys():
             raise LabError(
                 f"program '{node.name}/{program}' can't be started; allowed: :unit, or :pid-file with :start"
             )
+
+    def launch(self, node: Node, program: str) -> None:
+        self.check_start(node, program)
+        about = self._program(node, program)
+        if "unit" in about:
+            self.run(node, "systemctl", "start", about["unit"])
+        else:
+            self.shell(node, f"setsid sh -c {shlex.quote(about['start'])} </dev/null >/dev/null 2>&1 &")
 
     def signal(self, node: Node, program: str, name: str) -> None:
         unit = self._program(node, program).get("unit")
@@ -143,7 +171,10 @@ class SshCluster(Cluster):
 
     def _answers(self, node: Node, program: str) -> bool:
         """Of a server only that its program runs: its VIP leads elsewhere from here."""
-        return self.state(node, program) == RUNNING if program == "nginx" else super()._answers(node, program)
+        runs = self.state(node, program) == RUNNING
+        # What was just started may not have written its pid file yet; a unit is known at once.
+        waited_for = program == "nginx" or (not runs and "unit" not in self._program(node, program))
+        return runs if waited_for else super()._answers(node, program)
 
     def announced(self, mux: Node) -> bool:
         router = self._router()
@@ -185,11 +216,19 @@ class SshCluster(Cluster):
             self.run(self.node(host), "nft", "-f", "-", stdin=table)
 
     def _by_router(self, router: Node, node: Node, away: bool, back: bool, verdict: str) -> list[tuple[str, str]]:
-        """Rules of the router for what it sends to a node, as next hop, and for all frames that come from it."""
-        lines = [("postrouting", f"rt {self._ip(node.address)} nexthop {node.address} {verdict}")] if away else []
-        known = self.run(router, "ip", "neighbour", "show", node.address).split()
-        if back and "lladdr" in known:
-            lines.append(("prerouting", f"ether saddr {known[known.index('lladdr') + 1]} {verdict}"))
+        """Rules of the router for what it forwards to a node, as next hop, and for frames to it that come from there.
+
+        Where it is also the hosts' bridge, these hooks may see what hosts send each other (net.bridge.
+        bridge-nf-call-iptables): that has another destination's MAC address, and enters where it leaves.
+        """
+        port, own, theirs, bridge = self.shell(router, NEIGHBOUR.format(node.address)).split()
+        routed = f'iifname != "{port}" ' if bridge == "bridge" else ""
+        lines = []
+        if away:
+            hop = f'oifname "{port}" rt {self._ip(node.address)} nexthop {node.address}'
+            lines.append(("forward", f"{routed}{hop} {verdict}"))
+        if back:
+            lines.append(("prerouting", f"ether saddr {theirs} ether daddr {own} {verdict}"))
         return lines
 
     def check_ways(self, ways: list[tuple[str, str]]) -> None:
@@ -224,8 +263,9 @@ class SshCluster(Cluster):
         self._filter(name, rules)
 
     def uncut(self, name: str) -> None:
-        for node in self._remote():
-            self.run(node, "nft", "-f", "-", stdin=without("inet", name))
+        remote = self._remote()
+        with ThreadPoolExecutor(len(remote)) as all_at_once:
+            list(all_at_once.map(lambda node: self.run(node, "nft", "-f", "-", stdin=without("inet", name)), remote))
 
     def slow(self, node: Node, milliseconds: float) -> None:
         interface = self._about(node, "interface", "the name of its interface in the rack")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jepsen.faults.lab_cluster import LabCluster
+from jepsen.faults.record import Record
 from lab import build
 from lab.deadline import until
 from lab.instance import Instance
@@ -76,7 +77,7 @@ def cluster(commands: Commands) -> Iterator[LabCluster]:
     begun = time.monotonic()
     commands("fault-ctl", "heal")
     print(f"healed in {time.monotonic() - begun:.1f} s")
-    assert json.loads(commands("fault-ctl", "list")) == []
+    assert Record(LabCluster(Instance.load(commands.instance)).directory).all() == []
 
 
 @pytest.hookimpl(hookwrapper=True)
