@@ -267,8 +267,9 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of the harness and its checkers, then runs on labs, of which each verdict is a case: one of the system as
-    it is, and one for each way to break it, which must turn exactly the right verdicts red.
+    The tests of the harness and its checkers, and of the executables that make faults, on a lab; then runs on labs, of
+    which each verdict is a case: one of the system as it is, and one for each way to break it, which must turn exactly
+    the right verdicts red.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed: nothing to bring up")
@@ -280,6 +281,11 @@ def run_jepsen(part: Part) -> None:
     for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
         counts.fail(name)
     part.settle(counts, code, "go test")
+    results = LOGS / "jepsen.xml"
+    results.unlink(missing_ok=True)
+    pytest = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
+    code = part.run(*APART, *pytest, "jepsen/tests")
+    part.settle(junit([results]), code, "pytest")
     harness = BUILD / "jepsen" / "harness"
     if part.run("go", "-C", "jepsen/harness", "build", "-o", harness, "."):
         part.counts.fail("the harness does not compile")
