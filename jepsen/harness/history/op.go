@@ -106,7 +106,7 @@ func Read(from io.Reader) ([]Op, error) {
 		if err := edn.Unmarshal(line, &op); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		if number, ok := op.Process.(int64); !ok && op.Process != Nemesis {
+		if _, ok := op.Process.(int64); !ok && op.Process != Nemesis {
 			return nil, fmt.Errorf("line %d: process %v; allowed: a number, :nemesis", number, op.Process)
 		}
 		ops = append(ops, op)

@@ -17,8 +17,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// roleSeconds is how long a role that no node has, such as :leader during an election, is asked for again.
-const roleSeconds = 10
+// roleWait is how long a role that no node has, such as :leader during an election, is asked for again. Tests shorten it.
+var roleWait = 10 * time.Second
 
 // programs of the roles; a role that is not here has none.
 var programs = map[string]string{
@@ -110,7 +110,7 @@ func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64
 		step["may-break"] = fault.Breaks("none")
 		return nil
 	}
-	deadline := time.Now().Add(roleSeconds * time.Second)
+	deadline := time.Now().Add(roleWait)
 	for {
 		listing, err := n.Cluster.List()
 		if err != nil {

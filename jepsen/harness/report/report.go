@@ -80,8 +80,10 @@ type series struct {
 
 type band struct {
 	X, Width float64
+	Height   int
 	Name     string
-	Y        int
+	LabelX   float64
+	LabelY   int
 }
 
 type tick struct {
@@ -91,8 +93,9 @@ type tick struct {
 
 const (
 	width, left       = 1000.0, 60.0
-	chartTop, chartHi = 90, 110
-	chartGap          = 40
+	chartHi, chartGap = 110, 40
+	rowHi             = 13  // of faults' names, above the charts
+	letter            = 6.6 // a wide guess of a letter's width
 )
 
 var colours = []string{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b"}
@@ -138,18 +141,23 @@ func Write(to io.Writer, run Run) error {
 		lags = append(lags, named{mux, points(behind)})
 	}
 	charts = append(charts, draw("generations behind", "", x, lags...))
-	for i := range charts {
-		charts[i].Y = chartTop + i*(chartHi+chartGap)
-	}
 
 	var bands []band
-	for number, fault := range run.Faults {
+	for _, fault := range run.Faults {
 		from, to := float64(fault.From)/1e9, min(float64(fault.To)/1e9, end)
 		name := string(fault.Fault)
 		if fault.Node != "" {
 			name += " " + fault.Node
 		}
-		bands = append(bands, band{x(from), max(x(to)-x(from), 1), name, 14 + number%5*13})
+		bands = append(bands, band{X: x(from), Width: max(x(to)-x(from), 1), Name: name})
+	}
+	top := label(bands)*rowHi + 30
+	for i := range charts {
+		charts[i].Y = top + i*(chartHi+chartGap)
+	}
+	bottom := top + len(charts)*(chartHi+chartGap)
+	for i := range bands {
+		bands[i].Height = bottom - chartGap + 6 - bands[i].LabelY
 	}
 	var ticks []tick
 	step := 10.0
@@ -161,8 +169,25 @@ func Write(to io.Writer, run Run) error {
 	}
 	return template.Must(template.New("page").Parse(page)).Execute(to, map[string]any{
 		"Run": run, "Charts": charts, "Bands": bands, "Ticks": ticks, "Width": width, "Left": left, "Chart": chartHi,
-		"Bottom": chartTop + len(charts)*(chartHi+chartGap),
+		"Height": bottom + 6, "Bottom": bottom - 14,
 	})
+}
+
+// label places the bands' names in rows, none over another and all within the width; how many rows these are.
+func label(bands []band) int {
+	var ends []float64 // of each row
+	for i := range bands {
+		wide := letter * float64(len(bands[i].Name))
+		at := max(left, min(bands[i].X, width-wide))
+		row := slices.IndexFunc(ends, func(end float64) bool { return end <= at })
+		if row < 0 {
+			row = len(ends)
+			ends = append(ends, 0)
+		}
+		ends[row] = at + wide
+		bands[i].LabelX, bands[i].LabelY = at, 12+row*rowHi
+	}
+	return len(ends)
 }
 
 type named struct {
@@ -185,12 +210,17 @@ func draw(title, unit string, x func(float64) float64, lines ...named) chart {
 		}
 	}
 	made := chart{Title: title, Unit: unit, Top: fmt.Sprintf("%.4g", top)}
+	labelX := left + letter*float64(len(title)+len(unit)+6)
 	for number, line := range lines {
 		text := ""
 		for _, each := range line.points {
 			text += fmt.Sprintf("%.1f,%.1f ", x(each.at), chartHi-each.value/top*chartHi)
 		}
-		made.Series = append(made.Series, series{line.name, colours[number%len(colours)], text, int(left) + 220 + 110*number})
+		if len(lines) == 1 {
+			line.name = "" // the title says it
+		}
+		made.Series = append(made.Series, series{line.name, colours[number%len(colours)], text, int(labelX)})
+		labelX += letter * float64(len(line.name)+3)
 	}
 	return made
 }
