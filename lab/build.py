@@ -22,7 +22,7 @@ JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
 CONTROLLER = ROOT / "controller" / "bin" / "fairlead-controller"
 CTL = ROOT / "controller" / "bin" / "fairleadctl"
 MACHINE_COMMANDS = ("qemu-system-x86_64", "make", "modinfo", "strip", "sparse")
-COMMANDS = ("ip", "ethtool", "nsenter", "ss", "nginx", "vtysh", "java")
+COMMANDS = ("ip", "ethtool", "nsenter", "ss", "nginx", "mptcpize", "vtysh", "java")
 
 
 def missing(machines: bool = False) -> list[str]:

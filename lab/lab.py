@@ -146,6 +146,9 @@ class Lab:
         for zookeeper in self.zookeepers:
             zookeeper.start()
         self.clients = [ClientNode(self.instance, self.router, number + 1) for number in range(CLIENTS)]
+        if self.variant.mptcp:
+            for client in self.clients:
+                client.add_second_way(self.router)
         # Virtual machines take longest: they boot while everything else comes up.
         numbers = range(1, self.wanted_servers + self.wanted_vm_servers + 1)
         starting = [self.start_server(number, machine=number > self.wanted_servers) for number in numbers]
@@ -189,6 +192,8 @@ class Lab:
         }
         if self.buckets:
             spec["buckets"] = self.buckets
+        if self.variant.mptcp:
+            spec["mptcpPorts"] = dict(zip(("first", "last"), topology.MPTCP_PORTS, strict=True))
         self.api("POST", "/v1/services", spec)
         self.change(
             *({"op": "add", "id": n, "address": s.address, "weight": 100} for n, s in sorted(self.servers.items()))
@@ -273,7 +278,7 @@ class Lab:
                 raise LabError("this lab has no virtual machines; one with vm_servers or a vm_kernel has")
             server = MachineServer(self.instance, self.router, number, self.window, self.vm_kernel, self._archive)
         else:
-            server = XdpServer(self.instance, self.router, number, self.window, self.variant.chaining)
+            server = XdpServer(self.instance, self.router, number, self.window, self.variant)
         self._numbered = max(self._numbered, number)
         server.start()
         return server

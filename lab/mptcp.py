@@ -19,17 +19,14 @@ from typing import Any
 
 from lab import build, topology
 from lab.beside import BesideService
-from lab.client_node import ClientNode
 from lab.deadline import LabError, until
 from lab.lab import Lab
-from lab.node import wire
 from lab.process import Process
 from lab.server import Server, XdpServer
 from lab.traffic import Traffic
 
 PORT = 8080
 IDS = 999
-TABLE = 4  # of the routes of a client's second address
 
 # A range of its own for each service: for a minute after its last subflow a port cannot be listened on again.
 _first_ports = itertools.count(20_000, IDS + 1)
@@ -46,8 +43,8 @@ class MptcpService(BesideService):
         self._programs: dict[int, Process] = {}
 
     def _up(self) -> None:
-        for number, client in enumerate(self.lab.clients, 1):
-            self._second_way(client, number)
+        for client in self.lab.clients:
+            client.add_second_way(self.lab.router)
         spec: dict[str, Any] = {
             "name": self.name,
             "vips": [topology.VIP],
@@ -70,20 +67,7 @@ class MptcpService(BesideService):
         for program in self._programs.values():
             program.stop()
         for client in self.lab.clients:
-            client.run("ip", "mptcp", "endpoint", "flush")
-            if "eth1" in client.run("ip", "-brief", "link"):
-                client.namespace.ip("link del eth1", f"rule del table {TABLE}")
-
-    def _second_way(self, client: ClientNode, number: int) -> None:
-        address, gateway = f"10.4.{number}.2", f"10.4.{number}.1"
-        wire(client, self.lab.router, f"{client.name}b", topology.CLIENT_MTU, [f"{address}/24"], "eth1")
-        self.lab.router.namespace.ip(f"addr add {gateway}/24 dev {client.name}b")
-        client.namespace.ip(
-            f"rule add from {address} table {TABLE}",
-            f"route add default via {gateway} dev eth1 table {TABLE}",
-            "mptcp limits set add_addr_accepted 4 subflows 4",
-            f"mptcp endpoint add {address} dev eth1 subflow fullmesh",
-        )
+            client.remove_second_way()
 
     def _prepare(self, server: Server) -> None:
         """Has the server listen, and tell its clients of its port."""

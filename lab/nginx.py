@@ -41,9 +41,18 @@ def config(directory: Path, name: str) -> str:
     return CONFIG.format(directory=directory, listen=listen, name=name)
 
 
-def command(directory: Path) -> list[str]:
-    """Runs nginx in the foreground, from the `nginx.conf` in `directory`."""
-    return ["nginx", "-e", "stderr", "-p", str(directory), "-c", str(directory / "nginx.conf")]
+def command(directory: Path, mptcp: bool = False) -> list[str]:
+    """Runs nginx in the foreground, from the `nginx.conf` in `directory`; it cannot ask for MPTCP by itself."""
+    return [
+        *(["mptcpize", "run"] if mptcp else []),
+        "nginx",
+        "-e",
+        "stderr",
+        "-p",
+        str(directory),
+        "-c",
+        str(directory / "nginx.conf"),
+    ]
 
 
 def clients(node: Node) -> set[str]:

@@ -12,6 +12,7 @@ from lab import build, nginx, topology
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.router import Router
+from lab.variant import USUAL, Variant
 
 SYSCTLS = {
     "ipv4__conf__all__arp_ignore": 1,  # the VIP is on every server: none answers ARP for it
@@ -76,8 +77,9 @@ class XdpServer(Server):
     command = str(build.SERVER)
     form = ("--interface", "eth0")
 
-    def __init__(self, instance: Instance, router: Router, number: int, window: int, chaining: bool = True) -> None:
-        super().__init__(instance, number, window, chaining=chaining)
+    def __init__(self, instance: Instance, router: Router, number: int, window: int, variant: Variant = USUAL) -> None:
+        super().__init__(instance, number, window, chaining=variant.chaining)
+        self.mptcp = variant.mptcp
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)
@@ -91,10 +93,14 @@ class XdpServer(Server):
         directory = self.directory / "nginx"
         directory.mkdir(exist_ok=True)
         (directory / "nginx.conf").write_text(nginx.config(directory, self.name))
-        self.nginx = self.program("nginx", nginx.command(directory))
+        self.nginx = self.program("nginx", nginx.command(directory, self.mptcp))
 
     def start(self) -> None:
         self.instance.start(self.nginx)
 
     def wait(self) -> None:
         self.attach(self.chaining)
+        if self.mptcp:
+            first, last = topology.MPTCP_PORTS
+            words = ("--vip", topology.VIP, "--ports", f"{first}-{last}", "--id", str(self.number))
+            self.run(self.command, "mptcp", "add", *words)

@@ -15,6 +15,8 @@ class Variant:
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers
+    # web also speaks MPTCP: nginx listens so, clients have a second way, and what comes by it goes to MPTCP_PORTS.
+    mptcp: bool = False
 
 
 USUAL = Variant()

@@ -43,7 +43,7 @@ def up(described: dict[str, Any], switch: str | None) -> str:
         **{key: described[key] for key in BROUGHT_UP},
         window=described["window-seconds"],
         buckets=described.get("buckets"),
-        variant=Variant(runner=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, **broken),
+        variant=Variant(runner=True, mptcp=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, **broken),
     )
     lab.settings = {"faults": {"switch": switch, "zookeepers": described["zookeepers"]}}
     lab.up_or_undone()
@@ -178,8 +178,8 @@ class LabCluster(Cluster):
     # What faults need.
 
     def _ports(self, node: str) -> str:
-        """The bridge's port of a machine, slowed or not, as an nft set."""
-        return f'{{ "{node}", "{slow_port(node)}" }}'
+        """The bridge's port of a machine, slowed or not, or a client's two wires, as an nft set."""
+        return f'{{ "{node}", "{slow_port(node)}", "{node}b" }}'
 
     def _way(self, source: str, target: str) -> str:
         """The match for what goes from one machine of the rack, or the router, to another, by its chain."""

@@ -213,6 +213,10 @@ func (c *conductor) run() (int, error) {
 		c.mover.Stop()
 		c.say("connections end, each with its last answer")
 		failure = errors.Join(failure, c.connections.Stop())
+		joined, err := c.connections.Joined()
+		if failure = errors.Join(failure, err); err == nil {
+			c.say("%s", joined)
+		}
 	}
 	if c.has("balance") {
 		failure = errors.Join(failure, c.balance.Set())

@@ -38,6 +38,7 @@ func client(words []string) (int, error) {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
 	flags.StringVar(&options.Address, "address", "", "of the service, with the port")
 	flags.IntVar(&options.Connections, "connections", 0, "long-lived connections")
+	flags.IntVar(&options.MPTCP, "mptcp", 0, "of these, how many by MPTCP")
 	flags.Float64Var(&options.Interval, "interval", 0.5, "seconds between requests of one")
 	flags.Float64Var(&options.LifeLeast, "life-least", 20, "seconds that a long-lived one lives at least")
 	flags.Float64Var(&options.LifeMost, "life-most", 60, "and at most")

@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"fairlead.dev/jepsen/history"
@@ -15,8 +16,9 @@ type Connection struct {
 	ID         int64       `edn:"id"`
 	Client     string      `edn:"client"`
 	Kind       edn.Keyword `edn:"kind"`
-	Requests   int64       `edn:"requests"` // that were answered
-	Servers    []string    `edn:"servers"`  // who answered, each once, in order
+	Requests   int64       `edn:"requests"`           // that were answered
+	Servers    []string    `edn:"servers"`            // who answered, each once, in order
+	Subflows   int64       `edn:"subflows,omitempty"` // of MPTCP: further ones that it had at once, at most
 	End        edn.Keyword `edn:"end"`
 	From       int64       `edn:"from"`
 	To         int64       `edn:"to"`
@@ -141,7 +143,11 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	if answered(all) == 0 {
 		return unknown("none of %d connections was answered", len(all)), nil
 	}
-	verdict := judged(against, fmt.Sprintf("%d connections, none broken but %d that faults excuse %v", len(all), len(excused), by))
+	good := fmt.Sprintf("%d connections, none broken but %d that faults excuse", len(all), len(excused))
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		good += fmt.Sprintf("; %s: %d", name, by[name])
+	}
+	verdict := judged(against, good)
 	if verdict.Valid == True {
 		verdict.Examples = excused[:min(len(excused), examplesMax)]
 	}

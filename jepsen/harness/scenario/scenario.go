@@ -54,9 +54,11 @@ type Generations struct {
 	ConvergeSeconds  float64 `edn:"converge-seconds"`
 }
 
-// Connections: long-lived ones, requests a second on each, short ones a second, and when an answer counts as missing.
+// Connections: long-lived ones, which share of these asks for MPTCP, requests a second on each, short ones a second, and when
+// an answer counts as missing.
 type Connections struct {
 	Connections       int     `edn:"connections"`
+	MPTCP             float64 `edn:"mptcp"`
 	RequestsPerSecond float64 `edn:"requests-per-second"`
 	ShortPerSecond    float64 `edn:"short-per-second"`
 	AnswerSeconds     float64 `edn:"answer-seconds"`
@@ -110,6 +112,9 @@ func Read(path string) (*Scenario, error) {
 	var all Scenario
 	if err := edn.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if share := all.Workloads.Connections.MPTCP; share < 0 || share > 1 {
+		return nil, fmt.Errorf("%s: workload :connections: :mptcp %g; allowed: 0..1, a share of the long-lived ones", path, share)
 	}
 	for name, schedule := range all.Schedules {
 		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps); err != nil {

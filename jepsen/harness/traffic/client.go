@@ -7,6 +7,7 @@ package traffic
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 type Options struct {
 	Address       string  // of the service, with the port
 	Connections   int     // long-lived ones, each replaced by another when its life is over
+	MPTCP         int     // of these, how many ask for MPTCP
 	Interval      float64 // seconds between requests of a long-lived one
 	LifeLeast     float64 // seconds
 	LifeMost      float64
@@ -44,10 +46,20 @@ type Line struct {
 	Done   bool    `json:"done,omitempty"`
 }
 
+// Kind is what a connection asked for. One of MPTCP to whom the other side answers with TCP goes on by that.
+type Kind string
+
+// The two kinds.
+const (
+	TCP   Kind = "tcp"
+	MPTCP Kind = "mptcp"
+)
+
 // Opened is a connection that begins: before its SYN.
 type Opened struct {
-	ID int64 `json:"id"`
-	At int64 `json:"at"`
+	ID   int64 `json:"id"`
+	At   int64 `json:"at"`
+	Kind Kind  `json:"kind"`
 }
 
 // Ended is a connection's whole life.
@@ -58,6 +70,8 @@ type Ended struct {
 	LastAnswer int64    `json:"last_answer"`
 	Requests   int64    `json:"requests"`
 	Servers    []string `json:"servers"`
+	Kind       Kind     `json:"kind"`
+	Subflows   int      `json:"subflows"` // further ones that it had at once, at most; 0 of TCP
 	End        string   `json:"end"`
 	Why        string   `json:"why,omitempty"`
 	Local      string   `json:"local"`
@@ -100,19 +114,23 @@ func Run(options Options, in io.Reader, out io.Writer) error {
 	if options.Count > 0 {
 		for range options.Count {
 			wait.Add(1)
-			go func() { defer wait.Done(); c.connection(0) }()
+			go func() { defer wait.Done(); c.connection(0, TCP) }()
 		}
 		wait.Wait()
 		c.say(Line{Done: true})
 		return nil
 	}
 	draw := rand.New(rand.NewPCG(options.Seed, 0))
-	for range options.Connections {
+	for number := range options.Connections {
+		kind := TCP
+		if number < options.MPTCP {
+			kind = MPTCP
+		}
 		// The first lives are cut at random, so that not all end at once.
 		first := options.LifeLeast + draw.Float64()*(options.LifeMost-options.LifeLeast)
 		seed := draw.Uint64()
 		wait.Add(1)
-		go func() { defer wait.Done(); c.slot(first*draw01(seed), seed) }()
+		go func() { defer wait.Done(); c.slot(first*draw01(seed), seed, kind) }()
 	}
 	wait.Add(2)
 	go func() { defer wait.Done(); c.seconds() }()
@@ -145,10 +163,10 @@ func (c *client) stopped() bool {
 }
 
 // slot holds one connection at a time.
-func (c *client) slot(life float64, seed uint64) {
+func (c *client) slot(life float64, seed uint64, kind Kind) {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	for !c.stopped() {
-		if !c.connection(max(life, 1)) {
+		if !c.connection(max(life, 1), kind) {
 			c.pause(1) // who was refused does not ask again at once
 		}
 		life = c.options.LifeLeast + draw.Float64()*(c.options.LifeMost-c.options.LifeLeast)
@@ -174,7 +192,7 @@ func (c *client) shorts(wait *sync.WaitGroup) {
 			return
 		case <-tick.C:
 			wait.Add(1)
-			go func() { defer wait.Done(); c.connection(0) }()
+			go func() { defer wait.Done(); c.connection(0, TCP) }()
 		}
 	}
 }
@@ -202,16 +220,18 @@ func (c *client) seconds() {
 }
 
 // connection lives for so many seconds, or for one request if that is 0; whether it was closed in order.
-func (c *client) connection(life float64) bool {
+func (c *client) connection(life float64, kind Kind) bool {
 	c.dials <- struct{}{}
 	c.lock.Lock()
 	c.id++
-	each := Ended{ID: c.id, Servers: []string{}}
+	each := Ended{ID: c.id, Kind: kind, Servers: []string{}}
 	c.lock.Unlock()
 	each.From = c.now()
-	c.say(Line{Opened: &Opened{each.ID, each.From}})
+	c.say(Line{Opened: &Opened{each.ID, each.From, kind}})
 	answer := time.Duration(c.options.AnswerSeconds * float64(time.Second))
-	conn, err := net.DialTimeout("tcp4", c.options.Address, answer)
+	dialer := net.Dialer{Timeout: answer}
+	dialer.SetMultipathTCP(kind == MPTCP)
+	conn, err := dialer.Dial("tcp4", c.options.Address)
 	if err == nil {
 		each.Local = conn.LocalAddr().String()
 		err = c.talk(conn, &each, life, answer, func() { <-c.dials })
@@ -263,7 +283,7 @@ func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Dura
 		if err != nil {
 			return err
 		}
-		c.answered(each, server, time.Since(asked), life > 0)
+		c.answered(conn, each, server, time.Since(asked), life > 0)
 		next := asked.Add(interval)
 		if next.After(over) || c.stopped() {
 			return nil
@@ -277,7 +297,7 @@ func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Dura
 	}
 }
 
-func (c *client) answered(each *Ended, server string, took time.Duration, long bool) {
+func (c *client) answered(conn net.Conn, each *Ended, server string, took time.Duration, long bool) {
 	if each.Requests++; each.Requests == 1 && long {
 		c.lock.Lock()
 		c.open++
@@ -287,9 +307,36 @@ func (c *client) answered(each *Ended, server string, took time.Duration, long b
 		each.Servers = append(each.Servers, server)
 	}
 	each.LastAnswer = c.now()
+	if each.Kind == MPTCP {
+		each.Subflows = max(each.Subflows, subflows(conn))
+	}
 	c.lock.Lock()
 	c.took = append(c.took, float64(took.Microseconds())/1000)
 	c.lock.Unlock()
+}
+
+// From linux/mptcp.h: the first byte of what this option tells is the number of further subflows.
+const (
+	solMPTCP  = 284
+	infoMPTCP = 1
+)
+
+// subflows are a connection's further ones now; 0 if it is TCP, asked for or not.
+func subflows(conn net.Conn) int {
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	count := 0
+	_ = raw.Control(func(descriptor uintptr) {
+		var told [4]byte
+		value, err := syscall.GetsockoptInt(int(descriptor), solMPTCP, infoMPTCP)
+		if err == nil {
+			binary.NativeEndian.PutUint32(told[:], uint32(value))
+			count = int(told[0])
+		}
+	})
+	return count
 }
 
 // listen waits for the next request's time; anything that comes, or an end, is an error.

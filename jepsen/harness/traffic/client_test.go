@@ -182,3 +182,33 @@ func TestCount(t *testing.T) {
 		t.Errorf("%d of 50 connections were answered once", ended)
 	}
 }
+
+// TestKinds: as many connections as asked for are by MPTCP, also those that take another's place.
+func TestKinds(t *testing.T) {
+	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
+	with := options(address)
+	with.MPTCP, with.LifeLeast, with.LifeMost = 2, 0.1, 0.1
+	lines, said := start(t, with)
+	for range 20 {
+		awaitEnd(t, said)
+	}
+	open, most := map[Kind]int{}, map[Kind]int{}
+	kinds := map[int64]Kind{}
+	for _, line := range lines() {
+		switch {
+		case line.Opened != nil:
+			kinds[line.Opened.ID] = line.Opened.Kind
+			open[line.Opened.Kind]++
+			most[line.Opened.Kind] = max(most[line.Opened.Kind], open[line.Opened.Kind])
+		case line.Ended != nil:
+			each := *line.Ended
+			open[each.Kind]--
+			if each.Kind != kinds[each.ID] || each.End != "closed" || each.Kind == TCP && each.Subflows != 0 {
+				t.Errorf("%+v, opened by %s", each, kinds[each.ID])
+			}
+		}
+	}
+	if most[TCP] != 3 || most[MPTCP] != 2 {
+		t.Errorf("at most %v were open at once", most)
+	}
+}

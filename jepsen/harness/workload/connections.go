@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os/exec"
 	"strconv"
@@ -45,6 +46,8 @@ type Connections struct {
 	next    int64 // number of a connection among those of all clients
 	lock    sync.Mutex
 	seconds []traffic.Second // of all clients, in the recorder's time
+	mptcp   int              // connections by MPTCP that were answered
+	joined  int              // and those of them that had a further subflow
 }
 
 // client is the program on one node.
@@ -120,7 +123,7 @@ func (c *Connections) Start() error {
 			return strconv.Itoa(count)
 		}
 		each, err := c.begin(node.Node, c.hear,
-			"--connections", part(c.Numbers.Connections), "--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
+			"--connections", part(c.Numbers.Connections), "--mptcp", part(c.asked()), "--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
 			"--short-rate", fmt.Sprint(c.Numbers.ShortPerSecond/float64(len(nodes))),
 			"--life-least", fmt.Sprint(lifeLeast*c.Window), "--life-most", fmt.Sprint(lifeMost*c.Window), "--seed", fmt.Sprint(c.Seed+uint64(number)))
 		if err != nil {
@@ -129,6 +132,23 @@ func (c *Connections) Start() error {
 		c.clients = append(c.clients, each)
 	}
 	return nil
+}
+
+// asked is how many of the long-lived connections are by MPTCP.
+func (c *Connections) asked() int {
+	return int(math.Round(c.Numbers.MPTCP * float64(c.Numbers.Connections)))
+}
+
+// Joined says how many connections by MPTCP there were, and how many had a further subflow; an error if none had, so that
+// they were no test of anything.
+func (c *Connections) Joined() (string, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.asked() > 0 && c.joined == 0 {
+		return "", fmt.Errorf("none of %d connections by MPTCP had a second subflow: clients need a second address, servers and service as docs/mptcp.md says; "+
+			"or :mptcp 0", c.mptcp)
+	}
+	return fmt.Sprintf("%d of %d connections by MPTCP had a second subflow", c.joined, c.mptcp), nil
 }
 
 // connectionOp is what an operation says of a connection before its end is known.
@@ -146,13 +166,17 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 		c.next++
 		from.numbers[line.Opened.ID] = c.next
 		c.Recorder.AddAt("connections", history.Op{Process: c.next, Time: line.Opened.At + from.offset, Type: history.Invoke, F: "connection",
-			Value: history.Value(connectionOp{c.next, from.name, "tcp"})})
+			Value: history.Value(connectionOp{c.next, from.name, edn.Keyword(line.Opened.Kind)})})
 	case line.Ended != nil:
 		each := line.Ended
 		number := from.numbers[each.ID]
 		delete(from.numbers, each.ID)
-		value := check.Connection{ID: number, Client: from.name, Kind: "tcp", Requests: each.Requests, Servers: each.Servers, End: edn.Keyword(each.End),
-			From: each.From + from.offset, To: each.To + from.offset}
+		value := check.Connection{ID: number, Client: from.name, Kind: edn.Keyword(each.Kind), Requests: each.Requests, Servers: each.Servers,
+			Subflows: int64(each.Subflows), End: edn.Keyword(each.End), From: each.From + from.offset, To: each.To + from.offset}
+		if each.Kind == traffic.MPTCP && each.Requests > 0 {
+			c.mptcp++
+			c.joined += min(each.Subflows, 1)
+		}
 		if each.Requests > 0 {
 			value.LastAnswer = each.LastAnswer + from.offset
 		}
