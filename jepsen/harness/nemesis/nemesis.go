@@ -39,6 +39,8 @@ type Nemesis struct {
 	Faults   map[edn.Keyword]scenario.Fault
 	Recorder *history.Recorder
 	Say      func(format string, args ...any)
+
+	standing standing
 }
 
 // Run carries all steps out and returns when the last has healed, no sooner than after `seconds`. Its errors are commands that
@@ -89,17 +91,35 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	}
 	fault := n.Faults[step.Fault()]
 	delete(step, "at")
-	if err := n.resolve(step, fault, drawn); err != nil {
+	left, err := n.begin(step, fault, drawn)
+	if err != nil {
 		n.Recorder.Fault("start", step, err)
 		n.Say("%s: not done, %v", words(step), err)
 		return nil
 	}
+	defer left()
 	if err := n.commands("start", fault, fault.Start, step); err != nil {
 		return err
 	}
 	began := time.Now()
 	time.Sleep(time.Until(began.Add(seconds(step.For()))))
 	return n.commands("heal", fault, fault.Heal, step)
+}
+
+// begin resolves the step when it may stand beside those that do; who has its role may be another one then. It returns
+// what to call once the step is healed.
+func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) (func(), error) {
+	for {
+		if err := n.resolve(step, fault, drawn); err != nil {
+			return nil, err
+		}
+		program, _ := step["program"].(string)
+		entered, changed := n.standing.enter(program, fault.Alone)
+		if entered != nil {
+			return func() { n.standing.leave(entered) }, nil
+		}
+		<-changed
+	}
 }
 
 // resolve finds the step's node and program, and what it may break.

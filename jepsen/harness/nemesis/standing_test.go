@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nemesis
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead.dev/jepsen/cluster"
+	"fairlead.dev/jepsen/history"
+	"fairlead.dev/jepsen/scenario"
+	"olympos.io/encoding/edn"
+)
+
+// machine is a cluster on which a program that is started is up only once it is let go.
+type machine struct {
+	lock  sync.Mutex
+	calls []string
+	lists int
+	let   chan struct{}
+}
+
+func (m *machine) say(line string) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.calls = append(m.calls, line)
+}
+
+func (m *machine) said(line string) bool {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return slices.Contains(m.calls, line)
+}
+
+func (m *machine) listed() int {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return m.lists
+}
+
+func (m *machine) Run(_ string, words ...string) (string, error) {
+	m.say(strings.Join(words, " "))
+	if words[0] == "start" {
+		<-m.let
+		m.say("started " + words[1])
+	}
+	return "", nil
+}
+
+func (m *machine) List() (cluster.Listing, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.lists++
+	return cluster.Listing{Nodes: []cluster.Node{
+		{Node: "controller", Roles: []string{"controller", "leader"}}, {Node: "mux1", Roles: []string{"mux"}},
+	}}, nil
+}
+
+// within waits for a condition; whether it came.
+func within(limit time.Duration, condition func() bool) bool {
+	for deadline := time.Now().Add(limit); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestStepsThatMustNotMeet: while a program that was killed is being started, another fault of it waits, and one that
+// stands alone; one of another program does not.
+func TestStepsThatMustNotMeet(t *testing.T) {
+	program := edn.Keyword("program")
+	all := map[edn.Keyword]scenario.Fault{
+		"kill":    {Start: [][]any{{"node-ctl", "kill", program}}, Heal: [][]any{{"node-ctl", "start", program}}},
+		"restart": {Start: [][]any{{"node-ctl", "stop", program}}},
+		"corrupt": {Start: [][]any{{"fault-ctl", "corrupt", program}}, Alone: true},
+	}
+	of := func(fault, on string) scenario.Step {
+		return scenario.Step{"at": 0.0, "fault": edn.Keyword(fault), "on": edn.Keyword(on)}
+	}
+	for _, each := range []struct {
+		name, second string
+		step         scenario.Step
+		waits        bool
+	}{
+		{"the same program", "stop controller/controller", of("restart", "leader"), true},
+		{"one that stands alone", "corrupt mux1/mux", of("corrupt", "mux"), true},
+		{"another program", "stop mux1/mux", of("restart", "mux"), false},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			machine := &machine{let: make(chan struct{})}
+			nemesis := &Nemesis{Cluster: machine, Faults: all, Recorder: history.NewRecorder([]string{"config"}), Say: t.Logf}
+			ended := make(chan error, 2)
+			run := func(step scenario.Step) {
+				ended <- nemesis.Run(scenario.Schedule{Steps: []scenario.Step{step}}, 1)
+			}
+			go run(of("kill", "leader"))
+			if !within(time.Minute, func() bool { return machine.said("start controller/controller") }) {
+				t.Fatal("the first step does not heal")
+			}
+			go run(each.step)
+			if each.waits {
+				within(time.Minute, func() bool { return machine.listed() == 2 })
+				if within(300*time.Millisecond, func() bool { return machine.said(each.second) }) {
+					t.Errorf("'%s' does not wait", each.second)
+				}
+			} else if !within(time.Minute, func() bool { return machine.said(each.second) }) {
+				t.Errorf("'%s' waits", each.second)
+			}
+			close(machine.let)
+			for range 2 {
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+			want := []string{"kill controller/controller", "start controller/controller", "started controller/controller"}
+			want = slices.Insert(want, map[bool]int{true: 3, false: 2}[each.waits], each.second)
+			if !slices.Equal(machine.calls, want) {
+				t.Errorf("commands %q; want %q", machine.calls, want)
+			}
+		})
+	}
+}
