@@ -48,17 +48,40 @@ final class ServiceCommands {
    */
   record MptcpPorts(int first, int last) {}
 
+  /**
+   * Where in QUIC connection ids a backend's id stands, {@code 1:2}; {@code none} is 0 and 0. The
+   * controller checks the numbers.
+   */
   record QuicServerId(int offset, int length) {}
 
   static final class QuicServerIdConverter implements ITypeConverter<QuicServerId> {
     @Override
     public QuicServerId convert(String text) {
-      if (!text.matches("\\d{1,2}:\\d")) {
+      if (text.equals("none")) {
+        return new QuicServerId(0, 0);
+      }
+      if (!text.matches("[0-9]{1,2}:[0-9]")) {
         throw new TypeConversionException(
-            "'%s' is not allowed; allowed: OFFSET:LENGTH, such as 1:2".formatted(text));
+            "'%s' is refused; allowed: OFFSET:LENGTH, such as 1:2, or none to change it"
+                .formatted(text));
       }
       String[] parts = text.split(":", 2);
       return new QuicServerId(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+    }
+  }
+
+  /** Bytes; {@code none} is 0. The controller checks the number. */
+  static final class SegmentSizeConverter implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      if (text.equals("none")) {
+        return 0;
+      }
+      if (!text.matches("[0-9]{1,5}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: bytes, such as 1400, or none to change it".formatted(text));
+      }
+      return Integer.valueOf(text);
     }
   }
 
@@ -166,6 +189,7 @@ final class ServiceCommands {
     @Option(
         names = "--max-segment-size",
         paramLabel = "BYTES",
+        converter = SegmentSizeConverter.class,
         description = "Bound of the MSS that clients ask for, 536..65535.")
     private Integer maxSegmentSize;
 
@@ -201,14 +225,8 @@ final class ServiceCommands {
       addMptcpPorts(spec, mptcpPorts);
       put(spec, "assignment", assignment);
       put(spec, "encap", encap);
-      if (quicServerId != null) {
-        spec.putObject("quicServerId")
-            .put("offset", quicServerId.offset())
-            .put("length", quicServerId.length());
-      }
-      if (maxSegmentSize != null) {
-        spec.put("maxSegmentSize", maxSegmentSize);
-      }
+      addQuicServerId(spec, quicServerId);
+      addMaxSegmentSize(spec, maxSegmentSize);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -298,14 +316,16 @@ final class ServiceCommands {
 
   @Command(
       name = "change",
-      description = "Changes VIPs, ports, window, MPTCP ports or assignment of a service.",
+      description = "Changes settings of a service that may change while it lives.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl service change web --vip 10.99.0.1 10.99.0.2",
         "  fairleadctl service change web --window 600 --dry-run",
+        "  fairleadctl service change web --quic-server-id 1:2 --max-segment-size none",
         "",
         "What is not given stays; a list that is given replaces the old one. Buckets,",
-        "hash and affinity cannot change: they put live connections into buckets."
+        "hash and affinity cannot change: they put live connections into buckets; nor",
+        "can the encapsulation, as servers are set up for it."
       })
   static final class Change extends Write {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
@@ -347,22 +367,35 @@ final class ServiceCommands {
         description = "beamer, maglev, consistent, rendezvous or modulo; see --dry-run first.")
     private String assignment;
 
+    @Option(
+        names = "--quic-server-id",
+        paramLabel = "OFFSET:LENGTH",
+        converter = QuicServerIdConverter.class,
+        description = "Where in QUIC connection ids a backend's id stands; or none.")
+    private QuicServerId quicServerId;
+
+    @Option(
+        names = "--max-segment-size",
+        paramLabel = "BYTES",
+        converter = SegmentSizeConverter.class,
+        description = "Bound of the MSS that clients ask for, 536..65535; or none.")
+    private Integer maxSegmentSize;
+
     @Override
     public Integer call() {
-      if (vips == null
-          && ports == null
-          && window == null
-          && mptcpPorts == null
-          && assignment == null) {
-        throw usage(
-            "nothing to change; allowed: --vip, --port, --window, --mptcp-ports, --assignment");
-      }
       ObjectNode change = Api.object();
       addAddresses(change, vips);
       addPorts(change, ports);
       addWindow(change, window);
       addMptcpPorts(change, mptcpPorts);
       put(change, "assignment", assignment);
+      addQuicServerId(change, quicServerId);
+      addMaxSegmentSize(change, maxSegmentSize);
+      if (change.isEmpty()) {
+        throw usage(
+            "nothing to change; allowed: --vip, --port, --window, --mptcp-ports, --assignment,"
+                + " --quic-server-id, --max-segment-size");
+      }
       return write(
           "PATCH",
           servicePath(name),
@@ -422,6 +455,18 @@ final class ServiceCommands {
   private static void addMptcpPorts(ObjectNode spec, MptcpPorts range) {
     if (range != null) {
       spec.putObject("mptcpPorts").put("first", range.first()).put("last", range.last());
+    }
+  }
+
+  private static void addQuicServerId(ObjectNode spec, QuicServerId at) {
+    if (at != null) {
+      spec.putObject("quicServerId").put("offset", at.offset()).put("length", at.length());
+    }
+  }
+
+  private static void addMaxSegmentSize(ObjectNode spec, Integer size) {
+    if (size != null) {
+      spec.put("maxSegmentSize", size);
     }
   }
 

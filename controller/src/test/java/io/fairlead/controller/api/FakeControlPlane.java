@@ -145,12 +145,14 @@ public final class FakeControlPlane implements ControlPlane {
                   buckets,
                   spec.hash(),
                   spec.affinity(),
-                  "gue",
+                  spec.wire().encap(),
                   spec.windowSeconds(),
                   spec.mptcpPorts(),
                   spec.assignment(),
                   1,
-                  0);
+                  0,
+                  spec.wire().quicServerId(),
+                  spec.wire().maxSegmentSize());
           if (!options.dryRun()) {
             lastId++;
             pools.put(spec.name(), new Pool(view, new TreeMap<>(), new int[buckets]));
@@ -185,7 +187,9 @@ public final class FakeControlPlane implements ControlPlane {
                   change.mptcpPorts().or(old::mptcpPorts).filter(range -> range.last() != 0),
                   change.assignment().orElse(old.assignment()),
                   old.generation(),
-                  old.backends());
+                  old.backends(),
+                  change.quicServerId().or(old::quicServerId).filter(at -> at.length() != 0),
+                  change.maxSegmentSize().or(old::maxSegmentSize).filter(size -> size != 0));
           if (!options.dryRun()) {
             pools.put(name, new Pool(view, pool.backends(), pool.ring()));
           }
@@ -223,14 +227,18 @@ public final class FakeControlPlane implements ControlPlane {
             && old.ports().equals(spec.ports())
             && old.windowSeconds() == spec.windowSeconds()
             && old.mptcpPorts().equals(spec.mptcpPorts())
-            && old.assignment().equals(spec.assignment());
+            && old.assignment().equals(spec.assignment())
+            && old.quicServerId().equals(spec.wire().quicServerId())
+            && old.maxSegmentSize().equals(spec.wire().maxSegmentSize());
     ServiceChange change =
         new ServiceChange(
             Optional.of(spec.vips()),
             Optional.of(spec.ports()),
             Optional.of(spec.windowSeconds()),
             spec.mptcpPorts().or(() -> Optional.of(new MptcpPorts(0, 0))),
-            Optional.of(spec.assignment()));
+            Optional.of(spec.assignment()),
+            spec.wire().quicServerId().or(() -> Optional.of(new QuicServerId(0, 0))),
+            spec.wire().maxSegmentSize().or(() -> Optional.of(0)));
     CompletionStage<Result> done = isSame ? null : changeService(spec.name(), change, options);
     if (!changes.isEmpty()) {
       return change(spec.name(), changes, options);
@@ -324,7 +332,9 @@ public final class FakeControlPlane implements ControlPlane {
                     old.mptcpPorts(),
                     old.assignment(),
                     generation,
-                    backends.size());
+                    backends.size(),
+                    old.quicServerId(),
+                    old.maxSegmentSize());
             pools.put(service, new Pool(view, backends, ring));
           }
           int moved = moves.stream().mapToInt(Move::count).sum();

@@ -139,6 +139,36 @@ class FairleadctlTest {
   }
 
   @Test
+  void quicServerIdAndSegmentSize() {
+    done(
+        "service create web --vip 10.99.0.1 --port udp:443 --buckets 1024"
+            + " --quic-server-id 3:1 --max-segment-size 1300");
+    assertThat(done("service show web"))
+        .contains("quic server id  3:1\n", "max segment     1300\n");
+    done("service change web --quic-server-id 1:2");
+    assertThat(done("service show web"))
+        .contains("quic server id  1:2\n", "max segment     1300\n");
+    done("service change web --max-segment-size 1400 --quic-server-id none");
+    assertThat(done("service show web")).contains("max segment  1400\n").doesNotContain("quic");
+    done("service change web --max-segment-size none");
+    assertThat(done("service show web")).doesNotContain("max segment");
+    for (String at : List.of("1", "1-2", "-1:2", "100:1", "1:22", "all")) {
+      Run run = run("service", "change", "web", "--quic-server-id", at);
+      assertThat(run.exit()).as(at).isEqualTo(2);
+      assertThat(run.err()).contains("'" + at + "' is refused; allowed: OFFSET:LENGTH");
+    }
+    for (String size : List.of("-1", "1.5", "100000", "all")) {
+      Run run = run("service", "change", "web", "--max-segment-size", size);
+      assertThat(run.exit()).as(size).isEqualTo(2);
+      assertThat(run.err()).contains("'" + size + "' is refused; allowed: bytes");
+    }
+    assertThat(run("service", "change", "web", "--quic-server-id", "20:1").err()).contains("0..19");
+    assertThat(run("service", "change", "web", "--max-segment-size", "70000").err())
+        .contains("536..65535");
+    assertThat(done("service show web")).doesNotContain("quic", "max segment");
+  }
+
+  @Test
   void everyVerbForPeople() {
     assertThat(done("service list")).isEqualTo("there are no services\n");
     assertThat(done("service create web --vip 10.99.0.1,fd00::1 --port tcp:80 --buckets 1024"))
