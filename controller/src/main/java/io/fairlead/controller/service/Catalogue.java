@@ -27,7 +27,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -43,17 +42,24 @@ final class Catalogue implements Images {
   private static final int SERVICE_ID_MAX = 65535;
   private static final int LOADED_AT_ONCE = 8;
 
+  /** Makes the writer of a service. */
+  interface Writers {
+    ServiceWriter of(Epoch epoch, Addresses addresses, StoredService stored);
+  }
+
   private final ServiceStore store;
   private final Epoch epoch;
   private final Clock clock;
   private final Notes notes;
   private final RandomGenerator random;
-  private final BiFunction<Epoch, StoredService, ServiceWriter> writerOf;
+  private final Writers writerOf;
   private final ConcurrentNavigableMap<String, ServiceWriter> writers =
       new ConcurrentSkipListMap<>();
 
   /** Services that cannot be read, and why: their names stay taken, and everybody else goes on. */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+
+  private final Addresses addresses = new Addresses(this::images);
 
   private Catalogue(
       ServiceStore store,
@@ -61,7 +67,7 @@ final class Catalogue implements Images {
       Clock clock,
       Notes notes,
       RandomGenerator random,
-      BiFunction<Epoch, StoredService, ServiceWriter> writerOf) {
+      Writers writerOf) {
     this.store = store;
     this.epoch = epoch;
     this.clock = clock;
@@ -83,7 +89,7 @@ final class Catalogue implements Images {
       Clock clock,
       Notes notes,
       RandomGenerator random,
-      BiFunction<Epoch, StoredService, ServiceWriter> writerOf,
+      Writers writerOf,
       Function<String, Optional<StoredService>> known)
       throws StoreException {
     Catalogue catalogue = new Catalogue(store, epoch, clock, notes, random, writerOf);
@@ -97,6 +103,11 @@ final class Catalogue implements Images {
       for (Future<Void> load : loads) {
         load.get();
       }
+      // From a backup, or from before this was refused: it is served as it was.
+      Addresses.shared(catalogue.images())
+          .forEach(
+              each ->
+                  LOG.warn("{}; allowed: one of the two, or muxes send packets to muxes", each));
       return catalogue;
     } catch (ExecutionException e) {
       Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
@@ -125,8 +136,12 @@ final class Catalogue implements Images {
       return null;
     }
     store.removeOld(epoch, stored.get());
-    writers.put(name, writerOf.apply(epoch, stored.get()));
+    writers.put(name, writerOf.of(epoch, addresses, stored.get()));
     return null;
+  }
+
+  private List<ServiceImage> images() {
+    return writers.values().stream().map(ServiceWriter::image).toList();
   }
 
   Epoch epoch() {
@@ -189,11 +204,29 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
+    addresses.check(Optional.empty(), image, now);
     if (!options.dryRun()) {
       ServiceStore noting = store.with(notes.of(epoch, options.origin(), result));
-      writers.put(config.name(), writerOf.apply(epoch, noting.create(epoch, image)));
+      writers.put(config.name(), writerOf.of(epoch, addresses, createClaimed(noting, image, now)));
     }
     return result;
+  }
+
+  /** Where it is not known whether it was written, its addresses stay claimed. */
+  private StoredService createClaimed(ServiceStore noting, ServiceImage image, long now)
+      throws StoreException {
+    addresses.claim(Optional.empty(), image, now);
+    boolean isKnown = true;
+    try {
+      return noting.create(epoch, image);
+    } catch (StoreException.Unknown e) {
+      isKnown = false;
+      throw e;
+    } finally {
+      if (isKnown) {
+        addresses.settle(image.config().name());
+      }
+    }
   }
 
   /** Creates the service, or makes it what the specification says. */

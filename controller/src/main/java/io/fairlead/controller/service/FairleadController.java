@@ -122,7 +122,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final MetricsView metricsView;
-  private final CommitMetrics commitMetrics = new CommitMetrics(registry);
+  private final CommitMetrics commits = new CommitMetrics(registry);
   private final ExecutorService catalogueThread =
       Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
   private final ExecutorService writerThreads =
@@ -477,9 +477,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     }
   }
 
-  private ServiceWriter writer(Epoch epoch, StoredService stored) {
+  private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
     return new ServiceWriter(
-        store, epoch, clock, notes, commitMetrics, writerThreads, snapshotThread, stored);
+        store, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
   }
 
   /** Iterations are asked for here and run on their service's event thread. */
@@ -552,7 +552,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
                   ? failure.getCause()
                   : failure;
           if (cause instanceof Refusal refusal) {
-            commitMetrics.refused(refusal.kind());
+            commits.refused(refusal.kind());
           } else if (result != null && !result.dryRun()) {
             removeOldNotes(writes.incrementAndGet());
           }
@@ -577,7 +577,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     try {
       return read.get();
     } catch (Refusal e) {
-      commitMetrics.refused(e.kind());
+      commits.refused(e.kind());
       throw e;
     }
   }

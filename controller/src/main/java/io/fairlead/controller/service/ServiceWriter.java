@@ -42,6 +42,7 @@ final class ServiceWriter {
   private final Clock clock;
   private final Notes notes;
   private final CommitMetrics metrics;
+  private final Addresses addresses;
   private final UpkeepPlan upkeep = new UpkeepPlan();
   private final Executor events;
   private final Executor background;
@@ -62,6 +63,7 @@ final class ServiceWriter {
   private volatile boolean isGone;
 
   /**
+   * @param addresses of all services of the epoch
    * @param pool runs the events of many services
    * @param background encodes their snapshots
    */
@@ -71,6 +73,7 @@ final class ServiceWriter {
       Clock clock,
       Notes notes,
       CommitMetrics metrics,
+      Addresses addresses,
       Executor pool,
       Executor background,
       StoredService stored) {
@@ -79,6 +82,7 @@ final class ServiceWriter {
     this.clock = clock;
     this.notes = notes;
     this.metrics = metrics;
+    this.addresses = addresses;
     this.events = MoreExecutors.newSequentialExecutor(pool);
     this.background = background;
     this.stored = stored;
@@ -222,10 +226,12 @@ final class ServiceWriter {
   }
 
   private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {
+    claim(plan.after(), options);
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, plan.result());
       int iterations = iterations();
       stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
+      addresses.settle(name());
       metrics.committed(name(), plan.result().movedBuckets(), plan.result().returnedBuckets());
       if (iterations() > 0 && iterations() != iterations) {
         String kind = image().upkeep().orElseThrow().kind().toString();
@@ -243,12 +249,24 @@ final class ServiceWriter {
     if (!isSharedOutAs(changed)) {
       return commit(after, List.of(), options);
     }
+    claim(after, options);
     Result result = unmoved(after, options.dryRun());
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, result);
       stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
+      addresses.settle(name());
     }
     return result;
+  }
+
+  /** If the write then fails, it is settled once the service has been read again. */
+  private void claim(ServiceImage after, WriteOptions options) {
+    long now = clock.instant().getEpochSecond();
+    if (options.dryRun()) {
+      addresses.check(Optional.of(image()), after, now);
+    } else {
+      addresses.claim(Optional.of(image()), after, now);
+    }
   }
 
   private boolean isSharedOutAs(ServiceConfig config) {
@@ -326,6 +344,7 @@ final class ServiceWriter {
     }
     isGone = read.isEmpty();
     isUncertain = false;
+    addresses.settle(name());
   }
 
   /** Encodes it aside and writes it in many events, so that changes wait for one chunk at most. */

@@ -11,8 +11,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;
+import io.fairlead.controller.service.ControlPlane.ServiceChange;
 import io.fairlead.controller.service.ControlPlane.UpkeepView;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Backup;
@@ -28,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -174,6 +177,24 @@ class RestoreTest {
         .atMost(Duration.ofSeconds(20))
         .until(() -> controller.upkeep("web").job().orElseThrow().iterations() >= 2);
     assertThat(controller.upkeep("web").costs()).isEqualTo(before.costs());
+  }
+
+  @Test
+  void anAddressThatIsBothIsServedAsItWas() throws Exception {
+    done(controller.createService(spec("web", "10.99.0.1"), false));
+    done(controller.change("web", List.of(add(1), add(2)), false));
+    JsonObject backup = new JsonObject(new String(controller.backup(), StandardCharsets.UTF_8));
+    JsonObject config = backup.getJsonArray("services").getJsonObject(0).getJsonObject("config");
+    config.put("vips", List.of("10.99.0.1", "10.1.0.1"));
+    loseZooKeeper();
+    restore(backup.encode().getBytes(StandardCharsets.UTF_8));
+    controller = lead();
+    assertThat(controller.service("web").orElseThrow().vips()).contains("10.1.0.1");
+    assertThat(controller.backends("web")).extracting("address").contains("10.1.0.1");
+    done(controller.change("web", List.of(new Change.Weight(1, 50), add(3)), false));
+    ServiceChange window = new ServiceChange(Optional.empty(), Optional.empty(), Optional.of(100));
+    done(controller.changeService("web", window, false));
+    done(controller.change("web", List.of(new Change.Remove(1)), false));
   }
 
   @Test

@@ -64,6 +64,7 @@ class ServiceWriterTest {
             Clock.systemUTC(),
             new Notes("test", Clock.systemUTC()),
             new CommitMetrics(new SimpleMeterRegistry()),
+            new Addresses(List::of),
             ForkJoinPool.commonPool(),
             ForkJoinPool.commonPool(),
             stored);

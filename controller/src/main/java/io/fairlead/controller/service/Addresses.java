@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import io.fairlead.controller.image.Address;
+import io.fairlead.controller.image.Backend;
+import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.service.ControlPlane.Refusal;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * Keeps VIPs and backends apart, over all services of an epoch: a mux sends a backend's packets to
+ * its address, and where that is a VIP they come back to a mux.
+ *
+ * <p>Services change at the same time. So a change is checked and noted in one step before it is
+ * committed, and what it makes of its service counts for all others until the service has it, or
+ * until it is known not to.
+ */
+final class Addresses {
+  private final Supplier<? extends Collection<ServiceImage>> images;
+
+  /** What services are about to be, by name. */
+  private final Map<String, ServiceImage> coming = new HashMap<>();
+
+  /**
+   * @param images of all services as committed
+   */
+  Addresses(Supplier<? extends Collection<ServiceImage>> images) {
+    this.images = images;
+  }
+
+  /**
+   * Notes what a service will be, until {@link #settle}. What was so before, is not looked at.
+   *
+   * @param before absent for a new service
+   * @param now Unix seconds
+   * @throws Refusal if a VIP or backend that is new is a backend or VIP, here or elsewhere
+   */
+  synchronized void claim(Optional<ServiceImage> before, ServiceImage after, long now) {
+    if (check(before, after, now)) {
+      coming.put(after.config().name(), after);
+    }
+  }
+
+  /**
+   * As {@link #claim}, and notes nothing.
+   *
+   * @return whether any VIP or backend is new
+   */
+  synchronized boolean check(Optional<ServiceImage> before, ServiceImage after, long now) {
+    Set<Address> vips = vips(after);
+    Set<Address> backends = backends(after);
+    before.ifPresent(
+        image -> {
+          vips.removeAll(vips(image));
+          backends.removeAll(backends(image));
+        });
+    if (vips.isEmpty() && backends.isEmpty()) {
+      return false;
+    }
+    List<ServiceImage> all = new ArrayList<>(images.get());
+    all.addAll(coming.values());
+    all.add(after);
+    for (ServiceImage image : all) {
+      checkVips(vips, image, now);
+      checkBackends(backends, image);
+    }
+    return true;
+  }
+
+  /** What was claimed for the service is committed, or is known not to be. */
+  synchronized void settle(String service) {
+    coming.remove(service);
+  }
+
+  /** The addresses that are both, each with whose they are, for people: what nobody has checked. */
+  static List<String> shared(Collection<ServiceImage> images) {
+    Map<Address, String> services = new HashMap<>();
+    images.forEach(image -> vips(image).forEach(vip -> services.put(vip, image.config().name())));
+    List<String> shared = new ArrayList<>();
+    for (ServiceImage image : images) {
+      for (ServiceImage.Member member : image.pool().values()) {
+        if (services.containsKey(member.address())) {
+          shared.add(
+              "%s is a VIP of '%s' and backend %d of '%s'"
+                  .formatted(
+                      member.address(),
+                      services.get(member.address()),
+                      member.id(),
+                      image.config().name()));
+        }
+      }
+    }
+    return shared;
+  }
+
+  private static void checkVips(Set<Address> vips, ServiceImage image, long now) {
+    if (vips.isEmpty()) {
+      return;
+    }
+    for (Backend backend : image.ring().backends().values()) {
+      if (!vips.contains(backend.address())) {
+        continue;
+      }
+      if (!backend.removed()) {
+        throw conflict(
+            "vips",
+            backend.address(),
+            "an address that no backend has; it is that of backend %d of '%s'"
+                .formatted(backend.id(), image.config().name()));
+      }
+      long left = chainedFor(image, backend.id(), now);
+      if (left > 0) {
+        throw conflict(
+            "vips",
+            backend.address(),
+            "this one in %d s: packets are still chained to the removed backend %d of '%s'"
+                .formatted(left, backend.id(), image.config().name()));
+      }
+    }
+  }
+
+  private static void checkBackends(Set<Address> backends, ServiceImage image) {
+    if (backends.isEmpty()) {
+      return;
+    }
+    for (Address vip : vips(image)) {
+      if (backends.contains(vip)) {
+        throw conflict(
+            "address",
+            vip,
+            "an address that is no VIP; it is one of '%s'".formatted(image.config().name()));
+      }
+    }
+  }
+
+  /** Seconds for which packets may still be chained to a backend. */
+  private static long chainedFor(ServiceImage image, int id, long now) {
+    Ring ring = image.ring();
+    int window = image.config().windowSeconds();
+    long left = 0;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.previous(bucket) == id && ring.isMoved(bucket, now, window)) {
+        left = Math.max(left, ring.since(bucket) + window - now);
+      }
+    }
+    return left;
+  }
+
+  private static Set<Address> vips(ServiceImage image) {
+    Set<Address> vips = new HashSet<>();
+    image.config().vips().forEach(vip -> Address.parse(vip).ifPresent(vips::add));
+    return vips;
+  }
+
+  private static Set<Address> backends(ServiceImage image) {
+    Set<Address> backends = new HashSet<>();
+    image.pool().values().forEach(member -> backends.add(member.address()));
+    return backends;
+  }
+
+  private static Refusal conflict(String field, Address value, String allowed) {
+    return new Refusal(Refusal.Kind.CONFLICT, field, value.toString(), allowed);
+  }
+}
