@@ -41,6 +41,8 @@ struct follow {
 	bool is_foreign;                      /* the tree is another cluster's */
 	bool is_held;        /* that, or not known yet since the connection: nothing is taken from it */
 	uint64_t cluster_at; /* when to read it again, UINT64_MAX for not */
+	bool has_login;
+	bool is_denied; /* this mux may not read it, as last logged */
 };
 
 static void list(struct follow *follow);
@@ -137,11 +139,27 @@ static void note_list(struct follow *follow, bool missing)
 	follow->list_missing = missing;
 }
 
+/* A login that is missing, wrong, or not right any more; the tree is asked again, since it may become so. */
+static void note_denied(struct follow *follow, const char *path, int rc)
+{
+	bool is_denied = rc == ZNOAUTH || rc == ZAUTHFAILED;
+
+	if (is_denied == follow->is_denied || (!is_denied && rc != ZOK))
+		return;
+	if (is_denied)
+		fprintf(stderr, "mux event=zookeeper_denied path=%s services=%u why=\"--zookeeper-auth is %s\"\n", path,
+			follow->count, follow->has_login ? "wrong" : "missing");
+	else
+		fprintf(stderr, "mux event=zookeeper_allowed path=%s services=%u\n", path, follow->count);
+	follow->is_denied = is_denied;
+}
+
 static void on_list(void *context, const struct store_reply *reply)
 {
 	struct follow *follow = context;
 
 	follow->is_listing = false;
+	note_denied(follow, follow->services, reply->rc);
 	if (reply->rc == ZNONODE) {
 		note_list(follow, true);
 		store_exists(follow->store, follow->services, true, on_list_exists, follow);
@@ -225,6 +243,7 @@ static void on_cluster(void *context, const struct store_reply *reply)
 	const char *found = (const char *)reply->data;
 	bool is_ours;
 
+	note_denied(follow, follow->cluster_path, reply->rc);
 	if (reply->rc == ZNONODE) {
 		store_exists(follow->store, follow->cluster_path, true, on_cluster_exists, follow);
 		if (follow->cluster[0] && follow->count)
@@ -369,6 +388,7 @@ struct follow *follow_new(const struct follow_options *options, struct why *why)
 	follow->cluster_path = strdup(path);
 	if (!follow->self || !follow->root || !follow->services || !follow->cluster_path)
 		goto fail;
+	follow->has_login = options->login && options->login->count;
 	follow->store = store_open(options->zookeeper, options->login, &events, follow);
 	if (!follow->store) {
 		why_refuse(why, -errno,

@@ -50,7 +50,7 @@ void preflight_host(struct preflight *preflight, const struct options *options);
 void preflight_port(struct preflight *preflight, const struct options *options, const char *port);
 /* Ports that are DPDK's alone, once they are there. */
 void preflight_devices(struct preflight *preflight, const struct options *options, const struct ports *ports);
-/* Servers, session, root. Takes up to PREFLIGHT_CONNECT_MS + PREFLIGHT_SESSION_MS. */
+/* Servers, session, root. Takes up to PREFLIGHT_SESSION_MS, and some PREFLIGHT_CONNECT_MS for each server. */
 void preflight_zookeeper(struct preflight *preflight, const struct options *options);
 
 /* Whether an MTU leaves room for 1500 bytes of a client. */

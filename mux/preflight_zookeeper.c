@@ -23,32 +23,34 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* NULL: the address takes a TCP connection; else why not. */
-static const char *connect_to(const struct addrinfo *address)
+/* A TCP connection to the address, which the caller closes, or -errno. */
+static int connect_to(const struct addrinfo *address)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
 	struct pollfd ready = {.fd = fd, .events = POLLOUT};
 	socklen_t len = sizeof(error);
 
 	if (fd < 0)
-		return strerror(errno);
+		return -errno;
 	if (connect(fd, address->ai_addr, address->ai_addrlen) && errno != EINPROGRESS)
 		error = errno;
 	else if (poll(&ready, 1, PREFLIGHT_CONNECT_MS) != 1)
 		error = ETIMEDOUT;
 	else
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	if (!error)
+		return fd;
 	close(fd);
-	return error ? strerror(error) : NULL;
+	return -error;
 }
 
-/* NULL: HOST:PORT, IPv6 in brackets, is reached. */
-static const char *reach(const char *server)
+/* A connection to HOST:PORT, IPv6 in brackets, which the caller closes; or -1 and why not. */
+static int reach(const char *server, const char **why)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	const char *colon = strrchr(server, ':'), *why = "no address";
+	const char *colon = strrchr(server, ':');
 	char host[OPTIONS_TEXT_MAX + 1];
-	int error;
+	int error, fd = -EADDRNOTAVAIL;
 
 	snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
 	if (*host == '[') {
@@ -56,12 +58,47 @@ static const char *reach(const char *server)
 		host[strcspn(host, "]")] = 0;
 	}
 	error = getaddrinfo(host, colon + 1, &hints, &found);
-	if (error)
-		return gai_strerror(error);
-	for (const struct addrinfo *at = found; at && why; at = at->ai_next)
-		why = connect_to(at);
+	if (error) {
+		*why = gai_strerror(error);
+		return -1;
+	}
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+		fd = connect_to(at);
 	freeaddrinfo(found);
-	return why;
+	if (fd >= 0)
+		return fd;
+	*why = strerror(-fd);
+	return -1;
+}
+
+/* Whether a server says that it is read-only, which takes ZooKeeper's word `isro`. */
+static bool is_read_only(const char *server)
+{
+	static const char word[4] = "isro";
+	const char *why;
+	char answer[2];
+	int fd = reach(server, &why);
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	bool is = fd >= 0 && send(fd, word, sizeof(word), MSG_NOSIGNAL) == sizeof(word) &&
+		  poll(&ready, 1, PREFLIGHT_CONNECT_MS) == 1 && recv(fd, answer, sizeof(answer), 0) == sizeof(answer) &&
+		  !memcmp(answer, "ro", sizeof(answer));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Why there is no session although a server is reached. */
+static const char *why_none(const struct options *options)
+{
+	char list[OPTIONS_TEXT_MAX + 1], *at = list, *server;
+
+	snprintf(list, sizeof(list), "%s", options->zookeeper);
+	while ((server = strsep(&at, ",")))
+		if (is_read_only(server))
+			return "a server is read-only, without a quorum; a mux takes nothing from it, since the others "
+			       "may be ahead";
+	return "has the ensemble a quorum?";
 }
 
 /* How many of the servers are reached. */
@@ -73,12 +110,15 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 
 	snprintf(list, sizeof(list), "%s", options->zookeeper);
 	while ((server = strsep(&at, ","))) {
-		const char *why = reach(server);
+		const char *why;
+		int fd = reach(server, &why);
 		size_t len = strlen(missing);
 
 		servers++;
-		reached += !why;
-		if (why)
+		reached += fd >= 0;
+		if (fd >= 0)
+			close(fd);
+		else
 			snprintf(missing + len, sizeof(missing) - len, "%s%s (%s)", len ? ", " : "", server, why);
 	}
 	if (reached == servers)
@@ -131,8 +171,8 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      zerror(rc));
 	else
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
-				      "none within %d s although a server is reached: %s; has the ensemble a quorum?",
-				      PREFLIGHT_SESSION_MS / 1000, zerror(rc));
+				      "none within %d s although a server is reached: %s; %s",
+				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
 	deallocate_String_vector(&names);
 	zookeeper_close(zk);

@@ -23,7 +23,7 @@ class ControllerProcess:
         command = [BIN / "fairlead-controller", "--zookeeper", self.zookeeper, "--listen", self.api.split("//")[1]]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        until(lambda: self.health().get("leader"), 60, "the controller to lead")
+        until(lambda: self.health().get("leader"), 120, "the controller to lead")
 
     def health(self) -> dict:
         assert self.process.poll() is None, self.log()

@@ -11,7 +11,7 @@ import pytest
 from deadline import until
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
-from kazoo.security import ACL, make_digest_acl
+from kazoo.security import ACL, OPEN_ACL_UNSAFE, make_digest_acl
 from mux_process import MuxProcess
 from tree import Service, Tree, backend, run
 from zookeeper_process import ZooKeeperProcess
@@ -42,6 +42,12 @@ def protected(zookeeper: ZooKeeperProcess, tree: Tree) -> Iterator[Tree]:
     tree.client.set_acls("/fairlead/muxes", acl(read=True, create=True))
     yield tree
     tree.client.delete("/fairlead", recursive=True)  # the next test's client could not
+
+
+def tree_below(tree: Tree, path: str = "/services") -> Iterator[str]:
+    for child in tree.client.get_children(f"/fairlead{path}"):
+        yield f"{path}/{child}"
+        yield from tree_below(tree, f"{path}/{child}")
 
 
 def served(tree: Tree) -> dict:
@@ -79,14 +85,33 @@ def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProces
         mux.stop()
 
 
-def test_without_a_login_it_serves_nothing(protected: Tree, zookeeper: ZooKeeperProcess, tmp_path: Path):
-    served(protected)
-    mux = MuxProcess(zookeeper.address, tmp_path)
+@pytest.mark.parametrize(
+    ("path", "user", "why"),
+    [
+        ("services", None, "missing"),
+        ("services", f"{MUXES[0]}:not-the-muxes-secret", "wrong"),
+        ("cluster", "somebody:the-muxes-secret", "wrong"),
+    ],
+)
+def test_without_the_right_login_it_serves_nothing_until_it_may(
+    protected: Tree, zookeeper: ZooKeeperProcess, tmp_path: Path, path: str, user: str | None, why: str
+):
+    """And says why, once for all that it asks meanwhile."""
+    image = served(protected)
+    if path == "cluster":
+        protected.client.create("/fairlead/cluster", b"1" * 32)
+    mux = MuxProcess(zookeeper.address, tmp_path, login=login(tmp_path, user) if user else None)
     mux.start()
     try:
         until(lambda: mux.metric("zookeeper_connected") == 1, 20, mux.log())
+        until(lambda: mux.logged(event="zookeeper_denied") == 1, 20, mux.log())
+        assert f'path=/fairlead/{path} services=0 why="--zookeeper-auth is {why}"' in mux.log()
         assert mux.get("/healthz")[0] != 200
         assert mux.ring() == {} and protected.mux() is None
+        for node in ("", *(["/cluster"] if path == "cluster" else []), "/services", *tree_below(protected)):
+            protected.client.set_acls(f"/fairlead{node}", OPEN_ACL_UNSAFE)
+        mux.until_serving(image)
+        assert mux.logged(event="zookeeper_denied") == mux.logged(event="zookeeper_allowed") == 1
     finally:
         mux.stop()
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests to a ZooKeeper client that takes them and never answers, not even when it is closed: each is answered all
- * the same, exactly once. The client's functions are those below instead of the library's.
+ * the same, exactly once. And many muxes that lose ZooKeeper in the same millisecond: when each is back. The client's
+ * functions are those below instead of the library's, and so is the kernel's random number, drawn from a seed.
  */
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,13 +17,29 @@
 #include "../../chunks.h"
 #include "../../store.h"
 
-enum { REQUESTS = 5, LATER_MS = 60000 };
+enum { REQUESTS = 5, LATER_MS = 60000, MUXES = 200, SESSION_MS = 1000 };
 
 static watcher_fn watcher;
 static void *watcher_context;
 static unsigned opened, closed;
 static clientid_t client_id = {.client_id = 7};
 static char handle; /* its address is the handle */
+
+static uint64_t random_state;
+
+/* SplitMix64. */
+ssize_t getrandom(void *out, size_t len, unsigned flags)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15;
+
+	(void)flags;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	z ^= z >> 31;
+	assert_true(len <= sizeof(z));
+	memcpy(out, &z, len);
+	return (ssize_t)len;
+}
 
 zhandle_t *zookeeper_init(const char *host, watcher_fn fn, int timeout, const clientid_t *id, void *context, int flags)
 {
@@ -42,7 +61,7 @@ int zookeeper_close(zhandle_t *zk)
 int zoo_recv_timeout(zhandle_t *zk)
 {
 	assert_non_null(zk);
-	return 1000;
+	return SESSION_MS;
 }
 
 int zoo_state(zhandle_t *zk)
@@ -125,24 +144,31 @@ static void ignore_path(void *context, const char *path)
 	(void)context, (void)path;
 }
 
-static void ask_all(struct asked *asked)
+/* A mux with a session; the event that follows is told to its watcher by watcher_context. */
+static struct store *connected_mux(void)
 {
 	const struct store_events events = {ignore, ignore, ignore_path};
+	struct store *store = store_open("127.0.0.1:2181", NULL, &events, NULL);
 	uint64_t now = 0;
 
+	assert_non_null(store);
+	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "", watcher_context);
+	while (!store_is_connected(store))
+		store_run(store, now++);
+	return store;
+}
+
+static void ask_all(struct asked *asked)
+{
 	opened = 0;
 	closed = 0;
-	asked->store = store_open("127.0.0.1:2181", NULL, &events, asked);
-	assert_non_null(asked->store);
-	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "", watcher_context);
-	while (!store_is_connected(asked->store))
-		store_run(asked->store, now++);
+	asked->store = connected_mux();
 	store_get(asked->store, "/a", true, on_answer, asked);
 	store_exists(asked->store, "/b", true, on_answer, asked);
 	store_children(asked->store, "/c", true, on_answer, asked);
 	store_set(asked->store, "/d", "text", on_answer, asked);
 	chunks_read(asked->store, "/e", 100, on_answer, asked);
-	store_run(asked->store, now);
+	store_run(asked->store, store_now(asked->store));
 	assert_int_equal(asked->answers, 0);
 }
 
@@ -158,13 +184,13 @@ static void an_end_answers_everybody(void **state)
 	assert_int_equal(closed, 1);
 }
 
-static void a_session_that_expired_answers_everybody(void **state)
+/* What the client tells of the session, which a new one follows. */
+static void end_session(int told)
 {
 	struct asked asked = {0};
 
-	(void)state;
 	ask_all(&asked);
-	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, ZOO_EXPIRED_SESSION_STATE, "", watcher_context);
+	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, told, "", watcher_context);
 	store_run(asked.store, LATER_MS);
 	for (uint64_t now = 2 * LATER_MS; asked.answers < REQUESTS; now++) { /* a thread replaces the session */
 		struct pollfd ready = {.fd = store_fd(asked.store), .events = POLLIN};
@@ -180,11 +206,68 @@ static void a_session_that_expired_answers_everybody(void **state)
 	assert_int_equal(asked.again, REQUESTS);
 }
 
+static void a_session_that_expired_answers_everybody(void **state)
+{
+	(void)state;
+	end_session(ZOO_EXPIRED_SESSION_STATE);
+}
+
+static void a_login_that_is_refused_answers_everybody(void **state)
+{
+	(void)state;
+	end_session(ZOO_AUTH_FAILED_STATE);
+}
+
+/* From the last thing that happened to when it reads, or begins a session: at least `from` and less than `to` ms. */
+static void muxes_spread(const int *told, unsigned count, uint32_t from, uint32_t to)
+{
+	unsigned at[STORE_ABANDON_SESSIONS * SESSION_MS + STORE_REOPEN_JITTER_MS] = {0}, most = 0;
+	uint32_t first = UINT32_MAX, last = 0;
+
+	random_state = 20261122;
+	for (unsigned mux = 0; mux < MUXES; mux++) {
+		struct store *store = connected_mux();
+		uint64_t wait;
+
+		for (unsigned i = 0; i < count; i++) {
+			watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, told[i], "", watcher_context);
+			store_run(store, LATER_MS);
+		}
+		wait =
+		    store_deadline(store) == UINT64_MAX ? 0 /* it reads already */ : store_deadline(store) - LATER_MS;
+		store_close(store);
+		if (wait < from || wait >= to)
+			fail_msg("seed 20261122, mux %u waits %" PRIu64 " ms; allowed: %u..%u", mux, wait, from,
+				 to - 1);
+		first = wait < first ? (uint32_t)wait : first;
+		last = wait > last ? (uint32_t)wait : last;
+		most = ++at[wait] > most ? at[wait] : most;
+	}
+	/* drawn from the whole width, evenly; the seed is fixed, so that chance plays no part */
+	if (last - first < (to - from) * 9 / 10 || most > 5 * MUXES / (to - from) + 5)
+		fail_msg("seed 20261122: %u muxes are back within %u ms of %u, up to %u of them in one", MUXES,
+			 last - first, to - from, most);
+}
+
+static void muxes_do_not_return_at_one_instant(void **state)
+{
+	const int broken[] = {ZOO_CONNECTING_STATE, ZOO_CONNECTED_STATE};
+
+	(void)state;
+	muxes_spread(broken, 2, 0, STORE_RESUME_JITTER_MS);
+	muxes_spread(broken, 1, STORE_ABANDON_SESSIONS * SESSION_MS,
+		     STORE_ABANDON_SESSIONS * SESSION_MS + STORE_REOPEN_JITTER_MS);
+	muxes_spread(&ZOO_EXPIRED_SESSION_STATE, 1, STORE_REOPEN_MIN_MS, STORE_REOPEN_MIN_MS + STORE_REOPEN_JITTER_MS);
+	muxes_spread(&ZOO_AUTH_FAILED_STATE, 1, STORE_REOPEN_MIN_MS, STORE_REOPEN_MIN_MS + STORE_REOPEN_JITTER_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_end_answers_everybody),
 	    cmocka_unit_test(a_session_that_expired_answers_everybody),
+	    cmocka_unit_test(a_login_that_is_refused_answers_everybody),
+	    cmocka_unit_test(muxes_do_not_return_at_one_instant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

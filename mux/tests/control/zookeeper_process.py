@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real ZooKeeper server, from the controller's jar, that can be stopped, started again, and made to forget."""
+"""Real ZooKeeper servers, from the controller's jar, that can be stopped, started again, and made to forget."""
 
 import os
 import shutil
@@ -16,8 +16,11 @@ SESSION_SECONDS = 3
 
 
 class ZooKeeperProcess:
-    def __init__(self, folder: Path):
+    """One server; members and number make it one of an ensemble, which is read-only without a quorum."""
+
+    def __init__(self, folder: Path, members: str = "", number: int = 0, session_seconds: int = SESSION_SECONDS):
         self.folder, self.port = folder, free_port()
+        self.options = ["-Dreadonlymode.enabled=true"] if members else []
         self.address = f"127.0.0.1:{self.port}"
         self.process: subprocess.Popen | None = None
         if not JAR.exists():
@@ -26,19 +29,26 @@ class ZooKeeperProcess:
         # Sessions are short, whatever a client asks for: their expiry is part of the tests.
         (folder / "zoo.cfg").write_text(
             f"dataDir={folder}/data\nclientPort={self.port}\nclientPortAddress=0.0.0.0\ntickTime=500\n"
-            f"maxSessionTimeout={SESSION_SECONDS * 1000}\nadmin.enableServer=false\nmaxClientCnxns=0\n"
+            f"maxSessionTimeout={session_seconds * 1000}\nadmin.enableServer=false\nmaxClientCnxns=0\n{members}"
         )
+        if members:
+            (folder / "data").mkdir()
+            (folder / "data" / "myid").write_text(str(number))
 
     def start(self) -> None:
-        if self.process:
-            return
+        if not self.process:
+            self.launch()
+            until(self.answers, 120, "ZooKeeper to answer")
+
+    def launch(self) -> None:
+        """Without waiting for it."""
         command = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(JAR)]
-        command += ["-Dzookeeper.admin.enableServer=false", "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
+        command += [*self.options, "-Dzookeeper.admin.enableServer=false"]
+        command += ["org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, str(self.folder / "zoo.cfg")], stdout=log, stderr=log, env=os.environ
             )
-        until(self.answers, 60, "ZooKeeper to answer")
 
     def answers(self) -> bool:
         assert self.process.poll() is None, (self.folder / "log").read_text(errors="replace")[-2000:]
@@ -72,3 +82,28 @@ class ZooKeeperProcess:
         """Only while stopped: all data and all sessions."""
         assert not self.process
         shutil.rmtree(self.folder / "data")
+
+
+class ZooKeeperEnsemble:
+    """Two servers: one alone has no quorum."""
+
+    def __init__(self, folder: Path):
+        ports = [(free_port(), free_port()) for _ in range(2)]
+        members = "initLimit=20\nsyncLimit=10\n"
+        members += "".join(f"server.{n + 1}=127.0.0.1:{peer}:{vote}\n" for n, (peer, vote) in enumerate(ports))
+        self.servers: list[ZooKeeperProcess] = []
+        for number in (1, 2):
+            own = folder / f"zookeeper{number}"
+            own.mkdir()
+            self.servers.append(ZooKeeperProcess(own, members, number, session_seconds=10))
+        self.address = ",".join(server.address for server in self.servers)
+
+    def start(self) -> None:
+        for server in self.servers:
+            server.launch()
+        for server in self.servers:
+            until(server.answers, 120, "the ensemble to answer")
+
+    def stop(self) -> None:
+        for server in self.servers:
+            server.stop()
