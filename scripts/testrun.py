@@ -388,7 +388,7 @@ PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "controller": (run_controller, 15),
     "api": (run_api, 6),
     "fuzz": (run_fuzz, 12),
-    "jepsen": (run_jepsen, 15),
+    "jepsen": (run_jepsen, 20),
     "lab": (run_lab, 25),
 }
 

@@ -126,8 +126,8 @@ def test_programs(ssh: Commands, lab: LabCluster) -> None:
         return "dead" if letter in "ZX" else letter
 
     for verb, states in (
-        *(("pause", "T"), ("resume", "RS"), ("kill", "dead"), ("start", "RS"), ("pause", "T"), ("restart", "RS")),
-        *(("stop", "dead"), ("stop", "dead"), ("start", "RS")),
+        *(("pause", "T"), ("resume", "RSD"), ("kill", "dead"), ("start", "RSD"), ("pause", "T"), ("restart", "RSD")),
+        *(("stop", "dead"), ("stop", "dead"), ("start", "RSD")),
     ):
         ssh("node-ctl", verb, "server1")
         assert nginx() in states, verb
