@@ -69,21 +69,32 @@ static uint8_t owner(uint32_t generation)
 	return (uint8_t)(1 + generation % ROTATION);
 }
 
-static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
+/* The steer header and the last byte of the backend's address, or why there is none. */
+static const char *read_steered(const struct rte_mbuf *mbuf, const struct packet *packet, struct fl_steer *header,
+				uint8_t *backend)
 {
 	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct fl_steer header;
 
 	if (packet->verdict != VERDICT_SERVICE)
 		return verdict_name(packet->verdict);
-	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header))
-		return "a malformed header";
+	*backend = out[ENCAP_AT_IP + 19];
+	return fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, header) ? "a malformed header" : NULL;
+}
+
+static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)
+{
+	struct fl_steer header;
+	uint8_t backend;
+	const char *complaint = read_steered(mbuf, packet, &header, &backend);
+
+	if (complaint)
+		return complaint;
 	if (header.generation < *seen)
 		return "a generation that went back";
 	*seen = header.generation;
 	/* the row may be newer by what was published while the burst ran */
 	for (uint32_t ahead = 0; ahead <= AHEAD; ahead++)
-		if (out[ENCAP_AT_IP + 19] == owner(header.generation + ahead))
+		if (backend == owner(header.generation + ahead))
 			return NULL;
 	return "a backend of no generation near";
 }
@@ -241,17 +252,16 @@ struct mover_reader {
 static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t oldest,
 				    uint32_t newest)
 {
-	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	struct fl_steer header;
+	uint8_t backend;
+	const char *complaint = read_steered(mbuf, packet, &header, &backend);
 
-	if (packet->verdict != VERDICT_SERVICE)
-		return verdict_name(packet->verdict);
-	if (fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header))
-		return "a malformed header";
+	if (complaint)
+		return complaint;
 	if (header.generation < oldest || header.generation > newest)
 		return "a generation that was not";
 	for (uint32_t g = header.generation; g <= newest + 1; g++)
-		if (out[ENCAP_AT_IP + 19] == owner_at(g, header.bucket)) {
+		if (backend == owner_at(g, header.bucket)) {
 			uint32_t before = moved_at(g, header.bucket) - 1;
 
 			if (!(header.flags & FL_STEER_MOVED))

@@ -36,7 +36,7 @@ class ControllerProcess:
     def stop(self) -> None:
         if self.process:
             self.process.terminate()
-            self.process.wait(30)
+            self.process.wait(60)
             self.process = None
 
     def log(self) -> str:

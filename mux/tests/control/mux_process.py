@@ -15,6 +15,8 @@ from pathlib import Path
 from deadline import free_port, until
 from tree import checksum
 
+HTTP_SECONDS = 15
+
 
 class MuxProcess:
     def __init__(
@@ -44,7 +46,7 @@ class MuxProcess:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
-        code = self.process.wait(30)
+        code = self.process.wait(60)
         self.process.stdout.close()
         self.process = None
         assert code == 0, f"ended with {code}:\n{self.log()}"
@@ -66,7 +68,7 @@ class MuxProcess:
     def get(self, path: str, **query: object) -> tuple[int, str]:
         url = f"http://{self.http}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -107,7 +109,7 @@ class MuxProcess:
         """Whether /ring tells of exactly this image."""
         return self.ring(service) == ring_of(image, service)
 
-    def until_serving(self, image: dict, service: str = "web", seconds: float = 20) -> None:
+    def until_serving(self, image: dict, service: str = "web", seconds: float = 60) -> None:
         until(lambda: self.serves(image, service), seconds, f"{ring_of(image, service)}\n{self.log()}")
 
 

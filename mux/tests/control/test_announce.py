@@ -47,7 +47,7 @@ def mux(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path):
     process.start()
     yield process
     process.stop()
-    until(lambda: not routes(), 30, "all routes to be withdrawn")
+    until(lambda: not routes(), 60, "all routes to be withdrawn")
 
 
 def test_announced_while_some_backend_owns_a_bucket(tree: Tree, mux: MuxProcess):
@@ -55,45 +55,45 @@ def test_announced_while_some_backend_owns_a_bucket(tree: Tree, mux: MuxProcess)
     mux.until_serving(service.image)
     assert routes() == {}, "nobody owns a bucket yet"
     mux.until_serving(service.commit(BOTH, [run(5, 1, 1)]))
-    until(lambda: routes() == {"10.99.0.1": "fl1", "10.99.0.2": "fl1"}, 30, "the routes")
+    until(lambda: routes() == {"10.99.0.1": "fl1", "10.99.0.2": "fl1"}, 60, "the routes")
     mux.until_serving(service.commit([], [run(5, 1, 0, 1)]))
-    until(lambda: routes() == {}, 30, "the routes to go with the last owner")
+    until(lambda: routes() == {}, 60, "the routes to go with the last owner")
     mux.until_serving(service.commit([], [run(0, 256, 2)]))
-    until(lambda: len(routes()) == 2, 30, "the routes to be back")
+    until(lambda: len(routes()) == 2, 60, "the routes to be back")
     assert mux.logged(event="announced") == 2 and mux.logged(event="withdrawn") == 1
 
 
 def test_vips_change(tree: Tree, mux: MuxProcess):
     service = served(tree, mux, vips=["10.99.0.1", "10.99.0.2"])
-    until(lambda: len(routes()) == 2, 30, "the routes")
+    until(lambda: len(routes()) == 2, 60, "the routes")
     service.configure(vips=["10.99.0.2", "10.99.0.3"])
-    until(lambda: routes() == {"10.99.0.2": "fl1", "10.99.0.3": "fl1"}, 30, "the routes to follow")
+    until(lambda: routes() == {"10.99.0.2": "fl1", "10.99.0.3": "fl1"}, 60, "the routes to follow")
 
 
 def test_withdrawn_with_its_service(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     other = served(tree, mux, id_=2, name="api", vips=["10.99.0.9"])
-    until(lambda: routes() == {"10.99.0.1": "fl1", "10.99.0.9": "fl2"}, 30, "the routes")
+    until(lambda: routes() == {"10.99.0.1": "fl1", "10.99.0.9": "fl2"}, 60, "the routes")
     service.delete()
-    until(lambda: routes() == {"10.99.0.9": "fl2"}, 30, "one route to go")
+    until(lambda: routes() == {"10.99.0.9": "fl2"}, 60, "one route to go")
     assert mux.serves(other.image, "api")
 
 
 def test_shared_vip_stays_with_either_service(tree: Tree, mux: MuxProcess):
     web = served(tree, mux, vips=["10.99.0.1"])
     api = served(tree, mux, id_=2, name="api", vips=["10.99.0.1"], ports=[{"protocol": "tcp", "port": 8081}])
-    until(lambda: sorted(owners("10.99.0.1")) == ["fl1", "fl2"], 30, "a route for each service")
+    until(lambda: sorted(owners("10.99.0.1")) == ["fl1", "fl2"], 60, "a route for each service")
     web.delete()
-    until(lambda: owners("10.99.0.1") == ["fl2"], 30, "one route to go")
+    until(lambda: owners("10.99.0.1") == ["fl2"], 60, "one route to go")
     api.delete()
-    until(lambda: routes() == {}, 30, "the last route to go")
+    until(lambda: routes() == {}, 60, "the last route to go")
 
 
 def test_stays_without_zookeeper(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
     served(tree, mux)
-    until(lambda: routes() == {"10.99.0.1": "fl1"}, 30, "the route")
+    until(lambda: routes() == {"10.99.0.1": "fl1"}, 60, "the route")
     zookeeper.stop()
-    until(lambda: mux.metric("zookeeper_connected") == 0, 20, "the loss to be seen")
+    until(lambda: mux.metric("zookeeper_connected") == 0, 60, "the loss to be seen")
     stays(lambda: routes() == {"10.99.0.1": "fl1"}, 1, "the route")
     zookeeper.start()
 
@@ -102,27 +102,27 @@ def test_killed(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
     mux = MuxProcess(zookeeper.address, tmp_path, announce="tun")
     mux.start()
     served(tree, mux)
-    until(lambda: routes() == {"10.99.0.1": "fl1"}, 30, "the route")
+    until(lambda: routes() == {"10.99.0.1": "fl1"}, 60, "the route")
     mux.kill()
-    until(lambda: not routes() and "fl1" not in devices(), 1, "the kernel to take back device and route")
+    until(lambda: not routes() and "fl1" not in devices(), 60, "the kernel to take back device and route")
 
 
 def test_device_is_deleted_under_it(tree: Tree, mux: MuxProcess):
     served(tree, mux)
-    until(lambda: routes() == {"10.99.0.1": "fl1"}, 30, "the route")
+    until(lambda: routes() == {"10.99.0.1": "fl1"}, 60, "the route")
     subprocess.run(["ip", "link", "delete", "fl1"], check=True)
-    until(lambda: routes() == {"10.99.0.1": "fl1"}, 30, "the route to be back")
+    until(lambda: routes() == {"10.99.0.1": "fl1"}, 60, "the route to be back")
 
 
 def test_packets_that_reach_the_device_are_counted(tree: Tree, mux: MuxProcess):
     served(tree, mux)
-    until(lambda: routes() == {"10.99.0.1": "fl1"}, 30, "the route")
+    until(lambda: routes() == {"10.99.0.1": "fl1"}, 60, "the route")
     before = mux.metric("announce_drained_total")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.bind(("10.1.0.11", 0))
         for _ in range(300):
             s.sendto(b"x", ("10.99.0.1", 9))
-    until(lambda: mux.metric("announce_drained_total") >= before + 300, 30, "300 packets more")
+    until(lambda: mux.metric("announce_drained_total") >= before + 300, 60, "300 packets more")
 
 
 def test_device_is_taken(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
@@ -131,10 +131,10 @@ def test_device_is_taken(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProces
     service = served(tree, mux)
     second.start()
     second.until_serving(service.image)
-    until(lambda: second.logged(event="announce_failed") == 1, 30, "the failure")
+    until(lambda: second.logged(event="announce_failed") == 1, 60, "the failure")
     image = service.commit([backend(3)], [run(0, 9, 3, 1)])
     second.until_serving(image)
     mux.kill()
-    until(lambda: second.logged(event="announced") == 1, 20, "the second to announce")
+    until(lambda: second.logged(event="announced") == 1, 60, "the second to announce")
     assert second.logged(event="announce_failed") == 1 and routes() == {"10.99.0.1": "fl1"}
     second.stop()

@@ -40,7 +40,7 @@ def test_zookeeper_is_lost(
     for number in range(1, 5):
         controller.ctl("backend", "add", "web", str(number), f"10.1.0.2{number}")
     controller.ctl("backend", "drain", "web", "2")
-    until(lambda: mux.generation() == 6, 30, "the mux to follow")
+    until(lambda: mux.generation() == 6, 60, "the mux to follow")
     ring, before = mux.ring(), owners(mux)
     assert any(owner["moved"] for owner in before), "no bucket is in an open window"
     backup = tmp_path / "backup.json"
@@ -52,17 +52,17 @@ def test_zookeeper_is_lost(
     zookeeper.forget()
     zookeeper.start()
     controller.start()
-    until(lambda: mux.metric("foreign_cluster") == 1, 40, "the mux to see another cluster")
+    until(lambda: mux.metric("foreign_cluster") == 1, 60, "the mux to see another cluster")
     assert controller.health()["services"] == 0
     stays(lambda: mux.ring() == ring and mux.state() == "serving", 2, "the ring")
 
     controller.stop()
     assert "services: 1" in controller.restore(backup)
-    until(lambda: mux.generation() == 6 + AHEAD, 40, "the mux to follow the restored ring")
+    until(lambda: mux.generation() == 6 + AHEAD, 60, "the mux to follow the restored ring")
     controller.start()
     assert mux.ring() == ring | {"generation": str(6 + AHEAD)}, "the owners of all buckets"
     assert owners(mux) == before
     controller.ctl("backend", "weight", "web", "1", "50")
-    until(lambda: mux.generation() == 7 + AHEAD, 20, "the next generation")
+    until(lambda: mux.generation() == 7 + AHEAD, 60, "the next generation")
     assert mux.metric("foreign_cluster") == 0
     assert not mux.logged(event="deleted") and not mux.logged(event="refused"), mux.log()

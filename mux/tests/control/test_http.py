@@ -52,7 +52,7 @@ def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     assert mux.explain(destinationPort=20002)[0] == 400
     service.configure(mptcpPorts={"first": 20000, "last": 20999})
-    until(lambda: mux.explain(destinationPort=20002)[0] == 200, 30, "the ports of ids")
+    until(lambda: mux.explain(destinationPort=20002)[0] == 200, 60, "the ports of ids")
     answer = mux.explain(destinationPort=20002)[1]
     assert answer["current"] == {"id": 2, "address": "10.1.0.22"}
     assert not {"bucket", "previous"} & set(answer)
@@ -96,7 +96,7 @@ def test_http_refuses_what_is_no_text(mux: MuxProcess):
 
 def test_http_refuses_other_methods_before_their_body(mux: MuxProcess):
     host, port = mux.http.split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as client:
+    with socket.create_connection((host, int(port)), timeout=60) as client:
         client.sendall(b"POST /metrics HTTP/1.1\r\nHost: mux\r\nContent-Length: 1000000000\r\n\r\n")
         answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 405 ") and b"Allow: GET" in answer
@@ -108,10 +108,10 @@ def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
     host, port = mux.http.split(":")
     with contextlib.ExitStack() as undo:
         for _ in range(80):
-            client = undo.enter_context(socket.create_connection((host, int(port)), timeout=10))
+            client = undo.enter_context(socket.create_connection((host, int(port)), timeout=60))
             client.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
         image = service.commit([], [run(0, 9, 2, 1)])
-        until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 30, "the mux's node")
+        until(lambda: tree.mux()["services"]["web"]["generation"] == 3, 60, "the mux's node")
     mux.until_serving(image)
 
 

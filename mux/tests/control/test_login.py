@@ -62,7 +62,7 @@ def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProces
     other = KazooClient(hosts=zookeeper.address, auth_data=[("digest", ":".join(MUXES))])
     try:
         mux.until_serving(image)
-        until(lambda: (protected.mux() or {}).get("services"), 20, "the mux to tell what it serves")
+        until(lambda: (protected.mux() or {}).get("services"), 60, "the mux to tell what it serves")
         other.start(timeout=20)
         assert json.loads(other.get("/fairlead/muxes/mux1")[0])["id"] == "mux1"
         for change in (
@@ -76,9 +76,9 @@ def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProces
                 change()
         zookeeper.stop()  # and logs in again by itself
         zookeeper.start()
-        until(lambda: mux.metric("zookeeper_connected") == 1, 30, mux.log())
+        until(lambda: mux.metric("zookeeper_connected") == 1, 60, mux.log())
         until(protected.answers, 60, "this test's own session")
-        until(protected.mux, 30, "the mux to register again")
+        until(protected.mux, 60, "the mux to register again")
     finally:
         other.stop()
         other.close()
@@ -103,8 +103,8 @@ def test_without_the_right_login_it_serves_nothing_until_it_may(
     mux = MuxProcess(zookeeper.address, tmp_path, login=login(tmp_path, user) if user else None)
     mux.start()
     try:
-        until(lambda: mux.metric("zookeeper_connected") == 1, 20, mux.log())
-        until(lambda: mux.logged(event="zookeeper_denied") == 1, 20, mux.log())
+        until(lambda: mux.metric("zookeeper_connected") == 1, 60, mux.log())
+        until(lambda: mux.logged(event="zookeeper_denied") == 1, 60, mux.log())
         assert f'path=/fairlead/{path} services=0 why="--zookeeper-auth is {why}"' in mux.log()
         assert mux.get("/healthz")[0] != 200
         assert mux.ring() == {} and protected.mux() is None
@@ -136,6 +136,6 @@ def test_a_file_of_something_else_is_refused(lines: list[str], mode: int, why: s
     mux = MuxProcess("127.0.0.1:1", tmp_path, login=login(tmp_path, *lines, mode=mode))
     with pytest.raises(AssertionError):
         mux.start()
-    mux.process.wait(20)
+    mux.process.wait(60)
     mux.process.stdout.close()
     assert why in mux.log() and "the-muxes" not in mux.log()

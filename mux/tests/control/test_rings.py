@@ -55,7 +55,7 @@ def test_another_process_is_known_by_its_boot(tree: Tree, mux: MuxProcess):
     mux.stop()
     mux.start()
     mux.until_serving(service.image)
-    until(lambda: rings(mux)["boot"] != before, 10, "another boot")
+    until(lambda: rings(mux)["boot"] != before, 60, "another boot")
     assert applied(mux) == [expected(service.image, "snapshot")]
 
 

@@ -31,6 +31,7 @@ OUTSIDE = "fls0"
 INSIDE = "flm0"
 MTU = 1600
 SETTLING_FLOWS = 40
+PATIENCE = 100  # seconds; what takes longer comes never, also on a machine with much else to do
 LAST = b"the last one before the test"
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
@@ -47,7 +48,7 @@ def run(*words):
     return done.stdout
 
 
-def until(what, condition, seconds=40):
+def until(what, condition, seconds=PATIENCE):
     """Waits for a condition that becomes true; its value."""
     end = time.monotonic() + seconds
     while True:
@@ -101,19 +102,23 @@ class Rack:
         return Ether(src=self.mac, dst=self.mux_mac) / ip / TCP(sport=sport, dport=80, flags="S") / Raw(payload)
 
     def send(self, packets):
-        for packet in packets:
-            self.socket.send(bytes(packet))
+        for frame in [bytes(packet) for packet in packets]:  # one right behind the other
+            self.socket.send(frame)
 
-    def receive(self, wanted, count, seconds=20):
-        """Up to count frames from the mux that the predicate wants; fewer when the time is over."""
+    def receive(self, wanted, count, seconds=PATIENCE):
+        """Up to count frames from the mux that the predicate wants; fewer when none came for so long."""
         end = time.monotonic() + seconds
         found = []
         while len(found) < count and (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
             with contextlib.suppress(TimeoutError):
                 data = self._frame()
-                if data[6:12] == bytes.fromhex(self.mux_mac.replace(":", "")) and wanted(Ether(data)):
-                    found.append(Ether(data))
+                if data[6:12] != bytes.fromhex(self.mux_mac.replace(":", "")):
+                    continue
+                frame = Ether(data)
+                if wanted(frame):
+                    found.append(frame)
+                    end = time.monotonic() + seconds  # scapy takes its time for each
         return found
 
     def _frame(self):
@@ -179,13 +184,27 @@ class Mux:
             until("the settling packets are counted", counted)
             return seen.get("service") == SETTLING_FLOWS
 
-        until("the backends' neighbours are found", steered, 60)
+        until("the backends' neighbours are found", steered)
         self.pass_by()
 
-    def pass_by(self):
-        """Waits until all that was sent before has come out, by a packet that comes out last."""
+    def all_out(self, wanted):
+        """What the predicate wants of all that comes out of what was sent before, by a packet that comes out last."""
+        found = []
+
+        def is_last(frame):
+            if LAST in bytes(frame):
+                return True
+            if wanted(frame):
+                found.append(frame)
+            return False
+
         self.rack.send([self.rack.to_vip(99, LAST)])
-        assert self.rack.receive(lambda frame: LAST in bytes(frame), 1)
+        assert self.rack.receive(is_last, 1)
+        return found
+
+    def pass_by(self):
+        """Waits until all that was sent before has come out."""
+        self.all_out(lambda _: False)
         self.counters()
         self.rack.drain()
 
@@ -196,12 +215,12 @@ class Mux:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
     def kill(self):
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=PATIENCE)
 
 
 @contextlib.contextmanager

@@ -82,8 +82,8 @@ def test_two_workers_share_the_flows(rack):
     with mux(rack, f"af_packet:{INSIDE}", BACKENDS, "--workers", "2") as one:
         counts = send_and_count(rack, one, [rack.to_vip(s) for s in range(1024, 1024 + FLOWS)])
         assert counts["service"] == FLOWS
-        came = [IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in rack.receive(is_tunnel, FLOWS + 1, seconds=2)]
-        assert sorted(came) == list(range(1024, 1024 + FLOWS))
+        came = rack.receive(is_tunnel, FLOWS) + rack.receive(is_tunnel, 1, seconds=0.5)
+        assert sorted(IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in came) == list(range(1024, 1024 + FLOWS))
 
 
 def bent(rack):
@@ -120,7 +120,8 @@ def test_what_is_bent_is_dropped_under_its_name(rack, port):
             counts = send_and_count(rack, one, [frame])
             assert drops(counts) == {reason: 1}, reason
             assert "service" not in counts, reason
-        assert rack.receive(is_tunnel, 1, seconds=0.3) == []
+        assert one.all_out(is_tunnel) == []
+        one.counters()
         # and the biggest packet that fits does come out
         assert send_and_count(rack, one, [rack.to_vip(2000, b"x" * (MTU - 40 - 44))])["service"] == 1
         assert len(rack.receive(is_tunnel, 1)) == 1
@@ -142,9 +143,9 @@ def test_frames_for_another_host_are_left_alone(rack, port):
         other.dst = "02:00:00:00:00:99"
         rack.drain()
         rack.send([other, rack.to_vip(2001)])
-        came = rack.receive(is_tunnel, 2, seconds=1)
+        came = one.all_out(is_tunnel)
         assert [IP(bytes(f[UDP].payload)[16:])[TCP].sport for f in came] == [2001]
-        assert one.counters()["service"] == 1
+        assert one.counters()["service"] == 2  # with the last one
 
 
 def test_a_backend_without_a_neighbour_is_counted_then_found(rack, port):
@@ -155,7 +156,7 @@ def test_a_backend_without_a_neighbour_is_counted_then_found(rack, port):
         def served():
             return send_and_count(rack, one, [rack.to_vip(2000)]).get("service")
 
-        until("the neighbour is found", served, seconds=20)
+        until("the neighbour is found", served)
         assert rack.receive(is_tunnel, 1)[0].dst == rack.mac
 
 
@@ -173,7 +174,7 @@ def test_a_backend_s_new_mac_is_followed(rack, port):
             rack.send([rack.to_vip(2000)])
             return [f for f in rack.receive(is_tunnel, 1, seconds=1) if f.dst == mac]
 
-        until("packets go to the new MAC address", followed, seconds=20)
+        until("packets go to the new MAC address", followed)
 
 
 def test_the_port_s_own_mac_and_mtu_are_followed(rack, port):
@@ -186,14 +187,14 @@ def test_the_port_s_own_mac_and_mtu_are_followed(rack, port):
             rack.send([rack.to_vip(2000)])
             return rack.receive(is_tunnel, 1, seconds=1)
 
-        until("packets to the new MAC are steered, from it", followed, seconds=20)
+        until("packets to the new MAC are steered, from it", followed)
         assert rack.inside("ip", "link", "set", INSIDE, "mtu", "1400") == ""
         big = rack.to_vip(2000, b"x" * 1350)
 
         def refused():
             return send_and_count(rack, one, [big]).get("too_big")
 
-        until("the new MTU counts", refused, seconds=20)
+        until("the new MTU counts", refused)
 
 
 def test_routes_and_links_are_followed(rack, port):
@@ -220,7 +221,7 @@ def test_routes_and_links_are_followed(rack, port):
         rack.inside("ip", "link", "set", INSIDE, "down")
         rack.inside("ip", "link", "set", INSIDE, "up")
         route(gateways[0])
-        until("the way after the flap", lambda: goes_by(gateways[0]), 20)
+        until("the way after the flap", lambda: goes_by(gateways[0]))
 
 
 def test_a_killed_mux_leaves_the_port_to_the_next_one(rack, port):
@@ -237,11 +238,11 @@ def test_a_killed_mux_leaves_nothing_to_a_packet_socket(rack):
     with mux(rack, f"af_xdp:{INSIDE}") as one:
         one.kill()
     assert "xdp" in rack.inside("ip", "link", "show", "dev", INSIDE)
-    with mux(rack, f"af_packet:{INSIDE}"):
+    with mux(rack, f"af_packet:{INSIDE}") as one:
         assert "xdp" not in rack.inside("ip", "link", "show", "dev", INSIDE)
         rack.drain()
         rack.send([rack.to_vip(2000)])
-        assert len(rack.receive(is_tunnel, 2, seconds=1)) == 1
+        assert len(one.all_out(is_tunnel)) == 1
 
 
 @pytest.mark.parametrize("second", ["af_xdp", "af_packet"])

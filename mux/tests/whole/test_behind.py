@@ -26,9 +26,9 @@ def stuck(service: Service, new_mux, *limits: str) -> WholeMux:
     mux = new_mux(*limits)
     mux.start()
     mux.settle(service)
-    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 10, "the VIP to be announced")
+    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, "the VIP to be announced")
     service.commit([], [run(0, 9, 1)], damage=lambda data: data[:-1] + bytes([data[-1] ^ 1]))
-    until(lambda: mux.metric("service_state", service="web", state="stale") == 1, 10, mux.log())
+    until(lambda: mux.metric("service_state", service="web", state="stale") == 1, 60, mux.log())
     return mux
 
 
@@ -39,26 +39,26 @@ def withdrawn(mux: WholeMux) -> bool:
 def test_it_withdraws_while_another_is_ahead_and_returns(tree: Tree, service: Service, new_mux):
     mux = stuck(service, new_mux, "--behind-seconds", "1")
     assert mux.metric("lag_generations", service="web") == 1
-    until(lambda: mux.metric("lag_seconds", service="web") > 1.5, 10, "the lag to grow")
+    until(lambda: mux.metric("lag_seconds", service="web") > 1.5, 60, "the lag to grow")
     stays(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 2, "the announcement of the only mux")
 
     peer(tree, service.image["generation"])
-    until(lambda: withdrawn(mux), 20, mux.log())
-    until(lambda: tree.mux()["services"]["web"].get("withdrawn") == "behind", 10, "its node to say so")
+    until(lambda: withdrawn(mux), 60, mux.log())
+    until(lambda: tree.mux()["services"]["web"].get("withdrawn") == "behind", 60, "its node to say so")
     assert mux.metric("announced", service="web") == 0
     generation = service.image["generation"]
     assert mux.logged(event="withdrawn_behind", generation=generation - 1, latest=generation, ahead="mux2") == 1
 
     peer(tree, service.image["generation"], withdrawn="stopping")  # the other one leaves
-    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 20, mux.log())
+    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     assert mux.logged(event="returned", why="nobody_is_ahead") == 1
-    until(lambda: "withdrawn" not in tree.mux()["services"]["web"], 10, "its node to say so")
+    until(lambda: "withdrawn" not in tree.mux()["services"]["web"], 60, "its node to say so")
 
     peer(tree, service.image["generation"])
-    until(lambda: withdrawn(mux), 20, mux.log())
+    until(lambda: withdrawn(mux), 60, mux.log())
     service.commit([], [run(9, 9, 1)], with_snapshot=True)  # a snapshot leads around the damage
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 30, mux.log())
-    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 20, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
+    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     assert mux.logged(event="returned", why="caught_up") == 1
     assert mux.metric("lag_generations", service="web") == mux.metric("lag_seconds", service="web") == 0
 
@@ -67,17 +67,17 @@ def test_by_generations(tree: Tree, service: Service, new_mux):
     peer(tree, 1000)
     mux = stuck(service, new_mux, "--behind-seconds", "0", "--behind-generations", "2")
     service.commit([], [run(9, 9, 1)])
-    until(lambda: mux.metric("lag_generations", service="web") == 2, 10, mux.log())
+    until(lambda: mux.metric("lag_generations", service="web") == 2, 60, mux.log())
     stays(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 2, "the announcement within the limit")
     service.commit([], [run(18, 9, 1)])
-    until(lambda: withdrawn(mux), 20, mux.log())
+    until(lambda: withdrawn(mux), 60, mux.log())
 
 
 def test_muxes_that_are_as_far_stay(tree: Tree, service: Service, new_mux):
     """What every mux refuses takes no VIP away."""
     peer(tree, service.image["generation"])
     mux = stuck(service, new_mux, "--behind-seconds", "1")
-    until(lambda: mux.metric("lag_seconds", service="web") > 3, 20, "the lag to grow")
+    until(lambda: mux.metric("lag_seconds", service="web") > 3, 60, "the lag to grow")
     assert mux.routes() == {"10.99.0.1": "fl1"}
     assert mux.logged(event="withdrawn_behind") == 0
 
@@ -87,5 +87,5 @@ def test_a_stopping_mux_says_so(tree: Tree, service: Service, new_mux):
     mux.start()
     mux.settle(service)
     mux.signal(15)
-    until(lambda: tree.mux()["services"]["web"].get("withdrawn") == "stopping", 10, "its node to say so")
+    until(lambda: tree.mux()["services"]["web"].get("withdrawn") == "stopping", 60, "its node to say so")
     assert mux.metric("withdrawn", service="web", reason="stopping") == 1

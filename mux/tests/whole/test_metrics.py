@@ -48,7 +48,7 @@ def service_counts(mux: WholeMux, rack: Rack, packets: list) -> dict[str, float]
 
     before, arrived = now(), mux.arrived()
     rack.send(packets)
-    until(lambda: mux.arrived() >= arrived + len(packets), 10, f"{len(packets)} packets counted")
+    until(lambda: mux.arrived() >= arrived + len(packets), 60, f"{len(packets)} packets counted")
     return {name: value - before.get(name, 0) for name, value in now().items() if value != before.get(name, 0)}
 
 
@@ -69,20 +69,20 @@ def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service
     ]
     assert service_counts(mux, rack, nobody) == {}
     service.commit([], [{"start": 0, "count": 256, "current": 0, "previous": 0}])
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 10, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 5) == {"no_backend": 5}
     service.commit([{"id": 1, "address": "10.1.0.99", "weight": 100, "removed": False}], [
         {"start": 0, "count": 256, "current": 1, "previous": 0}
     ])  # fmt: skip
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 10, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 2) == {"no_neighbour": 2}
 
 
 def test_a_service_s_counts_begin_with_it(mux: WholeMux, rack: Rack, service: Service):
     assert service_counts(mux, rack, [rack.to_vip(2000, b"x" * 1550)]) == {"too_big": 1}
     service.delete()
-    until(lambda: mux.metric("generation", service="web") is None, 10, mux.log())
+    until(lambda: mux.metric("generation", service="web") is None, 60, mux.log())
     service.create()
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 10, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert mux.samples("service_drops_total", service="web") == []
     assert mux.metric("service_packets_total", service="web") == mux.metric("service_bytes_total", service="web") == 0

@@ -157,7 +157,7 @@ def test_a_start_stops_at_one_that_failed(new_mux, service: Service):
     mux = new_mux("--workers", "2", port="af_xdp")
     with pytest.raises(AssertionError, match="queues of af_xdp:flm0: 1 receive queues, --workers 2"):
         mux.start()
-    assert mux.wait(10) == 1
+    assert mux.wait(60) == 1
 
 
 def test_a_start_does_not_wait_for_zookeeper(rack: Rack, zookeeper: ZooKeeperProcess, service: Service, new_mux):
@@ -168,4 +168,4 @@ def test_a_start_does_not_wait_for_zookeeper(rack: Rack, zookeeper: ZooKeeperPro
         assert mux.logged(event="preflight", check="zookeeper", verdict="fail") == 1, mux.log()
     finally:
         zookeeper.start()
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 30, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())

@@ -39,7 +39,7 @@ class Recording:
             "--no-buffer",
         ]
         self.process = subprocess.Popen([*command, "--output", str(path), f"http://{HTTP}/sample?{query}"])
-        until(lambda: path.exists() and path.stat().st_size, 20, "the recording to begin")
+        until(lambda: path.exists() and path.stat().st_size, 60, "the recording to begin")
 
     def packets(self, seconds: float = 60) -> list[tuple[Ether, dict[str, str], RawPcapNgReader.PacketMetadata]]:
         """Waits for the end: frames, the words of their comments, and what else is said of them."""
@@ -91,7 +91,7 @@ def send(mux: WholeMux, packets: Iterable[Ether]) -> None:
 
     packets, before = list(packets), counted()
     mux.rack.send(packets)
-    until(lambda: counted() >= before + len(packets), 30, f"{len(packets)} packets to be counted")
+    until(lambda: counted() >= before + len(packets), 60, f"{len(packets)} packets to be counted")
 
 
 def record(mux: WholeMux, folder: Path, query: str, packets: list[Ether], is_enough) -> list:
@@ -152,7 +152,7 @@ def test_what_became_of_each_packet(mux: WholeMux, service: Service, rack: Rack,
 
 def test_a_move_is_told(mux: WholeMux, service: Service, rack: Rack, tmp_path: Path):
     service.commit([], [run(0, service.image["buckets"], 3, 1)], committed=int(time.time()))
-    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 30, mux.log())
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     since = service.image["rows"][0][2]
     for _, comment, _ in record(mux, tmp_path, "verdict=service&service=web", [rack.to_vip(1)], bool):
         assert (comment["backend"], comment["previous"], comment["since"]) == ("3", "1", str(since))
@@ -228,10 +228,10 @@ def test_refused(mux: WholeMux, tmp_path: Path):
     assert refused(mux, "seconds=1")["status"] == 409
     recording.process.kill()  # noticed when something is to be said to it
     recording.process.wait()
-    until(lambda: refused(mux, "seconds=0")["status"] == 400, 30, "the recording to end with its client")
+    until(lambda: refused(mux, "seconds=0")["status"] == 400, 60, "the recording to end with its client")
 
 
 def test_a_mux_stops_while_it_records(mux: WholeMux, tmp_path: Path):
     recording = Recording(mux, tmp_path / "sample", "seconds=300&verdict=ip_ttl")
     assert mux.stop() == 0
-    assert recording.process.wait(20) != 0, "curl is told that the file is cut short"
+    assert recording.process.wait(60) != 0, "curl is told that the file is cut short"

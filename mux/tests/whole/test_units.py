@@ -43,7 +43,7 @@ def test_a_mux_runs_by_the_unit_s_capabilities_alone(port: str, count: int, serv
     status = Path(f"/proc/{mux.process.pid}/status").read_text()
     assert re.search(r"^Uid:\s+65534", status, re.MULTILINE), status
     mux.settle(service)
-    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 20, mux.log())
+    until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     rack.send([rack.to_vip(2000)])
     assert rack.receive(is_tunnel, 1)
     assert mux.stop() == 0

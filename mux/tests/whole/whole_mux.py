@@ -42,16 +42,16 @@ class WholeMux:
 
     def settle(self, service: Service) -> None:
         """Until it serves the service's newest generation, and the neighbours of all backends are known."""
-        until(lambda: self.metric("generation", service=service.name) == service.image["generation"], 30, self.log())
+        until(lambda: self.metric("generation", service=service.name) == service.image["generation"], 60, self.log())
 
         def steered() -> bool:
             before = self.metric("packets_total", verdict="service")
             self.rack.send(self.rack.to_vip(sport) for sport in range(100, 100 + FLOWS))
-            until(lambda: self.seen() >= FLOWS, 10, "the settling packets to be counted")
+            until(lambda: self.seen() >= FLOWS, 60, "the settling packets to be counted")
             return self.metric("packets_total", verdict="service") == before + FLOWS
 
         self._base = self.arrived()
-        until(steered, 30, "the backends' neighbours")
+        until(steered, 100, "the backends' neighbours")
         self.rack.receive(is_tunnel, FLOWS, seconds=1)
         self.rack.drain()
 
@@ -72,7 +72,7 @@ class WholeMux:
     def wait(self, seconds: float) -> int:
         return self.process.wait(seconds)
 
-    def stop(self, seconds: float = 30) -> int:
+    def stop(self, seconds: float = 60) -> int:
         self.signal(signal.SIGTERM)
         return self.wait(seconds)
 
@@ -80,7 +80,7 @@ class WholeMux:
         if self.process and self.process.poll() is None:
             self.signal(signal.SIGTERM)
             self.signal(signal.SIGTERM)
-            code = self.wait(30)
+            code = self.wait(60)
             assert code == 0, f"ended with {code}:\n{self.log()}"
 
     def log(self) -> str:
@@ -92,7 +92,7 @@ class WholeMux:
         return sum(all(pair in line.split() for pair in pairs) for line in self.log().splitlines())
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://{HTTP}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{HTTP}{path}", timeout=60) as answer:
             return answer.read().decode()
 
     def samples(self, name: str, **labels: str) -> list[float]:
