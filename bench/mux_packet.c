@@ -5,14 +5,14 @@
  *
  *	mux_packet [--seed N] [--runs N] [--most-flows N] [--rows NAME,...] [--json FILE]
  *
- * Packets are 64 bytes long, TCP ACKs of distinct flows in random order. They are written into a ring of 2,048 buffers
- * first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and they are in
- * the cache that a NIC's DMA would leave them in at best. All rows stand ready at once and take turns: each run gives
- * each row PASS packets, so that what disturbs the machine disturbs all. The median run counts, and the fastest and
- * slowest stand beside it; time is the thread's own, so that whatever else the machine does counts little. A row's
- * ratio to the first one is the median of the runs' own ratios. The stages are measured apart by time stamps around
- * each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a stage has
- * all 32 packets at once, so that their sum is more than the whole where memory is waited for.
+ * Packets are 64 bytes long, TCP ACKs (or datagrams) of distinct flows in random order. They are written into a ring of
+ * 2,048 buffers first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and
+ * they are in the cache that a NIC's DMA would leave them in at best. All rows stand ready at once and take turns: each
+ * run gives each row PASS packets, so that what disturbs the machine disturbs all. The median run counts, and the
+ * fastest and slowest stand beside it; time is the thread's own, so that whatever else the machine does counts little.
+ * A row's ratio to the first one is the median of the runs' own ratios. The stages are measured apart by time stamps
+ * around each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a
+ * stage has all 32 packets at once, so that their sum is more than the whole where memory is waited for.
  *
  * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more than there
  * are. DPDK's memory and rings both ask for transparent huge pages.
@@ -73,6 +73,8 @@ static const struct row rows[] = {
     {.name = "128 services", .services = 128},
     {.name = "1,000 services of 4 K buckets", .services = 1000, .buckets = 4096},
     {.name = "all moved", .told = true},
+    {.name = "UDP", .udp = true},
+    {.name = "UDP, 1,000 services of 4 K buckets", .udp = true, .services = 1000, .buckets = 4096},
     {.name = "10 generations a second", .changes = true},
     {.name = "1 K flows", .flows = 1000},
     {.name = "100 K flows", .flows = 100000},
@@ -150,7 +152,7 @@ static uint16_t header_checksum(const uint8_t *ip)
 }
 
 /* A packet of a flow: distinct by construction, as its number is spread over source address and port by a bijection. */
-static void write_packet(struct bench *b, uint32_t slot, uint32_t flow, uint32_t services)
+static void write_packet(struct bench *b, uint32_t slot, uint32_t flow, const struct row *row)
 {
 	static const uint8_t head[STAND_FRAME] = {2,    0, 0, 0,  0, 1, 2,  0, 0,  0, 0, 2, 8, 0, /* Ethernet */
 						  0x45, 0, 0, 50, 0, 0, 64, 0, 64, 6, 0, 0, 0, 0, 0, 0,    10,
@@ -161,7 +163,11 @@ static void write_packet(struct bench *b, uint32_t slot, uint32_t flow, uint32_t
 	memcpy(data, head, STAND_FRAME);
 	fl_store_be32(data + 26, 0x0b000000U | (flow * 2654435761U & 0x00ffffff));
 	fl_store_be16(data + 34, (uint16_t)(1024 + (flow >> 24)));
-	fl_store_be16(data + 32, (uint16_t)(flow % services));
+	fl_store_be16(data + 32, (uint16_t)(flow % row->services));
+	if (row->udp) {
+		data[23] = IPPROTO_UDP;
+		fl_store_be32(data + 38, (STAND_FRAME - 34U) << 16); /* its length; no checksum */
+	}
 	fl_store_be16(data + 24, header_checksum(data + 14));
 	mbuf->buf_addr = data - HEADROOM;
 	mbuf->buf_len = BUFFER;
@@ -189,7 +195,7 @@ static void check_burst(const struct burst *burst)
 static void write_ring(struct bench *b, struct stand *s)
 {
 	for (uint32_t i = 0; i < RING; i++) {
-		write_packet(b, i, b->flows[s->at] % s->row.flows, s->row.services);
+		write_packet(b, i, b->flows[s->at] % s->row.flows, &s->row);
 		s->at = s->at + 1 < s->row.flows ? s->at + 1 : 0;
 	}
 }
@@ -379,6 +385,7 @@ static void serve(struct stand *s, uint16_t number)
 	snprintf(config.name, sizeof(config.name), "service%u", number);
 	fl_store_be16(config.vips[0].bytes + 14, number);
 	config.key.k1 ^= number;
+	config.ports[0].protocol = s->row.udp ? IPPROTO_UDP : IPPROTO_TCP;
 	config.hash = s->row.hash;
 	config.encap = s->row.encap;
 	config.steering = s->row.steering;

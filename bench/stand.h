@@ -27,6 +27,7 @@ struct row {
 	enum steering steering;
 	bool changes; /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;    /* all buckets have just moved: every packet carries MOVED */
+	bool udp;     /* datagrams, whose sources are looked up among the VIPs (classify.c) */
 };
 
 /* A row that stands ready, and what was measured. */
