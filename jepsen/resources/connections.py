@@ -9,17 +9,31 @@ there. Standard input has one order a line, standard output one line for each th
 
 A request is sent every `pause` seconds for `seconds`, at least one; then the connection is closed in order. It is
 broken when it is reset or closed by the other side, when it is refused, or when an answer, or the connection, takes
-longer than `answer` seconds. `servers` are those that answered, each once, in order; `last` is when the last answer
-came, null without one. The program ends when its input does.
+longer than `answer` seconds; `why` is then what the system said. `servers` are those that answered, each once, in
+order; `last` is when the last answer came, null without one. One of kind "mptcp" asks for MPTCP, and tells in
+`subflows` how many further ones it had at once, at most. The program ends when its input does.
 """
 
 import asyncio
+import errno
 import json
+import os
 import socket
 import sys
 import time
 
-MPTCP = 262
+# From linux/in.h and linux/mptcp.h; the first byte of that option is the number of further subflows.
+IPPROTO_MPTCP = 262
+SOL_MPTCP = 284
+MPTCP_INFO = 1
+
+
+def subflows(plain: socket.socket) -> int:
+    """A connection's further subflows now; 0 if it is TCP, asked for or not."""
+    try:
+        return plain.getsockopt(SOL_MPTCP, MPTCP_INFO, 1)[0]
+    except OSError:
+        return 0
 
 
 async def answer(reader: asyncio.StreamReader) -> str:
@@ -32,20 +46,36 @@ async def answer(reader: asyncio.StreamReader) -> str:
         raise ConnectionResetError("closed by the other side") from error
 
 
+async def connect(plain: socket.socket, address: tuple[str, int]) -> None:
+    """Connects a socket; asyncio's own `sock_connect` looks the address up, which it cannot for MPTCP."""
+    loop = asyncio.get_running_loop()
+    error = plain.connect_ex(address)
+    if error == errno.EINPROGRESS:
+        connected = asyncio.Event()
+        loop.add_writer(plain, connected.set)
+        try:
+            await connected.wait()
+        finally:
+            loop.remove_writer(plain)
+        error = plain.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if error:
+        raise OSError(error, os.strerror(error))
+
+
 async def talk(order: dict, told: dict, begun: float) -> str:
     """One connection's life; how it ended."""
-    plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP if order["kind"] == "mptcp" else 0)
+    plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP if order["kind"] == "mptcp" else 0)
     plain.setblocking(False)
     writer = None
     try:
-        await asyncio.wait_for(
-            asyncio.get_running_loop().sock_connect(plain, (order["host"], order["port"])), order["answer"]
-        )
+        await asyncio.wait_for(connect(plain, (order["host"], order["port"])), order["answer"])
         reader, writer = await asyncio.open_connection(sock=plain)
         while True:
             writer.write(b"GET / HTTP/1.1\r\nHost: jepsen\r\n\r\n")
             server = await asyncio.wait_for(answer(reader), order["answer"])
             told["requests"] += 1
+            if order["kind"] == "mptcp":
+                told["subflows"] = max(told.get("subflows", 0), subflows(plain))
             told["last"] = round(time.monotonic() - begun, 6)
             if server not in told["servers"]:
                 told["servers"].append(server)
@@ -57,6 +87,7 @@ async def talk(order: dict, told: dict, begun: float) -> str:
     except ConnectionRefusedError:
         return "refused"
     except OSError as error:
+        told["why"] = str(error)
         return "timeout" if error.errno in (110, 113) else "reset"
     finally:
         if writer:

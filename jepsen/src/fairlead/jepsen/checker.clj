@@ -103,6 +103,19 @@
           :else                 (judged [] (str (count begun) " faults were made and healed, but for " (count nobody)
                                                 " that found nobody of their role")))))))
 
+(defn mptcp
+  "Jepsen's checker of the run itself: of connections that asked for MPTCP, if a `share` does, some had a second subflow."
+  [share]
+  (reify checker/Checker
+    (check [_ _ history _]
+      (let [answered (filter #(and (= :mptcp (:kind %)) (pos? (:requests % 0)))
+                             (map :value (filter #(and (= :connection (:f %)) (= :ok (:type %))) history)))
+            joined   (filter #(pos? (:subflows % 0)) answered)
+            sentence (str (count joined) " of " (count answered) " connections by MPTCP had a second subflow")]
+        (judged (when (and (pos? share) (empty? joined))
+                  [(str sentence "; clients need a second address, or :mptcp 0")])
+                sentence)))))
+
 (defn broken-on-purpose
   "Jepsen's checker of a run with a switch: valid if of all results of `checker` exactly those of `:red` are false, and
   maybe those of `:entailed`. What is unknown is not valid here either."

@@ -67,6 +67,14 @@
     (testing why
       (is (= valid? (:valid? (jepsen/check (checker/nemesis n) nil ops nil)))))))
 
+(deftest connections-by-mptcp
+  (let [ended  (fn [kind subflows] {:f :connection :type :ok :value {:kind kind :requests 3 :subflows subflows}})
+        judged (fn [share & ops] (:valid? (jepsen/check (checker/mptcp share) nil ops nil)))]
+    (is (true? (judged 0.25 (ended :mptcp 0) (ended :mptcp 1))))
+    (is (false? (judged 0.25 (ended :mptcp 0) (ended :tcp 0))))
+    (is (false? (judged 0.25)))
+    (is (true? (judged 0 (ended :tcp 0))))))
+
 (deftest a-switch-must-turn-exactly-its-verdicts-red
   (let [judged (fn [red entailed results]
                  (:valid? (jepsen/check (checker/broken-on-purpose (reify jepsen/Checker (check [_ _ _ _] results))

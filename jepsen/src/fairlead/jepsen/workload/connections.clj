@@ -4,8 +4,8 @@
   connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
   them. One process changes the weights of the service that they use.
 
-  A long one lives 15 to 50 % of the window, and weights change so seldom that no bucket moves more than twice in such
-  a life: beyond that connections break as documented (protocol/README.md §3).
+  A long one lives 15 to 50 % of the window, and weights change so seldom that no bucket moves more than three times in such
+  a life: beyond that connections break as documented (protocol/README.md §3). A share of them asks for MPTCP.
 
   After healing uneven weights are set, and connections are opened only to be counted: the balance."
   (:require [clojure.data.json :as json]
@@ -33,9 +33,9 @@
   5)
 
 (defn- weigh-seconds
-  "How often a weight changes: less than three times in the longest life."
+  "How often weights change: at most three times in the longest life."
   [scenarios]
-  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/2 1.05))
+  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/3 1.05))
 
 (def counted-connections
   "How many are opened to see how new connections are shared out."
@@ -86,9 +86,9 @@
 
 (defn- connection
   "The value of a connection that has ended, in the history's nanoseconds."
-  [from {:keys [id client kind]} {:keys [requests servers end seconds last]}]
+  [from {:keys [id client kind]} {:keys [requests servers end seconds last subflows]}]
   (let [at #(+ from (long (* 1e9 %)))]
-    {:id id, :client client, :kind kind, :requests requests, :servers servers, :end (keyword end)
+    {:id id, :subflows (or subflows 0), :client client, :kind kind, :requests requests, :servers servers, :end (keyword end)
      :from from, :to (at seconds), :last-answer (if last (at last) 0)}))
 
 (defn- settings [test] (get-in test [:scenarios :workloads :connections]))
@@ -107,7 +107,8 @@
         agent  (nth agents (mod id (count agents)))
         from   (util/relative-time-nanos)
         told   (hold! agent (order test id kind seconds))]
-    (assoc op :type :ok :value (connection from {:id id, :client (:node agent), :kind kind} told))))
+    (cond-> (assoc op :type :ok :value (connection from {:id id, :client (:node agent), :kind kind} told))
+      (:why told) (assoc :error (:why told)))))
 
 ;; Weights and shares.
 
@@ -182,13 +183,14 @@
   (reusable? [_ _] true))
 
 (defn- long-connection
-  "A connection of a life that is drawn; the last ones end when the faults have healed."
-  [{:keys [scenarios time-limit]} kind]
+  "A connection of a kind and a life that are drawn; the last ones end when the faults have healed."
+  [{:keys [scenarios time-limit]}]
   (fn [_ ctx]
-    (let [left          (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
-          [least most]  lives
-          life          (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))]
-      {:f :connection, :value {:kind kind, :seconds (max 1 (min left life))}})))
+    (let [left         (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
+          [least most] lives
+          life         (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))
+          mptcp        (get-in scenarios [:workloads :connections :mptcp] 0)]
+      {:f :connection, :value {:kind (if (< (rand/double) mptcp) :mptcp :tcp), :seconds (max 1 (min left life))}})))
 
 (defn workload
   "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
@@ -204,11 +206,12 @@
     {:threads         (+ connections shorts 1)
      :client          (Client. (client/http) (atom nil) (atom 0))
      :generator       (gen/reserve
-                        connections (long-connection opts :tcp)
+                        connections (long-connection opts)
                         shorts      (gen/stagger (/ short-per-second)
                                                  (gen/repeat {:f :connection, :value {:kind :tcp, :seconds 0}}))
                         [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) weigh)])
      :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
-     :checker         (merge (checker/checkers :connections opts)
+     :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))}
+                             (checker/checkers :connections opts)
                              (checker/checkers :balance (get-in scenarios [:workloads :balance])))}))
