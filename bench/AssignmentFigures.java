@@ -204,6 +204,20 @@ public final class AssignmentFigures {
                       ? placement.owners(Ring.BUCKETS_MAX, weights)
                       : assignment.assign(empty, weights, NOW, WINDOW)));
     }
+    Assignment beamer = Assignment.of(Method.BEAMER);
+    Ring one = apply(empty, beamer, part(2, 0), NOW);
+    Ring other = apply(one, beamer, part(2, 1), NOW + WINDOW);
+    int[] back = part(2, 0);
+    seconds.put(
+        "beamer, all of it moves on within its window",
+        median(() -> beamer.assign(other, back, NOW + WINDOW + 10, WINDOW)));
+    Ring single = apply(empty, beamer, part(Backend.MAX, 1), NOW);
+    Ring left = apply(single, beamer, part(2, 0), NOW + WINDOW);
+    int[] most = part(2, 0);
+    most[1] = 100 * (Backend.MAX / 2);
+    seconds.put(
+        "beamer, half of it can only go back",
+        median(() -> beamer.assign(left, most, NOW + WINDOW + 10, WINDOW)));
     Ring scattered = apply(empty, Assignment.of(Method.RENDEZVOUS), weights, NOW);
     Upkeep.Limits limits = new Upkeep.Limits(1, 10, false);
     seconds.put(
@@ -213,6 +227,15 @@ public final class AssignmentFigures {
         "defragment, first iteration",
         median(() -> new Defragmentation().step(scattered, weights, limits, NOW + WINDOW, WINDOW)));
     return seconds;
+  }
+
+  /** Every so manieth backend, of weight 100. */
+  private static int[] part(int every, int rest) {
+    int[] weights = new int[Backend.MAX + 1];
+    for (int id = 1; id <= Backend.MAX; id++) {
+      weights[id] = id % every == rest ? 100 : 0;
+    }
+    return weights;
   }
 
   private static double median(Callable<?> work) throws Exception {
