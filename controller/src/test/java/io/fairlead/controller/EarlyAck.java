@@ -5,8 +5,6 @@ import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.service.WriteOptions;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
@@ -26,20 +24,12 @@ final class EarlyAck {
 
   static ControlPlane of(ControlPlane real) {
     EarlyAck early = new EarlyAck(real);
-    return (ControlPlane)
-        Proxy.newProxyInstance(
-            EarlyAck.class.getClassLoader(),
-            new Class<?>[] {ControlPlane.class},
-            (self, method, arguments) -> {
-              if (method.getName().equals("change") && arguments[2] instanceof WriteOptions) {
-                return early.change(arguments);
-              }
-              try {
-                return method.invoke(real, arguments);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return Proxied.by(
+        ControlPlane.class,
+        (self, method, arguments) ->
+            method.getName().equals("change") && arguments[2] instanceof WriteOptions
+                ? early.change(arguments)
+                : Proxied.call(real, method, arguments));
   }
 
   @SuppressWarnings("unchecked")

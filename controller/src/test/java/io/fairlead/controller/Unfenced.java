@@ -2,9 +2,6 @@
 package io.fairlead.controller;
 
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
@@ -27,27 +24,28 @@ final class Unfenced {
   private Unfenced() {}
 
   static CuratorFramework of(CuratorFramework real) {
-    return proxy(CuratorFramework.class, framework(real));
+    return Proxied.by(CuratorFramework.class, framework(real));
   }
 
   private static InvocationHandler framework(CuratorFramework real) {
     return (self, method, arguments) ->
         switch (method.getName()) {
-          case "transaction" -> proxy(CuratorMultiTransaction.class, multi(real.transaction()));
-          case "checkExists" -> proxy(ExistsBuilder.class, exists(real.checkExists()));
+          case "transaction" ->
+              Proxied.by(CuratorMultiTransaction.class, multi(real.transaction()));
+          case "checkExists" -> Proxied.by(ExistsBuilder.class, exists(real.checkExists()));
           case "getConnectionStateListenable" -> NEVER_TOLD;
           case "newWatcherRemoveCuratorFramework" ->
-              proxy(
+              Proxied.by(
                   WatcherRemoveCuratorFramework.class,
                   framework(real.newWatcherRemoveCuratorFramework()));
-          default -> call(real, method, arguments);
+          default -> Proxied.call(real, method, arguments);
         };
   }
 
   private static InvocationHandler multi(CuratorMultiTransaction real) {
     return (self, method, arguments) -> {
       if (!method.getName().equals("forOperations")) {
-        return call(real, method, arguments);
+        return Proxied.call(real, method, arguments);
       }
       List<?> operations =
           arguments[0] instanceof List<?> list ? list : Arrays.asList((Object[]) arguments[0]);
@@ -58,24 +56,11 @@ final class Unfenced {
 
   private static InvocationHandler exists(ExistsBuilder real) {
     return (self, method, arguments) ->
-        method.getName().equals("usingWatcher") ? real : call(real, method, arguments);
+        method.getName().equals("usingWatcher") ? real : Proxied.call(real, method, arguments);
   }
 
   private static boolean isFence(CuratorOp operation) {
     return operation.getTypeAndPath().getType() == OperationType.CHECK
         && operation.getTypeAndPath().getForPath().endsWith(EPOCH);
-  }
-
-  private static Object call(Object target, Method method, Object[] arguments) throws Throwable {
-    try {
-      return method.invoke(target, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(
-        Proxy.newProxyInstance(Unfenced.class.getClassLoader(), new Class<?>[] {type}, handler));
   }
 }

@@ -161,8 +161,9 @@ public final class ApiServer implements AutoCloseable {
   /** Stops accepting, lets requests under way finish for a moment, and ends its threads. */
   @Override
   public void close() {
-    events.close();
+    Future<Void> quiet = events.close();
     join(http.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS));
+    join(quiet);
     join(vertx.close());
   }
 

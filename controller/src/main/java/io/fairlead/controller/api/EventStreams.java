@@ -8,12 +8,14 @@ import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.RoutingContext;
 import java.security.SecureRandom;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -30,7 +32,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Looking at the control plane happens on a worker, all else on one event loop.
  */
-final class EventStreams implements AutoCloseable {
+final class EventStreams {
   static final int CLIENTS_MAX = 256;
   static final int BEHIND_MAX = 1000;
   static final int QUEUE_BYTES = 64 * 1024;
@@ -45,10 +47,14 @@ final class EventStreams implements AutoCloseable {
   private final EventLog log = new EventLog(new SecureRandom());
   private final Set<Client> clients = ConcurrentHashMap.newKeySet();
   private final Counter dropped;
-  private final long lookTimer;
-  private final long heartbeatTimer;
+  private final Promise<Void> ended = Promise.promise();
+
+  /** Those below belong to the loop. */
+  private long lookTimer;
+
+  private long heartbeatTimer;
   private boolean isLooking;
-  private volatile boolean isClosed;
+  private boolean isClosed;
 
   private static final class Client {
     private final HttpServerResponse response;
@@ -70,8 +76,11 @@ final class EventStreams implements AutoCloseable {
     Gauge.builder("fairlead.controller.event.clients", clients, Set::size)
         .description("Clients of /v1/events")
         .register(metrics);
-    lookTimer = vertx.setPeriodic(LOOK_MILLIS, tick -> loop.runOnContext(now -> look()));
-    heartbeatTimer = vertx.setPeriodic(HEARTBEAT_MILLIS, tick -> loop.runOnContext(now -> beat()));
+    loop.runOnContext(
+        now -> {
+          lookTimer = vertx.setPeriodic(LOOK_MILLIS, tick -> look());
+          heartbeatTimer = vertx.setPeriodic(HEARTBEAT_MILLIS, tick -> beat());
+        });
   }
 
   void handle(RoutingContext context) {
@@ -122,19 +131,19 @@ final class EventStreams implements AutoCloseable {
     }
     isLooking = true;
     State before = log.state();
-    loop.executeBlocking(() -> State.of(plane, before), false)
-        .onComplete(
-            done ->
-                loop.runOnContext(
-                    now -> {
-                      isLooking = false;
-                      if (done.succeeded()) {
-                        log.advance(done.result());
-                        List.copyOf(clients).forEach(this::pump);
-                      } else {
-                        LOG.error("events: the state cannot be read", done.cause());
-                      }
-                    }));
+    loop.executeBlocking(() -> State.of(plane, before), false).onComplete(this::looked);
+  }
+
+  private void looked(AsyncResult<State> done) {
+    isLooking = false;
+    if (isClosed) {
+      ended.tryComplete();
+    } else if (done.succeeded()) {
+      log.advance(done.result());
+      List.copyOf(clients).forEach(this::pump);
+    } else {
+      LOG.error("events: the state cannot be read", done.cause());
+    }
   }
 
   /** Writes what the socket takes; the rest when it has drained. */
@@ -175,14 +184,21 @@ final class EventStreams implements AutoCloseable {
         .formatted(log.id(event.number()), event.type(), event.data());
   }
 
-  /** Ends every stream, so that the server need not wait for them. */
-  @Override
-  public void close() {
-    isClosed = true;
-    loop.owner().cancelTimer(lookTimer);
-    loop.owner().cancelTimer(heartbeatTimer);
-    for (Client client : new ArrayList<>(clients)) {
-      client.response.end();
-    }
+  /**
+   * Ends every stream, so that the server need not wait for them. Completes once nothing runs any
+   * more that needs the event loop: it may be ended then.
+   */
+  Future<Void> close() {
+    loop.runOnContext(
+        now -> {
+          isClosed = true;
+          loop.owner().cancelTimer(lookTimer);
+          loop.owner().cancelTimer(heartbeatTimer);
+          List.copyOf(clients).forEach(client -> client.response.end());
+          if (!isLooking) {
+            ended.tryComplete();
+          }
+        });
+    return ended.future();
   }
 }

@@ -39,6 +39,7 @@ public final class FakeControlPlane implements ControlPlane {
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty(); // of whom this one follows
+  private volatile Runnable whenRead = () -> {};
   private Optional<RuntimeException> defect = Optional.empty();
   private Runnable meanwhile = () -> {};
   private final List<MuxView> muxes = new ArrayList<>();
@@ -97,8 +98,18 @@ public final class FakeControlPlane implements ControlPlane {
         });
   }
 
+  /** Runs at the begin of each read of all services, whoever reads. */
+  void whenRead(Runnable what) {
+    whenRead = what;
+  }
+
   @Override
-  public synchronized List<ServiceView> services() {
+  public List<ServiceView> services() {
+    whenRead.run();
+    return all();
+  }
+
+  private synchronized List<ServiceView> all() {
     return pools.values().stream().map(Pool::view).toList();
   }
 

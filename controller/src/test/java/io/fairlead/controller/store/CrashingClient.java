@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
+import io.fairlead.controller.Proxied;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
 
@@ -38,15 +36,15 @@ final class CrashingClient {
   }
 
   CuratorFramework client() {
-    return proxy(
+    return Proxied.by(
         CuratorFramework.class,
         (self, method, arguments) -> {
           if (isDead) {
             throw new Crash();
           }
           return method.getName().equals("transaction")
-              ? proxy(CuratorMultiTransaction.class, this::write)
-              : call(real, method, arguments);
+              ? Proxied.by(CuratorMultiTransaction.class, this::write)
+              : Proxied.call(real, method, arguments);
         });
   }
 
@@ -56,24 +54,10 @@ final class CrashingClient {
     if (isLast && !isAfterwards) {
       throw new Crash();
     }
-    Object answer = call(real.transaction(), method, arguments);
+    Object answer = Proxied.call(real.transaction(), method, arguments);
     if (isLast) {
       throw new Crash();
     }
     return answer;
-  }
-
-  private static Object call(Object target, Method method, Object[] arguments) throws Throwable {
-    try {
-      return method.invoke(target, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            CrashingClient.class.getClassLoader(), new Class<?>[] {type}, handler));
   }
 }
