@@ -305,13 +305,13 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	struct why why = {{0}};
 
 	(void)state;
-	tables_listen(tables, &listener);
 	for (uint16_t id = 1; id <= TABLES_SERVICES_MAX; id++) {
 		config = named(id, FL_BUCKETS_MIN);
 		config.vips[0] = vip_at(id);
 		last = must_add(tables, &config);
 		first = first ? first : last;
 	}
+	tables_listen(tables, &listener);
 	assert_serves(tables, first, &first->config.vips[0]);
 	assert_serves(tables, last, &last->config.vips[0]);
 	config = named(TABLES_SERVICES_MAX + 1, FL_BUCKETS_MIN);
@@ -374,7 +374,6 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 	uint16_t id = 0;
 
 	(void)state;
-	tables_listen(tables, &listener);
 	while (vips < TABLES_VIPS_MAX) {
 		config = named(++id, FL_BUCKETS_MIN);
 		for (config.vips_count = 0; config.vips_count < SERVICE_VIPS_MAX && vips < TABLES_VIPS_MAX;)
@@ -382,6 +381,7 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 		last = must_add(tables, &config);
 	}
 	assert_serves(tables, last, &config.vips[config.vips_count - 1]);
+	tables_listen(tables, &listener);
 	assert_int_equal(told.count, TABLES_VIPS_MAX);
 	assert_map_holds(&told);
 	lookup = tables_lookup(tables);
