@@ -7,6 +7,7 @@ with its image, each change a delta in one transaction. What a controller would 
 import json
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from kazoo.client import KazooClient
@@ -38,9 +39,22 @@ def backend(id_: int, address: str | None = None, removed: bool = False) -> dict
     return {"id": id_, "address": address or f"10.1.0.{20 + id_}", "removed": removed, "weight": 100}
 
 
+class Client(KazooClient):
+    """Asks again when its connection broke, as it does on a loaded machine: ZooKeeper's sessions are short here."""
+
+
+def _patient(name: str) -> Callable:
+    ask = getattr(KazooClient, name)
+    return lambda client, *words, **named: client.retry(ask, client, *words, **named)
+
+
+for _name in ("add_auth", "create", "delete", "exists", "get", "get_children", "set", "set_acls"):
+    setattr(Client, _name, _patient(_name))
+
+
 class Tree:
     def __init__(self, address: str):
-        self.client = KazooClient(hosts=address, timeout=10)
+        self.client = Client(hosts=address, timeout=10, command_retry={"max_tries": 50, "max_delay": 1})
         self.client.start(timeout=30)
 
     def answers(self) -> bool:

@@ -44,6 +44,7 @@ class ZooKeeperProcess:
         """Without waiting for it."""
         command = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(JAR)]
         command += [*self.options, "-Dzookeeper.admin.enableServer=false"]
+        command += ["-Dzookeeper.forceSync=no"]  # a slow disk would break the short sessions
         command += ["org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
