@@ -162,7 +162,7 @@ class Lab:
             zookeeper.wait()
         for controller in self.controllers:
             controller.start()
-        until("a controller leads", lambda: any(each.has_taken_over() for each in self.controllers), 90, pause=0.1)
+        until("a controller leads", lambda: any(each.has_taken_over() for each in self.controllers), 180, pause=0.1)
         for controller in self.controllers:
             controller.wait_serving()
         for server in starting:
