@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DAEMONS = Path("/usr/lib/frr")
 MINE = ["--as", "65001", "--router-id", MUX, "--neighbor", "10.1.0.1=65000", "--neighbor", "2001:db8:1::1=65000"]
 VIPS = ["--vips", "10.99.0.0/16", "--vips", "2001:db8:99::/48"]
-BFD_MILLISECONDS = 2000  # three of them: a loaded machine may keep a daemon waiting for a second
+BFD_MILLISECONDS = 2000  # three of them: so that none flaps on a loaded machine
 HOLD_SECONDS = 60  # so that what is noticed sooner was noticed by BFD
 
 ROUTER = f"""\
@@ -57,9 +57,11 @@ class Frr:
         shutil.chown(self.folder, "frr", "frr")
         self.folder.chmod(0o755)
         (self.folder / "empty.conf").touch()
-        names = ("zebra", "bgpd", "bfdd")
-        self.processes = [self.start(name, enter) for name in names]
-        until(lambda: all((self.folder / f"{name}.vty").exists() for name in names), 30, "FRR's sockets")
+        # bgpd tells bfdd by zebra whom to watch, and nobody tells a bfdd that comes to zebra later
+        self.processes = [self.start("zebra", enter)]
+        until((self.folder / "zserv.api").exists, 60, "zebra's socket")
+        self.processes += [self.start(name, enter) for name in ("bfdd", "bgpd")]
+        until(lambda: {"bfd", "bgp"} <= set(self.clients()), 60, "bfdd and bgpd at zebra")
         # as FRR's own start does: each daemon gets what is its own of the one file
         command = ["vtysh", "--vty_socket", self.folder, "--config_dir", self.folder, "-b"]
 
@@ -78,12 +80,18 @@ class Frr:
         with (self.folder / f"{name}.log").open("wb") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
 
+    def said(self, command: str) -> str:
+        words = ["vtysh", "--vty_socket", str(self.folder), "-c", command]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
     def show(self, command: str) -> object:
-        words = ["vtysh", "--vty_socket", str(self.folder), "-c", f"show {command} json"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
         with contextlib.suppress(json.JSONDecodeError):
-            return json.loads(done.stdout)
+            return json.loads(self.said(f"show {command} json"))
         return {}
+
+    def clients(self) -> list[str]:
+        """The daemons that zebra knows."""
+        return [line.split()[0] for line in self.said("show zebra client summary").splitlines() if line.strip()]
 
     def signal(self, number: int) -> None:
         for process in self.processes:
@@ -94,6 +102,8 @@ class Frr:
         self.signal(signal.SIGKILL)
         for process in self.processes:
             process.wait()
+        for log in sorted(self.folder.glob("*.log")):
+            print(f"{log.name}: {log.read_text(errors='replace')}")  # shown beside a failure
         shutil.rmtree(self.folder)
 
 
