@@ -9,12 +9,14 @@ import itertools
 import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 from scapy.all import IP, TCP, UDP, Packet, Raw, fragment
 
 from lab import Lab, topology
 from lab.deadline import until
+from lab.rest import Refused
 from protocol.vectors.oracle import steer
 
 SERVICE = "loop"
@@ -57,18 +59,21 @@ def counted(lab: Lab, packets: Iterable[Packet]) -> Counter[str]:
 
 @pytest.fixture
 def loop(lab: Lab) -> Iterator[None]:
-    """A service whose backends are its own VIP, another service's, both muxes, and a mux's IPv6 address."""
-    mux1, mux2 = lab.muxes.values()
-    backends = [VIP, topology.VIP, mux1.address, mux2.address]
+    """A service whose backends are both muxes."""
+    backends = [mux.address for mux in lab.muxes.values()]
     ports = [{"protocol": "tcp", "port": 80}, {"protocol": "udp", "port": GUE_PORT}]
     lab.api("POST", "/v1/services", {"name": SERVICE, "vips": [VIP], "ports": ports})
     try:
-        lab.change(*({"op": "add", "id": n, "address": a} for n, a in enumerate(backends, 1)), service=SERVICE)
+        lab.change(*(addition(n, address) for n, address in enumerate(backends, 1)), service=SERVICE)
         lab.wait_applied(service=SERVICE)
         lab.wait_announced(vip=VIP)
         yield
     finally:
         lab.api("DELETE", f"/v1/services/{SERVICE}")
+
+
+def addition(number: int, address: str) -> dict[str, Any]:
+    return {"op": "add", "id": number, "address": address}
 
 
 def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> Packet:
@@ -77,7 +82,15 @@ def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> P
     return IP(src=source, dst=destination) / UDP(sport=0xC000, dport=GUE_PORT) / Raw(gue + bytes(inner))
 
 
-def test_backends_that_are_vips_or_muxes_get_nothing(lab: Lab, loop: None) -> None:
+@pytest.mark.parametrize("vip", [VIP, topology.VIP])
+def test_no_vip_becomes_a_backend(lab: Lab, loop: None, vip: str) -> None:
+    """The controller takes none. What a mux does with one that it is told of nevertheless is in mux/tests/test_loop.c."""
+    with pytest.raises(Refused) as refused:
+        lab.change(addition(9, vip), service=SERVICE)
+    assert refused.value.status == 409 and vip in str(refused.value)
+
+
+def test_backends_that_are_muxes_get_nothing(lab: Lab, loop: None) -> None:
     client = lab.clients[0].address
     until("the muxes know each other", lambda: counted(lab, [probe(lab)]).keys() == {"backend_loop"}, 30)
     datagrams = (IP(src=client, dst=VIP) / UDP(sport=n, dport=GUE_PORT) for n in range(1024, 1024 + PACKETS))
