@@ -62,9 +62,9 @@ def level(lab: Lab) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
-    """A failed test shows the ends of the lab's logs."""
+    """A failed test shows the ends of its labs' logs."""
     outcome = yield
     report = outcome.get_result()
-    lab = getattr(item, "funcargs", {}).get("session_lab")
-    if report.failed and lab is not None:
-        report.sections.append(("logs of the lab", lab.instance.tails()))
+    labs = {lab for lab in getattr(item, "funcargs", {}).values() if isinstance(lab, Lab)}
+    if report.failed:
+        report.sections += [("logs of the lab", lab.instance.tails()) for lab in labs]

@@ -84,7 +84,7 @@ def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> P
 
 @pytest.mark.parametrize("vip", [VIP, topology.VIP])
 def test_no_vip_becomes_a_backend(lab: Lab, loop: None, vip: str) -> None:
-    """The controller takes none. What a mux does with one that it is told of nevertheless is in mux/tests/test_loop.c."""
+    """The controller takes none. What a mux does with one that it is told of is in mux/tests/test_loop.c."""
     with pytest.raises(Refused) as refused:
         lab.change(addition(9, vip), service=SERVICE)
     assert refused.value.status == 409 and vip in str(refused.value)
