@@ -112,7 +112,7 @@ class Machine:
             words += ["-fw_cfg", f"name=opt/setup,file={script}"]
         if self.plug:
             script = Path(__file__).parent / "plug"
-            words += ["-netdev", f"tap,id=eth0,script={script},downscript=no,vnet_hdr=off"]
+            words += ["-netdev", f"tap,id=eth0,ifname={self.plug.interface},script={script},downscript=no,vnet_hdr=off"]
             words += ["-device", f"virtio-net-pci,netdev=eth0,mac={self.plug.mac},romfile="]
         return words
 
