@@ -177,7 +177,7 @@ class Module:
         archive = initramfs(kernel, build / "lab" / "vm" / "vm-agent", programs, modules=["bridge"])
         self.folder = tempfile.TemporaryDirectory(prefix="fairlead-")
         self.outside = Namespace(f"flserver{os.getpid()}-machine")
-        plug = Plug(self.outside.name, "machine", "02:00:00:00:01:00", MTU, "rack")
+        plug = Plug(self.outside.name, f"machine{os.getpid()}", "02:00:00:00:01:00", MTU, "rack")
         self.machine = Machine(
             Path(self.folder.name), kernel, archive, plug=plug, setup=SETUP, memory=512, processors=2, append=DEBUG
         )
