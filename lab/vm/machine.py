@@ -54,8 +54,8 @@ def _lines(console: Path) -> list[str]:
 class Plug:
     """Where the machine's eth0 is plugged in: a TAP interface in a network namespace, and its bridge if one is named.
 
-    The TAP has no offloads: packets pass with whole checksums and of the sizes that they have on copper. Its name is its
-    own from the start: no two machines that start in one namespace may share it.
+    The TAP has no offloads: packets pass with whole checksums and of the sizes that they have on copper. It has its
+    name from the start: no two machines that start in one namespace may share it.
     """
 
     netns: str
