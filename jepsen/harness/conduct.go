@@ -260,7 +260,7 @@ func (c *conductor) last() (map[string]int64, error) {
 // judge writes the histories, the verdicts and the page; 0 if exactly the verdicts are false that must be.
 func (c *conductor) judge(failure error) (int, error) {
 	numbers := c.scenario.Workloads
-	settings := check.Settings{AnswerSeconds: numbers.Connections.AnswerSeconds, Tolerance: numbers.Balance.Tolerance}
+	settings := check.Settings{Tolerance: numbers.Balance.Tolerance}
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return 1, err
 	}

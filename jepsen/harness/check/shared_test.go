@@ -25,7 +25,7 @@ func TestShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			verdicts, err := All(string(header.Workload), ops, Settings{header.AnswerSeconds, header.Tolerance})
+			verdicts, err := All(string(header.Workload), ops, Settings{header.Tolerance})
 			if err != nil {
 				t.Fatal(err)
 			}

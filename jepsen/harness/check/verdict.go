@@ -33,8 +33,7 @@ type Verdict struct {
 
 // Settings are what a verdict needs to know of the run beside its history.
 type Settings struct {
-	AnswerSeconds float64 // a connection is broken when an answer takes longer
-	Tolerance     float64 // of a backend's share of the buckets, absolute
+	Tolerance float64 // of a backend's share of the buckets, absolute
 }
 
 // Checker judges one property of a history.

@@ -83,13 +83,12 @@ func Pair(service string, payload any) edn.RawMessage {
 	return Value([]any{service, payload})
 }
 
-// Header is the first form of a shared history: of which workload it is, what it was made with, and how to judge it.
+// Header is the first form of a shared history: of which workload it is, and how to judge it.
 type Header struct {
-	Workload      edn.Keyword          `edn:"workload"`
-	Why           string               `edn:"why"`
-	Expect        map[edn.Keyword]bool `edn:"expect"`
-	AnswerSeconds float64              `edn:"answer-seconds"` // a connection is broken when an answer takes longer
-	Tolerance     float64              `edn:"tolerance"`      // of a share of buckets, as a share of all
+	Workload  edn.Keyword          `edn:"workload"`
+	Why       string               `edn:"why"`
+	Expect    map[edn.Keyword]bool `edn:"expect"`
+	Tolerance float64              `edn:"tolerance"` // of a share of buckets, as a share of all
 }
 
 // Read decodes operations, one a line; lines that hold nothing but a comment are passed over.
