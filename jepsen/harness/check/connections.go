@@ -35,7 +35,8 @@ type Fault struct {
 }
 
 // Faults reads the nemesis' log: each :start opens a stretch for its fault and node, each :heal ends it. An operation
-// that stands twice, when it begins and when it is done, counts from the first :start to the last :heal.
+// that stands twice, when it begins and when it is done, counts from the first :start to the last :heal. A :start with
+// :error opens none: either the step was not done, or the fault stands since its first :start.
 func Faults(ops []history.Op) ([]*Fault, error) {
 	var all []*Fault
 	for _, op := range ops {
@@ -55,7 +56,7 @@ func Faults(ops []history.Op) ([]*Fault, error) {
 		switch {
 		case op.F == "heal" && open != nil:
 			open.To, open.healed = op.Time, true
-		case op.F == "start" && (open == nil || open.healed):
+		case op.F == "start" && op.Error == "" && (open == nil || open.healed):
 			named.From, named.To = op.Time, 1<<62
 			all = append(all, &named)
 		}
@@ -63,9 +64,10 @@ func Faults(ops []history.Op) ([]*Fault, error) {
 	return all, nil
 }
 
-// excuses says whether the fault is one that the connection may have died of.
+// excuses says whether the fault is one that the connection may have died of: what was answered after it had healed has
+// outlived it.
 func (f *Fault) excuses(c Connection) bool {
-	if f.MayBreak != "connections-of-node" || c.To < f.From || f.To < c.From {
+	if f.MayBreak != "connections-of-node" || c.To < f.From || f.To < c.From || f.To < c.LastAnswer {
 		return false
 	}
 	return len(c.Servers) == 0 || slices.Contains(c.Servers, f.Node)
@@ -108,9 +110,9 @@ func answered(all []Connection) (count int) {
 //
 // Assumes: the clients end connections in order only (:closed), keep them shorter than the service's window, and call a
 // connection broken that has no answer for the workload's :answer-seconds. Steps: each connection that ended by :reset,
-// :timeout or :refused needs a fault that stood while it was open and says :may-break :connections-of-node, of the
-// server that answered it, or of any if nobody had answered yet. What can mislead: a connection that dies of
-// something else while its server's fault stands is excused with the others.
+// :timeout or :refused needs a fault that stood while it was open, after which it got no answer any more, and that says
+// :may-break :connections-of-node, of the server that answered it, or of any if nobody had answered yet. What can
+// mislead: a connection that dies of something else while its server's fault stands is excused with the others.
 func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := connections(ops)
 	if err != nil {

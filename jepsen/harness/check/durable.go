@@ -12,8 +12,8 @@ import (
 //
 // Assumes: revisions order a service's changes; final reads come after everything has healed and all writers have ended.
 // Steps, for each service: no final read shows a lower revision than any that was acknowledged; two
-// acknowledged writes at one revision do not make different things of one backend; each backend is what its
-// last acknowledged write (by revision) made of it, or what a write of unknown outcome would have made of it. What can
+// acknowledged writes at one revision do not make different things of one backend; in each final read each backend is what
+// its last acknowledged write (by revision) made of it, or what a write of unknown outcome would have made of it. What can
 // mislead: a lost write that a later one covers is not seen here (by Linearizable it is), and unknown writes excuse much.
 func Durable(ops []history.Op, _ Settings) (Verdict, error) {
 	done, err := configOps(ops)
@@ -24,21 +24,27 @@ func Durable(ops []history.Op, _ Settings) (Verdict, error) {
 	var against []string
 	writes := 0
 	for _, name := range names {
-		var final *configOp
+		var finals []configOp
 		acknowledged := false
 		for _, each := range services[name] {
 			if each.final && each.write.kind == "read" {
-				final = &each
+				finals = append(finals, each)
 			} else if each.write.kind != "read" && each.known() {
 				acknowledged = true
 				writes++
 			}
 		}
-		if final == nil && acknowledged {
+		if len(finals) == 0 && acknowledged {
 			return unknown("%s has acknowledged writes, and no final read", name), nil
 		}
-		if final != nil {
-			against = append(against, lost(name, services[name], *final)...)
+		seen := map[string]bool{} // a sentence once, whichever reads show it
+		for _, final := range finals {
+			for _, sentence := range lost(name, services[name], final) {
+				if !seen[sentence] {
+					seen[sentence] = true
+					against = append(against, sentence)
+				}
+			}
 		}
 	}
 	if writes == 0 {

@@ -34,7 +34,8 @@ type Applied struct {
 type generations struct {
 	commits []Commit
 	applied []Applied
-	muxes   []string                    // that a final read asked
+	muxes   []string                    // that applied anything, or that a final read asked
+	gaps    []string                    // muxes of whose log a stretch was not seen
 	known   map[string]map[int64]string // by service and generation the sum
 	last    map[string]int64            // by service the highest committed generation
 }
@@ -77,8 +78,14 @@ func decodeGenerations(ops []history.Op) (generations, error) {
 			}
 			all.applied = append(all.applied, each)
 			asked[each.Mux] = true
+		case "gap":
+			var whom Applied
+			if err := op.Into(&whom); err != nil {
+				return all, err
+			}
+			all.gaps = append(all.gaps, whom.Mux)
 		default:
-			return all, fmt.Errorf("operation %d: :f :%s; allowed: :commit :applied", op.Index, string(op.F))
+			return all, fmt.Errorf("operation %d: :f :%s; allowed: :commit :applied :gap", op.Index, string(op.F))
 		}
 	}
 	all.muxes = slices.Sorted(maps.Keys(asked))
@@ -99,7 +106,7 @@ func (g generations) enough() (Verdict, bool) {
 // service: each applied generation was committed; within one process (:boot) a delta leads to the next generation, a
 // snapshot to any later one; another process may begin anywhere that was committed. Final reads are no steps, but what they
 // name must be committed, too. What can mislead: a generation that lies between those seen, but was not seen
-// itself, leaves the verdict unknown.
+// itself, a stretch of a mux's log that was not seen, and a mux of which none was, leave the verdict unknown.
 func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)
 	if err != nil {
@@ -110,6 +117,7 @@ func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 	}
 	type place struct{ mux, service string }
 	latest := map[place]Applied{}
+	watched := map[string]bool{}
 	var against []string
 	missed := ""
 	for _, each := range all.applied {
@@ -124,6 +132,7 @@ func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 		if each.Final {
 			continue
 		}
+		watched[each.Mux] = true
 		before, any := latest[place{each.Mux, each.Service}]
 		latest[place{each.Mux, each.Service}] = each
 		if !any || before.Boot != each.Boot {
@@ -135,6 +144,12 @@ func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 		case each.Generation > before.Generation+1 && each.How != "snapshot":
 			against = append(against, fmt.Sprintf("%s after generation %d, and no snapshot", name, before.Generation))
 		}
+	}
+	if missed == "" && len(all.gaps) > 0 {
+		missed = fmt.Sprintf("not all that %s applied was seen", all.gaps[0])
+	}
+	if i := slices.IndexFunc(all.muxes, func(mux string) bool { return !watched[mux] }); missed == "" && i >= 0 {
+		missed = fmt.Sprintf("nothing that %s applied was seen", all.muxes[i])
 	}
 	if len(against) == 0 && missed != "" {
 		return unknown("%s", missed), nil

@@ -116,7 +116,7 @@ func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
 		return Verdict{}, err
 	}
 	services, names := byService(done)
-	var against []string
+	var against, undecided []string
 	known := 0
 	for _, name := range names {
 		var operations []porcupine.Operation
@@ -129,16 +129,18 @@ func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
 			}
 			operations = append(operations, porcupine.Operation{ClientId: client, Input: each, Call: each.call, Return: end})
 		}
-		result := search(operations, searchSeconds*time.Second)
-		if result == porcupine.Unknown {
-			return unknown("%s: no order of %d operations was found within %d s, nor that there is none", name, len(operations), searchSeconds), nil
-		}
-		if result == porcupine.Illegal {
+		switch search(operations, searchSeconds*time.Second) {
+		case porcupine.Unknown:
+			undecided = append(undecided, fmt.Sprintf("%s: no order of %d operations was found within %d s, nor that there is none", name, len(operations), searchSeconds))
+		case porcupine.Illegal:
 			against = append(against, fmt.Sprintf("%s: no order explains %s", name, firstUnexplained(operations)))
 		}
 	}
 	if known == 0 {
 		return unknown("nothing was acknowledged"), nil
+	}
+	if len(against) == 0 && len(undecided) > 0 {
+		return unknown("%s", undecided[0]), nil
 	}
 	return judged(against, fmt.Sprintf("%d answers about %d services have an order", known, len(names))), nil
 }

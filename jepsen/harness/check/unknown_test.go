@@ -25,6 +25,15 @@ func TestUnknown(t *testing.T) {
 			{:index 0 :time 1 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}
 			{:index 1 :time 1 :process 0 :type :ok :f :commit :value {:service "a" :generation 3 :sum "00" :epoch 1}}
 			{:index 2 :time 1 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 2 :sum "00"}}`},
+		{"a mux's log has a hole", "generations", "prefix", `
+			{:index 0 :time 1 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}
+			{:index 1 :time 1 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 1 :sum "00" :how "snapshot" :boot "b"}}
+			{:index 2 :time 1 :process 1 :type :ok :f :gap :value {:mux "mux1"}}`},
+		{"of a mux nothing but the end was seen", "generations", "prefix", `
+			{:index 0 :time 1 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}
+			{:index 1 :time 1 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 1 :sum "00" :how "snapshot" :boot "b"}}
+			{:index 2 :time 1 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 1 :sum "00"} :final true}
+			{:index 3 :time 1 :process 2 :type :ok :f :applied :value {:mux "mux2" :service "a" :generation 1 :sum "00"} :final true}`},
 		{"nobody was asked", "generations", "converged", `
 			{:index 0 :time 1 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}`},
 		{"a commit without epoch", "generations", "fenced", `

@@ -57,6 +57,11 @@
               :value {:commits [{:service "a" :generation 1 :sum "00" :epoch 1}]
                       :applied [{:mux "mux1" :service "a" :generation 1 :sum "00" :how "snapshot" :boot "b"}]
                       :gaps    ["mux1"]}}]]
+           ["of a mux nothing but the end was seen" :generations :prefix
+            [{:index 0 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}
+             {:index 1 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 1 :sum "00" :how "snapshot" :boot "b"}}
+             {:index 2 :process 1 :type :ok :f :applied :value {:mux "mux1" :service "a" :generation 1 :sum "00"} :final true}
+             {:index 3 :process 2 :type :ok :f :applied :value {:mux "mux2" :service "a" :generation 1 :sum "00"} :final true}]]
            ["nobody was asked" :generations :converged
             [{:index 0 :process 0 :type :ok :f :commit :value {:service "a" :generation 1 :sum "00" :epoch 1}}]]
            ["a commit without epoch" :generations :fenced
@@ -65,6 +70,10 @@
            ["no answer" :connections :sticky
             [{:index 0 :process 0 :type :ok :f :connection
               :value {:id 1 :client "client1" :kind :tcp :requests 0 :servers [] :end :alive :from 0 :to 1 :last-answer 0}}]]
+           ["the program that held a connection is gone" :connections :unbroken
+            [{:index 0 :process 0 :type :ok :f :connection
+              :value {:id 1 :client "client1" :kind :tcp :requests 2 :servers ["server1"] :end :closed :from 0 :to 9 :last-answer 8}}
+             {:index 1 :process 1 :type :info :f :connection :value {:kind :tcp :seconds 30} :error "it has ended" :exception {}}]]
            ["no shares" :balance :balanced []]
            ["no connections to count" :balance :balanced
             [{:index 0 :process 0 :type :ok :f :shares

@@ -23,8 +23,8 @@
   1. No final read shows a lower revision than any that was acknowledged.
   2. No two acknowledged writes of one revision make different things of a
      backend: then one of them is lost.
-  3. Each backend is what its last acknowledged write, by revision, made of it,
-     or what a write of unknown outcome would have made of it.
+  3. In each final read, each backend is what its last acknowledged write, by
+     revision, made of it, or what a write of unknown outcome would have made of it.
 
   ## What can mislead
 
@@ -172,15 +172,15 @@
   [ops _]
   (let [services (into (sorted-map) (group-by :service (operations ops)))
         writes   (fn [done] (remove (comp #{:read} :f) done))
-        final    (fn [done] (last (filter #(and (= :read (:f %)) (:final %)) done)))
+        finals   (fn [done] (filter #(and (= :read (:f %)) (:final %)) done))
         unread   (for [[service done] services
-                       :when (and (some :return (writes done)) (nil? (final done)))]
+                       :when (and (some :return (writes done)) (empty? (finals done)))]
                    service)
         total    (count (filter :return (mapcat writes (vals services))))
-        against  (mapcat (fn [[service done]]
-                           (when-let [read (final done)]
-                             (lost service (writes done) read)))
-                         services)]
+        against  (distinct (for [[service done] services
+                                 read           (finals done)
+                                 sentence       (lost service (writes done) read)]
+                             sentence))]
     (cond
       (seq unread)  (unknown (first unread) " has acknowledged writes, and no final read")
       (zero? total) (unknown "no write was acknowledged")

@@ -12,10 +12,12 @@
 
   1. From the nemesis' log, each fault's stretch of time: from when its start was
      asked for until its heal was done. Whoever never heals stands to the end.
+     A start with `:error` begins none: the step was not done, or its fault stands already.
   2. unbroken: each connection that ended by `:reset`, `:timeout` or `:refused` needs a
      fault that says `:may-break :connections-of-node`, stood at a moment when the
      connection was open, and was of the server that answered it, or of any if nobody
-     had answered yet. The examples say which fault excused which connection.
+     had answered yet; and it got no answer after that fault had healed, or it has
+     outlived it. The examples say which fault excused which connection.
   3. sticky: no connection was answered by two servers.
 
   ## What can mislead
@@ -52,7 +54,7 @@
                             (nil? (:node value))
                             [all (assoc asked (:fault value) time)]
 
-                            (and open (nil? (:healed open)))
+                            (or (:error op) (and open (nil? (:healed open))))
                             [all asked]
 
                             :else
@@ -74,7 +76,8 @@
   [fault connection]
   (and (= :connections-of-node (:may-break fault))
        (<= (:from fault) (:to connection))
-       (or (nil? (:to fault)) (<= (:from connection) (:to fault)))
+       (or (nil? (:to fault)) (and (<= (:from connection) (:to fault))
+                                   (<= (:last-answer connection 0) (:to fault))))
        (or (empty? (:servers connection))
            (some #{(:node fault)} (:servers connection)))))
 
@@ -88,6 +91,12 @@
   (when (not-any? (comp pos? :requests) all)
     (unknown "none of " (count all) " connections was answered")))
 
+(defn- unended
+  "Unknown where the program that held a connection has not told its end: Jepsen then completes it as `:info`."
+  [ops]
+  (when-let [op (first (filter #(and (= :connection (:f %)) (= :info (:type %)) (nil? (:end (:value %)))) ops))]
+    (unknown "nobody knows how the connection of operation " (:index op) " ended: " (:error op))))
+
 (defn unbroken
   [ops _]
   (let [all     (connections ops)
@@ -100,6 +109,7 @@
                   (format "excused: %s, by %s of %s from %.3f s" (sentence each) (name (:fault fault)) (:node fault)
                           (/ (:from fault) 1e9)))]
     (or (unanswered all)
+        (when (empty? against) (unended ops))
         (judged against
                 (str (count all) " connections, none broken but " (count excused) " that faults excuse "
                      (frequencies (for [[_ fault] broken :when fault] (str (name (:fault fault)) " of " (:node fault)))))
@@ -107,7 +117,8 @@
 
 (defn sticky
   [ops _]
-  (let [all (connections ops)]
+  (let [all     (connections ops)
+        against (for [each all :when (< 1 (count (set (:servers each))))] (sentence each))]
     (or (unanswered all)
-        (judged (for [each all :when (< 1 (count (set (:servers each))))] (sentence each))
-                (str (count all) " connections, each with one server")))))
+        (when (empty? against) (unended ops))
+        (judged against (str (count all) " connections, each with one server")))))

@@ -25,9 +25,9 @@
   ## What can mislead
 
   CRC-32C finds accidents, no malice. A generation between those that were seen, but not
-  itself seen, and a stretch of a mux's log that was not seen, leave prefix unknown. A
-  mux that no operation names is not missed. A commit of a replaced leader before the
-  first one of its successor looks like one in time."
+  itself seen, a stretch of a mux's log that was not seen, and a mux of which none was
+  seen, leave prefix unknown. A mux that no operation names is not missed. A commit of
+  a replaced leader before the first one of its successor looks like one in time."
   (:require [fairlead.jepsen.verdict :refer [judged unknown]]))
 
 (defn- commits
@@ -100,11 +100,13 @@
                             (vals (group-by (juxt :mux :service) (remove :final all))))
             against (concat (keep #(uncommitted known last-of %) all) steps)
             missed  (first (remove #(contains? known [(:service %) (:generation %)]) all))
-            gap     (first (filter #(= :gap (:f %)) ops))]
+            gap     (first (filter #(= :gap (:f %)) ops))
+            unseen  (first (remove (into #{} (map :mux) (remove :final all)) (asked ops)))]
         (cond
           (seq against) (judged against nil)
           missed        (unknown (named missed) ", whose commit was not seen")
           gap           (unknown "not all that " (:mux (:value gap)) " applied was seen")
+          unseen        (unknown "nothing that " unseen " applied was seen")
           :else         (judged [] (str (count all) " generations applied by " (count (asked ops)) " muxes, of "
                                         (count (commits ops)) " committed"))))))
 
