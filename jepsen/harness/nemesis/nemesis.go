@@ -5,6 +5,7 @@
 package nemesis
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,33 +44,45 @@ type Nemesis struct {
 	standing standing
 }
 
+// nobody is why a step was not done: no node had its role.
+type nobody string
+
+func (n nobody) Error() string { return "no node is " + string(n) }
+
 // Run carries all steps out and returns when the last has healed, no sooner than after `seconds`. Its errors are commands that
-// failed; steps that found nobody of their role are no error.
+// failed; steps that found nobody of their role are no error, unless all did: then nothing was hurt.
 func (n *Nemesis) Run(schedule scenario.Schedule, seed uint64) error {
 	draw := scenario.NewDraw(seed)
 	began := time.Now()
 	var wait sync.WaitGroup
 	failures := make(chan error, len(schedule.Steps))
+	missed := 0
 	for _, step := range schedule.Steps {
 		drawn := draw.Next()
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			time.Sleep(time.Until(began.Add(seconds(step.At()))))
-			if err := n.step(step, drawn); err != nil {
-				n.Say("step %v failed: %v", words(step), err)
-				failures <- err
-			}
+			failures <- n.step(step, drawn)
 		}()
 	}
 	time.Sleep(time.Until(began.Add(seconds(schedule.Seconds))))
 	wait.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-		return nil
+	close(failures)
+	var first error
+	for err := range failures {
+		var none nobody
+		switch {
+		case errors.As(err, &none):
+			missed++
+		case first == nil:
+			first = err
+		}
 	}
+	if first == nil && missed > 0 && missed == len(schedule.Steps) {
+		return fmt.Errorf("none of %d steps found a node of its role: nothing was hurt", missed)
+	}
+	return first
 }
 
 func seconds(count float64) time.Duration { return time.Duration(count * float64(time.Second)) }
@@ -95,7 +108,7 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	if err != nil {
 		n.Recorder.Fault("start", step, err)
 		n.Say("%s: not done, %v", words(step), err)
-		return nil
+		return err
 	}
 	defer left()
 	if err := n.commands("start", fault, fault.Start, step); err != nil {
@@ -106,6 +119,19 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	return n.commands("heal", fault, fault.Heal, step)
 }
 
+// claimed is the program that a step is on; of an upgrade that of all nodes of its kind, "*/mux".
+func claimed(step scenario.Step, fault scenario.Fault) string {
+	kind, said := step["kind"]
+	if !said {
+		kind = fault.Defaults["kind"]
+	}
+	if name, is := kind.(string); is {
+		return "*/" + programs[name]
+	}
+	program, _ := step["program"].(string)
+	return program
+}
+
 // begin resolves the step when it may stand beside those that do; who has its role may be another one then. It returns
 // what to call once the step is healed.
 func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) (func(), error) {
@@ -113,8 +139,7 @@ func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) 
 		if err := n.resolve(step, fault, drawn); err != nil {
 			return nil, err
 		}
-		program, _ := step["program"].(string)
-		entered, changed := n.standing.enter(program, fault.Alone)
+		entered, changed := n.standing.enter(claimed(step, fault), fault.Alone)
 		if entered != nil {
 			return func() { n.standing.leave(entered) }, nil
 		}
@@ -122,7 +147,8 @@ func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) 
 	}
 }
 
-// resolve finds the step's node and program, and what it may break.
+// resolve finds the step's node and program, and what it may break; it asks again while nobody is found, or nobody can
+// be asked.
 func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64) error {
 	role, byRole := step["on"].(edn.Keyword)
 	name, byName := step["on"].(string)
@@ -133,9 +159,6 @@ func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64
 	deadline := time.Now().Add(roleWait)
 	for {
 		listing, err := n.Cluster.List()
-		if err != nil {
-			return err
-		}
 		found := listing.With(string(role))
 		if byName {
 			found = nil
@@ -156,7 +179,10 @@ func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("no node is %s%s", string(role), name)
+			if err != nil {
+				return err
+			}
+			return nobody(string(role) + name)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
@@ -185,6 +211,9 @@ func (n *Nemesis) commands(f edn.Keyword, fault scenario.Fault, commands [][]any
 		}
 	}
 	n.Recorder.Fault(f, step, failure)
+	if failure != nil {
+		n.Say("%s %s failed: %v", f.String()[1:], words(step), failure)
+	}
 	return failure
 }
 

@@ -96,7 +96,8 @@ func TestSteps(t *testing.T) {
 		{"a command that fails", step("fault", kill, "on", edn.Keyword("server")),
 			[]string{"node-ctl kill server1/nginx"},
 			[]string{"start server1 connections-of-node", "start server1 connections-of-node node-ctl: it has ended"}, "node-ctl: it has ended"},
-		{"nobody of that name", step("fault", kill, "on", "mux9"), nil, []string{"start  none no node is mux9"}, ""},
+		{"nobody of that name", step("fault", kill, "on", "mux9"), nil, []string{"start  none no node is mux9"},
+			"none of 1 steps found a node of its role"},
 	} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,6 +143,25 @@ func TestRoleIsAwaited(t *testing.T) {
 	}
 	if got, want := calls(), []string{"fault-ctl reshuffle router", "fault-ctl heal reshuffle router"}; !slices.Equal(got, want) {
 		t.Errorf("commands %q, want %q", got, want)
+	}
+}
+
+// TestNobodyCanBeAsked: a step that cannot find out whom it is on has failed; that is not the same as nobody of its role.
+func TestNobodyCanBeAsked(t *testing.T) {
+	nemesis, calls := made(t)
+	bin := nemesis.Cluster.(cluster.Cluster).Bin
+	if err := os.WriteFile(filepath.Join(bin, "nodes"), []byte("#!/bin/sh\necho 'nodes: no lab is up' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := nemesis.Run(scenario.Schedule{Steps: []scenario.Step{
+		step("fault", edn.Keyword("kill"), "on", edn.Keyword("leader")),
+		step("fault", edn.Keyword("upgrade")), // needs no list, and is done
+	}}, 1)
+	if err == nil || !strings.Contains(err.Error(), "no lab is up") {
+		t.Errorf("error %v", err)
+	}
+	if got := calls(); !slices.Equal(got, []string{"node-ctl upgrade --kind mux"}) {
+		t.Errorf("commands %q", got)
 	}
 }
 

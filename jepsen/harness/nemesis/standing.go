@@ -2,7 +2,11 @@
 
 package nemesis
 
-import "sync"
+import (
+	"path"
+	"strings"
+	"sync"
+)
 
 // standing are the steps that have begun and are not healed yet. A schedule keeps apart what must not meet, but on a slow
 // machine a step takes longer than planned: a program that starts would be stopped by the next step, and be taken for one
@@ -14,7 +18,7 @@ type standing struct {
 }
 
 type stands struct {
-	program string // "" if the step is not on a program
+	program string // "" if the step is not on a program, "*/mux" if it is on all muxes
 	alone   bool
 }
 
@@ -24,7 +28,7 @@ func (s *standing) enter(program string, alone bool) (*stands, <-chan struct{}) 
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, each := range s.steps {
-		if alone || each.alone || program != "" && program == each.program {
+		if alone || each.alone || meet(program, each.program) {
 			return nil, s.changed
 		}
 	}
@@ -34,6 +38,15 @@ func (s *standing) enter(program string, alone bool) (*stands, <-chan struct{}) 
 	entered := &stands{program, alone}
 	s.steps = append(s.steps, entered)
 	return entered, nil
+}
+
+// meet says whether two steps are on the same program.
+func meet(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	all := strings.HasPrefix(a, "*/") || strings.HasPrefix(b, "*/")
+	return a == b || all && path.Base(a) == path.Base(b)
 }
 
 // leave takes a step out that has healed.

@@ -77,6 +77,7 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 		"kill":    {Start: [][]any{{"node-ctl", "kill", program}}, Heal: [][]any{{"node-ctl", "start", program}}},
 		"restart": {Start: [][]any{{"node-ctl", "stop", program}}},
 		"corrupt": {Start: [][]any{{"fault-ctl", "corrupt", program}}, Alone: true},
+		"upgrade": {Start: [][]any{{"node-ctl", "upgrade", edn.Keyword("kind")}}, Defaults: map[edn.Keyword]any{"kind": "controller"}},
 	}
 	of := func(fault, on string) scenario.Step {
 		return scenario.Step{"at": 0.0, "fault": edn.Keyword(fault), "on": edn.Keyword(on)}
@@ -88,7 +89,9 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 	}{
 		{"the same program", "stop controller/controller", of("restart", "leader"), true},
 		{"one that stands alone", "corrupt mux1/mux", of("corrupt", "mux"), true},
+		{"all programs of the kind", "upgrade controller", of("upgrade", "none"), true},
 		{"another program", "stop mux1/mux", of("restart", "mux"), false},
+		{"all programs of another kind", "upgrade mux", scenario.Step{"at": 0.0, "fault": edn.Keyword("upgrade"), "kind": "mux"}, false},
 	} {
 		t.Run(each.name, func(t *testing.T) {
 			machine := &machine{let: make(chan struct{})}
@@ -103,7 +106,7 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 			}
 			go run(each.step)
 			if each.waits {
-				within(time.Minute, func() bool { return machine.listed() == 2 })
+				within(time.Minute, func() bool { return machine.listed() == 2 || each.step["on"] == edn.Keyword("none") })
 				if within(300*time.Millisecond, func() bool { return machine.said(each.second) }) {
 					t.Errorf("'%s' does not wait", each.second)
 				}

@@ -89,7 +89,8 @@
 
 (defn nemesis
   "Jepsen's checker of the run itself: whether all faults were made and healed. Unknown unless each of so many `steps`
-  began; one that found nobody of its role has begun, and none is asked for where faults are drawn one by one (0)."
+  began; one that found nobody of its role has begun, and none is asked for where faults are drawn one by one (0). Unknown
+  also where all found nobody: then nothing was hurt."
   [steps]
   (reify checker/Checker
     (check [_ _ history _]
@@ -100,6 +101,8 @@
         (cond
           (seq failed)          (judged (for [{:keys [f error value]} failed] (str (name f) " " (pr-str value) ": " error)) nil)
           (< (count begun) steps) (unknown (count begun) " of " steps " steps began")
+          (and (seq nobody) (= (count nobody) (count begun)))
+          (unknown "none of " (count begun) " steps found a node of its role")
           :else                 (judged [] (str (count begun) " faults were made and healed, but for " (count nobody)
                                                 " that found nobody of their role")))))))
 

@@ -61,7 +61,9 @@
 (deftest what-befell-the-run-itself
   (doseq [[why valid? n ops]
           [["all steps" true 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0 :node "mux1"}) (op :heal-kill {:step 0})]]
-           ["nobody of its role" true 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")]]
+           ["nobody of its role" true 2 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")
+                                         (op :start-kill {:step 1}) (op :start-kill {:step 1 :node "mux1"})]]
+           ["never anybody of its role" :unknown 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")]]
            ["a step never began" :unknown 2 [(op :start-kill {:step 0}) (op :heal-kill {:step 0})]]
            ["a command failed" false 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "indeterminate: …" :exception {})]]]]
     (testing why
