@@ -135,8 +135,9 @@ func Write(to io.Writer, run Run) error {
 	for _, mux := range slices.Sorted(maps.Keys(run.Lags)) {
 		behind := map[int]float64{}
 		for _, lag := range run.Lags[mux] {
-			second := int(lag.At / 1e9)
-			behind[second] = max(behind[second], float64(max(lag.Generations, 0)))
+			if second := int(lag.At / 1e9); lag.Generations >= 0 { // how far behind is who does not answer, nobody knows
+				behind[second] = max(behind[second], float64(lag.Generations))
+			}
 		}
 		lags = append(lags, named{mux, points(behind)})
 	}

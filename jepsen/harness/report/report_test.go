@@ -148,6 +148,17 @@ func TestWhatIsDrawn(t *testing.T) {
 	}
 }
 
+// TestWhoDoesNotAnswer: a mux that does not answer is not drawn as one that is up to date.
+func TestWhoDoesNotAnswer(t *testing.T) {
+	run := crowded(1)
+	run.Lags = map[string][]workload.Lag{"mux1": {{At: second, Generations: 2}, {At: 2 * second, Generations: -1}, {At: 3 * second, Generations: 4}}}
+	_, svg := page2svg(t, run)
+	lags := svg.Charts[len(svg.Charts)-1]
+	if points := strings.Fields(lags.Lines[0].Points); len(points) != 2 {
+		t.Errorf("the line of generations behind has points %q, want two", points)
+	}
+}
+
 func TestThePageSays(t *testing.T) {
 	for _, each := range []struct {
 		run  Run
