@@ -3,10 +3,11 @@
 
 import argparse
 import json
+from typing import Any
 
 from jepsen.faults.cluster import Cluster
 from jepsen.faults.command import cluster, verbs
-from jepsen.faults.kinds import KINDS, PARTITIONS
+from jepsen.faults.kinds import KINDS, PARTITIONS, OfZooKeeper
 from jepsen.faults.record import Record
 from lab.deadline import LabError
 
@@ -30,12 +31,36 @@ def begin(found: Cluster, fault: str, words: list[str]) -> None:
 
 
 def heal(found: Cluster, fault: str | None = None, node: str | None = None) -> None:
-    """Those that stand of the kind and of the node, the newest first."""
+    """Those that stand of the kind and of the node, the newest first; what can't be healed keeps nobody else from it.
+
+    A damaged member of ZooKeeper comes last: it gets what it has lost from the others, who must be reached, and, where
+    all is healed, must run.
+    """
     record = Record(found.directory)
-    for each in reversed(record.all()):
-        if fault in (None, each["fault"]) and node in (None, each["node"]):
+    standing = [e for e in reversed(record.all()) if fault in (None, e["fault"]) and node in (None, e["node"])]
+    damages = [each for each in standing if isinstance(KINDS[each["fault"]], OfZooKeeper)]
+    failed = undo(found, record, [each for each in standing if each not in damages])
+    if damages and fault is None:
+        damaged = [each["node"] for each in damages]
+        for member in found.of_kind("zookeeper"):
+            if member.name not in damaged:
+                found.start(member, "zookeeper")
+    failed += undo(found, record, damages)
+    if failed:
+        raise LabError("; ".join(failed))
+
+
+def undo(found: Cluster, record: Record, faults: list[dict[str, Any]]) -> list[str]:
+    """In this order; the sentences of those that still stand."""
+    failed = []
+    for each in faults:
+        try:
             KINDS[each["fault"]].heal(found, found.node(each["node"]) if each["node"] else None)
-            record.remove(each["fault"], each["node"])
+        except LabError as error:
+            failed.append(f"{each['fault']} {each['node'] or ''}".strip() + f" still stands: {error}")
+            continue
+        record.remove(each["fault"], each["node"])
+    return failed
 
 
 def heal_all(found: Cluster) -> None:

@@ -139,14 +139,14 @@ class Clock(Fault):
         cluster.attach(node, 0)
 
 
-class _OfZooKeeper(Fault):
+class OfZooKeeper(Fault):
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         having = [each.name for each in cluster.of_kind("zookeeper")]
         if node.name not in having:
             raise LabError(f"node '{node.name}' has no ZooKeeper; allowed: {', '.join(having)}")
 
 
-class Disk(_OfZooKeeper):
+class Disk(OfZooKeeper):
     """A file takes what is left of the disk under ZooKeeper's data; at its next write it leaves the ensemble."""
 
     words = ("full",)
@@ -187,7 +187,7 @@ exit 1
 FORGET = r'rm -rf "$1"/version-2'
 
 
-class Corrupt(_OfZooKeeper):
+class Corrupt(OfZooKeeper):
     """Bytes of the newest log are overwritten while it is down; it refuses to start, as it should.
 
     Healed as an operator does it: its data is removed, and it gets them again from the others. That is safe only while
