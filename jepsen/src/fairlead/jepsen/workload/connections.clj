@@ -156,7 +156,9 @@
                                        (hold! (nth agents (mod n (count agents)))
                                               (order test (swap! ids inc) :tcp 0)))
                                      (range counted-connections))
-          counts  (frequencies (map #(ids-of (first (:servers %))) (filter #(= "closed" (:end %)) told)))]
+          _       (when-let [{:keys [end why]} (first (remove #(= "closed" (:end %)) told))]
+                    (throw (ex-info (str "a connection to count shares by broke: " end " " why) {})))
+          counts  (frequencies (map #(ids-of (first (:servers %))) told))]
       (assoc op :type :ok :value {:service     (get-in test [:state :service])
                                   :weights     (into {} (map (juxt :id :weight)) body)
                                   :buckets     (into {} (map (juxt :id :buckets)) body)

@@ -40,7 +40,8 @@
     (if (nil? answer)
       [known {:silent node}]
       [(assoc-in known [:muxes node] (select-keys answer [:boot :next]))
-       {:rings   (map #(assoc % :mux node) (:rings answer))
+       {:silent  (when (empty? (:rings answer)) node) ; who serves nothing has nothing to say in the end
+        :rings   (map #(assoc % :mux node) (:rings answer))
         :gap     (when (< (max 1 since) (:first answer)) node)
         :applied (for [each (:applied answer)]
                    (-> (select-keys each [:service :generation :sum :how])
