@@ -178,7 +178,8 @@ func (s *Scenario) Switch(name string) (Switch, error) {
 // settleSeconds are left at a drawn schedule's end without a new fault.
 const settleSeconds = 15
 
-// draw makes steps: each begins when the one before has healed, or with the chance :overlap while it stands.
+// draw makes steps: each begins when the one before has healed, or with the chance :overlap half of :every sooner, when it
+// may still stand.
 func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
 	drawn := Schedule{Seconds: seconds}
 	var total float64

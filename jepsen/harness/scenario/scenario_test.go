@@ -3,9 +3,11 @@
 package scenario
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +86,28 @@ func TestDrawn(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestDrawnAlike: the steps that the runner in Clojure draws of the same rules (scenario_test.clj has the same ones).
+func TestDrawnAlike(t *testing.T) {
+	var all Scenario
+	if err := edn.Unmarshal([]byte(`{
+		:faults {:kill {:on #{:mux :leader} :heal [["x"]]}, :corrupt {:on #{:zookeeper} :alone true :heal [["x"]]}, :upgrade {:on #{:none} :heal []}}
+		:schedules {:long {:every 14 :for [4 10] :overlap 0.3 :weights {:kill 3 :corrupt 1 :upgrade 1}}}}`), &all); err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := all.Schedule("long", 120, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, step := range drawn.Steps {
+		got = append(got, fmt.Sprintf("%g %g %s %v", step.At(), step.For(), string(step.Fault()), step["on"]))
+	}
+	want := []string{"7 9.8 kill :mux", "21 9.2 kill :leader", "35 6.4 kill :leader", "42 6.6 kill :leader", "63 8 kill :mux", "77 6.9 corrupt :zookeeper", "91 7 kill :mux"}
+	if !slices.Equal(got, want) {
+		t.Errorf("drawn %q, want %q", got, want)
 	}
 }
 

@@ -70,8 +70,8 @@
      (+ begins lasts)]))
 
 (defn- drawn-steps
-  "Steps for so many seconds: each begins when those before it have healed, or, with the chance `:overlap`, while they
-  stand; one that is `:alone` never. Rules and draws are those of the harness in Go."
+  "Steps for so many seconds: each begins when those before it have healed, or, with the chance `:overlap`, half of
+  `:every` sooner, when they may stand; one that is `:alone` never. Rules and draws are those of the harness in Go."
   [faults {:keys [every] :as how} seconds seed]
   (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
     (if (<= (- seconds settle-seconds) at)
