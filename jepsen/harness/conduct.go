@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 	"fairlead.dev/jepsen/workload"
 	"olympos.io/encoding/edn"
 )
+
+const scenarios = "jepsen/scenarios.edn"
 
 // options of a run, the same for `run` and `conduct`.
 type options struct {
@@ -36,7 +39,7 @@ func parse(name string, words []string) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	flags.StringVar(&o.Bin, "bin", "jepsen/bin", "where nodes, node-ctl and fault-ctl are")
-	flags.StringVar(&o.File, "cluster", "jepsen/scenarios.edn", "the scenarios")
+	flags.StringVar(&o.File, "cluster", scenarios, "the scenarios")
 	flags.StringVar(&o.Instance, "instance", "", "a cluster that is up and stays up; default: one is made and taken down")
 	flags.StringVar(&o.schedule, "schedule", "", "its name in the scenarios (short; with --minutes long)")
 	flags.StringVar(&o.breaks, "switch", "", "break the system on purpose; its verdicts, and no others, must be false")
@@ -88,6 +91,9 @@ func (o *options) again() string {
 	if o.workloads != "" {
 		words = append(words, "--workload", o.workloads)
 	}
+	if o.File != scenarios {
+		words = append(words, "--cluster", o.File)
+	}
 	return strings.Join(words, " ")
 }
 
@@ -137,7 +143,23 @@ func prepare(o *options) (*conductor, error) {
 			c.names = append(c.names, name)
 		}
 	}
-	return c, nil
+	return c, c.judgesRed()
+}
+
+// judgesRed refuses workloads that never look at what a switch must turn red: nothing would be seen to fail.
+func (c *conductor) judgesRed() error {
+	judged := map[edn.Keyword]bool{}
+	for _, name := range c.names {
+		for verdict := range check.Checkers[name] {
+			judged[edn.Keyword(verdict)] = true
+		}
+	}
+	for verdict := range c.broken.Red {
+		if !judged[verdict] {
+			return fmt.Errorf("switch '%s' must turn :%s red, which no workload of '%s' judges; allowed: workloads that do", c.breaks, string(verdict), strings.Join(c.names, ","))
+		}
+	}
+	return nil
 }
 
 func conduct(words []string) (int, error) {
@@ -175,10 +197,11 @@ func (c *conductor) make() error {
 	}
 	numbers := c.scenario.Workloads
 	c.api = workload.NewAPI(controllers)
+	c.api.Run = strconv.FormatInt(time.Now().UnixMilli(), 36) + "-"
 	c.config = &workload.Config{API: c.api, Numbers: numbers.Config, Recorder: c.recorder, Seed: c.seed}
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
-		Window: c.scenario.Cluster.WindowSeconds, Recorder: c.recorder, Seed: c.seed, Self: self}
+		Window: c.scenario.Cluster.WindowSeconds, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
 	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.WindowSeconds, Seed: c.seed, Say: c.say}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
@@ -190,6 +213,10 @@ const openSeconds = 120
 
 // run is the whole run: workloads, faults, healing, final reads, verdicts, report.
 func (c *conductor) run() (int, error) {
+	weights, err := workload.Weights(c.api, c.listing.Service)
+	if err != nil {
+		return 1, err
+	}
 	if err := c.config.Create(); err != nil {
 		return 1, err
 	}
@@ -210,7 +237,7 @@ func (c *conductor) run() (int, error) {
 	failure = errors.Join(failure, c.nemesis.Heal())
 	c.config.Stop()
 	if c.has("connections") {
-		c.mover.Stop()
+		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
 		failure = errors.Join(failure, c.connections.Stop())
 		joined, err := c.connections.Joined()
@@ -230,11 +257,21 @@ func (c *conductor) run() (int, error) {
 	if c.has("balance") {
 		failure = errors.Join(failure, c.balance.Count())
 	}
+	failure = errors.Join(failure, c.tidy(weights))
 	if failure != nil {
 		fmt.Printf("the run itself failed: %v\n", failure)
 	}
 	code, err := c.judge(failure)
 	return code, err
+}
+
+// tidy leaves the cluster with the services and the weights that it had.
+func (c *conductor) tidy(weights map[int64]int64) error {
+	var set error
+	if len(weights) > 0 {
+		set = workload.SetWeights(c.api, c.listing.Service, "as-before", func(_ int, each workload.Backend) int64 { return weights[each.ID] })
+	}
+	return errors.Join(set, c.config.Remove())
 }
 
 // last are the services' generations, as a controller says.

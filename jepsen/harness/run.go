@@ -24,7 +24,7 @@ func run(words []string) (int, error) {
 		return 2, err
 	}
 	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the last: its terminal is gone
 	ours := o.Instance == ""
 	if ours {
 		began := time.Now()

@@ -18,6 +18,7 @@ import (
 // API asks controllers by REST.
 type API struct {
 	Controllers []string // URLs
+	Run         string   // drawn for this run: the beginning of every key, as controllers remember those of runs before
 	client      *http.Client
 }
 
@@ -26,7 +27,7 @@ const attemptSeconds = 4
 
 // NewAPI asks these controllers.
 func NewAPI(controllers []string) *API {
-	return &API{controllers, &http.Client{Timeout: attemptSeconds * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 5 * time.Second}}}
+	return &API{Controllers: controllers, client: &http.Client{Timeout: attemptSeconds * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 5 * time.Second}}}
 }
 
 // Answer is one that came, whatever its status.
@@ -114,7 +115,7 @@ func (api *API) Write(request Request, key string, first int, within time.Durati
 	if request.Headers == nil {
 		request.Headers = map[string]string{}
 	}
-	request.Headers["Idempotency-Key"] = key
+	request.Headers["Idempotency-Key"] = api.Run + key
 	deadline := time.Now().Add(within)
 	open := false
 	var last error

@@ -30,7 +30,7 @@ var balanceWeights = []int64{100, 50, 150, 0, 100}
 // Set gives the backends uneven weights; muxes have to apply them before anything is counted.
 func (b *Balance) Set() error {
 	service := b.Connections.Listing.Service
-	err := SetWeights(b.API, service, fmt.Sprintf("balance-%d", b.Seed), func(at int) int64 { return balanceWeights[at%len(balanceWeights)] })
+	err := SetWeights(b.API, service, fmt.Sprintf("balance-%d", b.Seed), func(at int, _ Backend) int64 { return balanceWeights[at%len(balanceWeights)] })
 	if err != nil {
 		return fmt.Errorf("weights of %s cannot be set: %w", service, err)
 	}

@@ -3,9 +3,11 @@
 package workload
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +33,13 @@ type Config struct {
 	wait      sync.WaitGroup
 }
 
-func (c *Config) service(number int) string { return fmt.Sprintf("s%d", number+1) }
+// servicePrefix tells the services of these runs from all others.
+const servicePrefix = "faults-"
+
+// service has a name that no run before has had: what muxes and audit say of another one's would be taken for this one's.
+func (c *Config) service(number int) string {
+	return fmt.Sprintf("%s%s%d", servicePrefix, c.API.Run, number+1)
+}
 
 // Services are the names of all.
 func (c *Config) Services() (names []string) {
@@ -45,8 +53,11 @@ func (c *Config) vip(number int) string { return fmt.Sprintf("10.99.1.%d", numbe
 
 func address(backend int64) string { return fmt.Sprintf("10.1.0.%d", 20+backend) }
 
-// Create makes the services, each at generation 1 without backends.
+// Create makes the services, each at generation 1 without backends, in place of those that a run has left which broke off.
 func (c *Config) Create() error {
+	if err := c.Remove(); err != nil {
+		return err
+	}
 	for number := range c.Numbers.Services {
 		body := map[string]any{
 			"name": c.service(number), "vips": []string{c.vip(number)}, "buckets": 1024, "windowSeconds": configWindow,
@@ -54,6 +65,29 @@ func (c *Config) Create() error {
 		}
 		if _, err := c.API.Write(Request{Method: "POST", Path: "/v1/services", Body: body}, c.key("create", number), number, time.Minute); err != nil {
 			return fmt.Errorf("service %s cannot be created: %w", c.service(number), err)
+		}
+	}
+	return nil
+}
+
+// Remove deletes the services of these runs.
+func (c *Config) Remove() error {
+	answer, err := c.API.Await("/v1/services", time.Minute)
+	if err != nil {
+		return err
+	}
+	var services []struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(answer.Body, &services); err != nil {
+		return fmt.Errorf("GET /v1/services: %w: %.200s", err, answer.Body)
+	}
+	for _, each := range services {
+		if !strings.HasPrefix(each.Name, servicePrefix) {
+			continue
+		}
+		if _, err := c.API.Write(Request{Method: "DELETE", Path: "/v1/services/" + each.Name}, "delete-"+each.Name, 0, time.Minute); err != nil {
+			return fmt.Errorf("service %s cannot be deleted: %w", each.Name, err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -40,7 +41,8 @@ type Connections struct {
 	Window   float64
 	Recorder *history.Recorder
 	Seed     uint64
-	Self     string // this program's path on the clients' nodes
+	Self     string // this program's path
+	Remote   string // and the one where it is put on nodes of other machines
 
 	clients []*client
 	next    int64 // number of a connection among those of all clients
@@ -68,7 +70,11 @@ func (c *Connections) address() string { return fmt.Sprintf("%s:%d", c.Listing.V
 // begin starts a client on a node; each of its lines is heard.
 func (c *Connections) begin(node string, hear func(*client, traffic.Line), words ...string) (*client, error) {
 	each := &client{name: node, numbers: map[int64]int64{}, ended: make(chan error, 1)}
-	words = append([]string{c.Self, "client", "--address", c.address(), "--answer-seconds", fmt.Sprint(c.Numbers.AnswerSeconds)}, words...)
+	program, err := c.program(node)
+	if err != nil {
+		return nil, err
+	}
+	words = append([]string{program, "client", "--address", c.address(), "--answer-seconds", fmt.Sprint(c.Numbers.AnswerSeconds)}, words...)
 	each.command = c.Cluster.Exec(node, words...)
 	stop, err := each.command.StdinPipe()
 	if err != nil {
@@ -106,6 +112,24 @@ func (c *Connections) begin(node string, hear func(*client, traffic.Line), words
 		each.ended <- err
 	}()
 	return each, nil
+}
+
+// program is where this program is on a client's node. The lab's nodes share the machine's files; to others it is sent.
+func (c *Connections) program(node string) (string, error) {
+	if c.Listing.Over != "ssh" {
+		return c.Self, nil
+	}
+	self, err := os.Open(c.Self)
+	if err != nil {
+		return "", err
+	}
+	defer self.Close()
+	send := c.Cluster.Exec(node, "sh", "-c", `mkdir -p "$(dirname "$1")" && cat >"$1.new" && chmod 755 "$1.new" && mv "$1.new" "$1"`, "sh", c.Remote)
+	send.Stdin = self
+	if said, err := send.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s cannot be put on %s: %w: %s", c.Remote, node, err, strings.TrimSpace(string(said)))
+	}
+	return c.Remote, nil
 }
 
 // Start opens the connections, shared out among the clients' nodes.
@@ -286,6 +310,7 @@ type Mover struct {
 	Say     func(format string, args ...any)
 	stop    chan struct{}
 	wait    sync.WaitGroup
+	moved   int
 }
 
 // Start moves buckets now and then: no bucket more than movesMost times in the longest life of a connection.
@@ -299,6 +324,8 @@ func (m *Mover) Start() {
 		for number := 0; ; number++ {
 			if err := m.move(number, draw); err != nil {
 				m.Say("weights were not changed: %v", err)
+			} else {
+				m.moved++
 			}
 			select {
 			case <-m.stop:
@@ -309,33 +336,51 @@ func (m *Mover) Start() {
 	}()
 }
 
-// Stop ends the moving.
-func (m *Mover) Stop() {
+// Stop ends the moving; an error if nothing ever moved, so that connections had nothing to outlive.
+func (m *Mover) Stop() error {
 	close(m.stop)
 	m.wait.Wait()
+	if m.moved == 0 {
+		return fmt.Errorf("weights of %s were never changed: no bucket moved", m.Service)
+	}
+	return nil
 }
 
 // move takes some servers' load away and gives it to the others.
 func (m *Mover) move(number int, draw *rand.Rand) error {
 	weights := []int64{0, 50, 100, 150, 200}
 	draw.Shuffle(len(weights), func(a, b int) { weights[a], weights[b] = weights[b], weights[a] })
-	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int) int64 { return weights[at%len(weights)] })
+	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int, _ Backend) int64 { return weights[at%len(weights)] })
+}
+
+func backends(api *API, service string) ([]Backend, error) {
+	answer, err := api.Await("/v1/services/"+service+"/backends", 30*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Backends()
+}
+
+// Weights are those of a service's backends, by id.
+func Weights(api *API, service string) (map[int64]int64, error) {
+	all, err := backends(api, service)
+	weights := map[int64]int64{}
+	for _, each := range all {
+		weights[each.ID] = each.Weight
+	}
+	return weights, err
 }
 
 // SetWeights gives each backend of a service a weight, in one generation.
-func SetWeights(api *API, service, key string, weight func(at int) int64) error {
+func SetWeights(api *API, service, key string, weight func(at int, backend Backend) int64) error {
 	path := "/v1/services/" + service
-	answer, err := api.Await(path+"/backends", 30*time.Second)
-	if err != nil {
-		return err
-	}
-	backends, err := answer.Backends()
+	all, err := backends(api, service)
 	if err != nil {
 		return err
 	}
 	var changes []any
-	for at, each := range backends {
-		changes = append(changes, map[string]any{"op": "weight", "id": each.ID, "weight": weight(at)})
+	for at, each := range all {
+		changes = append(changes, map[string]any{"op": "weight", "id": each.ID, "weight": weight(at, each)})
 	}
 	_, err = api.Write(Request{Method: "POST", Path: path + "/changes", Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
 	return err

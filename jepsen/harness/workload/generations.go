@@ -4,6 +4,7 @@ package workload
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -65,9 +66,20 @@ func (g *Generations) Start() {
 		go func() { defer g.wait.Done(); g.follow(server) }()
 	}
 	for number, mux := range g.Listing.With("mux") {
+		since, boot := logEnd(mux)
 		g.wait.Add(1)
-		go func() { defer g.wait.Done(); g.watch(int64(number+1), mux) }()
+		go func() { defer g.wait.Done(); g.watch(int64(number+1), mux, since, boot) }()
 	}
+}
+
+// logEnd is the number that a mux's log goes on with, and which process of it says so. What was applied before is of
+// generations that ZooKeeper may not have any more. Who does not answer is read from the beginning.
+func logEnd(mux cluster.Node) (since int64, boot string) {
+	said, err := ask(mux, 0)
+	if err != nil {
+		return 0, ""
+	}
+	return said.Next, said.Boot
 }
 
 // Stop ends the watching, and records of the commits those whose epoch nobody told.
@@ -376,9 +388,8 @@ func (g *Generations) ask(mux cluster.Node) (rings, error) {
 	return ask(mux, since)
 }
 
-// watch asks a mux again and again for what it has applied since.
-func (g *Generations) watch(process int64, mux cluster.Node) {
-	since, boot := int64(0), ""
+// watch asks a mux again and again for what it has applied since a number of that process of it.
+func (g *Generations) watch(process int64, mux cluster.Node, since int64, boot string) {
 	for {
 		said, err := ask(mux, since)
 		if err == nil && said.Boot != boot {
@@ -390,6 +401,9 @@ func (g *Generations) watch(process int64, mux cluster.Node) {
 		}
 		g.see(mux.Node, said, err)
 		if err == nil {
+			if said.First > max(since, 1) {
+				g.Recorder.Add("generations", history.Op{Process: process, Type: history.OK, F: "gap", Value: history.Value(gap{mux.Node})})
+			}
 			since = said.Next
 			g.lock.Lock()
 			g.asked[mux.Node] = since
@@ -405,6 +419,11 @@ func (g *Generations) watch(process int64, mux cluster.Node) {
 		case <-g.poll():
 		}
 	}
+}
+
+// gap says whose log is not known as a whole.
+type gap struct {
+	Mux string `edn:"mux"`
 }
 
 // see notes how far behind the mux is.
@@ -444,6 +463,9 @@ func (g *Generations) Converge(last map[string]int64) {
 	for number, mux := range g.Listing.With("mux") {
 		op := history.Op{Process: int64(number + 1), F: "applied", Final: true}
 		said, err := g.ask(mux)
+		if err == nil && len(said.Rings) == 0 {
+			err = errors.New("it serves nothing")
+		}
 		if err != nil {
 			op.Type, op.Error, op.Value = history.Info, err.Error(), history.Value(check.Applied{Mux: mux.Node})
 			g.Recorder.Add("generations", op)

@@ -26,6 +26,7 @@ type mux struct {
 	boot    string
 	applied []map[string]any
 	away    bool
+	lost    int // so many of the first are not kept any more
 }
 
 func (m *mux) apply(generation int, how string) {
@@ -55,10 +56,10 @@ func (m *mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	said := map[string]any{"mux": "mux1", "boot": m.boot, "first": 1, "next": len(m.applied) + 1, "rings": []any{}, "applied": []any{}}
+	said := map[string]any{"mux": "mux1", "boot": m.boot, "first": m.lost + 1, "next": len(m.applied) + 1, "rings": []any{}, "applied": []any{}}
 	if last := len(m.applied); last > 0 {
 		said["rings"] = []any{m.applied[last-1]}
-		said["applied"] = m.applied[min(max(since-1, 0), last):]
+		said["applied"] = m.applied[min(max(since-1, m.lost), last):]
 	}
 	_ = json.NewEncoder(w).Encode(said)
 }
@@ -110,7 +111,7 @@ func TestWatch(t *testing.T) {
 	m.apply(2, "delta")
 	g := observed(t, m)
 	g.wait.Add(1)
-	go func() { defer g.wait.Done(); g.watch(1, g.Listing.Nodes[0]) }()
+	go func() { defer g.wait.Done(); g.watch(1, g.Listing.Nodes[0], 0, "") }()
 	seen := func(count int) func() bool { return func() bool { return len(applied(t, g)) >= count } }
 	await(t, "two applied", seen(2))
 	m.set(true)
@@ -144,6 +145,36 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestLogs: of a mux that has long been there only what is new is recorded, and what its log has lost shows as a gap.
+func TestLogs(t *testing.T) {
+	m := &mux{boot: "a"}
+	m.apply(1, "snapshot")
+	m.apply(2, "delta")
+	g := observed(t, m)
+	since, boot := logEnd(g.Listing.Nodes[0])
+	if since != 3 || boot != "a" {
+		t.Errorf("the log goes on with %d of %q", since, boot)
+	}
+	m.apply(3, "delta")
+	m.apply(4, "delta")
+	m.lost = 3
+	g.wait.Add(1)
+	go func() { defer g.wait.Done(); g.watch(1, g.Listing.Nodes[0], since, boot) }()
+	await(t, "one applied", func() bool { return len(applied(t, g)) >= 1 })
+	close(g.stop)
+	g.wait.Wait()
+	var said []string
+	for _, op := range g.Recorder.History("generations") {
+		said = append(said, string(op.F)+" "+string(op.Type))
+	}
+	if got := applied(t, g); len(got) != 1 || got[0].Generation != 4 || !slices.Equal(said, []string{"gap ok", "applied ok"}) {
+		t.Errorf("recorded %v as %q", got, said)
+	}
+	if since, boot := logEnd(cluster.Node{HTTP: "http://127.0.0.1:1"}); since != 0 || boot != "" {
+		t.Errorf("of nobody's log %d of %q", since, boot)
+	}
+}
+
 // TestConverge: it waits for a mux that is behind, and records what was served then, or that nobody answered.
 func TestConverge(t *testing.T) {
 	final := func(g *Generations) (ops []history.Op) {
@@ -164,6 +195,14 @@ func TestConverge(t *testing.T) {
 		<-done
 		var last check.Applied
 		if ops := final(g); len(ops) != 1 || ops[0].Type != history.OK || ops[0].Into(&last) != nil || last.Generation != 3 {
+			t.Errorf("final operations %+v", ops)
+		}
+	})
+	t.Run("empty", func(t *testing.T) {
+		g := observed(t, &mux{boot: "a"})
+		g.Numbers.ConvergeSeconds = 0.3
+		g.Converge(map[string]int64{"web": 3})
+		if ops := final(g); len(ops) != 1 || ops[0].Type != history.Info || ops[0].Error != "it serves nothing" {
 			t.Errorf("final operations %+v", ops)
 		}
 	})

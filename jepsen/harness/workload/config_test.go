@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"fairlead.dev/jepsen/scenario"
+)
+
+// pools answers as a controller does for services and the weights of their backends; a key is answered again as before.
+type pools struct {
+	lock     sync.Mutex
+	services map[string]map[int64]int64
+	answered map[string]int
+}
+
+func (p *pools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	key := r.Header.Get("Idempotency-Key")
+	status, said := p.answered[key], any(map[string]any{"generation": 1})
+	if status == 0 {
+		status, said = p.answer(r)
+	}
+	if key != "" {
+		p.answered[key] = status
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(said)
+}
+
+func (p *pools) answer(r *http.Request) (int, any) {
+	var asked struct {
+		Name    string `json:"name"`
+		Changes []struct{ ID, Weight int64 }
+	}
+	_ = json.NewDecoder(r.Body).Decode(&asked)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/services/"), "/")
+	pool, there := p.services[name]
+	switch {
+	case r.Method == "POST" && r.URL.Path == "/v1/services" && p.services[asked.Name] == nil:
+		p.services[asked.Name] = map[int64]int64{}
+		return 201, map[string]any{"generation": 1}
+	case r.Method == "GET" && r.URL.Path == "/v1/services":
+		all := []any{}
+		for each := range p.services {
+			all = append(all, map[string]any{"name": each})
+		}
+		return 200, all
+	case r.Method == "DELETE" && there && rest == "":
+		delete(p.services, name)
+		return 200, map[string]any{"generation": 1}
+	case r.Method == "GET" && there && rest == "backends":
+		all := []any{}
+		for _, id := range slices.Sorted(maps.Keys(pool)) {
+			all = append(all, map[string]any{"id": id, "weight": pool[id]})
+		}
+		return 200, all
+	case r.Method == "POST" && there && rest == "changes" && len(pool) > 0:
+		for _, each := range asked.Changes {
+			pool[each.ID] = each.Weight
+		}
+		return 200, map[string]any{"generation": 2}
+	}
+	return 409, map[string]any{"detail": "refused"}
+}
+
+func served(t *testing.T, p *pools) string {
+	t.Helper()
+	p.answered = map[string]int{}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestServices: each run has services of its own, also of the same seed, takes away what another one has left, and nobody
+// else's.
+func TestServices(t *testing.T) {
+	p := &pools{services: map[string]map[int64]int64{"web": {}, "s1": {}, "faults-broken-off-1": {}}}
+	url := served(t, p)
+	names := func() []string { return slices.Sorted(maps.Keys(p.services)) }
+	for _, run := range []string{"one-", "two-"} {
+		api := NewAPI([]string{url})
+		api.Run = run
+		config := &Config{API: api, Numbers: scenario.Config{Services: 2}, Seed: 7}
+		if err := config.Create(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := names(), []string{"faults-" + run + "1", "faults-" + run + "2", "s1", "web"}; !slices.Equal(got, want) {
+			t.Errorf("created, %q are there, want %q", got, want)
+		}
+		if err := config.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(); !slices.Equal(got, []string{"s1", "web"}) {
+			t.Errorf("removed, %q are there", got)
+		}
+	}
+}
+
+// TestMover: weights are changed at once, can be set as they were, and it is an error if none ever was changed.
+func TestMover(t *testing.T) {
+	before := map[int64]int64{1: 70, 2: 80, 3: 90}
+	p := &pools{services: map[string]map[int64]int64{"web": maps.Clone(before), "empty": {}}}
+	api := NewAPI([]string{served(t, p)})
+	weights := func() map[int64]int64 {
+		t.Helper()
+		all, err := Weights(api, "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for service, moves := range map[string]bool{"web": true, "empty": false} {
+		said := make(chan struct{}, 10)
+		api.Run = service + "-" // a key is answered as before
+		mover := &Mover{API: api, Service: service, Window: 120, Seed: 7, Say: func(string, ...any) { said <- struct{}{} }}
+		mover.Start()
+		if moves {
+			await(t, "other weights", func() bool { return !maps.Equal(weights(), before) })
+		} else {
+			<-said
+		}
+		if err := mover.Stop(); (err == nil) != moves {
+			t.Errorf("%s: %v", service, err)
+		}
+	}
+	if err := SetWeights(api, "web", "as-before", func(_ int, each Backend) int64 { return before[each.ID] }); err != nil {
+		t.Fatal(err)
+	}
+	if got := weights(); !maps.Equal(got, before) {
+		t.Errorf("weights %v, want %v", got, before)
+	}
+}
