@@ -12,12 +12,18 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What the contract says and the router does not check: query parameters that the operation does
- * not have or that come twice, since a mistyped {@code dryRun} must not commit; its headers; and
- * the type of the body, before it is read.
+ * What the contract says and the router does not check: that the path is written as it stands
+ * there, query parameters that the operation does not have or that come twice, since a mistyped
+ * {@code dryRun} must not commit; its headers; and the type of the body, before it is read.
+ *
+ * <p>The router would take a path in other spellings, too (a slash at the end, {@code %62ackup},
+ * dots), and those before it who ask the contract for the operation would find none or another one:
+ * {@link Access} lets nobody pass to an operation whose role it has not looked at.
  */
 final class Guard {
   private static final String JSON = "application/json";
+  private static final int NOT_FOUND = 404;
+  private static final int METHOD_NOT_ALLOWED = 405;
 
   private final Contract contract;
   private final OpenAPIContract api;
@@ -28,13 +34,20 @@ final class Guard {
   }
 
   void handle(RoutingContext context) {
-    Operation operation = api.findOperation(context.request().path(), context.request().method());
+    String path = context.request().path();
+    Operation operation = api.findOperation(path, context.request().method());
+    if (!path.equals(context.normalizedPath())) {
+      context.fail(NOT_FOUND);
+      return;
+    }
+    if (operation == null) {
+      context.fail(methods(api, path).isPresent() ? METHOD_NOT_ALLOWED : NOT_FOUND);
+      return;
+    }
     Optional<Problem> problem =
-        operation == null
-            ? Optional.empty()
-            : query(context, operation)
-                .or(() -> headers(context, operation))
-                .or(() -> mediaType(context, operation));
+        query(context, operation)
+            .or(() -> headers(context, operation))
+            .or(() -> mediaType(context, operation));
     if (problem.isPresent()) {
       Failures.send(context, problem.get());
     } else {

@@ -86,6 +86,46 @@ class ApiAccessTest {
     return Role.parse(text).orElseThrow();
   }
 
+  /** The router takes a path in more spellings than the contract has. */
+  @ParameterizedTest
+  @CsvSource({
+    "GET, /v1/backup/, VIEWER",
+    "GET, /v1/%62ackup, VIEWER",
+    "GET, //v1/backup, VIEWER",
+    "GET, /v1/./backup, VIEWER",
+    "GET, /v1/muxes/../backup, VIEWER",
+    "GET, /healthz/../v1/backup, VIEWER",
+    "DELETE, /v1/%73ervices/web, VIEWER",
+    "DELETE, /v1/services/%77eb, VIEWER",
+    "DELETE, /v1/services//web, VIEWER",
+    "DELETE, /v1/services/web/, VIEWER",
+    "DELETE, /v1/services/web/backends/%2e%2e, OPERATOR",
+    "DELETE, /v1/services/web/backends/.., OPERATOR",
+  })
+  void anotherSpellingOfAPathOpensNothing(String method, String path, Role role)
+      throws IOException {
+    FakeControlPlane plane = new FakeControlPlane();
+    try (ApiServer server =
+        open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens())), plane)) {
+      ApiClient client = new ApiClient(server.listen());
+      String web =
+          "{\"name\":\"web\",\"vips\":[\"::9\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+      String admin = "Bearer " + TOKENS.get(Role.ADMIN);
+      assertThat(
+              client
+                  .send("POST", "/v1/services", "application/json", web, "Authorization", admin)
+                  .status())
+          .isEqualTo(201);
+      String state = plane.state();
+      Reply reply =
+          client.send(method, path, "", "", "Authorization", "Bearer " + TOKENS.get(role));
+      assertThat(reply.status()).isIn(403, 404);
+      assertThat(reply.body()).doesNotContain("cluster");
+      assertThat(plane.state()).isEqualTo(state);
+      assertThat(client.send(method, path, "").status()).isEqualTo(401);
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({
     "'', 401",
@@ -199,10 +239,14 @@ class ApiAccessTest {
   }
 
   private static ApiServer open(Security security) throws IOException {
+    return open(security, new FakeControlPlane());
+  }
+
+  private static ApiServer open(Security security, FakeControlPlane plane) throws IOException {
     return ApiServer.open(
         new Endpoint("127.0.0.1", 0),
         security,
-        new FakeControlPlane(),
+        plane,
         new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
   }
 
