@@ -54,7 +54,6 @@ struct held {
 	struct entry *entry;
 	uint32_t until;
 	uint16_t next; /* of the same datagram */
-	bool first;
 };
 
 struct fragments {
@@ -211,8 +210,8 @@ static struct entry *find(struct fragments *f, const struct lookup *lookup, cons
 }
 
 /* What becomes of one fragment of a datagram whose first has come: the way of its ports, or the same drop. */
-static void go_on(struct fragments *f, const struct lookup *lookup, const struct entry *entry, bool first,
-		  struct rte_mbuf *mbuf, struct packet *packet)
+static void go_on(struct fragments *f, const struct lookup *lookup, const struct entry *entry, struct rte_mbuf *mbuf,
+		  struct packet *packet)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod(mbuf, const uint8_t *) + packet->at_ip;
 	enum verdict verdict = entry->verdict;
@@ -226,8 +225,6 @@ static void go_on(struct fragments *f, const struct lookup *lookup, const struct
 	vip = packet->flags & PACKET_IPV6 ? lookup_vip(lookup, transport_load64(ip + 24), transport_load64(ip + 32))
 					  : lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 16)));
 	packet->key[1] = entry->ports;
-	if (!first)
-		packet->flags |= PACKET_LATER;
 	if ((uint8_t)(entry->ports >> 32) == IPPROTO_UDP && transport_source_loops(lookup, packet))
 		verdict = VERDICT_IP_SOURCE;
 	else
@@ -243,7 +240,7 @@ static void release(struct fragments *f, const struct lookup *lookup, struct ent
 		struct held *held = &f->held[entry->held];
 
 		entry->held = held->next;
-		go_on(f, lookup, entry, held->first, held->mbuf, &held->packet);
+		go_on(f, lookup, entry, held->mbuf, &held->packet);
 		held->mbuf = NULL;
 	}
 	entry->waiting = 0;
@@ -294,25 +291,30 @@ static void take_own(struct fragments *f, const struct lookup *lookup, const str
 	entry->until = (uint32_t)now_ms + FRAGMENTS_KNOWN_MS;
 	if (fragment->first) {
 		note_first(entry, fragment, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, packet);
-		go_on(f, lookup, entry, true, mbuf, packet);
+		go_on(f, lookup, entry, mbuf, packet);
 		release(f, lookup, entry);
 	} else if (entry->verdict == VERDICT_FRAGMENT) {
 		hold(f, entry, mbuf, packet, now_ms);
 	} else {
-		go_on(f, lookup, entry, false, mbuf, packet);
+		go_on(f, lookup, entry, mbuf, packet);
 	}
 }
 
-/* To another mux, unless the way there is not known: then here, where perhaps all fragments come. False: here. */
-static bool forward(struct fragments *f, const struct peer *peer, uint64_t hash, struct rte_mbuf *mbuf,
+/*
+ * To another mux, unless the way there is not known, or is of another family than the address that others know us by:
+ * then here, where perhaps all fragments come. False: here.
+ */
+static bool forward(struct fragments *f, const struct peers *peers, uint64_t hash, struct rte_mbuf *mbuf,
 		    struct packet *packet)
 {
+	const struct peer *peer = peers_owner(peers, hash);
 	enum verdict verdict;
 
-	if (peer->self || peer->line.state != BACKEND_READY)
+	if (peer->self || peer->line.state != BACKEND_READY ||
+	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = (uint32_t)hash;
-	verdict = wrapped_write(&peer->line, mbuf, packet);
+	verdict = wrapped_write(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }
@@ -331,12 +333,11 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 		return;
 	}
 	read_fragment(&lookup->peers->seed, frame, mbuf->data_len, packet, &fragment);
-	/* the port that it came by, and so the way back to its sender, is another mux's or worker's */
-	if (was_forwarded)
+	/* nobody is told about it: no first one, or it came, as its sender's answer would leave, elsewhere */
+	if (!fragment.first || was_forwarded)
 		packet->flags |= PACKET_LATER;
 	worker = (unsigned)((uint32_t)fragment.hash % f->workers);
-	if (!own && !was_forwarded &&
-	    forward(f, peers_owner(lookup->peers, fragment.hash), fragment.hash, mbuf, packet))
+	if (!own && !was_forwarded && forward(f, lookup->peers, fragment.hash, mbuf, packet))
 		return;
 	if (own || worker == f->worker)
 		take_own(f, lookup, &fragment, mbuf, packet, now_ms);

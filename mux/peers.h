@@ -21,7 +21,7 @@ struct peer {
 struct peers {
 	uint32_t count;
 	struct fl_siphash_key seed;
-	struct peer list[];
+	struct peer list[]; /* the mux itself first */
 };
 
 /*
@@ -40,5 +40,11 @@ void peers_free(struct peers *peers);
 const struct peer *peers_owner(const struct peers *peers, uint64_t hash);
 
 bool peers_has(const struct peers *peers, const struct fl_address *address);
+
+/* Whether the cluster has a key, which the seed is: then packets to servers carry a tag. */
+static inline bool peers_tag(const struct peers *peers)
+{
+	return peers->seed.k0 | peers->seed.k1;
+}
 
 #endif

@@ -63,7 +63,7 @@ enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, st
 	return packet->verdict == VERDICT_FRAGMENT ? VERDICT_FRAGMENT : VERDICT_PEER_MALFORMED;
 }
 
-enum verdict wrapped_write(const struct backend *line, struct rte_mbuf *mbuf, struct packet *packet)
+enum verdict wrapped_write(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
 {
 	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->ipv6 ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
 	uint32_t len = at_gue + FL_GUE_BASE_LEN, prepend = vlan_len + len - packet->at_ip;
@@ -75,9 +75,9 @@ enum verdict wrapped_write(const struct backend *line, struct rte_mbuf *mbuf, st
 	uint8_t head[ENCAP_LEN_MAX], *out;
 
 	/* what the way to a server will not take, most likely: only here its sender can be told */
-	if (packet->ip_len > encap_room(line, 0)) {
-		packet->mtu = (uint16_t)encap_room(line, moved);
-		return VERDICT_TOO_BIG;
+	if (packet->ip_len > encap_room(line, flags)) {
+		packet->mtu = (uint16_t)encap_room(line, (uint8_t)(flags | moved));
+		return packet->flags & PACKET_LATER ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 	}
 	if (rte_pktmbuf_headroom(mbuf) < prepend)
 		return VERDICT_NO_HEADROOM;

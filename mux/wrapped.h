@@ -21,7 +21,10 @@ enum verdict wrapped_classify(const uint8_t *ip, uint32_t len, struct packet *ou
  */
 enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet);
 
-/* Wraps a packet for a mux with packet->hash. VERDICT_FRAGMENT_FORWARDED with packet->port, or why it can't be sent. */
-enum verdict wrapped_write(const struct backend *line, struct rte_mbuf *mbuf, struct packet *packet);
+/*
+ * Wraps a packet for a mux with packet->hash. VERDICT_FRAGMENT_FORWARDED with packet->port, or why it can't be sent.
+ * flags: of the steer header that it will get on its way from there to a server, as far as that is known.
+ */
+enum verdict wrapped_write(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet);
 
 #endif

@@ -13,7 +13,15 @@
 #include "../ring.h"
 #include "random_frame.h"
 
-enum { IPV4_LEN = 20, IPV6_LEN = 40, UDP_LEN = 8, ETHERNET_LEN = 14, FRAGMENT_BITS = 0x3fff, TCP_SYN = 2 };
+enum {
+	IPV4_LEN = 20,
+	IPV6_LEN = 40,
+	UDP_LEN = 8,
+	ETHERNET_LEN = 14,
+	FRAGMENT_BITS = 0x3fff,
+	OFFSET_BITS = 0x1fff,
+	TCP_SYN = 2
+};
 
 /* An IP packet in a frame. */
 struct ip {
@@ -291,6 +299,15 @@ static const char *check_forwarded(const struct ip *outer, uint32_t at, const st
 		   : "another fragment inside than came";
 }
 
+/* Behind no other extension header. */
+static bool is_later_fragment(const struct ip *ip)
+{
+	if (!ip->ipv6)
+		return fl_load_be16(ip->bytes + 6) & OFFSET_BITS;
+	return ip->protocol == IPPROTO_FRAGMENT && ip->room >= IPV6_LEN + 8 &&
+	       fl_load_be16(ip->bytes + IPV6_LEN + 2) >> 3;
+}
+
 static uint32_t icmp_sum(const struct ip *ip)
 {
 	uint64_t sum = ip->ipv6 ? random_sum(ip->len - ip->header + IPPROTO_ICMPV6, ip->bytes + 8, 32) : 0;
@@ -322,6 +339,8 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 			return "an echo of something else";
 		return icmp_sum(answer) == icmp_sum(asked) ? NULL : "an echo with a wrong checksum";
 	}
+	if (is_later_fragment(asked))
+		return "an error about a later fragment";
 	if (icmp_sum(answer))
 		return "an error with a wrong checksum";
 	if (answer->len > (answer->ipv6 ? 1280U : 576U) || quoted > asked->len ||

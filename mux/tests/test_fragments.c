@@ -40,10 +40,12 @@ struct seen {
 	uint32_t bucket;
 };
 
+static const struct fl_siphash_key key = {7, 7};
 static struct mux muxes[MUXES];
 static struct service *service;
 static struct seen seen[SEEN_MAX];
 static uint32_t seen_count, counts[VERDICTS_ALL];
+static uint16_t told; /* the last size that a sender was told */
 
 static struct rte_ring *make_ring(void)
 {
@@ -56,7 +58,6 @@ static struct rte_ring *make_ring(void)
 
 static void make_mux(struct mux *mux, uint8_t number)
 {
-	static const struct fl_siphash_key seed = {7, 7};
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, 9);
 	const struct fl_address none = {{0}};
@@ -71,7 +72,7 @@ static void make_mux(struct mux *mux, uint8_t number)
 	mux->address.bytes[15] = (uint8_t)(10 + number);
 	mux->tables = tables_new(1, &image_hops);
 	assert_non_null(mux->tables);
-	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &seed), 0);
+	assert_int_equal(tables_set_self(mux->tables, &mux->address, &none, &key), 0);
 	assert_int_equal(tables_add(mux->tables, &config, &service, &why), 0);
 	assert_int_equal(tables_load(mux->tables, service, &snapshot, &why), 0);
 	mux->ring = make_ring();
@@ -146,6 +147,8 @@ static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool for
 	bool ipv6;
 
 	counts[packet->verdict]++;
+	if (packet->verdict == VERDICT_TOO_BIG)
+		told = packet->mtu;
 	if (packet->verdict == VERDICT_FRAGMENT_FORWARDED) {
 		assert_false(forwarded_in);
 		memcpy(out, frame_mac, 6);
@@ -173,7 +176,7 @@ static void pump(struct mux *mux, bool forwarded_in, uint64_t now_ms)
 		struct packet packets[BURST_MAX];
 		uint32_t count;
 
-		burst = (struct burst){.lookup = tables_lookup(mux->tables), .now = NOW};
+		burst = (struct burst){.lookup = tables_lookup(mux->tables), .tag_key = &key, .now = NOW};
 		if (!fragments_ready(mux->fragments, &burst))
 			return;
 		burst_steer_classified(&burst);
@@ -410,6 +413,43 @@ static void a_later_one_is_not_told_that_it_is_too_big(void **state)
 	assert_int_equal(counts[VERDICT_TOO_BIG_SILENT], 1);
 }
 
+/* The way has no room for the tag: wherever its datagram meets, a first one's sender is told, by the mux that it met. */
+static void one_for_another_mux_is_told_of_like_one_that_stays(void **state)
+{
+	struct flow flow = flow_of(4);
+
+	(void)state;
+	image_wire.mtu = 20 + PIECE + 44 + 7;
+	for (int i = 0; i < MUXES; i++)
+		tables_refresh(muxes[i].tables);
+	for (uint32_t id = 1; id <= DATAGRAMS; id++) {
+		told = 0;
+		give_piece(&muxes[0], &flow, id, 0, 1000);
+		assert_int_equal(told, 20 + PIECE - 1 - 8); /* with room for a move */
+		give_piece(&muxes[0], &flow, id, 1, 1000);
+	}
+	assert_int_equal(counts[VERDICT_TOO_BIG], DATAGRAMS);
+	assert_int_equal(counts[VERDICT_TOO_BIG_SILENT], DATAGRAMS);
+}
+
+/* A mux without IPv4 knows the others by their IPv4 addresses, and would take nothing from their IPv6 ones. */
+static void none_is_sent_to_a_mux_of_the_other_family_alone(void **state)
+{
+	struct fl_address two[2] = {muxes[0].address, image_address("2001:db8:1::12")};
+
+	(void)state;
+	assert_int_equal(tables_set_peers(muxes[0].tables, two, 2), 0);
+	for (uint32_t d = 1; d <= DATAGRAMS; d++) {
+		struct flow flow = flow_of(d);
+
+		for (uint32_t piece = 0; piece < pieces(&flow); piece++)
+			give_piece(&muxes[0], &flow, d, piece, 1000);
+	}
+	assert_int_equal(counts[VERDICT_FRAGMENT_FORWARDED], 0);
+	assert_int_equal(counts[VERDICT_SERVICE], seen_count);
+	assert_true(seen_count >= 3 * DATAGRAMS);
+}
+
 static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 {
 	struct flow flow = flow_of(4);
@@ -425,7 +465,7 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 		memset(&packet, 0, sizeof(packet));
 		packet.at_ip = FRAME_AT_IP;
 		packet.ip_len = (uint16_t)(mbuf->data_len - FRAME_AT_IP);
-		assert_int_equal(wrapped_write(&peer->line, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
+		assert_int_equal(wrapped_write(&peer->line, 0, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		if (kind == 2)
 			out[ENCAP_AT_IP + 15] = 99; /* a source that is no mux */
@@ -471,6 +511,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_rest_shares_the_first_one_s_end, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(one_from_a_vip_is_dropped_whole, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_later_one_is_not_told_that_it_is_too_big, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(one_for_another_mux_is_told_of_like_one_that_stays, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(none_is_sent_to_a_mux_of_the_other_family_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_mux_takes_wrapped_fragments_of_muxes_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(muxes_agree_and_a_lost_one_moves_only_its_own, set_up, tear_down),
 	};

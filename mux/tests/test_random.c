@@ -46,6 +46,7 @@ enum {
 	FLOWS = 512, /* fewer than there are */
 	BACKEND_REMOVED = 39,
 	BACKEND_MUX = 40, /* its address is a mux's */
+	PEER_LAST = 12,   /* the last byte of RANDOM_PEER */
 	DEADLINE_S = 60,  /* without any progress */
 	LONG_AGO = 1000,
 	STORM_EVERY = 4096, /* frames: then come many alike, more at once than waits or is answered */
@@ -76,7 +77,7 @@ enum { WIRE, KERNEL };
 
 static const struct fl_siphash_key tag_key = {1, 2};
 
-/* Backends whose address ends in 7 are not resolved, in 5 behind a VLAN, in 3 behind a way for 600 bytes. */
+/* Backends whose address ends in 7 are not resolved, in 5 behind a VLAN, in 3 behind a way for 600 bytes; so is a mux. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
 {
 	uint8_t last = address->bytes[15] % 10;
@@ -86,7 +87,7 @@ static void hop_of(void *context, const struct fl_address *address, struct next_
 		*out = (struct next_hop){.resolved = false};
 	else if (last == 5)
 		out->vlan = 100;
-	else if (last == 3 && address->bytes[15] > 20)
+	else if ((last == 3 && address->bytes[15] > 20) || address->bytes[15] == PEER_LAST)
 		out->mtu = 600;
 }
 
