@@ -34,9 +34,6 @@ struct worker_counters {
 	uint64_t packets[VERDICTS]; /* by what became of them; VERDICT_SERVICE: encapsulated and given to a port */
 	uint64_t bytes;             /* of frames received that were steered */
 	uint64_t moved;             /* steered with MOVED */
-	uint64_t polls;
-	uint64_t empty_polls;
-	uint64_t sleeps;
 	uint64_t samples[SAMPLE_RESULTS];
 	struct service_counters services[TABLES_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
 	uint64_t service_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */

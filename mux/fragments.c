@@ -363,7 +363,7 @@ void fragments_take(struct fragments *f, const struct lookup *lookup, struct rte
 }
 
 /* What another worker has handed over is classified again, by the VIPs of now. */
-static void take_handed(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
+static unsigned take_handed(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
 {
 	struct rte_mbuf *mbufs[BURST_MAX];
 	unsigned count = rte_ring_dequeue_burst(f->rings[f->worker], (void **)mbufs, BURST_MAX, NULL);
@@ -378,17 +378,18 @@ static void take_handed(struct fragments *f, const struct lookup *lookup, uint64
 		else
 			finish(f, mbufs[i], &packet, VERDICT_NO_SERVICE_PORT); /* its VIP went meanwhile */
 	}
+	return count;
 }
 
-void fragments_run(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
+unsigned fragments_run(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
 {
-	if (f->workers > 1)
-		take_handed(f, lookup, now_ms);
+	unsigned taken = f->workers > 1 ? take_handed(f, lookup, now_ms) : 0;
+
 	while (f->oldest != f->newest) {
 		struct held *held = &f->held[f->oldest % FRAGMENTS_HELD];
 
 		if (held->mbuf && !is_over(held->until, now_ms))
-			return;
+			break;
 		f->oldest++;
 		if (!held->mbuf)
 			continue;
@@ -398,4 +399,5 @@ void fragments_run(struct fragments *f, const struct lookup *lookup, uint64_t no
 		finish(f, held->mbuf, &held->packet, VERDICT_FRAGMENT_ALONE);
 		held->mbuf = NULL;
 	}
+	return taken;
 }

@@ -56,8 +56,11 @@ void fragments_free(struct fragments *fragments);
 void fragments_take(struct fragments *fragments, const struct lookup *lookup, struct rte_mbuf *mbuf,
 		    const struct packet *packet, uint64_t now_ms);
 
-/* Takes what other workers have handed over, and gives up what has waited too long. Cheap when there is nothing. */
-void fragments_run(struct fragments *fragments, const struct lookup *lookup, uint64_t now_ms);
+/*
+ * Takes what other workers have handed over, a burst at most, and gives up what has waited too long. Returns how many
+ * it took. Cheap when there is nothing.
+ */
+unsigned fragments_run(struct fragments *fragments, const struct lookup *lookup, uint64_t now_ms);
 
 /*
  * Fills mbufs, packets and count of the burst with what has its verdict: to be steered (VERDICT_SERVICE), sent as it is

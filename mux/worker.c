@@ -291,7 +291,6 @@ static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *
 	rte_rcu_qsbr_thread_offline(rcu, worker->index);
 	nanosleep(&pause, NULL);
 	rte_rcu_qsbr_thread_online(rcu, worker->index);
-	counter_add(&worker->counters->sleeps, 1);
 	*sleep = *sleep * 2 < WORKER_SLEEP_MAX ? *sleep * 2 : WORKER_SLEEP_MAX;
 }
 
@@ -314,17 +313,15 @@ static void loop(struct worker *worker)
 		}
 		worker->burst.lookup = tables_lookup(worker->tables);
 		worker->burst.now = now;
-		fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
+		got += fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
 		serve_fragments(worker, &worker->ports->port[0]);
 		rte_rcu_qsbr_quiescent(rcu, worker->index);
-		counter_add(&worker->counters->polls, 1);
 		if (got) {
 			seen = rte_rdtsc();
 			sleep = WORKER_SLEEP_MIN;
 		} else if (rte_rdtsc() - seen > spin) {
 			back_off(worker, rcu, &sleep);
 		} else {
-			counter_add(&worker->counters->empty_polls, 1);
 			rte_pause();
 		}
 	}

@@ -51,6 +51,7 @@ struct worker {
 	uint64_t now_ms;
 	uint64_t datagrams; /* atomic */
 	uint64_t in, out;
+	uint64_t taken; /* of what the other one has handed over */
 	uint64_t verdicts[VERDICTS_ALL];
 };
 
@@ -127,7 +128,7 @@ static void run_fragments(struct worker *worker, uint64_t later_ms)
 {
 	begin_burst(worker);
 	worker->now_ms += later_ms;
-	fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
+	worker->taken += fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
 	finish(worker);
 }
 
@@ -259,6 +260,7 @@ static void fragments_meet_while_all_changes(void **state)
 		pthread_join(workers[i].thread, NULL);
 	for (int i = 0; i < WORKERS; i++) {
 		in += workers[i].in;
+		assert_true(workers[i].taken > 0 && workers[i].taken < workers[1 - i].in);
 		out += workers[i].out;
 		for (int v = 0; v < VERDICTS_ALL; v++)
 			verdicts[v] += workers[i].verdicts[v];
