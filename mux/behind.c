@@ -18,18 +18,20 @@ struct behind {
 	json_t *others; /* what other muxes' nodes say, of the last reading */
 	json_t *coming; /* of the one under way */
 	unsigned asked; /* nodes whose answer is not there yet */
+	bool failed;    /* one of them was not read: what that mux has is not known */
 	bool is_reading;
 	bool is_fresh;    /* others has not been judged by */
 	uint64_t look_at; /* not before */
 };
 
+/* Everything is answered. By a part of the muxes nothing is judged: the next look is another one. */
 static void finish(struct behind *behind)
 {
 	json_decref(behind->others);
 	behind->others = behind->coming;
 	behind->coming = NULL;
 	behind->is_reading = false;
-	behind->is_fresh = true;
+	behind->is_fresh = !behind->failed;
 }
 
 static void on_node(void *context, const struct store_reply *reply)
@@ -44,6 +46,8 @@ static void on_node(void *context, const struct store_reply *reply)
 	if (id && strcmp(id, behind->id))
 		json_array_append(behind->coming, node);
 	json_decref(node);
+	if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH)
+		behind->failed = true;
 	if (!--behind->asked)
 		finish(behind);
 }
@@ -57,6 +61,7 @@ static void on_list(void *context, const struct store_reply *reply)
 		return;
 	}
 	behind->coming = json_array();
+	behind->failed = false;
 	behind->asked = (unsigned)reply->child_count;
 	if (!reply->child_count)
 		finish(behind);

@@ -86,6 +86,12 @@ uint64_t store_now(const struct store *store)
 	return store->now_ms;
 }
 
+uint32_t store_jitter(uint32_t n)
+{
+	(void)n;
+	return 0;
+}
+
 void *store_alloc(size_t size)
 {
 	void *p = calloc(1, size + !size);

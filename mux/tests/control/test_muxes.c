@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again. */
+/*
+ * The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again; and who of
+ * them is ahead (behind.h) is judged by all of them or not at all.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../address.h"
+#include "../../behind.h"
 #include "../../muxes.h"
 #include "../fake_store.h"
 
@@ -248,6 +252,63 @@ static void without_memory_they_are_told_later(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
+/* One service's, of which behind.h looks at nothing else. */
+struct feed {
+	struct serving serving;
+};
+
+struct serving *feed_serving(struct feed *feed)
+{
+	return &feed->serving;
+}
+
+void serving_announce(struct serving *serving)
+{
+	(void)serving;
+}
+
+#define AT(generation) "{\"id\": \"mux2\", \"services\": {\"web\": {\"generation\": " generation "}}}"
+
+/* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
+static bool looked(const struct world *world, struct behind *behind, struct feed *feed, int rc, const char *text)
+{
+	char *names[] = {"mux2", "mux3"};
+	const struct store_reply reply = {.rc = ZOK, .children = names, .child_count = 2};
+	uint64_t now = store_now(world->store) + BEHIND_LOOK_MS;
+
+	fake_store_set_now(world->store, now);
+	assert_false(behind_run(behind, &feed, 1, now));
+	assert_int_equal(fake_store_count(world->store), 1);
+	assert_int_equal(fake_store_at(world->store, 0)->kind, FAKE_CHILDREN);
+	fake_store_answer(world->store, 0, &reply);
+	node(world, 0, rc, text);
+	node(world, 0, ZOK, "{\"id\": \"mux3\", \"services\": {}}");
+	return behind_run(behind, &feed, 1, now);
+}
+
+/* A connection that breaks in the middle of a look says of nobody that it is not ahead any more. */
+static void a_part_of_the_muxes_judges_nobody(void **state)
+{
+	static const struct lag_limits limits = {.generations = 1};
+	struct world *world = *state;
+	struct behind *behind = behind_new(world->store, folder, "mux1", &limits);
+	struct feed feed = {.serving = {.name = "web", .lag = {.generation = 2, .latest = 9}}};
+
+	assert_non_null(behind);
+	assert_false(looked(world, behind, &feed, ZCONNECTIONLOSS, NULL));
+	assert_true(looked(world, behind, &feed, ZOK, AT("9")));
+	assert_true(feed.serving.is_behind);
+	assert_false(looked(world, behind, &feed, ZCONNECTIONLOSS, NULL));
+	assert_true(feed.serving.is_behind);
+	assert_false(looked(world, behind, &feed, ZOK, AT("9")));
+	assert_true(looked(world, behind, &feed, ZOK, AT("2")));
+	assert_false(feed.serving.is_behind);
+	assert_true(looked(world, behind, &feed, ZOK, AT("9")));
+	assert_true(looked(world, behind, &feed, ZNONODE, NULL));
+	assert_false(feed.serving.is_behind);
+	behind_free(behind);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -261,6 +322,7 @@ int main(void)
 	    CASE(a_folder_that_is_not_there_is_waited_for),
 	    CASE(what_changes_meanwhile_is_read_again_once),
 	    CASE(without_memory_they_are_told_later),
+	    CASE(a_part_of_the_muxes_judges_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
