@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <unistd.h>
@@ -44,6 +46,22 @@ static bool has_port(const struct options *options, const char *start)
 	return false;
 }
 
+static bool has_pci(const struct options *options)
+{
+	for (unsigned i = 0; i < options->ports_count; i++)
+		if (port_is_pci(options->ports[i]))
+			return true;
+	return false;
+}
+
+/* As much memory as it likes, without CAP_IPC_LOCK: the mux raises its limit as far as it may. */
+static bool may_pin(void)
+{
+	struct rlimit limit = {0};
+
+	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_max == RLIM_INFINITY;
+}
+
 static bool has_capability(const uint32_t effective[2], unsigned capability)
 {
 	return effective[capability / 32] >> (capability % 32) & 1;
@@ -71,6 +89,10 @@ static void check_privileges(struct preflight *preflight, const struct options *
 	/* its program and maps are found by their ids, which the kernel tells nobody else */
 	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN))
 		strcat(lacks, " CAP_SYS_ADMIN");
+	/* the kernel pins what it shares with the mux, or the device does */
+	if ((has_port(options, "af_xdp:") || has_pci(options)) && !has_capability(effective, CAP_IPC_LOCK) &&
+	    !may_pin())
+		strcat(lacks, " CAP_IPC_LOCK");
 	if (*lacks)
 		preflight_add(preflight, "privileges", NULL, PREFLIGHT_FAIL, "the process lacks%s; see docs/mux.md",
 			      lacks);
@@ -89,30 +111,50 @@ static void check_privileges(struct preflight *preflight, const struct options *
 		close(tun);
 }
 
-/* Free huge pages of the default size, in MB; and how large one is, in KB. */
-static long free_hugepages(long *size)
+/* A number that stands alone in a file; 0 if there is none. */
+static long read_number(const char *path)
 {
-	FILE *file = fopen("/proc/meminfo", "re");
-	char line[128];
-	long pages = 0;
+	FILE *file = fopen(path, "re");
+	long number = 0;
 
-	*size = 0;
-	while (file && fgets(line, sizeof(line), file)) {
-		sscanf(line, "HugePages_Free: %ld", &pages);
-		sscanf(line, "Hugepagesize: %ld kB", size);
-	}
+	if (file && fscanf(file, "%ld", &number) != 1)
+		number = 0;
 	if (file)
 		fclose(file);
-	return pages * *size / 1024;
+	return number;
+}
+
+/* Free huge pages of all sizes, in MB; and how large one of the default size is, in KB. */
+static long free_hugepages(long *size)
+{
+	static const char folder[] = "/sys/kernel/mm/hugepages";
+	DIR *sizes = opendir(folder);
+	FILE *file = fopen("/proc/meminfo", "re");
+	struct dirent *entry;
+	char line[512];
+	long room = 0, kb;
+
+	*size = 0;
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "Hugepagesize: %ld kB", size);
+	if (file)
+		fclose(file);
+	while (sizes && (entry = readdir(sizes))) {
+		if (sscanf(entry->d_name, "hugepages-%ldkB", &kb) != 1)
+			continue;
+		snprintf(line, sizeof(line), "%s/%s/free_hugepages", folder, entry->d_name);
+		room += read_number(line) * kb / 1024;
+	}
+	if (sizes)
+		closedir(sizes);
+	return room;
 }
 
 static void check_hugepages(struct preflight *preflight, const struct options *options)
 {
 	long size, room = free_hugepages(&size);
-	bool is_pci = false;
+	bool is_pci = has_pci(options);
 
-	for (unsigned i = 0; i < options->ports_count; i++)
-		is_pci |= port_is_pci(options->ports[i]);
 	if (options->no_huge)
 		preflight_add(preflight, "hugepages", NULL, is_pci ? PREFLIGHT_WARN : PREFLIGHT_OK,
 			      "not used: --no-huge%s",

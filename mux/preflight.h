@@ -16,7 +16,7 @@ enum preflight_limits {
 	PREFLIGHT_CHECKS_MAX = 16 + 6 * OPTIONS_PORTS_MAX,
 	PREFLIGHT_TEXT_MAX = 320,
 	PREFLIGHT_CONNECT_MS = 2000, /* for a TCP connection to a ZooKeeper server */
-	PREFLIGHT_SESSION_MS = 5000, /* for a session */
+	PREFLIGHT_SESSION_MS = 5000, /* for a session, and what is read by it */
 };
 
 enum preflight_verdict {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ZooKeeper's side of the checks (preflight.h): names, TCP, a session, and whether this mux may read there. */
-#define THREADED /* the calls of zookeeper.h that wait for their answer */
-
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -131,20 +129,57 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 	return reached;
 }
 
-static void wait_connected(zhandle_t *zk)
+/* What the client's own thread is told of the services. */
+struct answer {
+	bool is_there; /* atomic */
+	int rc, services;
+};
+
+static void on_services(int rc, const struct String_vector *names, const void *data)
+{
+	struct answer *answer = (struct answer *)(uintptr_t)data;
+
+	answer->rc = rc;
+	answer->services = names ? names->count : 0;
+	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
+}
+
+static void pause_briefly(void)
 {
 	const struct timespec look = {.tv_nsec = 10000000};
-	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
 
+	nanosleep(&look, NULL);
+}
+
+/* Whether there is a session within the time that is left. */
+static bool begins(zhandle_t *zk, uint64_t end)
+{
 	while (zoo_state(zk) != ZOO_CONNECTED_STATE && !is_unrecoverable(zk) && clock_ms() < end)
-		nanosleep(&look, NULL);
+		pause_briefly();
+	return zoo_state(zk) == ZOO_CONNECTED_STATE;
+}
+
+/* Asks for the services, for as long as is left, whatever session the server has granted; the client's own call that
+ * waits would wait for that. */
+static int ask(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer)
+{
+	int rc = zoo_aget_children(zk, path, 0, on_services, answer);
+
+	while (!rc && !__atomic_load_n(&answer->is_there, __ATOMIC_ACQUIRE)) {
+		if (clock_ms() >= end)
+			return ZOPERATIONTIMEOUT;
+		pause_briefly();
+	}
+	return rc ? rc : answer->rc;
 }
 
 static void check_session(struct preflight *preflight, const struct options *options)
 {
+	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
 	char path[OPTIONS_TEXT_MAX + 16];
-	struct String_vector names = {0};
 	struct preflight_check *check;
+	struct answer answer = {0};
+	bool has_begun;
 	zhandle_t *zk;
 	int rc;
 
@@ -156,12 +191,12 @@ static void check_session(struct preflight *preflight, const struct options *opt
 		return;
 	}
 	login_add(&options->login, zk);
-	wait_connected(zk);
 	snprintf(path, sizeof(path), "%s/services", options->root);
-	rc = zoo_state(zk) == ZOO_CONNECTED_STATE ? zoo_get_children(zk, path, 0, &names) : ZCONNECTIONLOSS;
+	has_begun = begins(zk, end);
+	rc = has_begun ? ask(zk, path, end, &answer) : ZCONNECTIONLOSS;
 	if (rc == ZOK)
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,
-				      names.count);
+				      answer.services);
 	else if (rc == ZNONODE)
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
 				      "%s is not there: no controller has been here yet, or --root is another's", path);
@@ -169,13 +204,15 @@ static void check_session(struct preflight *preflight, const struct options *opt
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
 				      "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
 				      zerror(rc));
+	else if (has_begun)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "%s is not read within %d s: %s",
+				      path, PREFLIGHT_SESSION_MS / 1000, zerror(rc));
 	else
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
 				      "none within %d s although a server is reached: %s; %s",
 				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
-	deallocate_String_vector(&names);
-	zookeeper_close(zk);
+	zookeeper_close(zk); /* ends its threads: the answer is nobody's from here on */
 }
 
 void preflight_zookeeper(struct preflight *preflight, const struct options *options)

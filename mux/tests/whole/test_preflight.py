@@ -5,7 +5,9 @@ import json
 import os
 import re
 import socket
+import struct
 import subprocess
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -109,6 +111,27 @@ def test_privileges(check, service: Service):
     )
 
 
+def test_memory_that_may_not_be_pinned(check, service: Service):
+    """XDP's sockets need the capability, as long as there is a limit; a packet socket needs neither."""
+    few = ("prlimit", "--memlock=65536:65536")
+    drop = ("setpriv", "--bounding-set", "-ipc_lock,-sys_resource", "--inh-caps", "-ipc_lock,-sys_resource")
+    assert check(before=(*few, *drop))[1]["privileges"] == ("fail", "the process lacks CAP_IPC_LOCK; see docs/mux.md")
+    assert check(before=few)[1]["privileges"][0] == "ok"
+    assert check("--port", f"af_packet:{INSIDE}", before=(*few, *drop))[1]["privileges"][0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "verdict", "room"), [(0, 2, "ok", 2048), (3, 0, "fail", 6), (3, 1, "ok", 1030)]
+)
+def test_huge_pages_of_any_size_count(check, service: Service, tmp_path, small, large, verdict, room):
+    for size, free in ((2048, small), (1048576, large)):
+        (tmp_path / f"hugepages-{size}kB").mkdir()
+        (tmp_path / f"hugepages-{size}kB/free_hugepages").write_text(f"{free}\n")
+    bind = f'mount --bind {tmp_path} /sys/kernel/mm/hugepages && exec "$@"'
+    found = check("--memory", "512", before=("unshare", "--mount", "sh", "-c", bind, "sh"))[1]["hugepages"]
+    assert found[0] == verdict and found[1].startswith(f"{room} MB are free, --memory wants 512"), found
+
+
 def test_zookeeper_that_is_not_there(check):
     code, checks = check(servers="10.1.0.1:1,nosuch.invalid:2181")
     verdict, text = checks["zookeeper"]
@@ -128,6 +151,32 @@ def test_a_server_that_says_nothing(check):
         code, checks = check(servers=f"10.1.0.1:{mute.getsockname()[1]}")
     assert code == 1 and checks["zookeeper"][0] == "ok"
     assert checks["session"][0] == "fail" and "none within 5 s" in checks["session"][1]
+
+
+def test_a_server_that_says_no_more_once_there_is_a_session(check):
+    """It grants ten minutes: the check waits for its own five seconds, not for what a server says."""
+    password = bytes(16)
+    granted = struct.pack(">iiqi", 0, 600_000, 1, len(password)) + password + b"\0"
+
+    def serve(server: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = server.accept()
+                clients.append(client)
+                if client.recv(4096):
+                    client.sendall(struct.pack(">i", len(granted)) + granted)
+            except OSError:
+                return
+
+    clients: list[socket.socket] = []
+    with socket.create_server(("10.1.0.1", 0)) as server:
+        threading.Thread(target=serve, args=(server,), daemon=True).start()
+        code, checks = check(servers=f"10.1.0.1:{server.getsockname()[1]}")
+        server.shutdown(socket.SHUT_RDWR)
+    for client in clients:
+        client.close()
+    assert code == 1 and checks["zookeeper"][0] == "ok"
+    assert checks["session"] == ("fail", "/fairlead/services is not read within 5 s: operation timeout")
 
 
 def test_a_zookeeper_that_does_not_know_us(check, tree: Tree, service: Service):
