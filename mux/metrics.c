@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <rte_ethdev.h>
+
+#include "port.h"
+
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
@@ -43,6 +47,46 @@ static void write_packets(FILE *out, const struct counters *counters)
 	    counters_bytes(counters));
 	one(out, "moved_packets_total", "counter", "Packets steered with the previous owner of their bucket.",
 	    counters_moved(counters));
+}
+
+/* What --port says may be anything. */
+static void write_label(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+/* One of the counts that devices keep, of each port. */
+static void write_device_count(FILE *out, const struct ports *ports, const char *name, const char *help,
+			       const uint64_t counts[OPTIONS_PORTS_MAX])
+{
+	head(out, name, "counter", help);
+	for (unsigned i = 0; i < ports->count; i++) {
+		const struct port *port = &ports->port[i];
+
+		fprintf(out, "fairlead_mux_%s{port=\"", name);
+		write_label(out, port->interface[0] ? port->interface : port->arguments);
+		fprintf(out, "\"} %" PRIu64 "\n", counts[i]);
+	}
+}
+
+/* What no worker has seen, as the devices tell. */
+static void write_ports(FILE *out, const struct ports *ports)
+{
+	uint64_t missed[OPTIONS_PORTS_MAX] = {0}, no_buffer[OPTIONS_PORTS_MAX] = {0}, errors[OPTIONS_PORTS_MAX] = {0};
+
+	for (unsigned i = 0; i < ports->count; i++) {
+		struct rte_eth_stats stats;
+
+		if (rte_eth_stats_get(ports->port[i].id, &stats))
+			continue;
+		missed[i] = stats.imissed;
+		no_buffer[i] = stats.rx_nombuf;
+		errors[i] = stats.ierrors;
+	}
+	write_device_count(out, ports, "rx_missed_total", "Packets that found a port's receive ring full.", missed);
+	write_device_count(out, ports, "rx_no_buffer_total", "Packets for which there was no buffer.", no_buffer);
+	write_device_count(out, ports, "rx_errors_total", "Packets that a port found damaged.", errors);
 }
 
 /* NULL: not in the tables. */
@@ -133,6 +177,7 @@ void metrics_write(FILE *out, const struct http_sources *from)
 	one(out, "registered", "gauge", "Whether this mux's own node stands in ZooKeeper.",
 	    follow_is_registered(from->follow));
 	write_packets(out, from->counters);
+	write_ports(out, from->ports);
 	write_services(out, from);
 	if (from->announcer)
 		one(out, "announce_drained_total", "counter",

@@ -143,7 +143,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
-	struct http_sources sources = {.id = "mux1"};
+	static const struct ports ports;
+	struct http_sources sources = {.ports = &ports, .id = "mux1"};
 	struct tables *tables = tables_new(1, &image_hops);
 	struct applied *applied = applied_new();
 	struct why why;

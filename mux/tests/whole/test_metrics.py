@@ -2,11 +2,12 @@
 """/metrics as Prometheus reads it: its own parser finds every family typed, described, once, and counted right."""
 
 import re
+import signal
 from pathlib import Path
 
 from deadline import until
 from prometheus_client.parser import text_string_to_metric_families
-from rack import CLIENT, VIP, Rack
+from rack import CLIENT, INSIDE, VIP, Rack
 from scapy.all import IP, TCP, UDP, Ether, Raw
 from tree import Service
 from whole_mux import WholeMux
@@ -86,3 +87,18 @@ def test_a_service_s_counts_begin_with_it(mux: WholeMux, rack: Rack, service: Se
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert mux.samples("service_drops_total", service="web") == []
     assert mux.metric("service_packets_total", service="web") == mux.metric("service_bytes_total", service="web") == 0
+
+
+def test_what_finds_the_port_s_ring_full_is_told(service: Service, new_mux, rack: Rack):
+    """Twice what a ring holds, while the mux stands still. (DPDK's packet socket does not tell.)"""
+    mux = new_mux(port="af_xdp")
+    mux.start()
+    until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
+    assert mux.metric("rx_missed_total", port=INSIDE) == 0
+    mux.signal(signal.SIGSTOP)
+    try:
+        rack.send([rack.to_vip(2000)] * 4096)
+    finally:
+        mux.signal(signal.SIGCONT)
+    until(lambda: mux.metric("rx_missed_total", port=INSIDE) > 0, 60, "what was missed to be told")
+    assert mux.metric("rx_no_buffer_total", port=INSIDE) == mux.metric("rx_errors_total", port=INSIDE) == 0
