@@ -12,8 +12,8 @@
  * classify, hash (which the table takes as its signature) and headers, keys of a burst looked up at once.
  *
  * Bounds: `flows` of each family. With a full table a new flow goes by its bucket, as with steering `ring`. An entry
- * goes after FLOWTABLE_IDLE seconds without a packet; each burst looks at a line of entries. Fragments, and ICMPv6
- * errors, have a hash but no key, and go by their bucket.
+ * goes after FLOWTABLE_IDLE seconds without a packet; each burst looks at one, and one more for each flow that is new.
+ * ICMPv6 errors have a hash but no key, and go by their bucket. Fragments go by the table of the worker where they meet.
  */
 #ifndef FAIRLEAD_MUX_FLOWTABLE_H
 #define FAIRLEAD_MUX_FLOWTABLE_H

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_eal.h>
+#include <rte_ring.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include "../backend.h"
 #include "../encap.h"
 #include "../flowtable.h"
+#include "../fragments.h"
 #include "../port.h"
 #include "../tables.h"
 #include "frame.h"
@@ -80,6 +82,13 @@ static struct flow flow_of(uint32_t number, bool ipv6)
 	return flow;
 }
 
+static uint16_t backend_of(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	return (uint16_t)(fl_load_be32(out + ENCAP_AT_IP + 16) - (10U << 24 | 1U << 16 | 20));
+}
+
 /* Steers packets of flows first to first + count - 1 in one burst; the backends' ids, and the last one's header. */
 static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct fl_steer *header)
 {
@@ -100,7 +109,7 @@ static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, ui
 		const uint8_t *out = rte_pktmbuf_mtod(burst.mbufs[i], const uint8_t *);
 
 		assert_int_equal(burst.packets[i].verdict, VERDICT_SERVICE);
-		ids[i] = (uint16_t)(fl_load_be32(out + ENCAP_AT_IP + 16) - (10U << 24 | 1U << 16 | 20));
+		ids[i] = backend_of(burst.mbufs[i]);
 		assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + burst.mbufs[i]->data_len, header),
 				 FL_STEER_OK);
 		frame_unwrap(burst.mbufs[i]);
@@ -231,6 +240,56 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 	end(&w);
 }
 
+/* The backend of one of a datagram's fragments, by the worker where they meet. */
+static uint16_t steer_fragment(struct world *w, struct fragments *fragments, const struct flow *flow, uint16_t offset)
+{
+	struct frame frame = frame_new(flow, 64);
+	struct burst burst = {.lookup = tables_lookup(w->tables), .mac = mac_word(frame_mac), .count = 1};
+	uint16_t id;
+
+	fl_store_be16(frame.bytes + FRAME_AT_IP + 6, (uint16_t)(1 << 13 | offset));
+	frame_fix_checksum(&frame);
+	burst.mbufs[0] = frame_wrap(&frame);
+	burst_steer(&burst);
+	assert_int_equal(burst.packets[0].verdict, VERDICT_FRAGMENT);
+	fragments_take(fragments, burst.lookup, burst.mbufs[0], &burst.packets[0], 1000);
+	burst.flowtable = w->flows;
+	burst.now = w->now;
+	assert_true(fragments_ready(fragments, &burst));
+	burst_steer_classified(&burst);
+	assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
+	id = backend_of(burst.mbufs[0]);
+	frame_unwrap(burst.mbufs[0]);
+	return id;
+}
+
+static void fragments_stay_where_their_flow_began(void **state)
+{
+	struct rte_ring *ring = aligned_alloc(64, (size_t)rte_ring_get_memsize(FRAGMENTS_RING));
+	struct fragments *fragments;
+	struct fl_steer header;
+	struct flow flow;
+	struct world w;
+	uint32_t number = 0;
+
+	(void)state;
+	begin(&w, 4096);
+	assert_true(ring && !rte_ring_init(ring, "test", FRAGMENTS_RING, RING_F_SC_DEQ));
+	fragments = fragments_new(0, 1, &ring);
+	assert_non_null(fragments);
+	while (owner(&w, number, false) < 3)
+		number++;
+	flow = flow_of(number, false);
+	assert_int_equal(steer_fragment(&w, fragments, &flow, 0), owner(&w, number, false));
+	move_all(&w, 10, 1, 0);
+	assert_int_equal(steer_fragment(&w, fragments, &flow, 8), owner(&w, number, false));
+	assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
+	assert_int_equal(flowtable_count(w.flows), 1);
+	fragments_free(fragments);
+	free(ring);
+	end(&w);
+}
+
 static void without_tables_the_service_is_refused(void **state)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
@@ -253,6 +312,7 @@ int main(void)
 	    cmocka_unit_test(a_full_table_leaves_flows_to_their_buckets),
 	    cmocka_unit_test(idle_flows_are_forgotten),
 	    cmocka_unit_test(one_flow_is_one_entry_and_one_service_s),
+	    cmocka_unit_test(fragments_stay_where_their_flow_began),
 	    cmocka_unit_test(without_tables_the_service_is_refused),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};

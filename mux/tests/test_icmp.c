@@ -11,6 +11,7 @@
 
 #include <fairlead/steer.h>
 
+#include "../answer.h"
 #include "../hash.h"
 #include "../icmp.h"
 #include "../lookup.h"
@@ -207,6 +208,25 @@ static void who_claims_to_be_a_vip_gets_no_echo(void **state)
 	}
 }
 
+/* So many at once, then one for each millisecond that has passed; a long pause saves up no more than that. */
+static void answers_have_a_limit(void **state)
+{
+	static const uint64_t pauses[] = {123456, 1, 0, 10, ANSWER_BURST - 1, 1000000};
+	static const uint32_t passing[] = {ANSWER_BURST, 1, 0, 10, ANSWER_BURST - 1, ANSWER_BURST};
+	struct limiter limiter = {0};
+	uint64_t now_ms = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		uint32_t passed = 0;
+
+		now_ms += pauses[i];
+		for (int asked = 0; asked < 3 * ANSWER_BURST; asked++)
+			passed += limiter_pass(&limiter, now_ms);
+		assert_int_equal(passed, passing[i]);
+	}
+}
+
 static void any_flow_s_error_has_its_hash(void **state)
 {
 	struct chance chance = {20261120};
@@ -239,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_has_its_verdict),
 	    cmocka_unit_test(who_claims_to_be_a_vip_gets_no_echo),
+	    cmocka_unit_test(answers_have_a_limit),
 	    cmocka_unit_test(any_flow_s_error_has_its_hash),
 	};
 

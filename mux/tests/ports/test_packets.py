@@ -450,3 +450,19 @@ def test_what_does_not_fit_is_answered_with_the_size_that_does(rack, port, outsi
             error.len = len(error)
             del error.chksum
             assert drops(send_and_count(rack, one, [wrap(rack, error)])) == {"too_big_silent": 1}
+
+
+def test_senders_are_told_so_often_and_not_more(rack, port):
+    with mux(rack, port) as one:
+        told = []
+
+        def limited():
+            packets = [wrap(rack, whole(False, MTU - 43, sport)) for sport in range(1024, 1424)]
+            counts = drops(send_and_count(rack, one, packets))
+            assert counts.keys() <= {"too_big", "too_big_silent"} and sum(counts.values()) == 400
+            assert len(one.all_out(lambda f: IPerror in f)) == counts["too_big"]
+            told.append(counts["too_big"])
+            return counts["too_big"] < 400
+
+        until("more at once than are told", limited)  # a sender without the processor is too slow for that
+        assert told[0] >= 100
