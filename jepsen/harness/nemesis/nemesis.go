@@ -106,6 +106,9 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	delete(step, "at")
 	left, err := n.begin(step, fault, drawn)
 	if err != nil {
+		for _, key := range []edn.Keyword{"node", "program", "may-break"} { // found before it had to wait
+			delete(step, key)
+		}
 		n.Recorder.Fault("start", step, err)
 		n.Say("%s: not done, %v", words(step), err)
 		return err

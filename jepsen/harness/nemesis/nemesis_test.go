@@ -96,7 +96,7 @@ func TestSteps(t *testing.T) {
 		{"a command that fails", step("fault", kill, "on", edn.Keyword("server")),
 			[]string{"node-ctl kill server1/nginx"},
 			[]string{"start server1 connections-of-node", "start server1 connections-of-node node-ctl: it has ended"}, "node-ctl: it has ended"},
-		{"nobody of that name", step("fault", kill, "on", "mux9"), nil, []string{"start  none no node is mux9"},
+		{"nobody of that name, any more", step("fault", kill, "on", "mux9", "node", "mux1"), nil, []string{"start  none no node is mux9"},
 			"none of 1 steps found a node of its role"},
 	} {
 		t.Run(each.name, func(t *testing.T) {
