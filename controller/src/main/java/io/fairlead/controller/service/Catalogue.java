@@ -27,6 +27,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -55,6 +57,9 @@ final class Catalogue implements Images {
   private final Writers writerOf;
   private final ConcurrentNavigableMap<String, ServiceWriter> writers =
       new ConcurrentSkipListMap<>();
+
+  /** Held from the begin of the commit that makes a service until it shows. */
+  private final Lock creating = new ReentrantLock();
 
   /** Services that cannot be read, and why: their names stay taken, and everybody else goes on. */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
@@ -140,6 +145,13 @@ final class Catalogue implements Images {
     return null;
   }
 
+  /** Returns once what was committed before this call shows. */
+  void awaitShown() {
+    creating.lock();
+    creating.unlock();
+    writers.values().forEach(ServiceWriter::awaitShown);
+  }
+
   private List<ServiceImage> images() {
     return writers.values().stream().map(ServiceWriter::image).toList();
   }
@@ -159,12 +171,17 @@ final class Catalogue implements Images {
 
   @Override
   public Collection<StoredService> all() {
-    return writers.values().stream().map(ServiceWriter::stored).toList();
+    return writers.values().stream()
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored)
+        .toList();
   }
 
   @Override
   public Optional<StoredService> find(String name) {
-    return Optional.ofNullable(writers.get(name)).map(ServiceWriter::stored);
+    return Optional.ofNullable(writers.get(name))
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored);
   }
 
   @Override
@@ -207,7 +224,13 @@ final class Catalogue implements Images {
     addresses.check(Optional.empty(), image, now);
     if (!options.dryRun()) {
       ServiceStore noting = store.with(notes.of(epoch, options.origin(), result));
-      writers.put(config.name(), writerOf.of(epoch, addresses, createClaimed(noting, image, now)));
+      creating.lock();
+      try {
+        StoredService created = createClaimed(noting, image, now);
+        writers.put(config.name(), writerOf.of(epoch, addresses, created));
+      } finally {
+        creating.unlock();
+      }
     }
     return result;
   }

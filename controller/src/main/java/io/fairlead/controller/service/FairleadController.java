@@ -262,6 +262,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
         return;
       }
       if (last != null && store.isLatest(last.epoch())) {
+        last.awaitShown(); // others may have read what has just been committed here
         return;
       }
     } catch (InterruptedException e) {

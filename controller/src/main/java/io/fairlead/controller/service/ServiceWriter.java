@@ -23,6 +23,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,6 +49,9 @@ final class ServiceWriter {
   private final Executor events;
   private final Executor background;
   private volatile StoredService stored;
+
+  /** Held from the begin of a commit until it shows. */
+  private final Lock committing = new ReentrantLock();
 
   /** Unix seconds before which an iteration that found nothing to move is not tried again. */
   private volatile long idleUntil;
@@ -98,6 +103,12 @@ final class ServiceWriter {
 
   boolean isGone() {
     return isGone;
+  }
+
+  /** Returns once what was committed before this call shows. */
+  void awaitShown() {
+    committing.lock();
+    committing.unlock();
   }
 
   String name() {
@@ -198,8 +209,12 @@ final class ServiceWriter {
         () -> {
           Result result = unmoved(image(), options.dryRun());
           if (!options.dryRun()) {
-            noting(options, result).delete(epoch, stored);
-            isGone = true;
+            ServiceStore noting = noting(options, result);
+            show(
+                () -> {
+                  noting.delete(epoch, stored);
+                  isGone = true;
+                });
           }
           return result;
         });
@@ -230,7 +245,10 @@ final class ServiceWriter {
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, plan.result());
       int iterations = iterations();
-      stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta()));
+      show(
+          () ->
+              stored =
+                  metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
       addresses.settle(name());
       metrics.committed(name(), plan.result().movedBuckets(), plan.result().returnedBuckets());
       if (iterations() > 0 && iterations() != iterations) {
@@ -253,10 +271,24 @@ final class ServiceWriter {
     Result result = unmoved(after, options.dryRun());
     if (!options.dryRun()) {
       ServiceStore noting = noting(options, result);
-      stored = metrics.time(() -> noting.changeConfig(epoch, stored, after));
+      show(() -> stored = metrics.time(() -> noting.changeConfig(epoch, stored, after)));
       addresses.settle(name());
     }
     return result;
+  }
+
+  private interface Commit {
+    void run() throws StoreException;
+  }
+
+  /** Commits, and takes over what was committed. */
+  private void show(Commit commit) throws StoreException {
+    committing.lock();
+    try {
+      commit.run();
+    } finally {
+      committing.unlock();
+    }
   }
 
   /** If the write then fails, it is settled once the service has been read again. */

@@ -18,6 +18,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.watch.PersistentWatcher;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,8 +54,14 @@ public final class ServiceWatch implements AutoCloseable {
   private volatile boolean isPaused;
   private volatile boolean isLoaded;
 
-  /** Whether events may be missing, as after a lost session; only {@code thread} looks. */
+  /** Whether events may be missing, as after a lost connection; only {@code thread} looks. */
   private boolean isStale = true;
+
+  /**
+   * Whether the watch is set. A new connection answers before it is, and nobody tells of what was
+   * committed in between: until then every look is at all services.
+   */
+  private boolean isWatching;
 
   private boolean isRetrying;
 
@@ -65,7 +72,7 @@ public final class ServiceWatch implements AutoCloseable {
     this.reads = new Reads(client);
     watcher = new PersistentWatcher(client, tree.services(), true);
     watcher.getListenable().addListener(this::seen);
-    watcher.getResetListenable().addListener(this::reset);
+    watcher.getResetListenable().addListener(this::watching);
   }
 
   /** Begins to follow as soon as ZooKeeper can be reached; returns at once. */
@@ -139,11 +146,20 @@ public final class ServiceWatch implements AutoCloseable {
             services.put(each.image().config().name(), each);
           }
           isLoaded = true;
+          isStale = true;
+          refresh();
         });
-    reset();
   }
 
   private void seen(WatchedEvent event) {
+    if (event.getState() == Watcher.Event.KeeperState.Disconnected
+        || event.getState() == Watcher.Event.KeeperState.Expired) {
+      execute(
+          () -> {
+            isWatching = false;
+            isStale = true;
+          });
+    }
     String path = event.getPath();
     if (isPaused || path == null || !path.startsWith(tree.services() + "/")) {
       return;
@@ -155,9 +171,10 @@ public final class ServiceWatch implements AutoCloseable {
     }
   }
 
-  private void reset() {
+  private void watching() {
     execute(
         () -> {
+          isWatching = true;
           isStale = true;
           refresh();
         });
@@ -194,7 +211,7 @@ public final class ServiceWatch implements AutoCloseable {
       mark(store.names());
       mark(services.keySet());
       mark(damaged.keySet());
-      isStale = false;
+      isStale = !isWatching;
       return true;
     } catch (StoreException e) {
       LOG.debug("{}", e.getMessage());

@@ -13,8 +13,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Stands between a client and its server and swallows answers: requests still arrive and take
- * effect, but the client does not hear of it, and then its connection breaks.
+ * Stands between a client and its server. It swallows answers: requests still arrive and take
+ * effect, but the client does not hear of it, and then its connection breaks. Or it cuts the client
+ * off.
  */
 final class FlakyProxy implements AutoCloseable {
   private final ServerSocket listener;
@@ -22,6 +23,7 @@ final class FlakyProxy implements AutoCloseable {
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private final AtomicInteger swallowed = new AtomicInteger();
   private volatile boolean isSwallowing;
+  private volatile boolean isCut;
 
   FlakyProxy(int target) throws IOException {
     this.target = target;
@@ -43,6 +45,22 @@ final class FlakyProxy implements AutoCloseable {
     return swallowed.get();
   }
 
+  /** Breaks all connections, and takes no other before {@link #heal}. */
+  void cut() throws IOException {
+    isCut = true;
+    closeAll();
+  }
+
+  void heal() {
+    isCut = false;
+  }
+
+  private void closeAll() throws IOException {
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+  }
+
   private void accept() {
     try {
       while (!listener.isClosed()) {
@@ -50,6 +68,11 @@ final class FlakyProxy implements AutoCloseable {
         Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
         sockets.add(client);
         sockets.add(server);
+        if (isCut) {
+          client.close();
+          server.close();
+          continue;
+        }
         daemon(() -> pump(client, server, false));
         daemon(() -> pump(server, client, true));
       }
@@ -88,9 +111,7 @@ final class FlakyProxy implements AutoCloseable {
   public void close() {
     try {
       listener.close();
-      for (Socket socket : sockets) {
-        socket.close();
-      }
+      closeAll();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
