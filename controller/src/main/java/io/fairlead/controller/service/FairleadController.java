@@ -42,7 +42,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
@@ -66,9 +66,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private static final Duration CATCH_UP_MAX = Duration.ofSeconds(2);
   private static final int WRITER_THREADS = 4;
   private static final long UPKEEP_POLL_MILLIS = 500;
-
-  /** Writes after which the oldest records are deleted. */
-  private static final int TIDY_EVERY = 200;
 
   /**
    * @param zookeeper "embedded:DIR" or "host:port,..."
@@ -114,6 +111,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final CuratorFramework writing;
   private final ServiceStore store;
   private final Journal journal;
+  private final Retention retention;
   private final Notes notes;
   private final ServiceWatch serviceWatch;
   private final LeaderWatch leaderWatch;
@@ -139,7 +137,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   /** Of the last epoch that this controller led in; null before the first. */
   private volatile Catalogue catalogue;
 
-  private final AtomicInteger writes = new AtomicInteger();
   private volatile Leadership leadership;
   private volatile boolean isLeader;
   private volatile ConnectionState connection = ConnectionState.LOST;
@@ -157,7 +154,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     writing = options.writing().apply(client);
     store = new ServiceStore(writing, tree, WRITE_DEADLINE);
     journal = new Journal(client, tree);
-    notes = new Notes(options.id(), clock);
+    retention = new Retention(journal, catalogueThread, this::epoch);
+    notes = new Notes(options.id(), clock, retention::noted);
     serviceWatch = new ServiceWatch(client, tree, store);
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
@@ -313,30 +311,18 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   @Override
   public CompletionStage<Result> change(
       String service, List<Change> changes, WriteOptions options) {
-    try {
-      return counted(lead().writer(service).change(List.copyOf(changes), options));
-    } catch (Refusal e) {
-      return counted(CompletableFuture.failedStage(e));
-    }
+    return onWriter(service, writer -> writer.change(List.copyOf(changes), options));
   }
 
   @Override
   public CompletionStage<Result> startUpkeep(
       String service, UpkeepOrder order, WriteOptions options) {
-    try {
-      return counted(lead().writer(service).startUpkeep(order, options));
-    } catch (Refusal e) {
-      return counted(CompletableFuture.failedStage(e));
-    }
+    return onWriter(service, writer -> writer.startUpkeep(order, options));
   }
 
   @Override
   public CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
-    try {
-      return counted(lead().writer(service).stopUpkeep(options));
-    } catch (Refusal e) {
-      return counted(CompletableFuture.failedStage(e));
-    }
+    return onWriter(service, writer -> writer.stopUpkeep(options));
   }
 
   @Override
@@ -467,7 +453,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       isLeader = true;
       leading.notifyAll();
     }
-    removeOldNotes(0);
+    retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
   }
 
@@ -510,6 +496,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     return last;
   }
 
+  /** That this controller leads in. */
+  private Optional<Epoch> epoch() {
+    return Optional.ofNullable(catalogue).filter(last -> isLeader).map(Catalogue::epoch);
+  }
+
   /** What to read from, as new as what was committed before this call if ZooKeeper is there. */
   private Images images() {
     if (!isLeader && connection.isConnected()) {
@@ -545,6 +536,15 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
             catalogueThread));
   }
 
+  private CompletionStage<Result> onWriter(
+      String service, Function<ServiceWriter, CompletionStage<Result>> write) {
+    try {
+      return counted(write.apply(lead().writer(service)));
+    } catch (Refusal e) {
+      return counted(CompletableFuture.failedStage(e));
+    }
+  }
+
   private CompletionStage<Result> counted(CompletionStage<Result> stage) {
     return stage.whenComplete(
         (result, failure) -> {
@@ -554,24 +554,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
                   : failure;
           if (cause instanceof Refusal refusal) {
             commits.refused(refusal.kind());
-          } else if (result != null && !result.dryRun()) {
-            removeOldNotes(writes.incrementAndGet());
           }
         });
-  }
-
-  private void removeOldNotes(int done) {
-    Catalogue last = catalogue;
-    if (done % TIDY_EVERY == 0 && isLeader && last != null) {
-      catalogueThread.execute(
-          () -> {
-            try {
-              journal.removeOld(last.epoch(), Journal.KEPT);
-            } catch (StoreException e) {
-              LOG.warn("{}", e.getMessage()); // the next round, or the next leader, does it
-            }
-          });
-    }
   }
 
   private <T> T counted(Supplier<T> read) {

@@ -9,9 +9,19 @@ import java.time.Clock;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
-/** Makes the notes that this controller's writes leave beside them. */
-public record Notes(String controller, Clock clock) {
+/**
+ * Makes the notes that this controller's writes leave beside them.
+ *
+ * @param made runs for each
+ */
+public record Notes(String controller, Clock clock, Runnable made) {
+  /** That nobody counts. */
+  public Notes(String controller, Clock clock) {
+    this(controller, clock, () -> {});
+  }
+
   public Note of(Epoch epoch, Origin origin, Result result) {
+    made.run();
     AuditEntry entry =
         new AuditEntry(
             AuditEntry.FORMAT,

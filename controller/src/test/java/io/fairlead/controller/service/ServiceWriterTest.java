@@ -5,29 +5,34 @@ import static io.fairlead.controller.service.Requests.add;
 import static io.fairlead.controller.service.Requests.done;
 import static io.fairlead.controller.service.Requests.refusal;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
-import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A service that is deleted while others still ask its writer. */
+/** A service that is deleted while others still ask its writer, and what its writer does itself. */
 class ServiceWriterTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final Epoch EPOCH = new Epoch(1, 0);
@@ -35,6 +40,8 @@ class ServiceWriterTest {
   private TestingServer server;
   private CuratorFramework client;
   private ServiceStore store;
+  private final SettableClock clock = new SettableClock(2000);
+  private final AtomicInteger notes = new AtomicInteger();
   private StoredService stored;
   private ServiceWriter writer;
 
@@ -61,8 +68,8 @@ class ServiceWriterTest {
         new ServiceWriter(
             store,
             EPOCH,
-            Clock.systemUTC(),
-            new Notes("test", Clock.systemUTC()),
+            clock,
+            new Notes("test", clock, notes::incrementAndGet),
             new CommitMetrics(new SimpleMeterRegistry()),
             new Addresses(List::of),
             ForkJoinPool.commonPool(),
@@ -99,5 +106,30 @@ class ServiceWriterTest {
     assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
         .isEqualTo(Refusal.Kind.NOT_FOUND);
     assertThat(writer.isGone()).isTrue();
+  }
+
+  /** What nobody asked for is a record as well, and has to go with time. */
+  @Test
+  void theLeadersOwnIterationsAreCounted() throws Exception {
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.of(true)));
+    assertThat(notes).as("a dry run leaves no record").hasValue(0);
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.of(false)));
+    clock.set(clock.seconds() + 1000);
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 10, false, Map.of(1, 300.0, 2, 100.0));
+    done(writer.startUpkeep(order, WriteOptions.of(false)));
+    assertThat(notes).hasValue(2);
+    for (int iteration = 2; iteration <= 4; iteration++) {
+      int expected = iteration;
+      clock.set(clock.seconds() + 240);
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () -> {
+                writer.upkeepIfDue();
+                return writer.image().upkeep().orElseThrow().iterations() == expected;
+              });
+      assertThat(notes).hasValue(iteration + 1);
+    }
+    assertThat(new Journal(client, TREE).page(OptionalLong.empty(), 10).entries()).hasSize(5);
   }
 }
