@@ -28,9 +28,15 @@ final class MuxesCommand extends Verb {
     for (JsonNode mux : muxes) {
       List<String> ports = new ArrayList<>();
       mux.path("ports").forEach(port -> ports.add(port.asText()));
+      List<String> addresses = new ArrayList<>();
+      for (String family : List.of("address", "address6")) {
+        if (mux.has(family)) {
+          addresses.add(mux.path(family).asText());
+        }
+      }
       String[] row = {
         mux.path("id").asText(),
-        mux.path("address").asText(),
+        String.join(" ", addresses),
         mux.path("version").asText(),
         String.join(" ", ports),
         "-",
@@ -44,10 +50,17 @@ final class MuxesCommand extends Verb {
         String[] copy = row.clone();
         copy[4] = service.getKey();
         copy[5] = service.getValue().path("generation").asText();
-        copy[6] = service.getValue().path("state").asText();
+        copy[6] = state(service.getValue());
         table.row(copy);
       }
     }
     table.print(out());
+  }
+
+  private static String state(JsonNode service) {
+    String state = service.path("state").asText();
+    return service.has("withdrawn")
+        ? "%s, withdrawn: %s".formatted(state, service.path("withdrawn").asText())
+        : state;
   }
 }

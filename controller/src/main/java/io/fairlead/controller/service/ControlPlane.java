@@ -429,15 +429,35 @@ public interface ControlPlane {
       boolean moved,
       long generation) {}
 
-  /** {@code state} is "loading", "serving" or "stale". */
-  record MuxService(long generation, String state) {}
+  /**
+   * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
+   * announce the service although its ring could serve.
+   */
+  record MuxService(long generation, String state, Optional<String> withdrawn) {
+    /** Of one that is not withdrawn. */
+    public MuxService(long generation, String state) {
+      this(generation, state, Optional.empty());
+    }
+  }
 
+  /** {@code address} is its outer IPv4 source, {@code address6} its IPv6 one. */
   record MuxView(
       String id,
       String version,
-      String address,
+      Optional<String> address,
+      Optional<String> address6,
       List<String> ports,
-      Map<String, MuxService> services) {}
+      Map<String, MuxService> services) {
+    /** Of a mux with IPv4 alone. */
+    public MuxView(
+        String id,
+        String version,
+        String address,
+        List<String> ports,
+        Map<String, MuxService> services) {
+      this(id, version, Optional.of(address), Optional.empty(), ports, services);
+    }
+  }
 
   /**
    * @param epoch that this controller last led in, 0 for none

@@ -4,6 +4,8 @@ package io.fairlead.controller.service;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import com.google.common.collect.Maps;
 import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.store.Tree;
@@ -27,15 +29,37 @@ final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
   private static final int FORMAT = 1;
   private static final ObjectMapper MAPPER =
-      JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
+      JsonMapper.builder()
+          .addModule(new Jdk8Module())
+          .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+          .build();
 
   private record MuxNode(
       int format,
-      String id,
       String version,
-      String address,
+      Optional<String> address,
+      Optional<String> address6,
       List<String> ports,
-      Map<String, MuxService> services) {}
+      Map<String, ServiceNode> services) {
+    boolean isWhole() {
+      return format == FORMAT
+          && version != null
+          && ports != null
+          && !ports.contains(null)
+          && services != null
+          && services.values().stream().allMatch(service -> service != null && service.isWhole());
+    }
+  }
+
+  private record ServiceNode(long generation, String state, Optional<String> withdrawn) {
+    boolean isWhole() {
+      return generation >= 0 && state != null;
+    }
+
+    MuxService view() {
+      return new MuxService(generation, state, withdrawn);
+    }
+  }
 
   private final String parent;
   private final CuratorCache cache;
@@ -76,9 +100,9 @@ final class MuxWatch implements AutoCloseable {
     }
     String id = id(node);
     try {
-      MuxNode mux = MAPPER.readValue(node.getData(), MuxNode.class);
-      if (mux.format() != FORMAT || mux.ports() == null || mux.services() == null) {
-        throw new IOException("format %d".formatted(mux.format()));
+      MuxNode mux = node.getData() == null ? null : MAPPER.readValue(node.getData(), MuxNode.class);
+      if (mux == null || !mux.isWhole()) {
+        throw new IOException("something is missing, or it is of another format");
       }
       return new Read(
           written,
@@ -87,8 +111,9 @@ final class MuxWatch implements AutoCloseable {
                   id,
                   mux.version(),
                   mux.address(),
+                  mux.address6(),
                   List.copyOf(mux.ports()),
-                  Map.copyOf(mux.services()))));
+                  Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)))));
     } catch (IOException e) {
       LOG.warn(
           "the node of mux '{}' is not readable: {}", id, e.getMessage().lines().findFirst().get());

@@ -10,6 +10,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -111,7 +112,15 @@ class ApiShapesTest extends ServedApi {
             "10.1.0.11",
             List.of("eth0"),
             Map.of("web", new MuxService(5, "serving"))));
-    assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(1);
+    plane.mux(
+        new MuxView(
+            "mux2",
+            "0.1.0",
+            Optional.empty(),
+            Optional.of("2001:db8::12"),
+            List.of("eth0"),
+            Map.of("web", new MuxService(4, "serving", Optional.of("behind")))));
+    assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
     expect(200, "GET", "/healthz", "");
     expect(200, "GET", "/v1/backup", "");

@@ -27,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -253,12 +254,21 @@ class FairleadctlTest {
             List.of("eth0", "eth1"),
             Map.of("web", new MuxService(6, "serving"))));
     PLANE.mux(new MuxView("mux2", "0.1.0", "10.1.0.12", List.of("eth0"), Map.of()));
+    PLANE.mux(
+        new MuxView(
+            "mux3",
+            "0.1.0",
+            Optional.empty(),
+            Optional.of("fd00::13"),
+            List.of("eth0"),
+            Map.of("web", new MuxService(5, "serving", Optional.of("behind")))));
     assertThat(done("muxes"))
         .isEqualTo(
             """
             MUX   ADDRESS    VERSION  PORTS      SERVICE  GENERATION  STATE
             mux1  10.1.0.11  0.1.0    eth0 eth1  web               6  serving
             mux2  10.1.0.12  0.1.0    eth0       -                 -  -
+            mux3  fd00::13   0.1.0    eth0       web               5  serving, withdrawn: behind
             """);
     assertThat(done("health"))
         .isEqualTo(

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.service.ControlPlane.MuxService;
+import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What muxes say of themselves in nodes of their own, which nobody checks before. */
+class MuxWatchTest {
+  private static final Tree TREE = new Tree("/fairlead");
+  private static final String GOOD =
+      "{\"format\":1,\"id\":\"z\",\"version\":\"1\",\"address\":\"10.1.0.11\",\"ports\":[],\"services\":{}}";
+
+  private TestingServer server;
+  private CuratorFramework client;
+  private MuxWatch watch;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = new TestingServer();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+    client.create().creatingParentsIfNeeded().forPath(TREE.muxes(), new byte[0]);
+    watch = new MuxWatch(client, TREE);
+    watch.start();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    watch.close();
+    client.close();
+    server.close();
+  }
+
+  private void write(String mux, String node) throws Exception {
+    client.create().forPath(TREE.muxes() + "/" + mux, node.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** The muxes once "z" is among them, which was written last. */
+  private List<MuxView> seen() throws Exception {
+    write("z", GOOD);
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> watch.muxes().stream().anyMatch(mux -> mux.id().equals("z")));
+    return watch.muxes();
+  }
+
+  @Test
+  void aMuxHasAnAddressOfOneFamilyAtLeastAndSaysWhatItHasWithdrawn() throws Exception {
+    write(
+        "six",
+        """
+        {"format": 1, "id": "six", "version": "0.1.0", "address6": "2001:db8::11", "ports": ["eth0"],
+         "colour": "red",
+         "services": {"web": {"generation": 12, "state": "serving", "withdrawn": "behind"},
+                      "dns": {"generation": 0, "state": "loading"}}}
+        """);
+    assertThat(seen())
+        .containsExactly(
+            new MuxView(
+                "six",
+                "0.1.0",
+                Optional.empty(),
+                Optional.of("2001:db8::11"),
+                List.of("eth0"),
+                Map.of(
+                    "web", new MuxService(12, "serving", Optional.of("behind")),
+                    "dns", new MuxService(0, "loading"))),
+            new MuxView("z", "1", "10.1.0.11", List.of(), Map.of()));
+  }
+
+  @Test
+  void aNodeOfSomethingElseHidesNoOtherMux() throws Exception {
+    List<String> nodes =
+        List.of(
+            "",
+            "{",
+            "null",
+            "[]",
+            GOOD.replace("\"format\":1", "\"format\":2"),
+            GOOD.replace("\"version\":\"1\",", ""),
+            GOOD.replace("\"ports\":[]", "\"ports\":[null]"),
+            GOOD.replace("\"ports\":[],", ""),
+            GOOD.replace("\"services\":{}", "\"services\":null"),
+            GOOD.replace("\"services\":{}", "\"services\":{\"web\":null}"),
+            GOOD.replace("\"services\":{}", "\"services\":{\"web\":{\"generation\":1}}"),
+            GOOD.replace(
+                "\"services\":{}", "\"services\":{\"web\":{\"generation\":-1,\"state\":\"x\"}}"));
+    for (int i = 0; i < nodes.size(); i++) {
+      assertThat(nodes.get(i)).isNotEqualTo(GOOD);
+      write("bad" + i, nodes.get(i));
+    }
+    assertThat(seen()).extracting(MuxView::id).containsExactly("z");
+  }
+}
