@@ -76,6 +76,19 @@ final class Access {
     }
   }
 
+  /**
+   * Whether the request would be let through now, too: a stream may outlive the line of its token.
+   */
+  boolean isStillAllowed(RoutingContext context) {
+    Operation operation = api.findOperation(context.request().path(), context.request().method());
+    Optional<Tokens> known = tokens.get();
+    return known.isEmpty()
+        || token(context)
+            .flatMap(known.get()::find)
+            .filter(caller -> contract.role(operation).stream().allMatch(caller.role()::includes))
+            .isPresent();
+  }
+
   /** Whose token the request came with. */
   static String caller(RoutingContext context) {
     return context.get(CALLER, NOBODY);

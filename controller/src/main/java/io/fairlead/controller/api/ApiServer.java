@@ -78,13 +78,14 @@ public final class ApiServer implements AutoCloseable {
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
       Forward forward = new Forward(vertx, plane, listen, security.authorities());
-      EventStreams events = new EventStreams(vertx, plane, metrics);
+      Access access = new Access(contract, api, files::tokens, metrics);
+      EventStreams events = new EventStreams(vertx, plane, access, metrics);
       HttpServer http =
           join(
               vertx
                   .createHttpServer(options)
                   .requestHandler(
-                      router(vertx, contract, api, files, forward, events, plane, metrics))
+                      router(vertx, contract, api, access, forward, events, plane, metrics))
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);
@@ -115,18 +116,17 @@ public final class ApiServer implements AutoCloseable {
       Vertx vertx,
       Contract contract,
       OpenAPIContract api,
-      SecurityFiles files,
+      Access access,
       Forward forward,
       EventStreams events,
       ControlPlane plane,
       PrometheusMeterRegistry metrics) {
-    PlatformHandler access = new Access(contract, api, files::tokens, metrics)::handle;
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
     RouterBuilder routes =
         RouterBuilder.create(vertx, api, RequestExtractor.withBodyHandler())
             .rootHandler(measure)
-            .rootHandler(access)
+            .rootHandler((PlatformHandler) access::handle)
             .rootHandler(guard)
             .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A client has no queue of its own but a position in the log and what the socket buffers. One
  * that is {@link #BEHIND_MAX} events behind is cut off and counted; it comes back with the id of
- * the last event that it has, or reads everything again.
+ * the last event that it has, or reads everything again. One whose token is gone is ended.
  *
  * <p>Looking at the control plane happens on a worker, all else on one event loop.
  */
@@ -43,6 +43,7 @@ final class EventStreams {
   private static final long HEARTBEAT_MILLIS = 15_000;
 
   private final ControlPlane plane;
+  private final Access access;
   private final Context loop;
   private final EventLog log = new EventLog(new SecureRandom());
   private final Set<Client> clients = ConcurrentHashMap.newKeySet();
@@ -57,17 +58,20 @@ final class EventStreams {
   private boolean isClosed;
 
   private static final class Client {
+    private final RoutingContext context;
     private final HttpServerResponse response;
     private long next;
 
-    Client(HttpServerResponse response, long next) {
-      this.response = response;
+    Client(RoutingContext context, long next) {
+      this.context = context;
+      this.response = context.response();
       this.next = next;
     }
   }
 
-  EventStreams(Vertx vertx, ControlPlane plane, MeterRegistry metrics) {
+  EventStreams(Vertx vertx, ControlPlane plane, Access access, MeterRegistry metrics) {
     this.plane = plane;
+    this.access = access;
     this.loop = vertx.getOrCreateContext();
     this.dropped =
         Counter.builder("fairlead.controller.event.clients.dropped")
@@ -115,7 +119,7 @@ final class EventStreams {
         .setWriteQueueMaxSize(QUEUE_BYTES)
         .putHeader("Content-Type", "text/event-stream")
         .putHeader("Cache-Control", "no-store");
-    Client client = new Client(response, resumed.orElse(log.next()));
+    Client client = new Client(context, resumed.orElse(log.next()));
     clients.add(client);
     response.closeHandler(gone -> clients.remove(client));
     response.exceptionHandler(broken -> clients.remove(client));
@@ -140,9 +144,17 @@ final class EventStreams {
       ended.tryComplete();
     } else if (done.succeeded()) {
       log.advance(done.result());
-      List.copyOf(clients).forEach(this::pump);
+      List.copyOf(clients).forEach(this::tell);
     } else {
       LOG.error("events: the state cannot be read", done.cause());
+    }
+  }
+
+  private void tell(Client client) {
+    if (access.isStillAllowed(client.context)) {
+      pump(client);
+    } else if (clients.remove(client)) {
+      client.response.end();
     }
   }
 
