@@ -187,7 +187,6 @@ final class Operations {
         });
   }
 
-  /** {@code call} runs on a worker; what it throws becomes the failure of the request. */
   /** Nobody's memory will do for a read that says no-cache (RFC 9111, section 5.2.1.4). */
   private Request confirmed(Request request) {
     HttpServerRequest http = request.http();
@@ -200,6 +199,7 @@ final class Operations {
     return request;
   }
 
+  /** {@code call} runs on a worker; what it throws becomes the failure of the request. */
   private void answer(
       RouterBuilder routes, String operation, Function<Request, Future<Answer>> call) {
     routes
@@ -252,11 +252,9 @@ final class Operations {
         request.cursor().map(Operations::number).map(OptionalLong::of).orElse(OptionalLong.empty());
     int limit = request.limit().orElse(AUDIT_LIMIT);
     Journal.Page page = plane.audit(before, limit);
-    Answer answer =
-        Answer.ok(
-            page.entries().stream()
-                .map(each -> AuditView.of(each.number(), each.entry()))
-                .toList());
+    List<AuditView> records =
+        page.entries().stream().map(each -> AuditView.of(each.number(), each.entry())).toList();
+    Answer answer = tagged(request, records);
     return page.next().isEmpty()
         ? answer
         : answer.with(
