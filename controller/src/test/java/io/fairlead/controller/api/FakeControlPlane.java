@@ -37,6 +37,8 @@ public final class FakeControlPlane implements ControlPlane {
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private int lastId;
+  private int chained;
+  private int returned;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty(); // of whom this one follows
   private volatile Runnable whenRead = () -> {};
@@ -51,6 +53,8 @@ public final class FakeControlPlane implements ControlPlane {
     records.clear();
     kept.clear();
     lastId = 0;
+    meanwhile = () -> {};
+    chain(0, 0);
     leaderUrl = Optional.empty();
     zookeeperBack();
   }
@@ -75,6 +79,12 @@ public final class FakeControlPlane implements ControlPlane {
   /** The next look at one service, which only requests do, fails as a defect would. */
   public synchronized void breakNextLook() {
     defect = Optional.of(new IllegalStateException("secret of the inside"));
+  }
+
+  /** So many buckets of each further change have moved before, and so many of those return. */
+  public synchronized void chain(int chained, int returned) {
+    this.chained = chained;
+    this.returned = returned;
   }
 
   public synchronized void mux(MuxView mux) {
@@ -126,7 +136,6 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> createService(
       ServiceSpec spec, WriteOptions options) {
-    boolean dryRun = options.dryRun();
     return write(
         options,
         () -> {
@@ -175,7 +184,6 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> changeService(
       String name, ServiceChange change, WriteOptions options) {
-    boolean dryRun = options.dryRun();
     return write(
         options,
         () -> {
@@ -275,13 +283,12 @@ public final class FakeControlPlane implements ControlPlane {
 
   @Override
   public synchronized CompletionStage<Result> deleteService(String name, WriteOptions options) {
-    boolean dryRun = options.dryRun();
     return write(
         options,
         () -> {
           Pool pool = pool(name);
           options.precondition().check(Optional.of(pool.view().version()));
-          if (!dryRun) {
+          if (!options.dryRun()) {
             pools.remove(name);
           }
           return new Result(
@@ -297,7 +304,6 @@ public final class FakeControlPlane implements ControlPlane {
   @Override
   public synchronized CompletionStage<Result> change(
       String service, List<Change> changes, WriteOptions options) {
-    boolean dryRun = options.dryRun();
     return write(
         options,
         () -> {
@@ -349,7 +355,8 @@ public final class FakeControlPlane implements ControlPlane {
             pools.put(service, new Pool(view, backends, ring));
           }
           int moved = moves.stream().mapToInt(Move::count).sum();
-          return new Result(service, generation, options.dryRun(), moved, 0, 0, moves, shares);
+          return new Result(
+              service, generation, options.dryRun(), moved, chained, returned, moves, shares);
         });
   }
 

@@ -284,6 +284,25 @@ class FairleadctlTest {
   }
 
   @Test
+  void bucketsThatMovedBeforeWithinTheWindowAreTold() {
+    createWeb();
+    String chained =
+        "512 of them moved before within the window: their older connections are chained twice\n";
+    String returned =
+        "of these go back to the owner before: older connections of a third owner break\n";
+    assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
+        .doesNotContain("within the window", "go back");
+    PLANE.chain(512, 0);
+    assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
+        .contains(chained)
+        .doesNotContain("go back");
+    PLANE.chain(512, 3);
+    for (String line : List.of("backend add web 2 10.1.0.22 --dry-run", "backend add web 2 ::2")) {
+      assertThat(done(line)).as(line).contains(chained + "3 " + returned);
+    }
+  }
+
+  @Test
   void jsonIsTheAnswerOfTheApi() throws IOException {
     createWeb();
     Map<String, String> reads =
