@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.Reply;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -114,23 +115,26 @@ final class Manifest {
   /** Service and pool of one moment: read again while a commit comes in between. */
   private static ObjectNode state(Api api, String name) {
     String path = Verb.servicePath(name);
-    ObjectNode state = null;
     for (int read = 0; read < READS_MAX; read++) {
       Reply service = api.get(path);
       Reply backends = api.get(path + "/backends");
-      state = (ObjectNode) service.json();
-      ArrayNode pool = state.putArray("pool");
-      for (JsonNode backend : backends.json()) {
-        ObjectNode member = pool.addObject();
-        List.of("id", "address", "weight").forEach(f -> member.set(f, backend.path(f)));
-      }
       if (service.version().equals(backends.version())) {
-        break;
+        return state((ObjectNode) service.json(), backends.json());
       }
     }
-    state.remove(SHOWN_ONLY);
-    state.remove("name");
-    return state;
+    throw new RefusedException(
+        "service '%s' has changed at each of %d reads; try again".formatted(name, READS_MAX));
+  }
+
+  private static ObjectNode state(ObjectNode service, JsonNode backends) {
+    ArrayNode pool = service.putArray("pool");
+    for (JsonNode backend : backends) {
+      ObjectNode member = pool.addObject();
+      List.of("id", "address", "weight").forEach(f -> member.set(f, backend.path(f)));
+    }
+    service.remove(SHOWN_ONLY);
+    service.remove("name");
+    return service;
   }
 
   String yaml() {

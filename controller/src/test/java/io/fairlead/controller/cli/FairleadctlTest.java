@@ -9,6 +9,7 @@ import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.FakeControlPlane;
+import io.fairlead.controller.service.ControlPlane.Change.Weight;
 import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -300,6 +301,29 @@ class FairleadctlTest {
     for (String line : List.of("backend add web 2 10.1.0.22 --dry-run", "backend add web 2 ::2")) {
       assertThat(done(line)).as(line).contains(chained + "3 " + returned);
     }
+  }
+
+  @Test
+  void anExportIsOfOneMomentOrNone() {
+    createWeb();
+    change(1);
+    assertThat(done("export web")).contains("address: \"10.1.0.21\"\n    weight: 2\n");
+    change(30);
+    Run run = run("export");
+    assertThat(run.exit()).isEqualTo(1);
+    assertThat(run.out()).isEmpty();
+    assertThat(run.err()).isEqualTo("service 'web' has changed at each of 10 reads; try again\n");
+  }
+
+  /** Something changes in the midst of so many reads. */
+  private static void change(int times) {
+    PLANE.meanwhile(
+        () -> {
+          PLANE.change("web", List.of(new Weight(1, 1 + times)), false);
+          if (times > 1) {
+            change(times - 1);
+          }
+        });
   }
 
   @Test
