@@ -94,7 +94,7 @@ class FailoverTest {
       done(former.createService(spec("web", "10.99.0.1"), false));
       try (FairleadController latter = open(server.getConnectString(), "same")) {
         // The former life's session is alive and would be for as long as it lives.
-        assertThat(latter.awaitLeader(Duration.ofSeconds(4))).isTrue();
+        assertThat(latter.awaitLeader(SOON)).isTrue();
         done(latter.change("web", List.of(add(1)), false));
         assertThat(confirms(former) ? former.backends("web").size() : 1).isEqualTo(1);
         assertThat(refusal(former.change("web", List.of(add(2)), false)).kind())

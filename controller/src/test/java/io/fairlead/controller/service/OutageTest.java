@@ -62,8 +62,8 @@ class OutageTest {
       assertThat(controller.backends("web")).hasSize(2);
       assertThatThrownBy(controller::confirm).isInstanceOf(Refusal.class);
       server.restart();
-      // 1 s at most on an idle machine; with the client's defaults 2 to 8 s on a busy one.
-      await().atMost(Duration.ofSeconds(5)).until(() -> controller.health().leader());
+      // How soon is ZooKeeperClientTest's: here a machine may be as slow as it is.
+      await().atMost(Duration.ofSeconds(30)).until(() -> controller.health().leader());
       assertThat(done(controller.change("web", List.of(weight(1, 7)), false)).generation())
           .isEqualTo(3);
     }
@@ -82,7 +82,7 @@ class OutageTest {
         assertThat(controller.awaitLeader(Duration.ofSeconds(8))).isFalse();
         assertThat(lines("waits for ZooKeeper")).hasSize(1);
         server.restart();
-        assertThat(controller.awaitLeader(Duration.ofSeconds(10))).isTrue();
+        assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
       }
     }
     assertThat(lines("waits for ZooKeeper")).hasSize(1);
