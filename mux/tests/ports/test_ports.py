@@ -295,3 +295,8 @@ def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
 
         until("the backends' neighbours are found", served)
         assert rack.receive(is_tunnel, 1)[0][IP].src == MUX
+
+        # and the TAP's MTU is what counts, when it changes
+        rack.inside("ip", "link", "set", "flport0", "mtu", "1400")
+        big = rack.to_vip(2000, b"x" * 1350)
+        until("the new MTU counts", lambda: send_and_count(rack, one, [big]).get("too_big"))
