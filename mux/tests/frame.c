@@ -99,6 +99,20 @@ struct flow frame_flow6(uint8_t protocol)
 	return flow_between("2001:db8:7::7", "2001:db8:99::1", protocol);
 }
 
+struct packet frame_classify(const struct lookup *lookup, const struct frame *frame, uint32_t visible)
+{
+	uint8_t *bytes = malloc(visible ? visible : 1);
+	struct packet packet;
+
+	if (!bytes)
+		abort();
+	memset(&packet, 0xee, sizeof(packet));
+	memcpy(bytes, frame->bytes, visible);
+	classify(lookup, mac_word(frame_mac), bytes, visible, frame->len, &packet);
+	free(bytes);
+	return packet;
+}
+
 struct rte_mbuf *frame_wrap(const struct frame *frame)
 {
 	struct rte_mbuf *mbuf = aligned_alloc(64, sizeof(*mbuf));

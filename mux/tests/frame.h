@@ -5,6 +5,7 @@
 
 #include <rte_mbuf.h>
 
+#include "../classify.h"
 #include "../service.h"
 
 enum {
@@ -34,6 +35,9 @@ void frame_insert(struct frame *frame, uint32_t at, const void *bytes, uint32_t 
 /* The flows 203.0.113.7:40000 -> 10.99.0.1:80 and [2001:db8:7::7]:40000 -> [2001:db8:99::1]:80. */
 struct flow frame_flow(uint8_t protocol);
 struct flow frame_flow6(uint8_t protocol);
+
+/* Classifies from memory of exactly the visible bytes, so that the sanitizer sees a read beyond them. */
+struct packet frame_classify(const struct lookup *lookup, const struct frame *frame, uint32_t visible);
 
 /* An mbuf over memory of its own: headroom, the frame, nothing after it. frame_unwrap() frees it. */
 struct rte_mbuf *frame_wrap(const struct frame *frame);

@@ -4,7 +4,6 @@
  * bends judged by a second classifier that was written to be plain rather than fast.
  */
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -143,20 +142,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Classifies from memory of exactly the visible bytes, so that the sanitizer sees a read beyond them. */
-static struct packet classify_exactly(const struct frame *frame, uint32_t visible)
-{
-	uint8_t *bytes = malloc(visible ? visible : 1);
-	struct packet packet;
-
-	assert_non_null(bytes);
-	memset(&packet, 0xee, sizeof(packet));
-	memcpy(bytes, frame->bytes, visible);
-	classify(lookup, mac_word(frame_mac), bytes, visible, frame->len, &packet);
-	free(bytes);
-	return packet;
-}
-
 static struct frame bend(const struct row *row)
 {
 	struct flow flow = frame_flow(row->protocol ? row->protocol : IPPROTO_TCP);
@@ -176,7 +161,7 @@ static void every_row_has_its_verdict(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct frame frame = bend(&rows[i]);
-		struct packet packet = classify_exactly(&frame, rows[i].visible ? rows[i].visible : frame.len);
+		struct packet packet = frame_classify(lookup, &frame, rows[i].visible ? rows[i].visible : frame.len);
 
 		if (packet.verdict != rows[i].expected)
 			fail_msg("%s: is %s, should be %s", rows[i].name, verdict_name(packet.verdict),
@@ -222,7 +207,7 @@ static void a_service_packet_brings_its_key(void **state)
 	(void)state;
 	frame.bytes[IP + 1] = 0xb9;
 	frame_fix_checksum(&frame);
-	packet = classify_exactly(&frame, frame.len);
+	packet = frame_classify(lookup, &frame, frame.len);
 	assert_int_equal(packet.verdict, VERDICT_SERVICE);
 	assert_ptr_equal(packet.service, &service);
 	assert_int_equal(packet.ip_len, 56);
@@ -245,7 +230,7 @@ static void a_port_of_ids_brings_the_id(void **state)
 
 		flow.destination_port = (uint16_t)(FIRST + ids[i]);
 		frame = frame_new(&flow, PAYLOAD);
-		packet = classify_exactly(&frame, frame.len);
+		packet = frame_classify(lookup, &frame, frame.len);
 		assert_int_equal(packet.verdict, VERDICT_SERVICE);
 		assert_ptr_equal(packet.service, &service);
 		assert_int_equal(packet.flags, PACKET_BY_ID);
@@ -265,14 +250,14 @@ static void vlan_tags_are_skipped(void **state)
 		struct packet packet;
 
 		frame_insert(&frame, 12, tags[count - 1], 4 * count);
-		packet = classify_exactly(&frame, frame.len);
+		packet = frame_classify(lookup, &frame, frame.len);
 		assert_int_equal(packet.verdict, VERDICT_SERVICE);
 		assert_int_equal(packet.at_ip, IP + 4 * count);
 		assert_int_equal(packet.at_l4, L4 + 4 * count);
 		if (count < 2)
 			continue;
 		frame_insert(&frame, 12, third, sizeof(third));
-		assert_int_equal(classify_exactly(&frame, frame.len).verdict, VERDICT_NOT_OURS);
+		assert_int_equal(frame_classify(lookup, &frame, frame.len).verdict, VERDICT_NOT_OURS);
 	}
 }
 
@@ -387,7 +372,7 @@ static void random_bends_agree_with_the_plain_classifier(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < BENDS; i++) {
 		struct frame frame = bend_randomly(&chance);
-		struct packet packet = classify_exactly(&frame, frame.len);
+		struct packet packet = frame_classify(lookup, &frame, frame.len);
 		enum verdict expected = plain(&frame);
 
 		if (packet.verdict != expected)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ICMP errors of both families: whatever of the quoted packet is there, they go where the connection's packets go. */
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,19 +133,6 @@ static struct frame error_frame(const struct error *error, int at, uint8_t value
 	return frame;
 }
 
-static struct packet classify_exactly(const struct frame *frame)
-{
-	uint8_t *bytes = malloc(frame->len);
-	struct packet packet;
-
-	assert_non_null(bytes);
-	memset(&packet, 0xee, sizeof(packet));
-	memcpy(bytes, frame->bytes, frame->len);
-	classify(lookup, mac_word(frame_mac), bytes, frame->len, frame->len, &packet);
-	free(bytes);
-	return packet;
-}
-
 /* The hash that a packet of the flow itself has. */
 static void check_hash(const struct packet *packet, const struct flow *flow)
 {
@@ -177,7 +162,7 @@ static void every_row_has_its_verdict(void **state)
 
 		error.flow.destination_port = row->server_port;
 		frame = error_frame(&error, row->at, row->value);
-		packet = classify_exactly(&frame);
+		packet = frame_classify(lookup, &frame, frame.len);
 		if (packet.verdict != row->expected)
 			fail_msg("%s: is %s, should be %s", row->name, verdict_name(packet.verdict),
 				 verdict_name(row->expected));
@@ -203,7 +188,8 @@ static void who_claims_to_be_a_vip_gets_no_echo(void **state)
 			icmp = frame.bytes + (ipv6 ? FRAME_AT_L46 : FRAME_AT_L4);
 			icmp[0] = ipv6 ? ICMPV6_ECHO_REQUEST : ICMP_ECHO_REQUEST;
 			icmp[1] = 0;
-			assert_int_equal(classify_exactly(&frame).verdict, forged ? VERDICT_IP_SOURCE : VERDICT_ECHO);
+			assert_int_equal(frame_classify(lookup, &frame, frame.len).verdict,
+					 forged ? VERDICT_IP_SOURCE : VERDICT_ECHO);
 		}
 	}
 }
@@ -248,7 +234,7 @@ static void any_flow_s_error_has_its_hash(void **state)
 		service.affinity = chance_below(&chance, 2) ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
 		service.hash = chance_below(&chance, 2) ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 		frame = error_frame(&error, -1, 0);
-		packet = classify_exactly(&frame);
+		packet = frame_classify(lookup, &frame, frame.len);
 		assert_int_equal(packet.verdict, VERDICT_SERVICE);
 		check_hash(&packet, &error.flow);
 	}

@@ -4,7 +4,6 @@
  * bends judged by a second walk that was written to be plain rather than fast.
  */
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -126,20 +125,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Classifies from memory of exactly the visible bytes, so that the sanitizer sees a read beyond them. */
-static struct packet classify_exactly(const struct frame *frame, uint32_t visible)
-{
-	uint8_t *bytes = malloc(visible ? visible : 1);
-	struct packet packet;
-
-	assert_non_null(bytes);
-	memset(&packet, 0xee, sizeof(packet));
-	memcpy(bytes, frame->bytes, visible);
-	classify(lookup, mac_word(frame_mac), bytes, visible, frame->len, &packet);
-	free(bytes);
-	return packet;
-}
-
 static void insert_chain(struct frame *frame, const uint8_t *chain, uint8_t len)
 {
 	uint8_t *ip = frame->bytes + IP;
@@ -162,7 +147,7 @@ static void every_row_has_its_verdict(void **state)
 			frame.bytes[row->patch[p].at] = row->patch[p].value;
 		if (row->cut)
 			frame.len = row->cut;
-		packet = classify_exactly(&frame, row->visible ? row->visible : frame.len);
+		packet = frame_classify(lookup, &frame, row->visible ? row->visible : frame.len);
 		if (packet.verdict != row->expected)
 			fail_msg("%s: is %s, should be %s", row->name, verdict_name(packet.verdict),
 				 verdict_name(row->expected));
@@ -182,7 +167,7 @@ static void sources_that_no_host_has(void **state)
 		struct fl_address source = image_address(sources[i]);
 
 		memcpy(frame.bytes + IP + 8, source.bytes, 16);
-		if (classify_exactly(&frame, frame.len).verdict != VERDICT_IP_SOURCE)
+		if (frame_classify(lookup, &frame, frame.len).verdict != VERDICT_IP_SOURCE)
 			fail_msg("source %s is taken", sources[i]);
 	}
 }
@@ -196,7 +181,7 @@ static void a_mapped_destination_is_not_ours(void **state)
 
 	(void)state;
 	memcpy(frame.bytes + IP + 24, mapped.bytes, 16);
-	assert_int_equal(classify_exactly(&frame, frame.len).verdict, VERDICT_NOT_OURS);
+	assert_int_equal(frame_classify(lookup, &frame, frame.len).verdict, VERDICT_NOT_OURS);
 }
 
 static void a_service_packet_brings_its_key(void **state)
@@ -325,7 +310,7 @@ static void random_chains_agree_with_the_plain_walk(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < BENDS; i++) {
 		struct frame frame = random_frame(&chance);
-		struct packet packet = classify_exactly(&frame, frame.len);
+		struct packet packet = frame_classify(lookup, &frame, frame.len);
 		enum verdict expected = plain(&frame);
 
 		if (packet.verdict != expected && !(is_icmp(packet.verdict) && expected == VERDICT_ECHO))
@@ -335,7 +320,7 @@ static void random_chains_agree_with_the_plain_walk(void **state)
 		if (chance_below(&chance, 8))
 			continue;
 		/* and cut in the buffer nothing is read beyond it */
-		classify_exactly(&frame, chance_below(&chance, frame.len));
+		frame_classify(lookup, &frame, chance_below(&chance, frame.len));
 	}
 	assert_int_not_equal(seen[VERDICT_SERVICE], 0);
 	assert_int_not_equal(seen[VERDICT_FRAGMENT], 0);
