@@ -20,6 +20,7 @@
 #include "../program.h"
 #include "../skeleton.h"
 #include "rig.h"
+#include "vectors.h"
 
 /* Clients that are no addresses of this namespace. */
 #define OUTSIDE4 "10.2.1.3"
@@ -394,6 +395,16 @@ enum fl_counter rig_counter_bumped(struct fl_server *program)
 		found = slot;
 	}
 	return by == 1 ? (enum fl_counter)found : FL_COUNTERS;
+}
+
+void rig_check_counted(struct fl_server *program, enum fl_counter expected)
+{
+	enum fl_counter counter = rig_counter_bumped(program);
+
+	if (counter != expected)
+		fail_msg("counted as %s, not as %s",
+			 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several",
+			 fl_counter_names[expected]);
 }
 
 void rig_begin(struct packet *packet, const struct fl_steer *steer)

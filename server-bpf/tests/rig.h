@@ -81,6 +81,8 @@ void rig_begin(struct packet *packet, const struct fl_steer *steer);
 fl_u64 rig_counter(struct fl_server *program, enum fl_counter counter);
 /* The exit's counter, which the last run has bumped; FL_COUNTERS unless it was exactly one, by one. */
 enum fl_counter rig_counter_bumped(struct fl_server *program);
+/* Fails the test unless that is the expected one. */
+void rig_check_counted(struct fl_server *program, enum fl_counter expected);
 void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory); /* NULL: forget */
 /* False if the bucket is not remembered. */
 bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory);

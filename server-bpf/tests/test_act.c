@@ -13,7 +13,6 @@
 #include <linux/bpf.h>
 
 #include "../rewrite.h"
-#include "../counters.h"
 #include "../program.h"
 #include "../skeleton.h"
 #include "rig.h"
@@ -60,16 +59,6 @@ static struct packet unknown_make(const char *previous, size_t payload)
 	packet_add_udp(&packet, &rig_packets(RIG_IPV4)->udp_other, payload);
 	packet_finish_outer(&packet);
 	return packet;
-}
-
-static void check_counted(enum fl_counter expected)
-{
-	enum fl_counter counter = rig_counter_bumped(program);
-
-	if (counter != expected)
-		fail_msg("counted as %s, not as %s",
-			 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several",
-			 fl_counter_names[expected]);
 }
 
 /* The outer packet that chaining `before` must give, written from scratch. */
@@ -120,7 +109,7 @@ static void chained_steer(void **state)
 	memcpy(expected.data + 6, mac_of_rig0, 6);
 	memcpy(expected.data + PACKET_GUE_AT, after.data, after.len);
 	assert_int_equal(rig_run(program, &packet), XDP_TX);
-	check_counted(FL_COUNTER_CHAIN);
+	rig_check_counted(program, FL_COUNTER_CHAIN);
 	check_packet(&packet, &expected);
 	vectors_free(&before);
 	vectors_free(&after);
@@ -135,7 +124,7 @@ static void chain_without_neighbour(void **state)
 	expected = chained_expected(&packet, RIG_MUX, "10.1.0.99");
 	expected.data[PACKET_GUE_AT + FL_GUE_BASE_LEN]++; /* hops */
 	assert_int_equal(rig_run(program, &packet), XDP_PASS);
-	check_counted(FL_COUNTER_CHAIN_BY_KERNEL);
+	rig_check_counted(program, FL_COUNTER_CHAIN_BY_KERNEL);
 	check_packet(&packet, &expected);
 }
 
@@ -144,7 +133,7 @@ static void check_chain_dropped(const char *previous, size_t payload, enum fl_co
 	struct packet packet = unknown_make(previous, payload), expected = packet;
 
 	assert_int_equal(rig_run(program, &packet), XDP_DROP);
-	check_counted(counter);
+	rig_check_counted(program, counter);
 	check_packet(&packet, &expected);
 }
 
@@ -180,7 +169,7 @@ static void chain_too_big(void **state)
 	packet = unknown_make("10.8.0.1", 600 - 72);
 	assert_int_equal(packet.len, PACKET_ETH_LEN + 600);
 	assert_int_equal(rig_run(program, &packet), XDP_TX);
-	check_counted(FL_COUNTER_CHAIN);
+	rig_check_counted(program, FL_COUNTER_CHAIN);
 	check_chain_dropped("10.8.0.1", 601 - 72, FL_COUNTER_DROP_CHAIN_TOO_BIG);
 	rig_command("ip route del 10.8.0.0/16");
 }
@@ -201,7 +190,7 @@ static void chain_elsewhere(void **state)
 	rig_command("ip addr add 10.3.0.2/24 dev rig2 && ip neigh add 10.3.0.21 lladdr 02:00:00:00:03:21 dev rig2");
 	packet = unknown_make("10.3.0.21", 100);
 	assert_int_equal(rig_run(program, &packet), XDP_REDIRECT);
-	check_counted(FL_COUNTER_CHAIN);
+	rig_check_counted(program, FL_COUNTER_CHAIN);
 	assert_memory_equal(packet.data, "\x02\x00\x00\x00\x03\x21", 6);
 	rig_command("ip link del rig2");
 }
@@ -226,7 +215,7 @@ static void vip_missing(void **state)
 			packet_add_tcp(&packet, &tcp);
 			packet_finish_outer(&packet);
 			assert_int_equal(rig_run(program, &packet), XDP_DROP);
-			check_counted(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+			rig_check_counted(program, FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		}
 	}
 }
@@ -274,7 +263,8 @@ static void ecn_carried(void **state)
 			packet_add_tcp(&expected, &rig_packets((enum rig_family)family)->established);
 			ecn_set(expected.data + PACKET_ETH_LEN, result & 3);
 			assert_int_equal(rig_run(program, &packet), result == LOST ? XDP_DROP : XDP_PASS);
-			check_counted(result == LOST ? FL_COUNTER_DROP_CONGESTED : FL_COUNTER_DELIVER_LOCAL_SOCKET);
+			rig_check_counted(program,
+					  result == LOST ? FL_COUNTER_DROP_CONGESTED : FL_COUNTER_DELIVER_LOCAL_SOCKET);
 			if (result == LOST)
 				continue;
 			assert_int_equal(packet.len, expected.len);
@@ -299,7 +289,7 @@ static void syn_send(bool is_moved, fl_u32 since)
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->syn);
 	packet_finish_outer(&packet);
 	assert_int_equal(rig_run(program, &packet), XDP_PASS);
-	check_counted(FL_COUNTER_DELIVER_SYN);
+	rig_check_counted(program, FL_COUNTER_DELIVER_SYN);
 }
 
 static void move_that_is_over_is_forgotten(void **state)
@@ -360,7 +350,7 @@ static void memory_is_full(void **state)
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
 	packet_finish_outer(&packet);
 	assert_int_equal(rig_run(program, &packet), XDP_TX);
-	check_counted(FL_COUNTER_CHAIN);
+	rig_check_counted(program, FL_COUNTER_CHAIN);
 	assert_int_equal(rig_counter(program, FL_COUNTER_LEARN_FAILED), 1);
 	assert_int_equal(rig_counter(program, FL_COUNTER_LEARNED), 0);
 	assert_false(rig_memory_get(program, &found));

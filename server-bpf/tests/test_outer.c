@@ -9,7 +9,6 @@
 
 #include <linux/bpf.h>
 
-#include "../counters.h"
 #include "../program.h"
 #include "rig.h"
 #include "vectors.h"
@@ -68,16 +67,6 @@ static struct packet packet_make(const char *source, const char *destination, en
 	return packet;
 }
 
-static void check_counted(enum fl_counter expected)
-{
-	enum fl_counter counter = rig_counter_bumped(program);
-
-	if (counter != expected)
-		fail_msg("counted as %s, not as %s",
-			 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several",
-			 fl_counter_names[expected]);
-}
-
 static void check_packet(const struct packet *packet, const struct packet *expected)
 {
 	assert_int_equal(packet->len, expected->len);
@@ -100,7 +89,7 @@ static void delivered(void **state)
 					    inner == RIG_IPV4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6);
 			packet_add_tcp(&expected, &rig_packets((enum rig_family)inner)->established);
 			assert_int_equal(rig_run(program, &packet), XDP_PASS);
-			check_counted(FL_COUNTER_DELIVER_LOCAL_SOCKET);
+			rig_check_counted(program, FL_COUNTER_DELIVER_LOCAL_SOCKET);
 			check_packet(&packet, &expected);
 		}
 	}
@@ -133,7 +122,7 @@ static void chain_once(const struct outer *from, const struct outer *to, enum ri
 	if (is_resolved)
 		memcpy(expected.data, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x02", 12);
 	assert_int_equal(rig_run(program, &packet), is_resolved ? XDP_TX : XDP_PASS);
-	check_counted(is_resolved ? FL_COUNTER_CHAIN : FL_COUNTER_CHAIN_BY_KERNEL);
+	rig_check_counted(program, is_resolved ? FL_COUNTER_CHAIN : FL_COUNTER_CHAIN_BY_KERNEL);
 	check_packet(&packet, &expected);
 }
 
@@ -155,7 +144,7 @@ static void check_untouched(const struct packet *packet, int action, enum fl_cou
 	struct packet after = *packet;
 
 	assert_int_equal(rig_run(program, &after), action);
-	check_counted(counter);
+	rig_check_counted(program, counter);
 	check_packet(&after, packet);
 }
 
@@ -207,7 +196,7 @@ static void chained_too_big(void **state)
 	packet.len--;
 	packet_finish_outer(&packet);
 	assert_int_equal(rig_run(program, &packet), XDP_TX);
-	check_counted(FL_COUNTER_CHAIN);
+	rig_check_counted(program, FL_COUNTER_CHAIN);
 	assert_int_equal(packet.len, PACKET_ETH_LEN + 1280);
 	rig_command("ip -6 route del 2001:db8:8::/64");
 }
@@ -239,7 +228,7 @@ static void ourselves_as_previous(void **state)
 			packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
 			packet_finish_outer(&packet);
 			assert_int_equal(rig_run(program, &packet), XDP_PASS);
-			check_counted(FL_COUNTER_DELIVER_UNKNOWN);
+			rig_check_counted(program, FL_COUNTER_DELIVER_UNKNOWN);
 			assert_false(rig_memory_get(program, &found));
 		}
 	}
@@ -351,7 +340,7 @@ static void udp_checksums(void **state)
 
 			fl_store_be16(packet.data + PACKET_OUTER_AT + outers[outer].ip_len + 6, (fl_u16)checksum);
 			assert_int_equal(rig_run(program, &packet), XDP_PASS);
-			check_counted(FL_COUNTER_DELIVER_LOCAL_SOCKET);
+			rig_check_counted(program, FL_COUNTER_DELIVER_LOCAL_SOCKET);
 		}
 	}
 }

@@ -49,14 +49,9 @@ static struct packet syn_make(void)
 static void check_untouched(const struct packet *packet, int action, enum fl_counter counter)
 {
 	struct packet after = *packet;
-	enum fl_counter bumped;
 
 	assert_int_equal(rig_run(program, &after), action);
-	bumped = rig_counter_bumped(program);
-	if (bumped != counter)
-		fail_msg("counted as %s, not as %s",
-			 bumped < FL_COUNTERS ? fl_counter_names[bumped] : "none or several",
-			 fl_counter_names[counter]);
+	rig_check_counted(program, counter);
 	assert_int_equal(after.len, packet->len);
 	assert_memory_equal(after.data, packet->data, packet->len);
 }
@@ -66,7 +61,7 @@ static void check_delivered(const struct packet *packet, size_t inner_at, fl_u16
 	struct packet after = *packet;
 
 	assert_int_equal(rig_run(program, &after), XDP_PASS);
-	assert_int_equal(rig_counter_bumped(program), FL_COUNTER_DELIVER_SYN);
+	rig_check_counted(program, FL_COUNTER_DELIVER_SYN);
 	assert_int_equal(after.len, packet->len - inner_at + PACKET_ETH_LEN);
 	assert_memory_equal(after.data, packet->data, 12);
 	assert_int_equal(fl_load_be16(after.data + 12), type);

@@ -9,7 +9,6 @@
 
 #include <linux/bpf.h>
 
-#include "../counters.h"
 #include "../program.h"
 #include "rig.h"
 #include "vectors.h"
@@ -27,16 +26,6 @@ static struct packet packet_make(const char *source, const char *destination, co
 	return packet;
 }
 
-static void check_counted(struct fl_server *program, enum fl_counter expected)
-{
-	enum fl_counter counter = rig_counter_bumped(program);
-
-	if (counter != expected)
-		fail_msg("counted as %s, not as %s",
-			 counter < FL_COUNTERS ? fl_counter_names[counter] : "none or several",
-			 fl_counter_names[expected]);
-}
-
 static void row(void **state)
 {
 	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
@@ -49,13 +38,13 @@ static void row(void **state)
 	learned = rig_counter(with_key, FL_COUNTER_LEARNED);
 	if (is_right) {
 		assert_int_equal(rig_run(with_key, &packet), XDP_PASS);
-		check_counted(with_key, FL_COUNTER_DELIVER_UNKNOWN);
+		rig_check_counted(with_key, FL_COUNTER_DELIVER_UNKNOWN);
 	} else {
 		bool is_missing = !strcmp(vectors_text(*state, "result"), "missing");
 
 		assert_int_equal(rig_run(with_key, &packet), XDP_DROP);
-		check_counted(with_key,
-			      is_missing ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+		rig_check_counted(with_key, is_missing ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
+						       : FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
 		assert_int_equal(packet.len, whole.len);
 		assert_memory_equal(packet.data, whole.data, whole.len);
 		assert_int_equal(rig_generation_get(with_key), 0);
@@ -73,7 +62,7 @@ static void ignored(void **state)
 	rig_memory_set(without_key, NULL);
 	rig_generation_set(without_key, 0);
 	assert_int_equal(rig_run(without_key, &packet), XDP_PASS);
-	check_counted(without_key, FL_COUNTER_DELIVER_UNKNOWN);
+	rig_check_counted(without_key, FL_COUNTER_DELIVER_UNKNOWN);
 	vectors_free(&bytes);
 }
 
@@ -92,7 +81,7 @@ static void chained(void **state)
 
 		rig_memory_set(with_key, &moved);
 		assert_int_equal(rig_run(with_key, &packet), XDP_TX);
-		check_counted(with_key, FL_COUNTER_CHAIN);
+		rig_check_counted(with_key, FL_COUNTER_CHAIN);
 		assert_int_equal(packet.len, gue_at + after.len);
 		assert_memory_equal(packet.data + gue_at, after.data, after.len);
 	}
