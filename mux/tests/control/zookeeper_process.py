@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real ZooKeeper servers, from the controller's jar, that can be stopped, started again, and made to forget."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -15,6 +16,15 @@ JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
 SESSION_SECONDS = 3
 
 
+def build_jar() -> None:
+    """Unless there is one; by one of several test runs, for which the others wait."""
+    with (ROOT / "build" / "jar.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not JAR.exists():
+            subprocess.run(["mvn", "-q", "-B", "-pl", "controller", "package", "-DskipTests"], cwd=ROOT, check=True)
+    assert JAR.exists(), f"{JAR} is not built: mvn -q -pl controller package"
+
+
 class ZooKeeperProcess:
     """One server; members and number make it one of an ensemble, which is read-only without a quorum."""
 
@@ -23,9 +33,7 @@ class ZooKeeperProcess:
         self.options = ["-Dreadonlymode.enabled=true"] if members else []
         self.address = f"127.0.0.1:{self.port}"
         self.process: subprocess.Popen | None = None
-        if not JAR.exists():
-            subprocess.run(["mvn", "-q", "-B", "-pl", "controller", "package", "-DskipTests"], cwd=ROOT, check=True)
-        assert JAR.exists(), f"{JAR} is not built: mvn -q -pl controller package"
+        build_jar()
         # Sessions are short, whatever a client asks for: their expiry is part of the tests.
         (folder / "zoo.cfg").write_text(
             f"dataDir={folder}/data\nclientPort={self.port}\nclientPortAddress=0.0.0.0\ntickTime=500\n"
