@@ -89,6 +89,10 @@ class Part:
 
     def run(self, *command: str | Path, **environment: str) -> int:
         """Runs a command with its output shown and logged; its exit code, or 1 with a sentence if it has none."""
+        return self.capture(*command, **environment)[0]
+
+    def capture(self, *command: str | Path, **environment: str) -> tuple[int, str]:
+        """As run, with the command's own output, among which there is none of others that run beside it."""
         words = [str(word) for word in command]
         self.show(f"$ {' '.join(words)}")
         try:
@@ -105,9 +109,16 @@ class Part:
             )
         except OSError as error:
             self.counts.fail(f"{words[0]} cannot be run: {error.strerror}")
-            return 1
+            return 1, ""
         # A daemon that outlives the command may hold its output open: then the end of the output is not waited for.
-        reader = threading.Thread(target=lambda: [self.show(line.rstrip("\n")) for line in process.stdout], daemon=True)
+        output = []
+
+        def read() -> None:
+            for line in process.stdout:
+                output.append(line)
+                self.show(line.rstrip("\n"))
+
+        reader = threading.Thread(target=read, daemon=True)
         reader.start()
         try:
             process.wait(max(self.deadline - time.monotonic(), 0))
@@ -116,7 +127,7 @@ class Part:
         finally:
             stop(process)
         reader.join(10)
-        return process.returncode
+        return process.returncode, "".join(output)
 
     def settle(self, counts: Counts, code: int, what: str) -> None:
         """Takes the cases in; a bad exit code that no failed case explains is one more."""
@@ -205,9 +216,8 @@ def run_mux(part: Part) -> None:
 
 
 def run_lint(part: Part) -> None:
-    code = part.run("scripts/lint")
-    part.log.flush()
-    lines = (LOGS / "lint.log").read_text().splitlines()
+    code, said = part.capture("scripts/lint")
+    lines = said.splitlines()
     counts = Counts(passed=sum(line.startswith("ok - ") for line in lines))
     for line in lines:
         if line.startswith("not ok - "):
@@ -267,42 +277,45 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of the harness and its checkers, and of the executables that make faults, on a lab; then runs on labs, of
-    which each verdict is a case: one of the system as it is, and one for each way to break it, which must turn exactly
-    the right verdicts red.
+    The tests of the harness and its checkers; then runs on labs, of which each verdict is a case: one of the system as
+    it is, and one for each way to break it, which must turn exactly the right verdicts red. Beside the runs, on a lab
+    of their own, the tests of the executables that make faults: both mostly wait.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed: nothing to bring up")
         return
-    code = part.run("go", "-C", "jepsen/harness", "test", "-v", "./...")
-    part.log.flush()
-    said = (LOGS / "jepsen.log").read_text()
+    code, said = part.capture("go", "-C", "jepsen/harness", "test", "-v", "./...")
     counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
     for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
         counts.fail(name)
     part.settle(counts, code, "go test")
-    results = LOGS / "jepsen.xml"
-    results.unlink(missing_ok=True)
-    pytest = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
-    code = part.run(*APART, *pytest, "jepsen/tests")
-    part.settle(junit([results]), code, "pytest")
     harness = BUILD / "jepsen" / "harness"
     if part.run("go", "-C", "jepsen/harness", "build", "-o", harness, "."):
         part.counts.fail("the harness does not compile")
         return
-    for words in JEPSEN_RUNS:
-        begin = len((LOGS / "jepsen.log").read_text())
-        code = part.run(*APART, harness, "run", "--seed", "1", *words)
-        part.log.flush()
-        counts = Counts()
-        for name, line in re.findall(r"^(:[a-z]+) +(.*)$", (LOGS / "jepsen.log").read_text()[begin:], re.MULTILINE):
-            if "<< must be " in line:
-                counts.fail(f"{' '.join(words)}: {name} {' '.join(line.split())}")
-            else:
-                counts.passed += 1
-        part.settle(counts, code, f"jepsen/run {' '.join(words)}")
-        if not counts.passed + counts.failed:
-            part.counts.fail(f"jepsen/run {' '.join(words)} judged nothing")
+    results = LOGS / "jepsen.xml"
+    results.unlink(missing_ok=True)
+    pytest = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
+    with ThreadPoolExecutor(1) as beside:
+        faults = beside.submit(part.run, *APART, *pytest, "jepsen/tests")
+        for words in JEPSEN_RUNS:
+            judge(part, harness, words)
+        code = faults.result()
+    part.settle(junit([results]), code, "pytest")
+
+
+def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
+    """One run of the harness, each verdict a case."""
+    code, said = part.capture(*APART, harness, "run", "--seed", "1", *words)
+    counts = Counts()
+    for name, line in re.findall(r"^(:[a-z]+) +(.*)$", said, re.MULTILINE):
+        if "<< must be " in line:
+            counts.fail(f"{' '.join(words)}: {name} {' '.join(line.split())}")
+        else:
+            counts.passed += 1
+    part.settle(counts, code, f"jepsen/run {' '.join(words)}")
+    if not counts.passed + counts.failed:
+        part.counts.fail(f"jepsen/run {' '.join(words)} judged nothing")
 
 
 def run_module(part: Part) -> None:
