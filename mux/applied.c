@@ -37,13 +37,18 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void applied_note(struct applied *applied, const char *service, uint32_t generation, uint32_t checksum,
+void applied_note(struct applied *applied, const char *service, uint32_t generation, const uint32_t *checksum,
 		  enum applied_how how)
 {
 	struct applied_entry *entry = &applied->entries[applied->next++ % APPLIED_KEPT];
 
-	*entry =
-	    (struct applied_entry){.generation = generation, .checksum = checksum, .how = how, .at_ms = clock_ms()};
+	*entry = (struct applied_entry){
+	    .generation = generation,
+	    .has_checksum = checksum,
+	    .checksum = checksum ? *checksum : 0,
+	    .how = how,
+	    .at_ms = clock_ms(),
+	};
 	snprintf(entry->service, sizeof(entry->service), "%s", service);
 }
 

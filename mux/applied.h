@@ -6,11 +6,15 @@
 #ifndef MUX_APPLIED_H
 #define MUX_APPLIED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "service_config.h"
 
-enum { APPLIED_KEPT = 1024 }; /* the latest; 100 KB */
+enum applied_limits {
+	APPLIED_KEPT = 1024,              /* the latest; 100 KB */
+	APPLIED_SUMMED_BUCKETS = 1 << 20, /* of larger rings no checksum: it takes 1 ms, and the largest one's 10 */
+};
 
 enum applied_how {
 	APPLIED_SNAPSHOT, /* the ring was built anew */
@@ -20,6 +24,7 @@ enum applied_how {
 struct applied_entry {
 	char service[SERVICE_NAME_MAX + 1];
 	uint32_t generation;
+	bool has_checksum;
 	uint32_t checksum; /* ring_checksum() when it was applied */
 	enum applied_how how;
 	uint64_t at_ms; /* Unix milliseconds */
@@ -31,7 +36,8 @@ struct applied;
 struct applied *applied_new(void);
 void applied_free(struct applied *applied);
 
-void applied_note(struct applied *applied, const char *service, uint32_t generation, uint32_t checksum,
+/* checksum NULL: the ring has more than APPLIED_SUMMED_BUCKETS. */
+void applied_note(struct applied *applied, const char *service, uint32_t generation, const uint32_t *checksum,
 		  enum applied_how how);
 
 /* Entries have numbers from 1; those from first up to, not including, next are kept. */

@@ -151,11 +151,14 @@ static void get_ring(struct http *http, struct MHD_Connection *connection, struc
 	answer->type = "text/plain; charset=utf-8";
 }
 
-static json_t *describe_ring(const char *service, uint32_t generation, uint32_t checksum)
+/* checksum NULL: there is none. */
+static json_t *describe_ring(const char *service, uint32_t generation, const uint32_t *checksum)
 {
 	char sum[9];
 
-	snprintf(sum, sizeof(sum), "%08x", checksum);
+	if (!checksum)
+		return json_pack("{s:s, s:I}", "service", service, "generation", (json_int_t)generation);
+	snprintf(sum, sizeof(sum), "%08x", *checksum);
 	return json_pack("{s:s, s:I, s:s}", "service", service, "generation", (json_int_t)generation, "sum", sum);
 }
 
@@ -166,10 +169,10 @@ static json_t *rings_now(const struct http *http)
 	for (const struct feed *feed = follow_next(http->from.follow, NULL); feed;
 	     feed = follow_next(http->from.follow, feed)) {
 		const struct ring *ring = serving_ring(feed_served(feed));
+		uint32_t checksum = ring ? ring_checksum(ring) : 0;
 
 		if (ring)
-			json_array_append_new(
-			    rings, describe_ring(feed_name(feed), ring_generation(ring), ring_checksum(ring)));
+			json_array_append_new(rings, describe_ring(feed_name(feed), ring_generation(ring), &checksum));
 	}
 	return rings;
 }
@@ -181,7 +184,8 @@ static json_t *applied_since(const struct applied *applied, uint64_t since)
 
 	for (uint64_t n = since > first ? since : first; n < applied_next(applied); n++) {
 		const struct applied_entry *entry = applied_get(applied, n);
-		json_t *one = describe_ring(entry->service, entry->generation, entry->checksum);
+		json_t *one =
+		    describe_ring(entry->service, entry->generation, entry->has_checksum ? &entry->checksum : NULL);
 
 		json_object_set_new(one, "number", json_integer((json_int_t)n));
 		json_object_set_new(one, "how", json_string(entry->how == APPLIED_SNAPSHOT ? "snapshot" : "delta"));

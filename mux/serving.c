@@ -70,8 +70,10 @@ void serving_remove(struct serving *serving)
 static void note(const struct serving *serving, enum applied_how how)
 {
 	const struct ring *ring = serving_ring(serving);
+	bool is_summed = ring_buckets(ring) <= APPLIED_SUMMED_BUCKETS;
+	uint32_t checksum = is_summed ? ring_checksum(ring) : 0;
 
-	applied_note(serving->place->applied, serving->name, ring_generation(ring), ring_checksum(ring), how);
+	applied_note(serving->place->applied, serving->name, ring_generation(ring), is_summed ? &checksum : NULL, how);
 }
 
 int serving_publish(struct serving *serving, const struct service_config *config, struct delta *image, struct why *why)

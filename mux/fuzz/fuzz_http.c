@@ -147,6 +147,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct http_sources sources = {.ports = &ports, .id = "mux1"};
 	struct tables *tables = tables_new(1, &image_hops);
 	struct applied *applied = applied_new();
+	uint32_t checksum;
 	struct why why;
 
 	(void)argc;
@@ -156,7 +157,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(!tables_load(tables, web.serving.service, &snapshot, &why));
 	image_free(&snapshot);
 	require(applied);
-	applied_note(applied, "web", 3, ring_checksum(service_ring(web.serving.service)), APPLIED_SNAPSHOT);
+	checksum = ring_checksum(service_ring(web.serving.service));
+	applied_note(applied, "web", 3, &checksum, APPLIED_SNAPSHOT);
+	applied_note(applied, "web", 4, NULL, APPLIED_DELTA);
 	sources.applied = applied;
 	sources.tables = tables;
 	sources.counters = counters_new(1);
