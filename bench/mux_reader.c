@@ -23,6 +23,7 @@
 
 #include <linux/tcp.h>
 
+#include "applied.h"
 #include "counters.h"
 #include "follow.h"
 
@@ -124,7 +125,8 @@ int main(int argc, char **argv)
 	options.zookeeper = argv[2];
 	options.tables = tables_new(1, &hops);
 	options.counters = counters_new(1);
-	if (options.tables && options.counters)
+	options.applied = applied_new();
+	if (options.tables && options.counters && options.applied)
 		follow = follow_new(&options, &why);
 	events.data.fd = follow ? follow_fd(follow) : -1;
 	if (!follow || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
@@ -136,6 +138,7 @@ int main(int argc, char **argv)
 	follow_free(follow);
 	tables_free(options.tables);
 	counters_free(options.counters);
+	applied_free(options.applied);
 	close(epoll);
 	return 0;
 }
