@@ -325,8 +325,9 @@ static void print_json(const struct bench *bench, const struct result *results, 
 		json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:f}", "name", results[i].name, "single",
 						      results[i].single, "fastest", results[i].fastest, "slowest",
 						      results[i].slowest, "loop", results[i].loop));
-	document = json_pack("{s:s, s:i, s:i, s:o, s:f}", "unit", "ns per packet", "runs", (int)bench->runs, "packets",
-			     (int)bench->packets, "rows", rows, "megabytesPerMillionBuckets", megabytes);
+	document = json_pack("{s:s, s:s, s:i, s:i, s:o, s:f}", "benchmark", "server_bpf", "unit", "ns per packet",
+			     "runs", (int)bench->runs, "packets", (int)bench->packets, "rows", rows,
+			     "megabytesPerMillionBuckets", megabytes);
 	file = fopen(bench->json, "w");
 	if (!file || json_dumpf(document, file, JSON_INDENT(2)) || fputs("\n", file) < 0 || fclose(file))
 		die("cannot write the JSON file");

@@ -30,7 +30,7 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
-OWN_LABS = {"test_controller", "test_ensemble", "test_ipip", "test_mixed", "test_mptcp", "test_vlan"}
+OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own, longest first
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
@@ -247,8 +247,8 @@ def run_api(part: Part) -> None:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, and beside them those that bring up labs of their own: both mostly wait. Each half has a
-    network and a /run of its own, so that neither sees the other's labs.
+    Tests that share one lab, those that bring up labs of their own, and the benchmarks at their smallest: two runs at a
+    time, since all mostly wait. Each has a network and a /run of its own, so that none sees another's labs.
     """
     if part.run("lab/build"):
         part.counts.fail("lab/build failed: nothing to bring up")
@@ -258,20 +258,21 @@ def run_lab(part: Part) -> None:
     from lab.vm.kernel import choose, kernels
 
     for kernel in kernels():
-        archive(choose(kernel))  # with the kernel's package, for which the halves have no way out
+        archive(choose(kernel))  # with the kernel's package, for which the runs have no way out
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
-    own = [path for path in tests if path.stem in OWN_LABS]
-    halves = {"lab-shared": [path for path in tests if path not in own], "lab-own": own}
+    own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in OWN_LABS}
+    shared = [path for path in tests if [path] not in own.values()]
+    runs = {"shared": shared, **own, "bench": [ROOT / "bench" / "tests"]}
     for stale in LOGS.glob("lab*.xml"):
         stale.unlink()
 
     def run(name: str) -> tuple[Path, int]:
-        results = LOGS / f"{name}.xml"
+        results = LOGS / f"lab-{name}.xml"
         command = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
-        return results, part.run(*APART, *command, *halves[name])
+        return results, part.run(*APART, *command, *runs[name])
 
-    with ThreadPoolExecutor(len(halves)) as both:
-        for results, code in both.map(run, halves):
+    with ThreadPoolExecutor(2) as two:
+        for results, code in two.map(run, runs):
             part.settle(junit([results]), code, "pytest")
 
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Each benchmark that needs no quiet machine runs to its end, at its smallest: what it measures here means nothing. Wants
+lab/build before.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "lab"
+PYTHON = ROOT / "build" / "venv" / "bin" / "python"
+PATIENCE = 300  # seconds
+FEW = ["--buckets", "4096", "--backends"]
+SCRIPTS = {
+    "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
+    "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
+    "control_plane": [*FEW, "4", "--repetitions", "2"],
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs() -> None:
+    targets = [f"bench/{name}" for name in ("mux_packet", "mux_reader", "random_ring", "server_bpf")]
+    subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    subprocess.run([PYTHON, ROOT / "bench" / name, *SCRIPTS[name], "--json", figures], check=True, timeout=PATIENCE)
+    assert json.loads(figures.read_text())["benchmark"] == name
+
+
+@pytest.mark.parametrize(
+    "words", [["mux_packet", "--runs", "1", "--most-flows", "2048"], ["server_bpf", "--runs", "1", "--packets", "1000"]]
+)
+def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    subprocess.run([BUILD / "bench" / words[0], *words[1:], "--json", figures], check=True, timeout=PATIENCE)
+    assert json.loads(figures.read_text())["benchmark"] == words[0]
