@@ -2,7 +2,8 @@
 """Holds connections from a client's node: plain HTTP/1.1, each answer is the server's name.
 
 The suite hands this program over as text (`nodes exec client1 -- python3 -c …`), so that nothing has to be installed
-there. Standard input has one order a line, standard output one line for each that has ended, both JSON:
+there. Standard input has one order a line, standard output one line for each that has ended, both JSON; before all
+others it says {"ready": true}, as seconds count from when an order is read:
 
     {"id": 7, "host": "10.99.0.1", "port": 80, "kind": "tcp", "seconds": 30, "pause": 0.5, "answer": 20}
     {"id": 7, "requests": 60, "servers": ["server3"], "end": "closed", "seconds": 30.01, "last": 29.6}
@@ -106,6 +107,7 @@ async def hold(order: dict) -> None:
 async def main() -> None:
     orders = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    print(json.dumps({"ready": True}), flush=True)
     held = set()
     while line := await orders.readline():
         task = asyncio.create_task(hold(json.loads(line)))

@@ -48,15 +48,19 @@
 ;; The program on each client's node.
 
 (defn- agent!
-  "Starts the program on a node: `{:out writer :waiting atom}`. Answers go to the promises in `waiting`, by id."
+  "Starts the program on a node and waits until it reads orders: what waited for it would be dated before it began.
+  `{:out writer :waiting atom}`. Answers go to the promises in `waiting`, by id."
   [test node]
   (let [program (slurp (io/resource "connections.py"))
         process (.. (ProcessBuilder. ^java.util.List (vec (cluster/words test ["nodes" "exec" node "--" "python3" "-u" "-c" program])))
                     (redirectError java.lang.ProcessBuilder$Redirect/INHERIT)
                     start)
-        waiting (atom {})]
+        waiting (atom {})
+        ^BufferedReader in (io/reader (.getInputStream process))]
+    (when-not (.readLine in)
+      (throw (ex-info (str "the program that makes connections does not start on " node) {:node node})))
     (future
-      (with-open [^BufferedReader in (io/reader (.getInputStream process))]
+      (with-open [in in]
         (doseq [line (line-seq in)]
           (let [{:keys [id] :as told} (json/read-str line :key-fn keyword)
                 answer                (get @waiting id)]
