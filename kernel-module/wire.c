@@ -32,6 +32,8 @@ struct fl_address fl_wire_source(const struct sk_buff *skb)
 	if (outer_is_ipv4(skb))
 		return fl_address_from_ipv4((const u8 *)&ip_hdr(skb)->saddr);
 	memcpy(source.bytes, &ipv6_hdr(skb)->saddr, sizeof(source.bytes));
+	if (fl_address_is_ipv4(&source))
+		memset(&source, 0, sizeof(source));
 	return source;
 }
 
@@ -44,8 +46,9 @@ bool fl_wire_has_options(const struct sk_buff *skb)
 
 bool fl_wire_was_fragmented(const struct sk_buff *skb)
 {
+	/* What IP notes of a packet that it has put together; IPSKB_FRAG_COMPLETE is of one that it cuts. */
 	if (outer_is_ipv4(skb))
-		return IPCB(skb)->flags & IPSKB_FRAG_COMPLETE;
+		return IPCB(skb)->frag_max_size;
 	return IP6CB(skb)->flags & IP6SKB_FRAGMENTED;
 }
 

@@ -18,7 +18,7 @@
 /* Makes all that is looked at part of the linear area. False without memory for it. */
 bool fl_wire_pull(struct sk_buff *skb);
 
-/* The outer source. */
+/* The outer source; none for one of IPv6 that holds an IPv4 address, which would pass for a peer of that family. */
 struct fl_address fl_wire_source(const struct sk_buff *skb);
 
 /* Whether the outer header has IP options or extension headers, which no mux sends. */

@@ -103,7 +103,7 @@ int fairlead_server(struct xdp_md *ctx)
 		count(FL_COUNTER_PASS_NOT_OURS);
 		return XDP_PASS;
 	}
-	in->trusted = peer_is_trusted(&outer.source);
+	in->trusted = !outer.is_mapped && peer_is_trusted(&outer.source);
 	if (!in->trusted)
 		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	if (outer.malformed)

@@ -28,6 +28,7 @@ struct outer {
 	__u32 ip_len; /* of the IP header */
 	__u8 class;   /* DSCP and ECN */
 	bool is_ipv6;
+	bool is_mapped; /* source is IPv6 and holds an IPv4 address, which would pass for a peer's of that family */
 	struct fl_address source;
 	bool malformed;
 	enum fl_counter why; /* if malformed */
@@ -55,6 +56,13 @@ static __always_inline bool is_self_ipv6(const struct in6_addr *address)
 
 	return (words[0] | words[1] | words[2] | words[3]) && words[0] == self[0] && words[1] == self[1] &&
 	       words[2] == self[2] && words[3] == self[3];
+}
+
+static __always_inline bool is_mapped(const struct in6_addr *address)
+{
+	const __be32 *words = (const __be32 *)address;
+
+	return !(words[0] | words[1]) && words[2] == bpf_htonl(0xffff);
 }
 
 static __always_inline bool ipv4_checksum_is_right(const struct iphdr *ip)
@@ -101,6 +109,7 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 	outer->class = ip->tos;
 	outer->is_ipv6 = false;
 	outer->source = fl_address_from_ipv4((const __u8 *)&ip->saddr);
+	outer->is_mapped = false;
 	if (ip->ihl != 5 || !ipv4_checksum_is_right(ip))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
 	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
@@ -122,6 +131,7 @@ static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u3
 	outer->class = (__u8)(ip->priority << 4 | ip->flow_lbl[0] >> 4);
 	outer->is_ipv6 = true;
 	__builtin_memcpy(&outer->source, &ip->saddr, sizeof(outer->source));
+	outer->is_mapped = is_mapped(&ip->saddr);
 	lengths_check(outer, udp, sizeof(*ip) + bpf_ntohs(ip->payload_len), frame_len);
 	return true;
 }

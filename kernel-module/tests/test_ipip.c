@@ -231,7 +231,7 @@ static void local_state(void **state)
 
 static void refused_packets(void **state)
 {
-	struct packet packet = begin(GENERATION, 0, "0.0.0.0");
+	struct packet packet = begin(GENERATION, 0, "0.0.0.0"), first, second;
 	struct packet_tcp elsewhere = rig_packets(RIG_IPV4)->syn;
 	struct packet_flow flow = rig_packets(RIG_IPV4)->udp_other;
 	struct config config = config_ipip();
@@ -247,6 +247,19 @@ static void refused_packets(void **state)
 		finish(&packet);
 		assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_MALFORMED_INNER);
 	}
+	packet = begin(GENERATION, 0, "0.0.0.0");
+	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
+	first = packet;
+	first.len = inner_at + 24;
+	fl_store_be16(first.data + PACKET_OUTER_AT + 6, 0x2000);
+	finish(&first);
+	second.len = 0;
+	packet_add_bytes(&second, packet.data, PACKET_UDP_AT); /* the option is in the first fragment alone */
+	packet_add_bytes(&second, packet.data + first.len, packet.len - first.len);
+	second.data[PACKET_OUTER_AT] = 0x45;
+	fl_store_be16(second.data + PACKET_OUTER_AT + 6, 24 / 8);
+	finish(&second);
+	assert_int_equal(stand_send_both(&first, &second), FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
 	packet = begin(GENERATION, 0, "0.0.0.0");
 	elsewhere.flow.destination = packet_address("10.99.0.77");
 	assert_int_equal(send_tcp(&packet, &elsewhere), FL_COUNTER_DROP_VIP_NOT_LOCAL);

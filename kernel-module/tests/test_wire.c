@@ -396,29 +396,6 @@ static void inner_malformed(void **state)
 	assert_int_equal(stand_send(&packet), FL_COUNTER_DROP_MALFORMED_INNER);
 }
 
-static void outer_with_options(void **state)
-{
-	struct packet packet = begin(FL_GUE_PROTO_IPV4), with_options;
-	static const fl_u8 nops[4] = {1, 1, 1, 0};
-	struct config config = rig_config();
-	fl_u8 *ip;
-
-	(void)state;
-	set_anew(&config);
-	packet_add_tcp(&packet, unknown());
-	packet_finish_outer(&packet);
-	with_options.len = 0;
-	packet_add_bytes(&with_options, packet.data, PACKET_UDP_AT);
-	packet_add_bytes(&with_options, nops, sizeof(nops));
-	packet_add_bytes(&with_options, packet.data + PACKET_UDP_AT, packet.len - PACKET_UDP_AT);
-	ip = with_options.data + PACKET_OUTER_AT;
-	ip[0] = 0x46;
-	fl_store_be16(ip + 2, (fl_u16)(with_options.len - PACKET_OUTER_AT));
-	fl_store_be16(ip + 10, 0);
-	fl_store_be16(ip + 10, packet_checksum(ip, 24, 0));
-	assert_int_equal(stand_send(&with_options), FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
-}
-
 static void vip_not_local(void **state)
 {
 	struct packet_tcp elsewhere = rig_packets(RIG_IPV4)->syn, elsewhere6 = rig_packets(RIG_IPV6)->syn;
@@ -491,42 +468,6 @@ static void chain_refusals(void **state)
 	rig_command("ip route del 198.51.100.0/24");
 }
 
-static void strangers(void **state)
-{
-	static const struct {
-		const char *peers, *source;
-		bool trusted;
-	} rows[] = {
-	    {"10.1.0.11", "10.1.0.11", true},
-	    {"10.1.0.11", "10.1.0.12", false},
-	    {"10.1.0.0/28,10.1.0.10/31", "10.1.0.11", true},
-	    {"10.1.0.0/28,10.1.0.8/29,10.1.0.12", "10.1.0.1", true},
-	    {"10.1.0.12,10.1.0.14/31", "10.1.0.13", false},
-	    {"10.0.0.0/8,10.1.0.11", "10.1.0.200", true},
-	    {"0.0.0.0/0", "192.0.2.1", true},
-	    {"::/0", "10.1.0.11", true},
-	    {"2001:db8::/32", "10.1.0.11", false},
-	    {"2001:db8:2::/48,10.1.0.128/25", "10.1.0.127", false},
-	    {"10.1.0.128/25,2001:db8:2::/48,10.1.0.126/31", "10.1.0.127", true},
-	};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct packet packet = begin(FL_GUE_PROTO_IPV4);
-		struct fl_address source = packet_address(rows[i].source);
-		struct config config = rig_config();
-
-		assert_int_equal(config_set_peers(&config, "peers", rows[i].peers), 0);
-		set_anew(&config);
-		packet_add_tcp(&packet, unknown());
-		memcpy(packet.data + PACKET_OUTER_AT + 12, source.bytes + 12, 4);
-		packet_finish_outer(&packet);
-		assert_int_equal(stand_send(&packet),
-				 rows[i].trusted ? FL_COUNTER_DELIVER_UNKNOWN : FL_COUNTER_DROP_UNTRUSTED_SENDER);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	const char *folder = argc > 1 ? argv[1] : ".";
@@ -552,10 +493,8 @@ int main(int argc, char **argv)
 	}
 	vectors_add_plain(&tests, "ICMP errors go by what they quote", icmp_errors, NULL);
 	vectors_add_plain(&tests, "inner packets that are none", inner_malformed, NULL);
-	vectors_add_plain(&tests, "an outer header with options", outer_with_options, NULL);
 	vectors_add_plain(&tests, "a VIP that is not the host's", vip_not_local, NULL);
 	vectors_add_plain(&tests, "congestion is carried inside", congestion, NULL);
 	vectors_add_plain(&tests, "chains that cannot be", chain_refusals, NULL);
-	vectors_add_plain(&tests, "senders that are peers, and that are not", strangers, NULL);
 	return vectors_run("wire of the module", &tests);
 }

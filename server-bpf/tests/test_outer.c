@@ -287,6 +287,13 @@ static void mapped_stranger(struct packet *p)
 	memcpy(p->data + PACKET_OUTER_AT + 8, mapped.bytes, sizeof(mapped.bytes));
 }
 
+static void mapped_peer(struct packet *p)
+{
+	struct fl_address mapped = packet_address(RIG_MUX);
+
+	memcpy(p->data + PACKET_OUTER_AT + 8, mapped.bytes, sizeof(mapped.bytes));
+}
+
 static const struct oddity {
 	const char *name;
 	void (*change)(struct packet *packet);
@@ -303,6 +310,7 @@ static const struct oddity {
     {"UDP shorter than outer IPv6", udp_shorter, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
     {"a stranger over IPv6", stranger, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
     {"a stranger whose IPv6 address holds an IPv4 one", mapped_stranger, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
+    {"a peer's IPv4 address held by an IPv6 one is nobody's", mapped_peer, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
 };
 
 static void oddity(void **state)
