@@ -188,6 +188,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 err_mangle:
 	fl_mangle_close(net, instance);
 	synchronize_net();
+	fl_flows_stop(&instance->flows); /* the first socket may have let packets in before the second failed */
 err_put:
 	fl_instance_put(instance);
 	return err;

@@ -34,6 +34,7 @@ enum {
 	RACE_ROUNDS = 100,
 	BATCH = 256, /* commands in one message to the kernel */
 	CHANGES = 30,
+	REFUSALS = 8,
 	RESTARTS = 10,
 	RELOADS = 5,
 	NAMESPACES = 8,
@@ -294,6 +295,28 @@ static void changed_under_traffic(void **state)
 	assert_true(stand_counter(FL_COUNTER_CHAIN) > 0);
 }
 
+/* A start that fails at its second socket, after the first has let packets in that are noted (mangle), leaves nothing. */
+static void refused_under_traffic(void **state)
+{
+	struct config good = rig_config(), bad = rig_config_both(); /* the second address is not ours */
+	static struct module_state module;
+	pid_t traffic;
+	int i;
+
+	(void)state;
+	set_anew(&good);
+	stand_detach();
+	bad.program.mangle = 1;
+	traffic = traffic_start();
+	rig_command("ip addr del " RIG_VIP4 "/32 dev lo"); /* so that it is mangled */
+	for (i = 0; i < REFUSALS; i++) {
+		assert_int_equal(module_set(stand_client(), &bad.program, bad.peers, bad.peer_count), -EADDRNOTAVAIL);
+		assert_int_equal(module_get(stand_client(), &module), -ENOENT);
+	}
+	traffic_stop(traffic);
+	rig_command("ip addr add " RIG_VIP4 "/32 dev lo");
+}
+
 static void restarted_under_traffic(void **state)
 {
 	struct config config = rig_config();
@@ -518,17 +541,12 @@ static void memory_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(nothing_set_up),
-	    cmocka_unit_test(bad_configurations),
-	    cmocka_unit_test(without_privilege),
-	    cmocka_unit_test(configuration_is_shown),
-	    cmocka_unit_test(memory_survives),
-	    cmocka_unit_test(two_processors_learn),
-	    cmocka_unit_test(memory_is_full),
-	    cmocka_unit_test(changed_under_traffic),
-	    cmocka_unit_test(restarted_under_traffic),
-	    cmocka_unit_test(reloaded_under_traffic),
-	    cmocka_unit_test(namespaces_deleted_under_traffic),
+	    cmocka_unit_test(nothing_set_up),         cmocka_unit_test(bad_configurations),
+	    cmocka_unit_test(without_privilege),      cmocka_unit_test(configuration_is_shown),
+	    cmocka_unit_test(memory_survives),        cmocka_unit_test(two_processors_learn),
+	    cmocka_unit_test(memory_is_full),         cmocka_unit_test(refused_under_traffic),
+	    cmocka_unit_test(changed_under_traffic),  cmocka_unit_test(restarted_under_traffic),
+	    cmocka_unit_test(reloaded_under_traffic), cmocka_unit_test(namespaces_deleted_under_traffic),
 	};
 
 	stand_open();
