@@ -5,8 +5,9 @@
  * that two CPUs learn at once the later one stays.
  *
  * An entry costs 56 bytes and its place in the table, and there is none for a bucket that never moved. It leaves when
- * its window is over and a packet of its bucket passes by without MOVED. Beyond FL_SERVER_MEMORY_CAPACITY nothing more
- * is learned, which costs little (a packet's own MOVED is still obeyed) and is counted.
+ * its window is over and a packet of its bucket passes by without MOVED; one whose bucket moved on within its window
+ * stays, as no such packet comes. Beyond FL_SERVER_MEMORY_CAPACITY nothing more is learned, which costs little (a
+ * packet's own MOVED is still obeyed) and is counted.
  */
 #ifndef FAIRLEAD_MEMORY_H
 #define FAIRLEAD_MEMORY_H

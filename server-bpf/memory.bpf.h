@@ -3,10 +3,11 @@
  * What the server knows beyond the packet: configuration, peers, the highest generation of each service, the last
  * move of each bucket, and the counters.
  *
- * memory is a hash without preallocation: it costs about 100 bytes per bucket that moved and still has traffic here
- * (100 MB per million), and nothing before. It is not an LRU, which would evict a bucket that is still chained while
- * others that are long over stay: an entry leaves when its window is over and a packet of its bucket passes by
- * without MOVED. A full map costs little (the packet's own MOVED is still obeyed), and is counted.
+ * memory is a hash without preallocation: it costs about 100 bytes per bucket that moved here (100 MB per million), and
+ * nothing before. It is not an LRU, which would evict a bucket that is still chained while others that are long over
+ * stay: an entry leaves when its window is over and a packet of its bucket passes by without MOVED. One whose bucket
+ * moved on within its window stays, as no such packet comes. A full map costs little (the packet's own MOVED is still
+ * obeyed), and is counted.
  *
  * Races between CPUs. An update of memory replaces the whole element under RCU, so a reader sees the old or the new
  * one, never half. Two CPUs that learn two moves of one bucket at once may leave the older one; the next packet with
