@@ -160,7 +160,7 @@ def test_servers_take_what_muxes_have_tagged_and_nothing_else(lab: Lab, tmp_path
             assert (refused(lab, "missing"), refused(lab, "wrong")) == (missing, wrong)
         with pytest.raises(TimeoutError):
             client.connect(topology.VIP, topology.VIP_PORT, 2)
-        until("the untagged SYN is counted", lambda: refused(lab, "missing") > missing, 5)
+        until("the untagged SYN is counted", lambda: refused(lab, "missing") > missing, 60)
     finally:
         for server in lab.servers.values():
             server.attach()

@@ -22,7 +22,7 @@ CONSOLE = "machine.log"
 CONSOLE_LINES = 15  # of it are shown when the machine does not come up
 BOOT_SECONDS = 180.0  # on a host with ten times more to do than it can; else five to ten
 RUN_SECONDS = 120.0  # for a command that takes a tenth of a second on an idle host
-STOP_SECONDS = 10
+STOP_SECONDS = 120  # on such a host; else one
 TRANSLATED = 256  # MiB at most for the emulator's translated code; by default it takes a GiB
 # no_timer_check: the kernel would count on ten ticks in a moment, and panic on a busy host that gives it none.
 COMMAND_LINE = "console=ttyS0 panic=-1 loglevel=7 no_timer_check"
