@@ -283,6 +283,15 @@ fl_u64 stand_counter(enum fl_counter counter)
 	return after.counters[counter];
 }
 
+fl_u64 stand_counter_await(enum fl_counter counter, fl_u64 value)
+{
+	fl_u64 deadline = milliseconds() + DEADLINE_MILLISECONDS;
+
+	while (stand_counter(counter) < value && milliseconds() < deadline)
+		;
+	return after.counters[counter];
+}
+
 struct search {
 	struct fl_memory_key key;
 	fl_u32 generation;

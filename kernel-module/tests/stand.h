@@ -52,6 +52,8 @@ void stand_expect_chained(struct packet *packet);
 fl_u32 stand_flows(void);
 
 fl_u64 stand_counter(enum fl_counter counter);
+/* Waits until it has come that far; returns it as it is then, or at the deadline. */
+fl_u64 stand_counter_await(enum fl_counter counter, fl_u64 value);
 fl_u32 stand_generation(fl_u16 service);
 /* False if the bucket is not remembered. */
 bool stand_memory(const struct fl_memory_key *key, struct fl_bucket_memory *value);
