@@ -70,6 +70,8 @@ def loop(lab: Lab) -> Iterator[None]:
         yield
     finally:
         lab.api("DELETE", f"/v1/services/{SERVICE}")
+        # else the next test takes a route that is about to go for its own
+        until(f"nobody announces {VIP}", lambda: not lab.router.vip_hops(VIP), 60)
 
 
 def addition(number: int, address: str) -> dict[str, Any]:
