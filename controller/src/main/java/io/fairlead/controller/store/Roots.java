@@ -11,7 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The nodes that every tree has, made by whoever comes first. */
-final class Roots {
+public final class Roots {
   private static final Logger LOG = LoggerFactory.getLogger(Roots.class);
   private static final int CLUSTER_BYTES = 16;
 
@@ -22,7 +22,7 @@ final class Roots {
    *
    * @throws StoreException if the tree is of a format that this program does not know
    */
-  static void create(CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access)
+  public static void create(CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access)
       throws Exception {
     createIfAbsent(client, tree.format(), Tree.FORMAT);
     String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
-import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
@@ -43,14 +43,7 @@ class RetentionTest {
     try (TestingServer server = new TestingServer();
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
-      for (String path :
-          List.of(
-              TREE.epoch(), TREE.lastServiceId(), TREE.services(), TREE.audit(), TREE.answers())) {
-        client
-            .create()
-            .creatingParentsIfNeeded()
-            .forPath(path, "0".getBytes(StandardCharsets.US_ASCII));
-      }
+      Roots.create(client, TREE, Optional.empty());
       Journal journal = new Journal(client, TREE);
       Retention retention = new Retention(journal, this::run, () -> leading, EVERY, KEPT);
       Notes notes = new Notes("test", Clock.systemUTC(), retention::noted);

@@ -13,15 +13,16 @@ import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
@@ -50,14 +51,7 @@ class ServiceWriterTest {
     server = new TestingServer();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    for (String path :
-        List.of(
-            TREE.epoch(), TREE.lastServiceId(), TREE.services(), TREE.audit(), TREE.answers())) {
-      client
-          .create()
-          .creatingParentsIfNeeded()
-          .forPath(path, "0".getBytes(StandardCharsets.US_ASCII));
-    }
+    Roots.create(client, TREE, Optional.empty());
     store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
     stored =
         store.create(

@@ -33,12 +33,7 @@ class JournalTest {
     server = new TestingServer();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
-    for (String path : List.of(TREE.epoch(), TREE.lastServiceId())) {
-      client.create().creatingParentsIfNeeded().forPath(path, new byte[] {'0'});
-    }
-    for (String path : List.of(TREE.services(), TREE.audit(), TREE.answers())) {
-      client.create().forPath(path);
-    }
+    Roots.create(client, TREE, Optional.empty());
     store = new ServiceStore(client, TREE, Duration.ofSeconds(1));
     journal = new Journal(client, TREE);
   }

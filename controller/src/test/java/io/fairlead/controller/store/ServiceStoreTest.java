@@ -39,9 +39,7 @@ class ServiceStoreTest {
     server = new TestingServer();
     client = CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(100));
     client.start();
-    for (String path : List.of(TREE.epoch(), TREE.lastServiceId(), TREE.services())) {
-      client.create().creatingParentsIfNeeded().forPath(path, bytes("0"));
-    }
+    Roots.create(client, TREE, Optional.empty());
     store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
     epoch = new Epoch(1, 0);
   }
