@@ -18,7 +18,7 @@ FEW = ["--buckets", "4096", "--backends"]
 SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
-    "control_plane": [*FEW, "4", "--repetitions", "2"],
+    "control_plane": [*FEW, "4", "--repetitions", "20"],
 }
 
 
