@@ -30,7 +30,7 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are named behind the table
-OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own, longest first
+OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
@@ -260,9 +260,9 @@ def run_lab(part: Part) -> None:
     for kernel in kernels():
         archive(choose(kernel))  # with the kernel's package, for which the runs have no way out
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
+    shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS]
     own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in OWN_LABS}
-    shared = [path for path in tests if [path] not in own.values()]
-    runs = {"shared": shared, **own, "bench": [ROOT / "bench" / "tests"]}
+    runs = {"shared": shared, "bench": [ROOT / "bench" / "tests"], **own}  # the longest first
     for stale in LOGS.glob("lab*.xml"):
         stale.unlink()
 

@@ -11,7 +11,7 @@ from lab.mptcp import IDS, MptcpService
 from lab.rest import Refused
 
 CONNECTIONS = 100
-MOST = 90
+MOST = 90  # of their second subflows
 
 
 @pytest.fixture
