@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig.Method;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 
 /** A rule that shares a ring's buckets out. Pure: the same arguments give the same runs. */
 public interface Assignment {

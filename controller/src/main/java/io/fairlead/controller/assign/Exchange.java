@@ -2,7 +2,7 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.assign.Upkeep.Limits;
-import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 
 /**

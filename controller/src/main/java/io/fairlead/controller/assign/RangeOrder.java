@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
-import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.image;
 
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
 import java.util.Collections;
 import java.util.Objects;
 import java.util.Optional;

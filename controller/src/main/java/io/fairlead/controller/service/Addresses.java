@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.image.Address;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import java.util.ArrayList;
 import java.util.Collection;

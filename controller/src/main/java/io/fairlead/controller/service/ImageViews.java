@@ -3,14 +3,14 @@ package io.fairlead.controller.service;
 
 import io.fairlead.controller.assign.Fragmentation;
 import io.fairlead.controller.assign.Rebalance;
-import io.fairlead.controller.image.Address;
-import io.fairlead.controller.image.Backend;
 import io.fairlead.controller.image.FlowHash;
-import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Explanation;
 import io.fairlead.controller.service.ControlPlane.Flow;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.StateMetrics.Applied;
 import io.fairlead.controller.metrics.StateMetrics.Controller;
 import io.fairlead.controller.metrics.StateMetrics.Service;
 import io.fairlead.controller.metrics.StateMetrics.State;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.service.ControlPlane.Health;
 import io.fairlead.controller.service.ControlPlane.MuxService;
 import io.fairlead.controller.service.ControlPlane.MuxView;

@@ -2,15 +2,15 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.assign.Assignment;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.RefusedException;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Move;
 import io.fairlead.controller.service.ControlPlane.Result;

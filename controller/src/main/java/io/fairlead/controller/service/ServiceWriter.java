@@ -2,11 +2,11 @@
 package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
-import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.service.ControlPlane.Change;
 import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.service.ControlPlane.Result;

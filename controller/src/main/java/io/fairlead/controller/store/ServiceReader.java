@@ -2,11 +2,11 @@
 package io.fairlead.controller.store;
 
 import com.google.common.collect.Lists;
-import io.fairlead.controller.image.DeltaCodec;
-import io.fairlead.controller.image.RefusedException;
-import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;

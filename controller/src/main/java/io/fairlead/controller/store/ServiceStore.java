@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.DeltaCodec;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.image.DeltaCodec;
+import io.fairlead.controller.ring.DeltaCodec;
 import java.util.Arrays;
 
 /**

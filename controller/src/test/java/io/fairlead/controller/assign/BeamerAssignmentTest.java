@@ -3,11 +3,11 @@ package io.fairlead.controller.assign;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.image.Address;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

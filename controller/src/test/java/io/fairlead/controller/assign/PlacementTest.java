@@ -3,8 +3,8 @@ package io.fairlead.controller.assign;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
-import io.fairlead.controller.image.Address;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -4,9 +4,9 @@ package io.fairlead.controller.assign;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.assign.Upkeep.Limits;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

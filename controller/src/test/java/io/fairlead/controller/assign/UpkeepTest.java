@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.assign.Upkeep.Limits;
 import io.fairlead.controller.assign.Upkeep.Step;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
 import java.util.Random;
 import net.jqwik.api.ForAll;

@@ -4,6 +4,8 @@ package io.fairlead.controller.image;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Vectors;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.stream.Stream;

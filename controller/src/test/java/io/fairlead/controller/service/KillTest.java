@@ -3,8 +3,8 @@ package io.fairlead.controller.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.image.DeltaCodec;
-import io.fairlead.controller.image.Ring;
+import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.service.ControlPlane.RingView;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

@@ -4,8 +4,8 @@ package io.fairlead.controller.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.image.Address;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.service.ControlPlane.MptcpPorts;
 import io.fairlead.controller.service.ControlPlane.Port;
 import io.fairlead.controller.service.ControlPlane.QuicServerId;

@@ -4,12 +4,12 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.DeltaCodec;
-import io.fairlead.controller.image.RandomDeltas;
-import io.fairlead.controller.image.Ring;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.RandomDeltas;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.ServiceStore.Sizes;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

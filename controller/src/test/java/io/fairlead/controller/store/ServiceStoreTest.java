@@ -4,13 +4,13 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.image.Address;
-import io.fairlead.controller.image.Backend;
-import io.fairlead.controller.image.Delta;
-import io.fairlead.controller.image.Ring;
-import io.fairlead.controller.image.Runs;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;

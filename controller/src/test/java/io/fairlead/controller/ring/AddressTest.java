@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.ring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

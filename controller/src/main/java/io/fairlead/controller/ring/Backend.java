@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.ring;
 
 /**
  * A backend as the ring knows it. A removed one keeps its address, because buckets that it owned

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.ring;
 
-import io.fairlead.controller.image.RefusedException.Reason;
+import io.fairlead.controller.ring.RefusedException.Reason;
 import java.util.Arrays;
 import java.util.Optional;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.ring;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -16,10 +16,10 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /** Reads protocol/vectors/*.json, the same files that the other languages are tested against. */
-final class Vectors {
+public final class Vectors {
   private Vectors() {}
 
-  static JsonNode read(String file) {
+  public static JsonNode read(String file) {
     Path path = Path.of(System.getProperty("fairlead.vectors"), file);
     try {
       JsonNode vectors = new ObjectMapper().readTree(path.toFile());
@@ -36,7 +36,7 @@ final class Vectors {
    * The rows of a list; an empty or missing one fails, so that no test passes by having nothing to
    * do.
    */
-  static Stream<JsonNode> rows(JsonNode vectors, String list) {
+  public static Stream<JsonNode> rows(JsonNode vectors, String list) {
     JsonNode rows = vectors.get(list);
     if (rows == null || rows.isEmpty()) {
       throw new IllegalStateException("no rows in '" + list + "'");
@@ -44,7 +44,7 @@ final class Vectors {
     return StreamSupport.stream(rows.spliterator(), false);
   }
 
-  static byte[] bytes(JsonNode hex) {
+  public static byte[] bytes(JsonNode hex) {
     return HexFormat.of().parseHex(hex.asText());
   }
 
