@@ -33,12 +33,12 @@
 #include <rte_memory.h>
 #include <rte_rcu_qsbr.h>
 
-#include "backend.h"
+#include "ring/backend.h"
 #include "image.h"
-#include "options.h"
-#include "port.h"
+#include "config/options.h"
+#include "host/port.h"
 #include "stand.h"
-#include "tables.h"
+#include "service/tables.h"
 
 enum {
 	RING = 2048,

@@ -23,9 +23,9 @@
 
 #include <linux/tcp.h>
 
-#include "applied.h"
-#include "counters.h"
-#include "follow.h"
+#include "observe/applied.h"
+#include "packet/counters.h"
+#include "control/follow.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -3,9 +3,9 @@
 #ifndef FAIRLEAD_BENCH_STAND_H
 #define FAIRLEAD_BENCH_STAND_H
 
-#include "burst.h"
-#include "flowtable.h"
-#include "service_config.h"
+#include "packet/burst.h"
+#include "steering/flowtable/flowtable.h"
+#include "config/service_config.h"
 
 enum {
 	STAND_STAGES = 5,

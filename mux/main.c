@@ -7,11 +7,11 @@
 
 #include <rte_eal.h>
 
-#include "control.h"
-#include "drain.h"
-#include "preflight.h"
-#include "sampler.h"
-#include "worker.h"
+#include "control/control.h"
+#include "control/drain.h"
+#include "host/preflight.h"
+#include "observe/sampler.h"
+#include "packet/worker.h"
 
 extern char **environ;
 

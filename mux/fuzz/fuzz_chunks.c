@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../chunks.h"
+#include "control/chunks.h"
 #include "../tests/fake_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

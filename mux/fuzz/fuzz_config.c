@@ -9,9 +9,9 @@
 
 #include <jansson.h>
 
-#include "../address.h"
-#include "../service_config.h"
-#include "../tables.h"
+#include "config/address.h"
+#include "config/service_config.h"
+#include "service/tables.h"
 #include "../tests/image.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -11,8 +11,8 @@
 
 #include <jansson.h>
 
-#include "../http.h"
-#include "../tables.h"
+#include "observe/http.h"
+#include "service/tables.h"
 #include "../tests/image.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../muxes.h"
+#include "control/muxes.h"
 #include "../tests/fake_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../address.h"
-#include "../flowtable.h"
-#include "../options.h"
-#include "../tag_key.h"
+#include "config/address.h"
+#include "steering/flowtable/flowtable.h"
+#include "config/options.h"
+#include "config/tag_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

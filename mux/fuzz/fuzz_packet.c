@@ -12,12 +12,12 @@
 
 #include <rte_ring.h>
 
-#include "../answer.h"
-#include "../burst.h"
-#include "../encap.h"
-#include "../fragments.h"
-#include "../lookup.h"
-#include "../tables.h"
+#include "packet/answer.h"
+#include "packet/burst.h"
+#include "encap/encap.h"
+#include "packet/fragments.h"
+#include "service/lookup.h"
+#include "service/tables.h"
 #include "../tests/image.h"
 
 enum { HEADROOM_MAX = 128, FRAME_MAX = 4096 };

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../login.h"
-#include "../tag_key.h"
+#include "config/login.h"
+#include "config/tag_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 #include <fairlead/steer.h>
 #include <fairlead/tag.h>
 
-#include "../backend.h"
-#include "../icmp.h"
-#include "../ring.h"
+#include "ring/backend.h"
+#include "packet/icmp.h"
+#include "ring/ring.h"
 #include "random_frame.h"
 
 enum {

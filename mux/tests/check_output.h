@@ -8,8 +8,8 @@
 
 #include <fairlead/hash.h>
 
-#include "../next_hop.h"
-#include "../tables.h"
+#include "ring/next_hop.h"
+#include "service/tables.h"
 #include "frame.h"
 
 enum output {

@@ -3,7 +3,7 @@
 #ifndef FAIRLEAD_MUX_TESTS_DELTA_BYTES_H
 #define FAIRLEAD_MUX_TESTS_DELTA_BYTES_H
 
-#include "../delta.h"
+#include "ring/delta.h"
 
 /* The body of a delta or snapshot before compression, to be freed. */
 uint8_t *delta_bytes_body(const struct delta *delta, size_t *len);

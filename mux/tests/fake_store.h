@@ -6,7 +6,7 @@
 #ifndef FAIRLEAD_MUX_TESTS_FAKE_STORE_H
 #define FAIRLEAD_MUX_TESTS_FAKE_STORE_H
 
-#include "../store.h"
+#include "control/store.h"
 
 enum fake_kind { FAKE_GET, FAKE_EXISTS, FAKE_CHILDREN };
 

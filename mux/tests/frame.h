@@ -5,8 +5,8 @@
 
 #include <rte_mbuf.h>
 
-#include "../classify.h"
-#include "../service.h"
+#include "packet/classify.h"
+#include "service/service.h"
 
 enum {
 	FRAME_MAX = 2048,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../address.h"
+#include "config/address.h"
 
 uint64_t chance_next(struct chance *chance)
 {

@@ -5,9 +5,9 @@
 #ifndef FAIRLEAD_MUX_TESTS_IMAGE_H
 #define FAIRLEAD_MUX_TESTS_IMAGE_H
 
-#include "../delta.h"
-#include "../next_hop.h"
-#include "../service_config.h"
+#include "ring/delta.h"
+#include "ring/next_hop.h"
+#include "config/service_config.h"
 
 /* A xorshift64* sequence; state must not be 0. */
 struct chance {

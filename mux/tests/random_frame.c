@@ -6,7 +6,7 @@
 
 #include <fairlead/steer.h>
 
-#include "../icmp.h"
+#include "packet/icmp.h"
 
 const char *const random_vips[] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4", "10.99.0.5", "10.99.0.6"};
 const char *const random_vips6[] = {"2001:db8:99::1"};

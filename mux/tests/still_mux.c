@@ -26,9 +26,9 @@
 
 #include <rte_eal.h>
 
-#include "../neighbour.h"
-#include "../tag_key.h"
-#include "../worker.h"
+#include "host/neighbour.h"
+#include "config/tag_key.h"
+#include "packet/worker.h"
 #include "image.h"
 
 enum { TENTH = 10 };

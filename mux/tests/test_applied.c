@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "applied.h"
+#include "observe/applied.h"
 #include "image.h"
-#include "serving.h"
+#include "control/serving.h"
 
 static void expect(const struct applied *applied, uint64_t first, uint64_t next)
 {

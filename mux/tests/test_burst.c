@@ -11,12 +11,12 @@
 
 #include <fairlead/tag.h>
 
-#include "../backend.h"
-#include "../burst.h"
-#include "../encap.h"
-#include "../hash.h"
-#include "../lanes.h"
-#include "../tables.h"
+#include "ring/backend.h"
+#include "packet/burst.h"
+#include "encap/encap.h"
+#include "packet/hash.h"
+#include "packet/lanes.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../burst.h"
-#include "../encap.h"
-#include "../tables.h"
+#include "packet/burst.h"
+#include "encap/encap.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

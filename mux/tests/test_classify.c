@@ -13,8 +13,8 @@
 
 #include <fairlead/steer.h>
 
-#include "../classify.h"
-#include "../lookup.h"
+#include "packet/classify.h"
+#include "service/lookup.h"
 #include "frame.h"
 #include "image.h"
 

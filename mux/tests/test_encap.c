@@ -14,7 +14,7 @@
 
 #include <fairlead/tag.h>
 
-#include "../encap.h"
+#include "encap/encap.h"
 #include "image.h"
 
 enum { RANDOM = 300000, INNER_MAX = 100 };

@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../backend.h"
-#include "../encap.h"
-#include "../flowtable.h"
-#include "../fragments.h"
-#include "../port.h"
-#include "../tables.h"
+#include "ring/backend.h"
+#include "encap/encap.h"
+#include "steering/flowtable/flowtable.h"
+#include "packet/fragments.h"
+#include "host/port.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

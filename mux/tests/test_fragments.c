@@ -16,12 +16,12 @@
 
 #include <fairlead/steer.h>
 
-#include "../encap.h"
-#include "../fragments.h"
-#include "../lookup.h"
-#include "../peers.h"
-#include "../tables.h"
-#include "../wrapped.h"
+#include "encap/encap.h"
+#include "packet/fragments.h"
+#include "service/lookup.h"
+#include "service/peers.h"
+#include "service/tables.h"
+#include "packet/wrapped.h"
 #include "frame.h"
 #include "image.h"
 

@@ -9,10 +9,10 @@
 
 #include <fairlead/steer.h>
 
-#include "../answer.h"
-#include "../hash.h"
-#include "../icmp.h"
-#include "../lookup.h"
+#include "packet/answer.h"
+#include "packet/hash.h"
+#include "packet/icmp.h"
+#include "service/lookup.h"
 #include "frame.h"
 #include "image.h"
 

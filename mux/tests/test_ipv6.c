@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../ipv6.h"
-#include "../lookup.h"
+#include "packet/ipv6.h"
+#include "service/lookup.h"
 #include "frame.h"
 #include "image.h"
 

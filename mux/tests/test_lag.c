@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "../lag.h"
+#include "control/lag.h"
 
 struct moment {
 	uint32_t at_s;

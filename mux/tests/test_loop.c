@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../burst.h"
-#include "../tables.h"
+#include "packet/burst.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

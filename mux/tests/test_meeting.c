@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../fragments.h"
-#include "../tables.h"
+#include "packet/fragments.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

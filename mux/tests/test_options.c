@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../options.h"
+#include "config/options.h"
 
 enum { WORDS_MAX = 40, ENVIRONMENT_MAX = 4 };
 

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../burst.h"
-#include "../encap.h"
-#include "../quic.h"
-#include "../tables.h"
+#include "packet/burst.h"
+#include "encap/encap.h"
+#include "packet/quic.h"
+#include "service/tables.h"
 #include "frame.h"
 #include "image.h"
 

@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../port.h"
-#include "../worker.h"
+#include "host/port.h"
+#include "packet/worker.h"
 #include "check_output.h"
 #include "random_frame.h"
 

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../backend.h"
-#include "../encap.h"
-#include "../ring.h"
+#include "ring/backend.h"
+#include "encap/encap.h"
+#include "ring/ring.h"
 #include "image.h"
 
 enum { BUCKETS = 1024, BACKENDS = 20, STEPS = 2000 };

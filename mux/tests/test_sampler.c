@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../pcapng.h"
-#include "../sampler.h"
+#include "observe/pcapng.h"
+#include "observe/sampler.h"
 #include "frame.h"
 #include "image.h"
 

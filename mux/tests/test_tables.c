@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../counters.h"
-#include "../lookup.h"
-#include "../tables.h"
+#include "packet/counters.h"
+#include "service/lookup.h"
+#include "service/tables.h"
 #include "image.h"
 
 enum { SERVICES = 1000, PROBES = 200000 };

@@ -22,10 +22,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../answer.h"
-#include "../../backend.h"
-#include "../../fragments.h"
-#include "../../serving.h"
+#include "packet/answer.h"
+#include "ring/backend.h"
+#include "packet/fragments.h"
+#include "control/serving.h"
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../random_frame.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
-#include "delta.h"
+#include "ring/backend.h"
+#include "ring/delta.h"
 #include "vectors.h"
 
 enum { PAD_FIRST = 30000, PAD_COUNT = 10000 }; /* ids that the vectors do not name */

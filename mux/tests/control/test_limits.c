@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../burst.h"
-#include "../../encap.h"
-#include "../../lookup.h"
-#include "../../tables.h"
-#include "../../xdp.h"
+#include "packet/burst.h"
+#include "encap/encap.h"
+#include "service/lookup.h"
+#include "service/tables.h"
+#include "host/xdp.h"
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../image.h"

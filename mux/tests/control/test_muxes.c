@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../address.h"
-#include "../../behind.h"
-#include "../../muxes.h"
+#include "config/address.h"
+#include "control/behind.h"
+#include "control/muxes.h"
 #include "../fake_store.h"
 
 static const char folder[] = "/fairlead/muxes";

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "address.h"
-#include "service_config.h"
+#include "config/address.h"
+#include "config/service_config.h"
 
 static const char example[] =
     "{\"format\": 1, \"id\": 1, \"name\": \"web\", \"vips\": [\"10.99.0.1\", \"2001:db8::1\"],"

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../chunks.h"
-#include "../../store.h"
+#include "control/chunks.h"
+#include "control/store.h"
 
 enum { REQUESTS = 5, LATER_MS = 60000, MUXES = 200, SESSION_MS = 1000 };
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/login.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <sha1.h>
+
+enum { PASSWORD_MIN = 8, PASSWORD_MAX = 256, USER_MAX = 64, LOGIN_FILE_MAX = 16384 };
+
+static char digest_scheme[] = "digest";
+
+static bool is_login(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	size_t user = colon ? (size_t)(colon - text) : 0, password = colon ? strlen(colon + 1) : 0;
+
+	if (!user || user > USER_MAX || password < PASSWORD_MIN || password > PASSWORD_MAX)
+		return false;
+	for (const char *p = text; p < colon; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+			return false;
+	for (const char *p = colon + 1; *p; p++)
+		if (!isgraph((unsigned char)*p))
+			return false;
+	return true;
+}
+
+/* Behind the lines of the file, of the same user: "mux:" and hex digits. */
+static int draw(struct login *login)
+{
+	uint8_t secret[LOGIN_SECRET];
+	const char *shared = login->lines[0];
+	char *own = login->lines[login->count];
+	size_t at = strcspn(shared, ":") + 1;
+
+	memcpy(own, shared, at);
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return -errno;
+	for (size_t i = 0; i < sizeof(secret); i++)
+		at += (size_t)snprintf(own + at, LOGIN_TEXT_MAX - at, "%02x", secret[i]);
+	explicit_bzero(secret, sizeof(secret));
+	return 0;
+}
+
+/* A line of len bytes without its end, which may be empty or a comment. */
+static int take_line(const char *text, size_t len, struct login *login)
+{
+	if (strlen(text) != len) /* a zero byte: what follows it would not be seen */
+		return -EINVAL;
+	if (!len || *text == '#')
+		return 0;
+	if (login->count == LOGIN_LINES_MAX || !is_login(text))
+		return -EINVAL;
+	strcpy(login->lines[login->count++], text);
+	return 0;
+}
+
+static int read_lines(FILE *file, struct login *login)
+{
+	char text[LOGIN_FILE_MAX + 1], *line = text, *end;
+	size_t len = fread(text, 1, sizeof(text), file);
+	int error = len > LOGIN_FILE_MAX ? -EINVAL : 0;
+
+	for (; !error && line < text + len; line = end + 1) {
+		size_t line_len;
+
+		end = memchr(line, '\n', (size_t)(text + len - line));
+		end = end ? end : text + len;
+		line_len = (size_t)(end - line);
+		if (line_len && end[-1] == '\r')
+			line_len--;
+		line[line_len] = 0;
+		error = take_line(line, line_len, login);
+	}
+	explicit_bzero(text, sizeof(text));
+	return error ? error : login->count ? 0 : -EINVAL;
+}
+
+int login_read(const char *name, const char *path, struct login *out, struct why *why)
+{
+	FILE *file = fopen(path, "re");
+	struct stat stat;
+	int error = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
+		error =
+		    why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
+	else if (stat.st_mode & 077)
+		error = why_refuse(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
+				   (unsigned)stat.st_mode & 07777);
+	else if (read_lines(file, out))
+		error = why_refuse(
+		    why, -EINVAL,
+		    "%s: '%s' is not allowed; allowed: at most 16 KB, 1..%d lines USER:PASSWORD, a user of letters, "
+		    "digits, '.', '_', '-', a password of %d..%d visible characters",
+		    name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
+	else if (draw(out))
+		error = why_refuse(why, -EIO, "%s: the kernel gives no random bytes", name);
+	if (file)
+		fclose(file);
+	if (error)
+		explicit_bzero(out, sizeof(*out));
+	return error;
+}
+
+void login_add(const struct login *login, zhandle_t *zk)
+{
+	if (!login || !login->count)
+		return;
+	for (unsigned i = 0; i <= login->count; i++)
+		zoo_add_auth(zk, digest_scheme, login->lines[i], (int)strlen(login->lines[i]), NULL, NULL);
+}
+
+/* USER:BASE64(SHA-1(USER:PASSWORD)), as ZooKeeper's access lists name one who logs in. */
+static void digest(const char *line, char *out)
+{
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint8_t hash[SHA1_DIGEST_LENGTH + 1] = {0}; /* 20 bytes are 6 groups of 3 and one of 2 */
+	SHA1_CTX context;
+	size_t user = strcspn(line, ":") + 1;
+	char *at = out + user;
+
+	memcpy(out, line, user);
+	SHA1Init(&context);
+	SHA1Update(&context, (const uint8_t *)line, strlen(line));
+	SHA1Final(hash, &context);
+	for (size_t i = 0; i < sizeof(hash); i += 3) {
+		uint32_t group = (uint32_t)hash[i] << 16 | (uint32_t)hash[i + 1] << 8 | hash[i + 2];
+
+		for (int shift = 18; shift >= 0; shift -= 6)
+			*at++ = base64[group >> shift & 63];
+	}
+	at[-1] = '=';
+	*at = 0;
+}
+
+const struct ACL_vector *login_node_acl(const struct login *login, struct login_acl *out)
+{
+	if (!login || !login->count)
+		return &ZOO_OPEN_ACL_UNSAFE;
+	digest(login->lines[0], out->muxes);
+	digest(login->lines[login->count], out->own);
+	out->entries[0] = (struct ACL){ZOO_PERM_READ, {digest_scheme, out->muxes}};
+	out->entries[1] = (struct ACL){ZOO_PERM_ALL, {digest_scheme, out->own}};
+	out->vector = (struct ACL_vector){2, out->entries};
+	return &out->vector;
+}

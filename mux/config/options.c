@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/options.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "steering/flowtable/flowtable.h"
+#include "config/tag_key.h"
+
+static const char prefix[] = "FAIRLEAD_MUX_";
+
+const char options_usage[] =
+    "usage: fairlead-mux --id NAME --zookeeper HOST:PORT,... --port PORT [--port PORT ...] [options]\n"
+    "       fairlead-mux explain --http HOST:PORT SERVICE PROTO SRC:PORT DST:PORT\n"
+    "\n"
+    "  --id NAME            name of this mux, unique in the cluster: letters, digits, '-', '_', '.'\n"
+    "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
+    "  --port PORT          where packets come and go, repeatable:\n"
+    "                         af_xdp:IFACE      shares the interface with the kernel by an XDP program\n"
+    "                         af_packet:IFACE   a packet socket on the interface\n"
+    "                         0000:01:00.0      a PCI device, taken from the kernel\n"
+    "                         net_NAME0,ARGS    any DPDK virtual device\n"
+    "  --address ADDRESS    outer source address, repeatable, one of each family\n"
+    "                                                      (the first ones of the first port's interface)\n"
+    "  --http HOST:PORT     metrics, health, explain, samples (127.0.0.1:9108)\n"
+    "  --workers N          packet threads                 (1)\n"
+    "  --memory MB          packet memory                  (256)\n"
+    "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "
+    "services)\n"
+    "  --no-huge            do without huge pages\n"
+    "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --withdraw-wait S    seconds that routers get to send elsewhere when the mux stops  (2)\n"
+    "  --drain S            longest time that what still comes then is served, seconds     (10)\n"
+    "  --behind-seconds S   a service's VIPs are withdrawn while its ring is behind for so long, and another mux\n"
+    "                       is ahead; 0: never                                              (60)\n"
+    "  --behind-generations N  the same, by how many generations; 0: never                  (0)\n"
+    "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
+    "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
+    "  --root PATH          root in ZooKeeper              (/fairlead)\n"
+    "  --check              only look whether a mux could run here, in sentences; exit code 0: it could\n"
+    "  --output text|json   how --check tells              (text)\n"
+    "  --help               this text\n"
+    "\n"
+    "Each option may stand in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
+    "ports are separated by spaces there. The command line wins.\n";
+
+typedef int setter(struct options *options, const char *name, const char *value, struct why *why);
+
+struct option {
+	const char *flag; /* without the dashes */
+	bool alone;       /* takes no value on the command line, true or false in the environment */
+	setter *set;
+};
+
+static int set_text(char *out, size_t size, const char *name, const char *value, struct why *why)
+{
+	if (!*value || strlen(value) >= size)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: 1..%zu characters", name, value,
+				  size - 1);
+	strcpy(out, value);
+	return 0;
+}
+
+static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value, struct why *why)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || !isdigit((unsigned char)*value) || *end || number < low || number > high)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, low, high);
+	*out = (unsigned)number;
+	return 0;
+}
+
+/* Splits HOST:PORT or [IPV6]:PORT; the brackets are left out of host. */
+static int split_host_port(const char *text, size_t len, char *host, size_t size, uint16_t *port)
+{
+	const char *colon = memrchr(text, ':', len);
+	char digits[6] = "", *end;
+	size_t host_len, digits_len;
+	unsigned long number;
+
+	if (!colon)
+		return -EINVAL;
+	host_len = (size_t)(colon - text);
+	digits_len = len - host_len - 1;
+	if (!digits_len || digits_len >= sizeof(digits) || !isdigit((unsigned char)colon[1]))
+		return -EINVAL;
+	memcpy(digits, colon + 1, digits_len);
+	number = strtoul(digits, &end, 10);
+	if (*end || number < 1 || number > 65535)
+		return -EINVAL;
+	if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
+		text++;
+		host_len -= 2;
+	} else if (memchr(text, ':', host_len)) {
+		return -EINVAL;
+	}
+	if (!host_len || host_len >= size)
+		return -EINVAL;
+	memcpy(host, text, host_len);
+	host[host_len] = 0;
+	*port = (uint16_t)number;
+	return 0;
+}
+
+static int set_id(struct options *options, const char *name, const char *value, struct why *why)
+{
+	static const char allowed[] = "letters, digits, '-', '_', '.', at most 63, beginning with a letter or digit";
+
+	if (!isalnum((unsigned char)*value) || strlen(value) >= sizeof(options->id))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+	for (const char *p = value; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p))
+			return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+	strcpy(options->id, value);
+	return 0;
+}
+
+static int set_zookeeper(struct options *options, const char *name, const char *value, struct why *why)
+{
+	const char *at = value;
+
+	for (;;) {
+		size_t len = strcspn(at, ",");
+		char host[OPTIONS_TEXT_MAX + 1];
+		uint16_t port;
+
+		if (split_host_port(at, len, host, sizeof(host), &port))
+			return why_refuse(
+			    why, -EINVAL,
+			    "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas, PORT "
+			    "1..65535, IPv6 in brackets",
+			    name, value);
+		if (!at[len])
+			break;
+		at += len + 1;
+	}
+	return set_text(options->zookeeper, sizeof(options->zookeeper), name, value, why);
+}
+
+static int set_root(struct options *options, const char *name, const char *value, struct why *why)
+{
+	size_t len = strlen(value);
+
+	if (value[0] != '/' || len < 2 || value[len - 1] == '/' || strstr(value, "//"))
+		return why_refuse(why, -EINVAL,
+				  "%s: '%s' is not allowed; allowed: an absolute path without a trailing '/', such as "
+				  "/fairlead",
+				  name, value);
+	return set_text(options->root, sizeof(options->root), name, value, why);
+}
+
+/* One port or, from the environment, several separated by spaces. port.c looks at what they say. */
+static int set_port(struct options *options, const char *name, const char *value, struct why *why)
+{
+	const char *at = value + strspn(value, " ");
+
+	if (!*at)
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
+	while (*at) {
+		size_t len = strcspn(at, " ");
+
+		if (options->ports_count == OPTIONS_PORTS_MAX)
+			return why_refuse(why, -EINVAL, "%s: '%s' is one too many; at most %d ports are allowed", name,
+					  at, OPTIONS_PORTS_MAX);
+		if (len > OPTIONS_TEXT_MAX)
+			return why_refuse(why, -EINVAL, "%s: '%.32s...' is too long; at most %d characters are allowed",
+					  name, at, OPTIONS_TEXT_MAX);
+		for (unsigned i = 0; i < options->ports_count; i++)
+			if (strlen(options->ports[i]) == len && !memcmp(options->ports[i], at, len))
+				return why_refuse(why, -EINVAL, "%s: '%s' is given again; each port is allowed once",
+						  name, options->ports[i]);
+		memcpy(options->ports[options->ports_count], at, len);
+		options->ports[options->ports_count++][len] = 0;
+		at += len;
+		at += strspn(at, " ");
+	}
+	return 0;
+}
+
+/* One address or, from the environment, two separated by a space; each family once. */
+static int set_address(struct options *options, const char *name, const char *value, struct why *why)
+{
+	char text[OPTIONS_TEXT_MAX + 1], *at = text, *word;
+
+	snprintf(text, sizeof(text), "%s", value);
+	while ((word = strsep(&at, " "))) {
+		uint8_t bytes[16];
+		bool ipv4 = inet_pton(AF_INET, word, bytes) == 1, ipv6 = !ipv4 && inet_pton(AF_INET6, word, bytes) == 1;
+		struct fl_address *out = ipv4 ? &options->address : &options->address6, address = {{0}};
+
+		if (ipv4)
+			address = fl_address_from_ipv4(bytes);
+		else if (ipv6)
+			memcpy(address.bytes, bytes, sizeof(bytes));
+		if ((!ipv4 && !ipv6) || (ipv4 && (bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224)) ||
+		    (ipv6 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
+			      (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
+			return why_refuse(
+			    why, -EINVAL,
+			    "%s: '%s' is not allowed; allowed: an IPv4 or a global IPv6 address of this host", name,
+			    value);
+		if (!fl_address_is_none(out))
+			return why_refuse(why, -EINVAL, "%s: '%s' is the second of its family; one of each is allowed",
+					  name, word);
+		*out = address;
+	}
+	return 0;
+}
+
+static int set_http(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (split_host_port(value, strlen(value), options->http_host, sizeof(options->http_host), &options->http_port))
+		return why_refuse(why, -EINVAL,
+				  "%s: '%s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets", name,
+				  value);
+	return 0;
+}
+
+static int set_workers(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->workers, 1, OPTIONS_WORKERS_MAX, name, value, why);
+}
+
+static int set_memory(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->memory, 64, 1024 * 1024, name, value, why);
+}
+
+static int set_withdraw_wait(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->withdraw_wait, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
+static int set_drain(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->drain, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
+static int set_flows(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->flows, 0, FLOWTABLE_FLOWS_MAX, name, value, why);
+}
+
+static int set_behind_seconds(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->behind.seconds, 0, OPTIONS_SECONDS_MAX, name, value, why);
+}
+
+static int set_behind_generations(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_number(&options->behind.generations, 0, OPTIONS_GENERATIONS_MAX, name, value, why);
+}
+
+static int set_boolean(bool *out, const char *name, const char *value, struct why *why)
+{
+	if (strcmp(value, "true") && strcmp(value, "false"))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
+	*out = !strcmp(value, "true");
+	return 0;
+}
+
+static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_boolean(&options->no_huge, name, value, why);
+}
+
+static int set_check(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return set_boolean(&options->check, name, value, why);
+}
+
+static int set_output(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (strcmp(value, "text") && strcmp(value, "json"))
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: text, json", name, value);
+	options->json = !strcmp(value, "json");
+	return 0;
+}
+
+static int set_announce(struct options *options, const char *name, const char *value, struct why *why)
+{
+	if (!strcmp(value, "tun"))
+		options->announce = ANNOUNCE_TUN;
+	else if (!strcmp(value, "none"))
+		options->announce = ANNOUNCE_NONE;
+	else
+		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: tun, none", name, value);
+	return 0;
+}
+
+static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct why *why)
+{
+	return login_read(name, value, &options->login, why);
+}
+
+static int set_tag_key(struct options *options, const char *name, const char *value, struct why *why)
+{
+	int error = tag_key_read(name, value, &options->tag_key, why);
+
+	options->has_tag_key = !error;
+	return error;
+}
+
+static const struct option table[] = {
+    {"id", false, set_id},
+    {"zookeeper", false, set_zookeeper},
+    {"root", false, set_root},
+    {"port", false, set_port},
+    {"address", false, set_address},
+    {"http", false, set_http},
+    {"workers", false, set_workers},
+    {"memory", false, set_memory},
+    {"flows", false, set_flows},
+    {"no-huge", true, set_no_huge},
+    {"announce", false, set_announce},
+    {"tag-key", false, set_tag_key},
+    {"zookeeper-auth", false, set_zookeeper_auth},
+    {"behind-seconds", false, set_behind_seconds},
+    {"behind-generations", false, set_behind_generations},
+    {"check", true, set_check},
+    {"output", false, set_output},
+    {"withdraw-wait", false, set_withdraw_wait},
+    {"drain", false, set_drain},
+};
+
+enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
+
+/* The option of a flag's name of len characters, -1 if there is none. */
+static int find(const char *flag, size_t len)
+{
+	for (int i = 0; i < OPTIONS; i++)
+		if (strlen(table[i].flag) == len && !strncmp(table[i].flag, flag, len))
+			return i;
+	return -1;
+}
+
+/* NO_HUGE to no-huge; the name ends at '='. */
+static int find_variable(const char *name)
+{
+	char flag[32];
+	size_t len = 0;
+
+	for (; name[len] && name[len] != '='; len++) {
+		if (len + 1 == sizeof(flag) || (name[len] != '_' && !isupper((unsigned char)name[len])))
+			return -1;
+		flag[len] = name[len] == '_' ? '-' : (char)tolower((unsigned char)name[len]);
+	}
+	return find(flag, len);
+}
+
+static int parse_arguments(struct options *options, int argc, char *const *argv, bool *seen, struct why *why)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *flag = argv[i] + 2, *equals, *value;
+		char name[40];
+		int at, error;
+
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			options->help = true;
+			return 0;
+		}
+		if (strncmp(argv[i], "--", 2))
+			return why_refuse(why, -EINVAL, "'%s' is not allowed; see --help for what is", argv[i]);
+		equals = strchr(flag, '=');
+		at = find(flag, equals ? (size_t)(equals - flag) : strlen(flag));
+		if (at < 0)
+			return why_refuse(why, -EINVAL, "'%s' is not an option; see --help for what is", argv[i]);
+		snprintf(name, sizeof(name), "--%s", table[at].flag);
+		value = equals ? equals + 1 : table[at].alone ? "true" : argv[++i];
+		if (!equals && !table[at].alone && i == argc)
+			return why_refuse(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
+		if (seen[at] && strcmp(table[at].flag, "port") && strcmp(table[at].flag, "address"))
+			return why_refuse(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
+		seen[at] = true;
+		error = table[at].set(options, name, value, why);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int parse_environment(struct options *options, char *const *environment, const bool *seen, struct why *why)
+{
+	for (; environment && *environment; environment++) {
+		const char *equals = strchr(*environment, '=');
+		char name[64];
+		int at, error;
+
+		if (strncmp(*environment, prefix, strlen(prefix)) || !equals)
+			continue;
+		at = find_variable(*environment + strlen(prefix));
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - *environment), *environment);
+		if (at < 0)
+			return why_refuse(why, -EINVAL, "%s is not an option; see --help for what is", name);
+		if (seen[at])
+			continue;
+		error = table[at].set(options, name, equals + 1, why);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why)
+{
+	bool seen[OPTIONS] = {false};
+	int error;
+
+	memset(options, 0, sizeof(*options));
+	strcpy(options->root, "/fairlead");
+	strcpy(options->http_host, "127.0.0.1");
+	options->http_port = 9108;
+	options->workers = 1;
+	options->memory = 256;
+	options->announce = ANNOUNCE_TUN;
+	options->withdraw_wait = 2;
+	options->drain = 10;
+	options->behind.seconds = 60;
+
+	error = parse_arguments(options, argc, argv, seen, why);
+	if (error || options->help)
+		return error;
+	error = parse_environment(options, environment, seen, why);
+	if (error)
+		return error;
+	if (!*options->id)
+		return why_refuse(why, -EINVAL, "--id is missing; allowed: a name, unique in the cluster");
+	if (!*options->zookeeper)
+		return why_refuse(why, -EINVAL, "--zookeeper is missing; allowed: HOST:PORT, several by commas");
+	if (!options->ports_count)
+		return why_refuse(why, -EINVAL,
+				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
+				  "address or a DPDK virtual device");
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What fairlead-mux is told: flags, or environment variables FAIRLEAD_MUX_<NAME> (dashes as underscores) where a flag
+ * is absent. An unknown flag or variable, or a bad value, stops start-up with its name, its value and what is allowed.
+ */
+#ifndef FAIRLEAD_MUX_OPTIONS_H
+#define FAIRLEAD_MUX_OPTIONS_H
+
+#include <fairlead/hash.h>
+
+#include "control/lag.h"
+#include "config/login.h"
+#include "config/why.h"
+
+enum options_limits {
+	OPTIONS_TEXT_MAX = 255,
+	OPTIONS_PORTS_MAX = 16,
+	OPTIONS_WORKERS_MAX = 64,
+	OPTIONS_SECONDS_MAX = 3600,
+	OPTIONS_GENERATIONS_MAX = 1000000,
+};
+
+enum announce {
+	ANNOUNCE_TUN,
+	ANNOUNCE_NONE,
+};
+
+struct options {
+	char id[64];                          /* --id: letters, digits, '-', '_', '.' */
+	char zookeeper[OPTIONS_TEXT_MAX + 1]; /* --zookeeper host:port,... */
+	char root[OPTIONS_TEXT_MAX + 1];      /* --root /fairlead */
+	unsigned ports_count;
+	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
+	struct fl_address address;                           /* --address, IPv4; none: the first port's */
+	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
+	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT; an IPv6 host stands in brackets there, not here */
+	uint16_t http_port;
+	unsigned workers;         /* --workers */
+	unsigned memory;          /* --memory, MB */
+	unsigned flows;           /* --flows, of each worker */
+	unsigned withdraw_wait;   /* --withdraw-wait, seconds */
+	unsigned drain;           /* --drain, seconds */
+	bool no_huge;             /* --no-huge */
+	bool no_exception;        /* not a flag: raw ports without a way to the kernel, for benchmarks */
+	enum announce announce;   /* --announce */
+	struct lag_limits behind; /* --behind-seconds, --behind-generations */
+	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
+	struct fl_siphash_key tag_key;
+	struct login login; /* --zookeeper-auth: who the mux is; without it nobody in particular */
+	bool check;         /* --check: see preflight.h */
+	bool json;          /* --output json, of --check */
+	bool help;
+};
+
+/* argv without the program's name; environment as environ. -EINVAL and why. */
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why);
+
+extern const char options_usage[];
+
+#endif

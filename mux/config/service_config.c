@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/service_config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "config/address.h"
+
+enum { FORMAT = 1, WINDOW_MAX = 86400 * 365 };
+
+bool service_config_same_ring(const struct service_config *a, const struct service_config *b)
+{
+	return a->id == b->id && a->buckets == b->buckets && a->hash == b->hash && a->affinity == b->affinity &&
+	       a->key.k0 == b->key.k0 && a->key.k1 == b->key.k1;
+}
+
+/* name: how messages call the value; its key in object is what follows the dot, if there is one. */
+static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out, struct why *why)
+{
+	const char *dot = strchr(name, '.');
+	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
+
+	if (!json_is_integer(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
+				  value ? "no integer" : "missing", min, max);
+	*out = json_integer_value(value);
+	if (*out < min || *out > max)
+		return why_refuse(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
+				  max);
+	return 0;
+}
+
+static int get_string(const json_t *object, const char *key, const char **out, struct why *why)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_string(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "no string" : "missing");
+	*out = json_string_value(value);
+	return 0;
+}
+
+/* The index of the key's value in words (allowed: a sentence of them), -EINVAL if it is none of them. */
+static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct why *why)
+{
+	const char *value = NULL;
+	int error = get_string(object, key, &value, why);
+	char allowed[64] = "";
+
+	if (error)
+		return error;
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(value, words[i]))
+			return i;
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "", words[i]);
+	}
+	return why_refuse(why, -EINVAL, "%s is '%.40s'; allowed: %s", key, value, allowed);
+}
+
+static int get_array(const json_t *object, const char *key, size_t max, const json_t **out, struct why *why)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_array(value))
+		return why_refuse(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "no list" : "missing");
+	if (json_array_size(value) < 1 || json_array_size(value) > max)
+		return why_refuse(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
+				  max);
+	*out = value;
+	return 0;
+}
+
+static int get_vips(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *list = NULL;
+	int error = get_array(object, "vips", SERVICE_VIPS_MAX, &list, why);
+	const json_t *entry;
+	size_t i;
+
+	if (error)
+		return error;
+	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
+	{
+		struct fl_address *vip = &out->vips[i];
+
+		if (!json_is_string(entry) || !address_parse(json_string_value(entry), vip) || fl_address_is_none(vip))
+			return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
+					  json_is_string(entry) ? json_string_value(entry) : "no string");
+		for (size_t j = 0; j < i; j++)
+			if (fl_address_equal(&out->vips[j], vip))
+				return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
+						  json_string_value(entry));
+	}
+	out->vips_count = (uint32_t)json_array_size(list);
+	return 0;
+}
+
+static int get_ports(const json_t *object, struct service_config *out, struct why *why)
+{
+	static const char *const protocols[] = {"tcp", "udp"};
+	const json_t *list = NULL;
+	int error = get_array(object, "ports", SERVICE_PORTS_MAX, &list, why);
+	const json_t *entry;
+	size_t i;
+
+	if (error)
+		return error;
+	json_array_foreach((json_t *)(uintptr_t)list, i, entry)
+	{
+		int protocol = get_word(entry, "protocol", protocols, 2, why);
+		int64_t port = 0;
+
+		if (protocol < 0)
+			return protocol;
+		error = get_integer(entry, "port", 1, 65535, &port, why);
+		if (error)
+			return error;
+		out->ports[i].protocol = protocol == 0 ? IPPROTO_TCP : IPPROTO_UDP;
+		out->ports[i].port = (uint16_t)port;
+		for (size_t j = 0; j < i; j++)
+			if (out->ports[j].protocol == out->ports[i].protocol && out->ports[j].port == port)
+				return why_refuse(why, -EINVAL,
+						  "ports[%zu] is %s:%" PRId64 " again; allowed: each once", i,
+						  protocols[protocol], port);
+	}
+	out->ports_count = (uint32_t)json_array_size(list);
+	return 0;
+}
+
+/* A key that may be absent, as the two below. */
+static int get_mptcp_ports(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *ports = json_object_get(object, "mptcpPorts");
+	int64_t first = 0, last = 0;
+	int error;
+
+	if (!ports || json_is_null(ports))
+		return 0;
+	if (!json_is_object(ports))
+		return why_refuse(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
+	error = get_integer(ports, "mptcpPorts.first", 1, 65534, &first, why);
+	if (!error)
+		error = get_integer(ports, "mptcpPorts.last", first + 1, 65535, &last, why);
+	if (error)
+		return error;
+	out->mptcp = (struct mptcp_ports){(uint16_t)first, (uint16_t)last};
+	for (uint32_t i = 0; i < out->ports_count; i++)
+		if (mptcp_ports_has(&out->mptcp, out->ports[i].protocol, out->ports[i].port))
+			return why_refuse(why, -EINVAL,
+					  "mptcpPorts is %" PRId64 "-%" PRId64
+					  "; allowed: a range without the service's own port tcp:%u",
+					  first, last, out->ports[i].port);
+	return 0;
+}
+
+static int get_quic_server_id(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *where = json_object_get(object, "quicServerId");
+	int64_t offset = 0, length = 0;
+	int error;
+
+	if (!where || json_is_null(where))
+		return 0;
+	if (!json_is_object(where))
+		return why_refuse(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
+	error = get_integer(where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
+	if (!error)
+		error = get_integer(where, "quicServerId.length", 1, 2, &length, why);
+	out->quic = (struct quic_server_id){(uint8_t)offset, (uint8_t)length};
+	return error;
+}
+
+static int get_mss(const json_t *object, struct service_config *out, struct why *why)
+{
+	const json_t *value = json_object_get(object, "maxSegmentSize");
+	int64_t mss = 0;
+	int error;
+
+	if (!value || json_is_null(value))
+		return 0;
+	error = get_integer(object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX, &mss, why);
+	out->mss = (uint16_t)mss;
+	return error;
+}
+
+/* The paper's encapsulation knows IPv4 alone, and no packet that names its backend. */
+static int check_encap(const struct service_config *config, struct why *why)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (config->encap != ENCAP_IPIP)
+		return 0;
+	for (uint32_t i = 0; i < config->vips_count; i++)
+		if (!fl_address_is_ipv4(&config->vips[i]))
+			return why_refuse(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
+					  address_print(&config->vips[i], text));
+	if (config->mptcp.last || config->quic.length)
+		return why_refuse(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
+				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
+	return 0;
+}
+
+static int get_key(const json_t *object, struct fl_siphash_key *out, struct why *why)
+{
+	const char *text = NULL;
+	int error = get_string(object, "hashKey", &text, why);
+	uint8_t bytes[16];
+
+	if (error)
+		return error;
+	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32) /* its value is a secret: not shown */
+		return why_refuse(why, -EINVAL, "hashKey has %zu characters or a wrong one; allowed: 32 hex digits",
+				  strlen(text));
+	for (int i = 0; i < 16; i++)
+		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
+	*out = fl_siphash_key_load(bytes);
+	return 0;
+}
+
+static int get_name(const json_t *object, const char *name, char out[SERVICE_NAME_MAX + 1], struct why *why)
+{
+	const char *value = NULL;
+	int error = get_string(object, "name", &value, why);
+
+	if (error)
+		return error;
+	if (strcmp(value, name))
+		return why_refuse(why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node", value, name);
+	if (strlen(value) < 1 || strlen(value) > SERVICE_NAME_MAX)
+		return why_refuse(why, -EINVAL, "name has %zu characters; allowed: 1..%d", strlen(value),
+				  SERVICE_NAME_MAX);
+	strcpy(out, value);
+	return 0;
+}
+
+static int get_numbers(const json_t *object, struct service_config *out, struct why *why)
+{
+	int64_t id = 0, buckets = 0, window = 0;
+	int error = get_integer(object, "id", 1, 65535, &id, why);
+
+	if (!error)
+		error = get_integer(object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets, why);
+	if (!error && (buckets & (buckets - 1)))
+		error = why_refuse(why, -EINVAL, "buckets is %" PRId64 "; allowed: a power of two", buckets);
+	if (!error)
+		error = get_integer(object, "windowSeconds", 0, WINDOW_MAX, &window, why);
+	out->id = (uint16_t)id;
+	out->buckets = (uint32_t)buckets;
+	out->window = (uint32_t)window;
+	return error;
+}
+
+static int get_words(const json_t *object, struct service_config *out, struct why *why)
+{
+	static const char *const steerings[] = {"ring", "flowtable"}, *const encaps[] = {"gue", "ipip"};
+	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
+	int steering = get_word(object, "steering", steerings, 2, why);
+	int hash, affinity, encap;
+
+	if (steering < 0)
+		return steering;
+	hash = get_word(object, "hash", hashes, 2, why);
+	if (hash < 0)
+		return hash;
+	affinity = get_word(object, "affinity", affinities, 2, why);
+	if (affinity < 0)
+		return affinity;
+	encap = get_word(object, "encap", encaps, 2, why);
+	if (encap < 0)
+		return encap;
+	out->steering = steering == 0 ? STEERING_RING : STEERING_FLOWTABLE;
+	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+	out->encap = encap == 0 ? ENCAP_GUE : ENCAP_IPIP;
+	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
+	return 0;
+}
+
+static int get_config(const json_t *object, const char *name, struct service_config *out, struct why *why)
+{
+	int64_t format = 0;
+	int error;
+
+	if (!json_is_object(object))
+		return why_refuse(why, -EINVAL, "config is no JSON object");
+	error = get_integer(object, "format", FORMAT, FORMAT, &format, why);
+	if (!error)
+		error = get_name(object, name, out->name, why);
+	if (!error)
+		error = get_numbers(object, out, why);
+	if (!error)
+		error = get_words(object, out, why);
+	if (!error)
+		error = get_key(object, &out->key, why);
+	if (!error)
+		error = get_vips(object, out, why);
+	if (!error)
+		error = get_ports(object, out, why);
+	if (!error)
+		error = get_mptcp_ports(object, out, why);
+	if (!error)
+		error = get_quic_server_id(object, out, why);
+	if (!error)
+		error = get_mss(object, out, why);
+	return error ? error : check_encap(out, why);
+}
+
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why)
+{
+	json_error_t at;
+	json_t *root = json_loadb(json, len, JSON_REJECT_DUPLICATES, &at);
+	struct service_config config;
+	int error;
+
+	if (!root)
+		return why_refuse(why, -EINVAL, "config is no JSON: line %d: %.160s", at.line, at.text);
+	memset(&config, 0, sizeof(config)); /* padding too: configurations are compared by their bytes */
+	error = get_config(root, name, &config, why);
+	json_decref(root);
+	if (!error)
+		memcpy(out, &config, sizeof(*out));
+	return error;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service's configuration as it stands in ZooKeeper (protocol/README.md section 4), decoded and checked: every
+ * value is in range, names and keys are well formed. Plain data, copied by value.
+ */
+#ifndef FAIRLEAD_MUX_SERVICE_CONFIG_H
+#define FAIRLEAD_MUX_SERVICE_CONFIG_H
+
+#include <netinet/in.h>
+
+#include <fairlead/hash.h>
+
+#include "config/why.h"
+
+enum service_config_limits {
+	SERVICE_NAME_MAX = 63,
+	SERVICE_VIPS_MAX = 64,
+	SERVICE_PORTS_MAX = 64,
+	SERVICE_MSS_MIN = 536,
+	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
+};
+
+enum steering {
+	STEERING_RING = 1,
+	STEERING_FLOWTABLE, /* flowtable.h */
+};
+
+enum affinity {
+	AFFINITY_CONNECTION = 1,
+	AFFINITY_CLIENT,
+};
+
+enum encap_kind {
+	ENCAP_GUE = 1,
+	ENCAP_IPIP, /* IPv4 alone: VIPs and backends */
+};
+
+/* Where in a QUIC connection id the backend's id stands. length 0: nowhere. */
+struct quic_server_id {
+	uint8_t offset;
+	uint8_t length;        /* 1 or 2 */
+} __attribute__((aligned(2))); /* read as one word */
+
+struct service_port {
+	uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP */
+	uint16_t port;    /* host order, not 0 */
+};
+
+/* TCP ports that name a backend: first + its id. Both 0: the service has none. */
+struct mptcp_ports {
+	uint16_t first;
+	uint16_t last;
+};
+
+struct service_config {
+	uint16_t id; /* the short id of the steer header, not 0 */
+	char name[SERVICE_NAME_MAX + 1];
+	uint32_t vips_count;
+	struct fl_address vips[SERVICE_VIPS_MAX];
+	uint32_t ports_count;
+	struct service_port ports[SERVICE_PORTS_MAX];
+	struct mptcp_ports mptcp;
+	enum steering steering;
+	uint32_t buckets;
+	enum fl_hash_kind hash;
+	struct fl_siphash_key key;
+	enum affinity affinity;
+	enum encap_kind encap;
+	struct quic_server_id quic; /* of its UDP ports */
+	uint16_t mss;               /* 0: SYNs are left as they are */
+	uint32_t window;            /* seconds */
+};
+
+/*
+ * Reads len bytes of JSON, the config node of the service called name. -EINVAL and why, with *out unchanged: a key that
+ * is missing, of another type or out of range, or a format that is not known. Unknown keys are ignored.
+ */
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why);
+
+/* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
+bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
+
+/* Whether a port names a backend; port in host order. */
+static inline bool mptcp_ports_has(const struct mptcp_ports *mptcp, uint8_t protocol, uint16_t port)
+{
+	return mptcp->last && protocol == IPPROTO_TCP && port >= mptcp->first && port <= mptcp->last;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cluster's key, with which packets to servers are tagged (fairlead/tag.h). */
+#ifndef FAIRLEAD_MUX_TAG_KEY_H
+#define FAIRLEAD_MUX_TAG_KEY_H
+
+#include <fairlead/hash.h>
+
+#include "config/why.h"
+
+/*
+ * Reads a file of 32 hex digits that nobody but its owner may read, as fairlead-server does. -EINVAL and why, where
+ * name is that of the option; the key itself is never shown.
+ */
+int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why);
+
+#endif

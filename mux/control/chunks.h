@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is too long for one node of ZooKeeper: chunks below a node, read as one string of bytes. */
+#ifndef MUX_CHUNKS_H
+#define MUX_CHUNKS_H
+
+#include "control/store.h"
+
+enum chunks_limits {
+	CHUNKS_MAX = 10000, /* names of four digits */
+	CHUNKS_IN_FLIGHT = 16,
+};
+
+/*
+ * The children 0000, 0001, ... of path. fn is answered once, with the bytes, or the code of the first request that
+ * failed, or ZNONODE if one is missing, ZBADARGUMENTS if a name is none of these, ZMARSHALLINGERROR if they come to
+ * more than max_len bytes.
+ */
+void chunks_read(struct store *store, const char *path, size_t max_len, store_fn fn, void *context);
+
+#endif

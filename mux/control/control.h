@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control thread: everything that is not a packet. It follows ZooKeeper, is the only writer of the tables, polls
+ * the neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
+ */
+#ifndef FAIRLEAD_MUX_CONTROL_H
+#define FAIRLEAD_MUX_CONTROL_H
+
+#include "packet/counters.h"
+#include "host/neighbour.h"
+#include "config/options.h"
+#include "host/port.h"
+#include "service/tables.h"
+
+/* What main has wired; all of it outlives the control thread. */
+struct mux {
+	const struct options *options;
+	struct ports *ports;
+	struct tables *tables;
+	struct neighbours *neighbours; /* NULL in tests without ports */
+	struct counters *counters;
+	struct sampler *sampler;   /* NULL in tests without workers */
+	struct fl_address address; /* outer sources: --address or the first port's; none: it has none */
+	struct fl_address address6;
+};
+
+struct control;
+
+/* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
+int control_start(const struct mux *mux, struct control **out, struct why *why);
+
+/* Withdraws the announcements for good; all else goes on. Returns before it is done. */
+void control_leave(struct control *control);
+
+/* Withdraws the announcements, ends the thread, frees everything. */
+void control_stop(struct control *control);
+
+/* "fairlead-mux explain ...": asks a running mux; argv after the verb. Returns the exit code. */
+int explain_main(int argc, char *const *argv);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/refusal.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "ring/delta.h"
+
+unsigned refusal_of(int error)
+{
+	bool is_limit = error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC;
+
+	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
+}
+
+const char *refusal_name(unsigned reason)
+{
+	static const char *const names[] = {"missing", "number", "config", "unsupported"};
+
+	return reason < FL_DELTA_ERRORS ? delta_error_name((enum fl_delta_error)reason)
+					: names[reason - FL_DELTA_ERRORS];
+}
+
+void refusal_stand(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why)
+{
+	if (!refusal->standing || refusal->reason != reason || refusal->generation != generation)
+		fprintf(stderr, "mux event=refused service=%s reason=%s generation=%u why=\"%s\"\n", service,
+			refusal_name(reason), generation, why);
+	*refusal = (struct refusal){true, reason, generation};
+}
+
+bool refusal_end(struct refusal *refusal, const char *service, uint32_t generation)
+{
+	if (!refusal->standing)
+		return false;
+	refusal->standing = false;
+	fprintf(stderr, "mux event=accepted service=%s generation=%u after=%s\n", service, generation,
+		refusal_name(refusal->reason));
+	return true;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/sabotage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const char *how)
+{
+	const char *wanted = getenv("FAIRLEAD_SABOTAGE");
+
+	return wanted && !strcmp(wanted, how);
+}
+
+uint32_t sabotage_next(uint32_t at, uint32_t latest)
+{
+	return is("generation-check-off") && latest > at ? latest : at + 1;
+}
+
+void sabotage_delta(struct delta *delta, struct ring *ring)
+{
+	if (is("generation-check-off"))
+		__atomic_store_n(&ring->generation, delta->base, __ATOMIC_RELEASE);
+	if (!is("half-delta"))
+		return;
+	if (delta->runs_count == 1)
+		delta->runs[0].count = (delta->runs[0].count + 1) / 2;
+	delta->runs_count = (delta->runs_count + 1) / 2;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A mux that is broken on purpose, so that whoever checks muxes is seen to notice (docs/fault-injection.md). Only in
+ * fairlead-mux-sabotaged, a target of its own that exists with -Dsabotage=true and that no package contains; everywhere
+ * else these do nothing. There FAIRLEAD_SABOTAGE in the environment says how:
+ *
+ *	half-delta             of each delta the second half of its runs is not applied
+ *	generation-check-off   a mux that is behind applies the latest delta, whatever it follows
+ */
+#ifndef MUX_SABOTAGE_H
+#define MUX_SABOTAGE_H
+
+#include "ring/delta.h"
+#include "ring/ring.h"
+
+#ifdef FAIRLEAD_SABOTAGE
+
+/* The generation whose delta comes next for a ring at `at`. */
+uint32_t sabotage_next(uint32_t at, uint32_t latest);
+/* Before the delta is applied to the ring that serves. */
+void sabotage_delta(struct delta *delta, struct ring *ring);
+
+#else
+
+static inline uint32_t sabotage_next(uint32_t at, uint32_t latest)
+{
+	(void)latest;
+	return at + 1;
+}
+
+static inline void sabotage_delta(struct delta *delta, struct ring *ring)
+{
+	(void)delta;
+	(void)ring;
+}
+
+#endif
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	hop	address of a backend -> interface, gateway, source	asked of the kernel, again when routes change
+ *	station	interface, gateway -> MAC address			asked of the kernel, then followed by events
+ *
+ * Both live in balanced trees (tsearch). A next hop is put together from the two when it is looked up. Once a minute
+ * the tables are asked to look everything up anew; what was not looked up then belongs to no backend and is dropped.
+ */
+#include "host/neighbour.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packet/classify.h"
+#include "host/interface.h"
+#include "host/netlink.h"
+
+enum { SWEEP_TICKS = 60 };
+
+struct station {
+	unsigned ifindex;
+	struct fl_address address;
+	bool known; /* mac is set */
+	bool fresh;
+	unsigned used;
+	uint8_t mac[6];
+};
+
+struct hop {
+	struct fl_address address;
+	struct netlink_route route; /* ifindex 0: there is none */
+	unsigned port;              /* ifindex of the port to leave by: that of the route, or its parent */
+	struct netlink_vlan vlan;   /* that the route leaves by, id 0: none */
+	unsigned used;
+};
+
+struct neighbours {
+	struct ports *ports;
+	struct fl_address source; /* none: the kernel's */
+	struct fl_address source6;
+	struct netlink *netlink;
+	void *hops;     /* tsearch */
+	void *stations; /* tsearch */
+	unsigned sweep; /* counts sweeps: what was used in an earlier one is unused */
+	unsigned ticks;
+	bool routes_changed;
+	bool lost;
+	bool changed;
+	unsigned resolved, unresolved; /* atomic */
+};
+
+static int compare_hops(const void *left, const void *right)
+{
+	const struct hop *a = left, *b = right;
+
+	return memcmp(&a->address, &b->address, sizeof(a->address));
+}
+
+static int compare_stations(const void *left, const void *right)
+{
+	const struct station *a = left, *b = right;
+
+	if (a->ifindex != b->ifindex)
+		return a->ifindex < b->ifindex ? -1 : 1;
+	return memcmp(&a->address, &b->address, sizeof(a->address));
+}
+
+struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
+				  const struct fl_address *source6, struct why *why)
+{
+	struct neighbours *n = calloc(1, sizeof(*n));
+
+	if (!n) {
+		why_refuse(why, -ENOMEM, "no memory for neighbours");
+		return NULL;
+	}
+	n->ports = ports;
+	n->sweep = 1;
+	n->source = *source;
+	n->source6 = *source6;
+	n->netlink = netlink_new(why);
+	if (!n->netlink) {
+		free(n);
+		return NULL;
+	}
+	return n;
+}
+
+void neighbours_free(struct neighbours *n)
+{
+	if (!n)
+		return;
+	tdestroy(n->hops, free);
+	tdestroy(n->stations, free);
+	netlink_free(n->netlink);
+	free(n);
+}
+
+int neighbours_fd(const struct neighbours *n)
+{
+	return netlink_fd(n->netlink);
+}
+
+/* Finds the entry that equals key, or puts a copy of it there. NULL: no memory. *found says which. */
+static void *find_or_add(void **tree, const void *key, size_t size, int (*compare)(const void *, const void *),
+			 bool *found)
+{
+	void **node = tfind(key, tree, compare);
+	void *entry;
+
+	*found = node;
+	if (node)
+		return *node;
+	entry = malloc(size);
+	if (!entry)
+		return NULL;
+	memcpy(entry, key, size);
+	if (!tsearch(entry, tree, compare)) {
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+/* What the kernel says of a station now; keeps a MAC address that it has forgotten. True if the MAC is another. */
+static bool update(struct station *station, const struct netlink_neighbour *now)
+{
+	station->fresh = now->fresh;
+	if (!now->known || (station->known && !memcmp(station->mac, now->mac, 6)))
+		return false;
+	memcpy(station->mac, now->mac, 6);
+	station->known = true;
+	return true;
+}
+
+static void ask_station(struct neighbours *n, struct station *station)
+{
+	struct netlink_neighbour now = {.ifindex = station->ifindex, .address = station->address};
+
+	if (!netlink_neighbour(n->netlink, &now))
+		n->changed |= update(station, &now);
+	if (!station->fresh)
+		netlink_resolve(n->netlink, station->ifindex, &station->address);
+}
+
+/* The port by which a route leaves, NULL if none of ours; *vlan: of which its frames get the tag. */
+static const struct port *port_of(struct neighbours *n, unsigned ifindex, struct netlink_vlan *vlan)
+{
+	const struct port *port = ports_by_ifindex(n->ports, ifindex);
+
+	memset(vlan, 0, sizeof(*vlan));
+	if (port || !ifindex || netlink_vlan(n->netlink, ifindex, vlan))
+		return port;
+	return ports_by_ifindex(n->ports, vlan->parent);
+}
+
+static void ask_route(struct neighbours *n, struct hop *hop)
+{
+	const struct port *port = NULL;
+	struct netlink_route now;
+	struct netlink_vlan vlan;
+
+	memset(&vlan, 0, sizeof(vlan)); /* padding too, as of the route */
+	if (!netlink_route(n->netlink, &hop->address, &now))
+		port = port_of(n, now.ifindex, &vlan);
+	if (!port)
+		memset(&now, 0, sizeof(now));
+	if (memcmp(&now, &hop->route, sizeof(now)) || memcmp(&vlan, &hop->vlan, sizeof(vlan)))
+		n->changed = true;
+	hop->route = now;
+	hop->port = port ? port->ifindex : 0;
+	hop->vlan = vlan;
+}
+
+static const struct station *station_of(struct neighbours *n, const struct hop *hop)
+{
+	struct station key = {.ifindex = hop->route.ifindex, .address = hop->route.gateway};
+	struct station *station;
+	bool found;
+
+	station = find_or_add(&n->stations, &key, sizeof(key), compare_stations, &found);
+	if (!station)
+		return NULL;
+	if (!found)
+		ask_station(n, station);
+	station->used = n->sweep;
+	return station;
+}
+
+/* What fits: the least of what the port, its VLAN and the route say. */
+static uint16_t mtu_of(const struct hop *hop, const struct port *port)
+{
+	uint32_t mtu = port->mtu;
+
+	if (hop->vlan.mtu && hop->vlan.mtu < mtu)
+		mtu = hop->vlan.mtu;
+	return (uint16_t)(hop->route.mtu && hop->route.mtu < mtu ? hop->route.mtu : mtu);
+}
+
+static void lookup(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	struct neighbours *n = context;
+	const struct station *station;
+	const struct port *port;
+	struct hop key = {.address = *address}, *hop;
+	const struct fl_address *source = fl_address_is_ipv4(address) ? &n->source : &n->source6;
+	bool found;
+
+	memset(out, 0, sizeof(*out));
+	hop = find_or_add(&n->hops, &key, sizeof(key), compare_hops, &found);
+	if (!hop)
+		return;
+	if (!found)
+		ask_route(n, hop);
+	hop->used = n->sweep;
+	port = ports_by_ifindex(n->ports, hop->port);
+	if (!port)
+		return;
+	station = station_of(n, hop);
+	if (!station || !station->known)
+		return;
+	out->resolved = true;
+	out->port = (uint8_t)port->id;
+	out->mtu = mtu_of(hop, port);
+	out->vlan = hop->vlan.id;
+	memcpy(out->source_mac, &port->mac, sizeof(out->source_mac));
+	memcpy(out->mac, station->mac, 6);
+	out->source = fl_address_is_none(source) ? hop->route.source : *source;
+}
+
+struct next_hops neighbours_hops(struct neighbours *n)
+{
+	return (struct next_hops){.context = n, .lookup = lookup};
+}
+
+static void on_neighbour(void *context, const struct netlink_neighbour *now)
+{
+	struct neighbours *n = context;
+	struct station key = {.ifindex = now->ifindex, .address = now->address};
+	struct station **node = tfind(&key, &n->stations, compare_stations);
+
+	if (node)
+		n->changed |= update(*node, now);
+}
+
+static void on_routes(void *context)
+{
+	((struct neighbours *)context)->routes_changed = true;
+}
+
+static void on_link(void *context, unsigned ifindex)
+{
+	struct neighbours *n = context;
+	struct port *port = ports_by_ifindex(n->ports, ifindex);
+	uint8_t bytes[6];
+	uint16_t mtu;
+
+	n->routes_changed = true;
+	if (!port)
+		return;
+	if (!interface_mtu(port->interface, &mtu) && mtu != port->mtu) {
+		port->mtu = mtu;
+		n->changed = true;
+	}
+	/* the MAC of a TAP is not that of the device it stands for */
+	if (port->kind != PORT_RAW && !interface_mac(port->interface, bytes) && mac_word(bytes) != port->mac) {
+		__atomic_store_n(&port->mac, mac_word(bytes), __ATOMIC_RELAXED);
+		n->changed = true;
+	}
+}
+
+static void on_lost(void *context)
+{
+	((struct neighbours *)context)->lost = true;
+}
+
+/* Whether something has changed since the last time; new entries of a lookup in between count as well. */
+static bool take_changed(struct neighbours *n)
+{
+	bool changed = n->changed;
+
+	n->changed = false;
+	return changed;
+}
+
+bool neighbours_receive(struct neighbours *n)
+{
+	const struct netlink_events events = {
+	    .context = n, .neighbour = on_neighbour, .routes = on_routes, .link = on_link, .lost = on_lost};
+
+	netlink_receive(n->netlink, &events);
+	return take_changed(n);
+}
+
+/* tsearch walks without a way to drop: collects first. */
+struct collection {
+	struct neighbours *neighbours;
+	void **entries;
+	size_t count, size;
+};
+
+static void collect(const void *node, VISIT visit, void *closure)
+{
+	struct collection *c = closure;
+
+	if (visit != postorder && visit != leaf)
+		return;
+	if (c->count == c->size) {
+		size_t size = c->size ? 2 * c->size : 64;
+		void **entries = realloc(c->entries, size * sizeof(*entries));
+
+		if (!entries)
+			return; /* the rest waits for the next tick */
+		c->entries = entries;
+		c->size = size;
+	}
+	c->entries[c->count++] = *(void *const *)node;
+}
+
+static void look_after_hops(struct neighbours *n, bool ask, bool sweep)
+{
+	struct collection c = {.neighbours = n};
+
+	twalk_r(n->hops, collect, &c);
+	for (size_t i = 0; i < c.count; i++) {
+		struct hop *hop = c.entries[i];
+
+		if (sweep && hop->used != n->sweep) {
+			tdelete(hop, &n->hops, compare_hops);
+			free(hop);
+		} else if (ask || !hop->route.ifindex) {
+			ask_route(n, hop);
+		}
+	}
+	free(c.entries);
+}
+
+static void look_after_stations(struct neighbours *n, bool ask, bool sweep)
+{
+	struct collection c = {.neighbours = n};
+	unsigned resolved = 0, unresolved = 0;
+
+	twalk_r(n->stations, collect, &c);
+	for (size_t i = 0; i < c.count; i++) {
+		struct station *station = c.entries[i];
+
+		if (sweep && station->used != n->sweep) {
+			tdelete(station, &n->stations, compare_stations);
+			free(station);
+			continue;
+		}
+		if (ask || !station->fresh)
+			ask_station(n, station);
+		if (station->known)
+			resolved++;
+		else
+			unresolved++;
+	}
+	free(c.entries);
+	__atomic_store_n(&n->resolved, resolved, __ATOMIC_RELAXED);
+	__atomic_store_n(&n->unresolved, unresolved, __ATOMIC_RELAXED);
+}
+
+bool neighbours_tick(struct neighbours *n)
+{
+	bool sweep = n->ticks % SWEEP_TICKS == 1 && n->ticks > 1, lost = n->lost;
+
+	look_after_hops(n, n->routes_changed || lost, sweep);
+	n->routes_changed = false;
+	n->lost = false;
+	look_after_stations(n, lost, sweep);
+	if (n->ticks++ % SWEEP_TICKS == 0) {
+		/* everything in use is looked up by tables_refresh before the next tick sweeps */
+		n->sweep++;
+		n->changed = true;
+	}
+	return take_changed(n);
+}
+
+void neighbours_count(const struct neighbours *n, unsigned *resolved, unsigned *unresolved)
+{
+	*resolved = __atomic_load_n(&n->resolved, __ATOMIC_RELAXED);
+	*unresolved = __atomic_load_n(&n->unresolved, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two sockets: one for requests and their answers, which are waited for, and one for events, so that an answer is never
+ * mixed with what happens meanwhile.
+ */
+#include "host/netlink.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+enum {
+	BUFFER = 32768,
+	EVENTS_BUFFER = 4 * 1024 * 1024,
+	KNOWN = NUD_PERMANENT | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_NOARP,
+	FRESH = NUD_PERMANENT | NUD_REACHABLE | NUD_DELAY | NUD_PROBE | NUD_NOARP,
+};
+
+struct netlink {
+	struct mnl_socket *requests;
+	struct mnl_socket *events;
+	unsigned sequence;
+};
+
+struct netlink *netlink_new(struct why *why)
+{
+	static const int groups[] = {RTNLGRP_LINK,       RTNLGRP_NEIGH,       RTNLGRP_IPV4_IFADDR,
+				     RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE};
+	struct netlink *netlink = calloc(1, sizeof(*netlink));
+	int size = EVENTS_BUFFER;
+
+	if (!netlink)
+		goto fail;
+	netlink->sequence = (unsigned)time(NULL);
+	netlink->requests = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	netlink->events = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (!netlink->requests || !netlink->events || mnl_socket_bind(netlink->requests, 0, MNL_SOCKET_AUTOPID) ||
+	    mnl_socket_bind(netlink->events, 0, MNL_SOCKET_AUTOPID))
+		goto fail;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (mnl_socket_setsockopt(netlink->events, NETLINK_ADD_MEMBERSHIP, (void *)(uintptr_t)&groups[i],
+					  sizeof(groups[i])))
+			goto fail;
+	setsockopt(mnl_socket_get_fd(netlink->events), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	return netlink;
+
+fail:
+	why_refuse(why, -errno, "can't follow the kernel's routes and neighbours: %s", strerror(errno));
+	netlink_free(netlink);
+	return NULL;
+}
+
+void netlink_free(struct netlink *netlink)
+{
+	if (!netlink)
+		return;
+	if (netlink->requests)
+		mnl_socket_close(netlink->requests);
+	if (netlink->events)
+		mnl_socket_close(netlink->events);
+	free(netlink);
+}
+
+int netlink_fd(const struct netlink *netlink)
+{
+	return mnl_socket_get_fd(netlink->events);
+}
+
+/* Sends a request and hands the first answer to callback. 0 or -errno, the kernel's own included. */
+static int request(struct netlink *netlink, struct nlmsghdr *message, mnl_cb_t callback, void *data)
+{
+	char answer[BUFFER];
+	ssize_t len;
+
+	message->nlmsg_seq = ++netlink->sequence;
+	if (mnl_socket_sendto(netlink->requests, message, message->nlmsg_len) < 0)
+		return -errno;
+	len = mnl_socket_recvfrom(netlink->requests, answer, sizeof(answer));
+	if (len < 0)
+		return -errno;
+	if (mnl_cb_run(answer, (size_t)len, netlink->sequence, mnl_socket_get_portid(netlink->requests), callback,
+		       data) < 0)
+		return -errno;
+	return 0;
+}
+
+/* False, with nothing changed, if it is neither an IPv4 nor an IPv6 address. */
+static bool read_address(const void *bytes, size_t len, struct fl_address *out)
+{
+	if (len == 4)
+		*out = fl_address_from_ipv4(bytes);
+	else if (len == sizeof(out->bytes))
+		memcpy(out->bytes, bytes, len);
+	else
+		return false;
+	return true;
+}
+
+static bool attribute_address(const struct nlattr *attribute, struct fl_address *out)
+{
+	return read_address(mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute), out);
+}
+
+static void put_address(struct nlmsghdr *message, uint16_t type, const struct fl_address *address)
+{
+	size_t len = fl_address_is_ipv4(address) ? 4 : 16;
+
+	mnl_attr_put(message, type, len, address->bytes + 16 - len);
+}
+
+static uint8_t family_of(const struct fl_address *address)
+{
+	return fl_address_is_ipv4(address) ? AF_INET : AF_INET6;
+}
+
+static uint32_t read_mtu(const struct nlattr *metrics)
+{
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each_nested(attribute, metrics)
+	{
+		if (mnl_attr_get_type(attribute) == RTAX_MTU)
+			return mnl_attr_get_u32(attribute);
+	}
+	return 0;
+}
+
+/* The gateway of another family than its route: struct rtvia. */
+static void read_via(const struct nlattr *attribute, struct fl_address *out)
+{
+	const struct rtvia *via = mnl_attr_get_payload(attribute);
+	size_t len = mnl_attr_get_payload_len(attribute);
+
+	if (len > sizeof(*via))
+		read_address(via->rtvia_addr, len - sizeof(*via), out);
+}
+
+static int read_route(const struct nlmsghdr *message, void *data)
+{
+	const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+	struct netlink_route *route = data;
+	const struct nlattr *attribute;
+
+	if (message->nlmsg_type != RTM_NEWROUTE || header->rtm_type != RTN_UNICAST)
+		return MNL_CB_STOP;
+	mnl_attr_for_each(attribute, message, sizeof(*header))
+	{
+		switch (mnl_attr_get_type(attribute)) {
+		case RTA_OIF:
+			route->ifindex = mnl_attr_get_u32(attribute);
+			break;
+		case RTA_GATEWAY:
+			attribute_address(attribute, &route->gateway);
+			break;
+		case RTA_PREFSRC:
+			attribute_address(attribute, &route->source);
+			break;
+		case RTA_VIA:
+			read_via(attribute, &route->gateway);
+			break;
+		case RTA_METRICS:
+			route->mtu = read_mtu(attribute);
+			break;
+		}
+	}
+	return MNL_CB_STOP;
+}
+
+int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out)
+{
+	char buffer[MNL_NLMSG_HDRLEN + 256];
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct rtmsg *header;
+	int error;
+
+	message->nlmsg_type = RTM_GETROUTE;
+	message->nlmsg_flags = NLM_F_REQUEST;
+	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
+	header->rtm_family = family_of(address);
+	header->rtm_dst_len = header->rtm_family == AF_INET ? 32 : 128;
+	put_address(message, RTA_DST, address);
+
+	memset(out, 0, sizeof(*out)); /* padding too: routes are compared by their bytes */
+	out->gateway = *address;
+	error = request(netlink, message, read_route, out);
+	if (error)
+		return error;
+	return out->ifindex ? 0 : -ENOENT;
+}
+
+static void read_vlan(const struct nlattr *info, struct netlink_vlan *out)
+{
+	const struct nlattr *attribute, *data;
+	bool is_vlan = false, is_8021q = true;
+
+	mnl_attr_for_each_nested(attribute, info)
+	{
+		if (mnl_attr_get_type(attribute) == IFLA_INFO_KIND)
+			is_vlan = !strncmp(mnl_attr_get_str(attribute), "vlan", mnl_attr_get_payload_len(attribute));
+		if (mnl_attr_get_type(attribute) != IFLA_INFO_DATA || !is_vlan)
+			continue;
+		mnl_attr_for_each_nested(data, attribute)
+		{
+			if (mnl_attr_get_type(data) == IFLA_VLAN_ID)
+				out->id = mnl_attr_get_u16(data);
+			if (mnl_attr_get_type(data) == IFLA_VLAN_PROTOCOL)
+				is_8021q = mnl_attr_get_u16(data) == htons(ETH_P_8021Q);
+		}
+	}
+	if (!is_8021q) /* a service tag is no tag of ours */
+		out->id = 0;
+}
+
+static int read_link(const struct nlmsghdr *message, void *data)
+{
+	struct netlink_vlan *out = data;
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each(attribute, message, sizeof(struct ifinfomsg))
+	{
+		if (mnl_attr_get_type(attribute) == IFLA_LINK)
+			out->parent = mnl_attr_get_u32(attribute);
+		if (mnl_attr_get_type(attribute) == IFLA_MTU)
+			out->mtu = mnl_attr_get_u32(attribute);
+		if (mnl_attr_get_type(attribute) == IFLA_LINKINFO)
+			read_vlan(attribute, out);
+	}
+	return MNL_CB_STOP;
+}
+
+int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out)
+{
+	char buffer[MNL_NLMSG_HDRLEN + 256];
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct ifinfomsg *link;
+	int error;
+
+	message->nlmsg_type = RTM_GETLINK;
+	message->nlmsg_flags = NLM_F_REQUEST;
+	link = mnl_nlmsg_put_extra_header(message, sizeof(*link));
+	link->ifi_index = (int)ifindex;
+	memset(out, 0, sizeof(*out));
+	error = request(netlink, message, read_link, out);
+	if (error || !out->id)
+		memset(out, 0, sizeof(*out));
+	return error;
+}
+
+static int read_neighbour(const struct nlmsghdr *message, void *data)
+{
+	const struct ndmsg *header = mnl_nlmsg_get_payload(message);
+	struct netlink_neighbour *neighbour = data;
+	const struct nlattr *attribute;
+	bool mac = false;
+
+	if (header->ndm_family != AF_INET && header->ndm_family != AF_INET6)
+		return MNL_CB_STOP;
+	neighbour->ifindex = (unsigned)header->ndm_ifindex;
+	mnl_attr_for_each(attribute, message, sizeof(*header))
+	{
+		switch (mnl_attr_get_type(attribute)) {
+		case NDA_DST:
+			attribute_address(attribute, &neighbour->address);
+			break;
+		case NDA_LLADDR:
+			mac = mnl_attr_get_payload_len(attribute) == sizeof(neighbour->mac);
+			if (mac)
+				memcpy(neighbour->mac, mnl_attr_get_payload(attribute), sizeof(neighbour->mac));
+			break;
+		}
+	}
+	neighbour->known = mac && message->nlmsg_type == RTM_NEWNEIGH && header->ndm_state & KNOWN;
+	neighbour->fresh = neighbour->known && header->ndm_state & FRESH;
+	return MNL_CB_STOP;
+}
+
+/* A message about one neighbour, without flags. */
+static struct nlmsghdr *neighbour_message(char *buffer, uint16_t type, uint16_t flags, unsigned ifindex,
+					  const struct fl_address *address)
+{
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct ndmsg *header;
+
+	message->nlmsg_type = type;
+	message->nlmsg_flags = flags;
+	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
+	header->ndm_family = family_of(address);
+	header->ndm_ifindex = (int)ifindex;
+	put_address(message, NDA_DST, address);
+	return message;
+}
+
+int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbour)
+{
+	char buffer[MNL_NLMSG_HDRLEN + 256];
+	struct nlmsghdr *message =
+	    neighbour_message(buffer, RTM_GETNEIGH, NLM_F_REQUEST, neighbour->ifindex, &neighbour->address);
+	int error;
+
+	neighbour->known = false;
+	neighbour->fresh = false;
+	error = request(netlink, message, read_neighbour, neighbour);
+	return error == -ENOENT ? 0 : error;
+}
+
+int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_address *address)
+{
+	char buffer[MNL_NLMSG_HDRLEN + 256];
+	struct nlmsghdr *message =
+	    neighbour_message(buffer, RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, ifindex, address);
+	struct ndmsg *header = mnl_nlmsg_get_payload(message);
+
+	header->ndm_flags = NTF_USE;
+	return request(netlink, message, NULL, NULL);
+}
+
+static int dispatch(const struct nlmsghdr *message, void *data)
+{
+	const struct netlink_events *events = data;
+	struct netlink_neighbour neighbour = {0};
+
+	switch (message->nlmsg_type) {
+	case RTM_NEWNEIGH:
+	case RTM_DELNEIGH:
+		read_neighbour(message, &neighbour);
+		if (neighbour.ifindex && !fl_address_is_none(&neighbour.address))
+			events->neighbour(events->context, &neighbour);
+		break;
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		events->link(events->context,
+			     (unsigned)((const struct ifinfomsg *)mnl_nlmsg_get_payload(message))->ifi_index);
+		break;
+	default:
+		events->routes(events->context);
+	}
+	return MNL_CB_OK;
+}
+
+void netlink_receive(struct netlink *netlink, const struct netlink_events *events)
+{
+	char buffer[BUFFER];
+
+	for (;;) {
+		ssize_t len = mnl_socket_recvfrom(netlink->events, buffer, sizeof(buffer));
+
+		if (len < 0 && errno == ENOBUFS) {
+			events->lost(events->context);
+			continue;
+		}
+		if (len <= 0)
+			return;
+		mnl_cb_run(buffer, (size_t)len, 0, 0, dispatch, (void *)(uintptr_t)events);
+	}
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Routes, neighbours and VLANs as the kernel's rtnetlink tells them. */
+#ifndef FAIRLEAD_MUX_NETLINK_H
+#define FAIRLEAD_MUX_NETLINK_H
+
+#include <fairlead/types.h>
+
+#include "config/why.h"
+
+struct netlink;
+
+struct netlink_route {
+	unsigned ifindex;
+	uint32_t mtu;              /* of the route, 0: that of the interface */
+	struct fl_address gateway; /* or the destination itself, if it is on the link */
+	struct fl_address source;  /* the kernel's preferred one */
+};
+
+/* An interface that is a VLAN (802.1Q) of another one; all 0: it is none. */
+struct netlink_vlan {
+	unsigned parent;
+	uint16_t id;
+	uint32_t mtu; /* its own, which may be less than its parent's */
+};
+
+struct netlink_neighbour {
+	unsigned ifindex;
+	struct fl_address address;
+	bool known; /* it has a MAC address that the kernel would send to */
+	bool fresh; /* and the kernel has confirmed it lately */
+	uint8_t mac[6];
+};
+
+/* What has happened; a handler may use the requests below. */
+struct netlink_events {
+	void *context;
+	void (*neighbour)(void *context, const struct netlink_neighbour *neighbour);
+	void (*routes)(void *context);                 /* a route or an address has changed */
+	void (*link)(void *context, unsigned ifindex); /* an interface has changed */
+	void (*lost)(void *context);                   /* events were lost: everything may have changed */
+};
+
+struct netlink *netlink_new(struct why *why);
+void netlink_free(struct netlink *netlink);
+
+/* To be polled for reading; netlink_receive reads what is there without waiting. */
+int netlink_fd(const struct netlink *netlink);
+void netlink_receive(struct netlink *netlink, const struct netlink_events *events);
+
+/* The route to an address. -ENETUNREACH and the like; -ENOENT: not a route to another host. */
+int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out);
+
+/* Of which interface this one is a VLAN. */
+int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out);
+
+/* What the kernel knows of a neighbour: ifindex and address are asked for, the rest is filled; unknown is no error. */
+int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbour);
+
+/* Has the kernel resolve or confirm a neighbour; the answer is an event. */
+int netlink_resolve(struct netlink *netlink, unsigned ifindex, const struct fl_address *address);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ports that packets come and go by.
+ *
+ *	af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
+ *			everything else goes to the kernel as if the mux were not there
+ *	af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
+ *			(DPDK's driver has the kernel reassemble fragments; receive offloads must be off)
+ *	net_pcap0,...	a DPDK virtual device by its arguments, or
+ *	0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP interface,
+ *			flport<n>, with the port's MAC address: addresses and routes are configured there
+ *
+ * A port has as many queue pairs as there are workers; worker i owns queue i everywhere.
+ */
+#ifndef FAIRLEAD_MUX_PORT_H
+#define FAIRLEAD_MUX_PORT_H
+
+#include <net/if.h>
+
+#include "config/options.h"
+#include "service/tables.h"
+
+struct rte_mempool;
+
+enum port_kind {
+	PORT_AF_XDP = 1,
+	PORT_AF_PACKET,
+	PORT_RAW, /* virtual or PCI, with an exception port */
+};
+
+struct port {
+	enum port_kind kind;
+	uint16_t id;                 /* DPDK's */
+	uint16_t exception;          /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
+	uint16_t mtu;                /* of what the wire takes without the Ethernet header; the control thread's */
+	uint64_t mac;                /* mac_word() of classify.h; atomic, the control thread follows it */
+	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
+	unsigned ifindex;
+	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */
+	int claim;                            /* not of PORT_RAW, see xdp.h; else -1 */
+	int object;                           /* PORT_AF_XDP: the program's file until DPDK has loaded it; else -1 */
+	int vips4;
+	int vips6;
+};
+
+enum { PORT_NONE = 0xffff };
+
+struct ports {
+	unsigned count;
+	struct port port[OPTIONS_PORTS_MAX];
+	struct rte_mempool *pool;
+	struct fl_address self; /* of ports_selves() */
+	struct fl_address self6;
+};
+
+/* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
+int ports_environment(const struct options *options, struct why *why);
+
+/* Whether a --port is a PCI address, which DPDK takes from the kernel. */
+bool port_is_pci(const char *arguments);
+
+/* Finds and opens all ports without starting them. The undo is ports_close, also of failure. */
+int ports_look(struct ports *ports, const struct options *options, struct why *why);
+
+/* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
+int ports_open(struct ports *ports, const struct options *options, struct why *why);
+void ports_close(struct ports *ports);
+
+/* The mux's own outer addresses (none: it has none), by which other muxes reach it. Before the first ports_vips. */
+void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6);
+
+/* A vip_listener's function (tables.h), context struct ports: brings the XDP programs' maps up to the set. */
+void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
+
+/* The port that stands for a kernel interface, NULL if none. */
+struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex);
+
+/* The first IPv4, the first global IPv6 address of the port's interface. -EADDRNOTAVAIL: it has none. */
+int port_address(const struct port *port, struct fl_address *address);
+int port_address6(const struct port *port, struct fl_address *address);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/preflight.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <jansson.h>
+#include <rte_eal.h>
+
+enum { BGP_PORT = 179, TCP_ESTABLISHED_STATE = 1, TCP_LISTEN_STATE = 10 };
+
+struct preflight_check *preflight_add(struct preflight *preflight, const char *name, const char *about,
+				      enum preflight_verdict verdict, const char *text, ...)
+{
+	struct preflight_check *check = &preflight->checks[preflight->count];
+	va_list arguments;
+
+	if (preflight->count + 1 < PREFLIGHT_CHECKS_MAX)
+		preflight->count++;
+	*check = (struct preflight_check){.name = name, .about = about, .verdict = verdict};
+	va_start(arguments, text);
+	vsnprintf(check->text, sizeof(check->text), text, arguments);
+	va_end(arguments);
+	return check;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+static bool has_port(const struct options *options, const char *start)
+{
+	for (unsigned i = 0; i < options->ports_count; i++)
+		if (starts_with(options->ports[i], start))
+			return true;
+	return false;
+}
+
+static bool has_pci(const struct options *options)
+{
+	for (unsigned i = 0; i < options->ports_count; i++)
+		if (port_is_pci(options->ports[i]))
+			return true;
+	return false;
+}
+
+/* As much memory as it likes, without CAP_IPC_LOCK: the mux raises its limit as far as it may. */
+static bool may_pin(void)
+{
+	struct rlimit limit = {0};
+
+	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_max == RLIM_INFINITY;
+}
+
+static bool has_capability(const uint32_t effective[2], unsigned capability)
+{
+	return effective[capability / 32] >> (capability % 32) & 1;
+}
+
+/* Root has them all; a service that runs as somebody else needs these. */
+static void check_privileges(struct preflight *preflight, const struct options *options)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	uint32_t effective[2];
+	char lacks[96] = "";
+	int tun;
+
+	if (syscall(SYS_capget, &header, data)) {
+		preflight_add(preflight, "privileges", NULL, PREFLIGHT_WARN, "can't be read: %s", strerror(errno));
+		return;
+	}
+	effective[0] = data[0].effective;
+	effective[1] = data[1].effective;
+	if (!has_capability(effective, CAP_NET_ADMIN))
+		strcat(lacks, " CAP_NET_ADMIN");
+	if (!has_capability(effective, CAP_NET_RAW))
+		strcat(lacks, " CAP_NET_RAW");
+	/* its program and maps are found by their ids, which the kernel tells nobody else */
+	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN))
+		strcat(lacks, " CAP_SYS_ADMIN");
+	/* the kernel pins what it shares with the mux, or the device does */
+	if ((has_port(options, "af_xdp:") || has_pci(options)) && !has_capability(effective, CAP_IPC_LOCK) &&
+	    !may_pin())
+		strcat(lacks, " CAP_IPC_LOCK");
+	if (*lacks)
+		preflight_add(preflight, "privileges", NULL, PREFLIGHT_FAIL, "the process lacks%s; see docs/mux.md",
+			      lacks);
+	else
+		preflight_add(preflight, "privileges", NULL, PREFLIGHT_OK, "all that the ports need");
+	if (options->announce != ANNOUNCE_TUN)
+		return;
+	tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	if (tun < 0)
+		preflight_add(preflight, "tun", NULL, PREFLIGHT_FAIL,
+			      "/dev/net/tun can't be opened: %s; VIPs are announced by it (modprobe tun)",
+			      strerror(errno));
+	else
+		preflight_add(preflight, "tun", NULL, PREFLIGHT_OK, "/dev/net/tun is there");
+	if (tun >= 0)
+		close(tun);
+}
+
+/* A number that stands alone in a file; 0 if there is none. */
+static long read_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long number = 0;
+
+	if (file && fscanf(file, "%ld", &number) != 1)
+		number = 0;
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/* Free huge pages of all sizes, in MB; and how large one of the default size is, in KB. */
+static long free_hugepages(long *size)
+{
+	static const char folder[] = "/sys/kernel/mm/hugepages";
+	DIR *sizes = opendir(folder);
+	FILE *file = fopen("/proc/meminfo", "re");
+	struct dirent *entry;
+	char line[512];
+	long room = 0, kb;
+
+	*size = 0;
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "Hugepagesize: %ld kB", size);
+	if (file)
+		fclose(file);
+	while (sizes && (entry = readdir(sizes))) {
+		if (sscanf(entry->d_name, "hugepages-%ldkB", &kb) != 1)
+			continue;
+		snprintf(line, sizeof(line), "%s/%s/free_hugepages", folder, entry->d_name);
+		room += read_number(line) * kb / 1024;
+	}
+	if (sizes)
+		closedir(sizes);
+	return room;
+}
+
+static void check_hugepages(struct preflight *preflight, const struct options *options)
+{
+	long size, room = free_hugepages(&size);
+	bool is_pci = has_pci(options);
+
+	if (options->no_huge)
+		preflight_add(preflight, "hugepages", NULL, is_pci ? PREFLIGHT_WARN : PREFLIGHT_OK,
+			      "not used: --no-huge%s",
+			      is_pci ? "; a PCI device is slower for it, and needs an IOMMU" : "");
+	else if (!size)
+		preflight_add(preflight, "hugepages", NULL, PREFLIGHT_FAIL,
+			      "this kernel has none; --no-huge does without them");
+	else if (room < (long)options->memory)
+		preflight_add(preflight, "hugepages", NULL, PREFLIGHT_FAIL,
+			      "%ld MB are free, --memory wants %u (a mux that runs has its own); "
+			      "sysctl vm.nr_hugepages=%ld makes them, --no-huge does without",
+			      room, options->memory, (options->memory * 1024L + size - 1) / size);
+	else
+		preflight_add(preflight, "hugepages", NULL, PREFLIGHT_OK, "%ld MB are free, --memory wants %u", room,
+			      options->memory);
+}
+
+/* Servers compare a move's second with their own clock. */
+static void check_clock(struct preflight *preflight)
+{
+	struct timex state = {0};
+
+	if (adjtimex(&state) == TIME_ERROR || state.status & STA_UNSYNC)
+		preflight_add(preflight, "clock", NULL, PREFLIGHT_WARN,
+			      "not synchronised (NTP): servers take no move that is 5 s ahead of their clock");
+	else
+		preflight_add(preflight, "clock", NULL, PREFLIGHT_OK, "synchronised");
+}
+
+/* Adds up TCP sockets of this network namespace that have to do with BGP. */
+static void count_bgp(const char *path, unsigned *listening, unsigned *established)
+{
+	FILE *file = fopen(path, "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned local, remote, state;
+
+		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%x %x", &local, &remote, &state) != 3)
+			continue;
+		*listening += local == BGP_PORT && state == TCP_LISTEN_STATE;
+		*established += (local == BGP_PORT || remote == BGP_PORT) && state == TCP_ESTABLISHED_STATE;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Whichever daemon it is: what counts is that somebody speaks BGP here. */
+static void check_bgp(struct preflight *preflight, const struct options *options)
+{
+	unsigned listening = 0, established = 0;
+
+	if (options->announce == ANNOUNCE_NONE) {
+		preflight_add(preflight, "bgp", NULL, PREFLIGHT_OK, "not asked for: --announce none");
+		return;
+	}
+	count_bgp("/proc/net/tcp", &listening, &established);
+	count_bgp("/proc/net/tcp6", &listening, &established);
+	if (established)
+		preflight_add(preflight, "bgp", NULL, PREFLIGHT_OK, "%u session%s established", established,
+			      established == 1 ? " is" : "s are");
+	else if (listening)
+		preflight_add(preflight, "bgp", NULL, PREFLIGHT_WARN,
+			      "a daemon listens, but no session is established: no router hears of the VIPs yet");
+	else
+		preflight_add(preflight, "bgp", NULL, PREFLIGHT_WARN,
+			      "no daemon listens on TCP port %d and no session is established: no router hears of the "
+			      "VIPs (scripts/frr-config writes FRR's configuration)",
+			      BGP_PORT);
+}
+
+void preflight_host(struct preflight *preflight, const struct options *options)
+{
+	check_privileges(preflight, options);
+	check_hugepages(preflight, options);
+	check_clock(preflight);
+	check_bgp(preflight, options);
+	for (unsigned i = 0; i < options->ports_count; i++)
+		preflight_port(preflight, options, options->ports[i]);
+}
+
+unsigned preflight_count(const struct preflight *preflight, enum preflight_verdict verdict)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < preflight->count; i++)
+		count += preflight->checks[i].verdict == verdict;
+	return count;
+}
+
+static const char *verdict_word(enum preflight_verdict verdict)
+{
+	return verdict == PREFLIGHT_OK ? "ok" : verdict == PREFLIGHT_WARN ? "warn" : "fail";
+}
+
+static void print_json(const struct preflight *preflight, FILE *out)
+{
+	json_t *checks = json_array(), *all;
+
+	for (unsigned i = 0; i < preflight->count; i++) {
+		const struct preflight_check *check = &preflight->checks[i];
+		json_t *one = json_pack("{s:s, s:s, s:s}", "check", check->name, "verdict",
+					verdict_word(check->verdict), "text", check->text);
+
+		if (check->about)
+			json_object_set_new(one, "port", json_string(check->about));
+		json_array_append_new(checks, one);
+	}
+	all = json_pack("{s:b, s:o}", "ready", !preflight_count(preflight, PREFLIGHT_FAIL), "checks", checks);
+	json_dumpf(all, out, JSON_INDENT(2));
+	fputc('\n', out);
+	json_decref(all);
+}
+
+void preflight_print(const struct preflight *preflight, bool json, FILE *out)
+{
+	unsigned failed = preflight_count(preflight, PREFLIGHT_FAIL),
+		 warned = preflight_count(preflight, PREFLIGHT_WARN);
+
+	if (json) {
+		print_json(preflight, out);
+		return;
+	}
+	for (unsigned i = 0; i < preflight->count; i++) {
+		const struct preflight_check *check = &preflight->checks[i];
+
+		fprintf(out, "%-5s %-11s %s%s%s\n", verdict_word(check->verdict), check->name,
+			check->about ? check->about : "", check->about ? ": " : "", check->text);
+	}
+	fprintf(out, "%s: %u checks, %u failed, %u warnings\n", failed ? "not ready" : "ready", preflight->count,
+		failed, warned);
+}
+
+int preflight_log(const struct preflight *preflight, unsigned first, struct why *why)
+{
+	int error = 0;
+
+	for (unsigned i = first; i < preflight->count; i++) {
+		const struct preflight_check *check = &preflight->checks[i];
+
+		if (check->verdict != PREFLIGHT_OK)
+			fprintf(stderr, "mux event=preflight check=%s verdict=%s port=%s text=\"%s\"\n", check->name,
+				verdict_word(check->verdict), check->about ? check->about : "-", check->text);
+		if (check->verdict == PREFLIGHT_FAIL && !check->may_come && !error)
+			error = why_refuse(why, -EINVAL, "%s%s%s: %s", check->name, check->about ? " of " : "",
+					   check->about ? check->about : "", check->text);
+	}
+	return error;
+}
+
+/* DPDK starts only if there are ports that it alone can tell of. They are looked at, not started. */
+static void check_devices(struct preflight *preflight, const struct options *options)
+{
+	static struct options raw;
+	static struct ports ports;
+	struct why why = {""};
+
+	raw = *options;
+	raw.ports_count = 0;
+	for (unsigned i = 0; i < options->ports_count; i++)
+		if (!starts_with(options->ports[i], "af_xdp:") && !starts_with(options->ports[i], "af_packet:"))
+			strcpy(raw.ports[raw.ports_count++], options->ports[i]);
+	if (!raw.ports_count || preflight_count(preflight, PREFLIGHT_FAIL))
+		return;
+	raw.no_exception = true; /* no TAP for a look */
+	if (ports_environment(&raw, &why) || ports_look(&ports, &raw, &why))
+		preflight_add(preflight, "device", NULL, PREFLIGHT_FAIL, "%s", why.text);
+	else
+		preflight_devices(preflight, &raw, &ports);
+	ports_close(&ports);
+	rte_eal_cleanup();
+}
+
+int preflight_main(const struct options *options)
+{
+	static struct preflight preflight;
+
+	preflight_host(&preflight, options);
+	check_devices(&preflight, options);
+	preflight_zookeeper(&preflight, options);
+	preflight_print(&preflight, options->json, stdout);
+	return preflight_count(&preflight, PREFLIGHT_FAIL) ? 1 : 0;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ZooKeeper's side of the checks (preflight.h): names, TCP, a session, and whether this mux may read there. */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "host/preflight.h"
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A TCP connection to the address, which the caller closes, or -errno. */
+static int connect_to(const struct addrinfo *address)
+{
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+	socklen_t len = sizeof(error);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, address->ai_addr, address->ai_addrlen) && errno != EINPROGRESS)
+		error = errno;
+	else if (poll(&ready, 1, PREFLIGHT_CONNECT_MS) != 1)
+		error = ETIMEDOUT;
+	else
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	if (!error)
+		return fd;
+	close(fd);
+	return -error;
+}
+
+/* A connection to HOST:PORT, IPv6 in brackets, which the caller closes; or -1 and why not. */
+static int reach(const char *server, const char **why)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+	const char *colon = strrchr(server, ':');
+	char host[OPTIONS_TEXT_MAX + 1];
+	int error, fd = -EADDRNOTAVAIL;
+
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
+	if (*host == '[') {
+		memmove(host, host + 1, strlen(host));
+		host[strcspn(host, "]")] = 0;
+	}
+	error = getaddrinfo(host, colon + 1, &hints, &found);
+	if (error) {
+		*why = gai_strerror(error);
+		return -1;
+	}
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+		fd = connect_to(at);
+	freeaddrinfo(found);
+	if (fd >= 0)
+		return fd;
+	*why = strerror(-fd);
+	return -1;
+}
+
+/* Whether a server says that it is read-only, which takes ZooKeeper's word `isro`. */
+static bool is_read_only(const char *server)
+{
+	static const char word[4] = "isro";
+	const char *why;
+	char answer[2];
+	int fd = reach(server, &why);
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	bool is = fd >= 0 && send(fd, word, sizeof(word), MSG_NOSIGNAL) == sizeof(word) &&
+		  poll(&ready, 1, PREFLIGHT_CONNECT_MS) == 1 && recv(fd, answer, sizeof(answer), 0) == sizeof(answer) &&
+		  !memcmp(answer, "ro", sizeof(answer));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Why there is no session although a server is reached. */
+static const char *why_none(const struct options *options)
+{
+	char list[OPTIONS_TEXT_MAX + 1], *at = list, *server;
+
+	snprintf(list, sizeof(list), "%s", options->zookeeper);
+	while ((server = strsep(&at, ",")))
+		if (is_read_only(server))
+			return "a server is read-only, without a quorum; a mux takes nothing from it, since the others "
+			       "may be ahead";
+	return "has the ensemble a quorum?";
+}
+
+/* How many of the servers are reached. */
+static unsigned check_servers(struct preflight *preflight, const struct options *options)
+{
+	char list[OPTIONS_TEXT_MAX + 1], missing[200] = "", *at = list, *server;
+	unsigned servers = 0, reached = 0;
+	struct preflight_check *check;
+
+	snprintf(list, sizeof(list), "%s", options->zookeeper);
+	while ((server = strsep(&at, ","))) {
+		const char *why;
+		int fd = reach(server, &why);
+		size_t len = strlen(missing);
+
+		servers++;
+		reached += fd >= 0;
+		if (fd >= 0)
+			close(fd);
+		else
+			snprintf(missing + len, sizeof(missing) - len, "%s%s (%s)", len ? ", " : "", server, why);
+	}
+	if (reached == servers)
+		check =
+		    preflight_add(preflight, "zookeeper", NULL, PREFLIGHT_OK, "all %u servers are reached", servers);
+	else
+		check = preflight_add(preflight, "zookeeper", NULL, reached ? PREFLIGHT_WARN : PREFLIGHT_FAIL,
+				      "%u of %u servers are reached; not: %s", reached, servers, missing);
+	check->may_come = true;
+	return reached;
+}
+
+/* What the client's own thread is told of the services. */
+struct answer {
+	bool is_there; /* atomic */
+	int rc, services;
+};
+
+static void on_services(int rc, const struct String_vector *names, const void *data)
+{
+	struct answer *answer = (struct answer *)(uintptr_t)data;
+
+	answer->rc = rc;
+	answer->services = names ? names->count : 0;
+	__atomic_store_n(&answer->is_there, true, __ATOMIC_RELEASE);
+}
+
+static void pause_briefly(void)
+{
+	const struct timespec look = {.tv_nsec = 10000000};
+
+	nanosleep(&look, NULL);
+}
+
+/* Whether there is a session within the time that is left. */
+static bool begins(zhandle_t *zk, uint64_t end)
+{
+	while (zoo_state(zk) != ZOO_CONNECTED_STATE && !is_unrecoverable(zk) && clock_ms() < end)
+		pause_briefly();
+	return zoo_state(zk) == ZOO_CONNECTED_STATE;
+}
+
+/* Asks for the services, for as long as is left, whatever session the server has granted; the client's own call that
+ * waits would wait for that. */
+static int ask(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer)
+{
+	int rc = zoo_aget_children(zk, path, 0, on_services, answer);
+
+	while (!rc && !__atomic_load_n(&answer->is_there, __ATOMIC_ACQUIRE)) {
+		if (clock_ms() >= end)
+			return ZOPERATIONTIMEOUT;
+		pause_briefly();
+	}
+	return rc ? rc : answer->rc;
+}
+
+static void check_session(struct preflight *preflight, const struct options *options)
+{
+	uint64_t end = clock_ms() + PREFLIGHT_SESSION_MS;
+	char path[OPTIONS_TEXT_MAX + 16];
+	struct preflight_check *check;
+	struct answer answer = {0};
+	bool has_begun;
+	zhandle_t *zk;
+	int rc;
+
+	zoo_set_debug_level((ZooLogLevel)0);
+	zk = zookeeper_init(options->zookeeper, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
+	if (!zk) {
+		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be begun: %s", strerror(errno))
+		    ->may_come = true;
+		return;
+	}
+	login_add(&options->login, zk);
+	snprintf(path, sizeof(path), "%s/services", options->root);
+	has_begun = begins(zk, end);
+	rc = has_begun ? ask(zk, path, end, &answer) : ZCONNECTIONLOSS;
+	if (rc == ZOK)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_OK, "%s can be read: %d services", path,
+				      answer.services);
+	else if (rc == ZNONODE)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
+				      "%s is not there: no controller has been here yet, or --root is another's", path);
+	else if (rc == ZNOAUTH || rc == ZAUTHFAILED)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				      "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
+				      zerror(rc));
+	else if (has_begun)
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "%s is not read within %d s: %s",
+				      path, PREFLIGHT_SESSION_MS / 1000, zerror(rc));
+	else
+		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
+				      "none within %d s although a server is reached: %s; %s",
+				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
+	check->may_come = true;
+	zookeeper_close(zk); /* ends its threads: the answer is nobody's from here on */
+}
+
+void preflight_zookeeper(struct preflight *preflight, const struct options *options)
+{
+	if (check_servers(preflight, options))
+		check_session(preflight, options);
+}

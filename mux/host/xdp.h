@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The XDP program of an AF_XDP port (host/redirect.bpf.c). DPDK loads and attaches it from a file; this keeps that file
+ * in memory, clears what a killed mux left on the interface, and reaches the program's VIP maps.
+ */
+#ifndef FAIRLEAD_MUX_XDP_H
+#define FAIRLEAD_MUX_XDP_H
+
+#include <fairlead/types.h>
+
+#include "config/why.h"
+
+/* A descriptor of a memory file that holds the object; /proc/self/fd/N is its path. Close it after DPDK has loaded it.
+ */
+int xdp_object(struct why *why);
+
+/*
+ * Claims the interface for this process until the returned descriptor is closed, and detaches our own program if
+ * a mux that is no more has left it. -EBUSY: another mux has the interface.
+ */
+int xdp_claim(const char *interface, unsigned ifindex, struct why *why);
+
+/* Whether ours can be attached to an interface that is claimed. -EBUSY: another XDP program is. */
+int xdp_vacant(const char *interface, unsigned ifindex, struct why *why);
+
+/* The descriptors of the attached program's VIP maps. */
+int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct why *why);
+
+/*
+ * Makes a map's keys the addresses of its family among these, and the mux's own (none: it has none), of which only what
+ * other muxes send is taken. Returns 0 or the first error; the rest is still done.
+ */
+int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, const struct fl_address *self);
+
+/* Detaches our program; another one stays. */
+void xdp_detach(unsigned ifindex);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subcommand `fairlead-mux explain`: asks a running mux over HTTP where a connection's packets go. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <curl/curl.h>
+#include <jansson.h>
+
+#include "control/control.h"
+
+enum exit_code { EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_UNREACHABLE };
+
+enum { TIMEOUT_S = 10, PROTOCOL_LEN_MAX = 16, URL_LEN_MAX = 2048, BODY_MAX = 1 << 20 };
+
+static const char usage[] =
+    "usage: fairlead-mux explain [--http HOST:PORT] [-o text|json] SERVICE PROTOCOL SOURCE:PORT DESTINATION:PORT\n"
+    "Where this mux sends the packets of a connection, and why. PROTOCOL is tcp or udp; IPv6 stands in brackets.\n"
+    "  --http HOST:PORT  the mux's --http; default 127.0.0.1:9108, or FAIRLEAD_MUX_HTTP\n"
+    "exit codes: 0 answered, 1 refused by the mux, 2 bad usage, 3 mux not reachable\n";
+
+struct question {
+	const char *http;
+	bool json;
+	bool help;
+	const char *service;
+	const char *protocol;
+	const char *source;
+	const char *destination;
+};
+
+struct body {
+	char *text;
+	size_t len;
+};
+
+static int misused(const char *what, const char *value, const char *allowed)
+{
+	fprintf(stderr, "fairlead-mux explain: %s '%s'; allowed: %s\n%s", what, value, allowed, usage);
+	return EXIT_USAGE;
+}
+
+static int parse(int argc, char *const *argv, struct question *out)
+{
+	const char *words[4];
+	int count = 0;
+
+	for (int i = 0; i < argc; i++) {
+		bool is_http = !strcmp(argv[i], "--http"), is_format = !strcmp(argv[i], "-o");
+
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			out->help = true;
+			return EXIT_OK;
+		}
+		if ((is_http || is_format) && i + 1 == argc)
+			return misused("no value for", argv[i], is_http ? "HOST:PORT" : "text, json");
+		if (is_http) {
+			out->http = argv[++i];
+		} else if (is_format) {
+			out->json = !strcmp(argv[++i], "json");
+			if (!out->json && strcmp(argv[i], "text"))
+				return misused("-o", argv[i], "text, json");
+		} else if (argv[i][0] == '-' || count == 4) {
+			return misused(argv[i][0] == '-' ? "unknown flag" : "one word too many", argv[i],
+				       "--http, -o and four words");
+		} else {
+			words[count++] = argv[i];
+		}
+	}
+	if (count != 4) {
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	if (!*words[0] || strlen(words[0]) > SERVICE_NAME_MAX)
+		return misused("service", words[0], "a name of 1..63 characters");
+	if (strlen(words[1]) > PROTOCOL_LEN_MAX)
+		return misused("protocol", words[1], "tcp, udp");
+	out->service = words[0];
+	out->protocol = words[1];
+	out->source = words[2];
+	out->destination = words[3];
+	return EXIT_OK;
+}
+
+/* Splits ADDRESS:PORT or [ADDRESS]:PORT; false if there is no colon. What the parts say is for the mux to judge. */
+static bool split(const char *text, char address[64], char port[16])
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+
+	if (len > 1 && text[0] == '[' && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	if (!len || len >= 64 || strlen(colon + 1) >= 16)
+		return false;
+	memcpy(address, text, len);
+	address[len] = 0;
+	strcpy(port, colon + 1);
+	return true;
+}
+
+static void append(CURL *curl, char url[URL_LEN_MAX], const char *name, const char *value)
+{
+	char *escaped = curl_easy_escape(curl, value, 0);
+	size_t len = strlen(url);
+
+	snprintf(url + len, URL_LEN_MAX - len, "%s%s=%s", strchr(url, '?') ? "&" : "?", name, escaped ? escaped : "");
+	curl_free(escaped);
+}
+
+static size_t receive(char *data, size_t size, size_t count, void *context)
+{
+	struct body *body = context;
+	size_t len = size * count;
+	char *text = body->len + len < BODY_MAX ? realloc(body->text, body->len + len + 1) : NULL;
+
+	if (!text)
+		return 0;
+	memcpy(text + body->len, data, len);
+	body->text = text;
+	body->len += len;
+	text[body->len] = 0;
+	return len;
+}
+
+/* Asks; the answer's status, or 0 if there was none: then it is said. */
+static long ask(CURL *curl, const char *url, const char *http, struct body *body)
+{
+	char error[CURL_ERROR_SIZE] = "";
+	CURLcode code;
+	long status = 0;
+
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
+	code = curl_easy_perform(curl);
+	if (code == CURLE_OK)
+		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	else
+		fprintf(stderr, "fairlead-mux explain: no mux answers at %s: %s\n", http,
+			error[0] ? error : curl_easy_strerror(code));
+	return status;
+}
+
+static void print_owner(const json_t *answer, const char *key)
+{
+	const json_t *owner = json_object_get(answer, key);
+
+	if (owner)
+		printf("%-11s %lld (%s)\n", key, (long long)json_integer_value(json_object_get(owner, "id")),
+		       json_string_value(json_object_get(owner, "address")));
+	else
+		printf("%-11s none\n", key);
+}
+
+static void print_text(const json_t *answer)
+{
+	const json_t *bucket = json_object_get(answer, "bucket");
+	time_t since = (time_t)json_integer_value(json_object_get(answer, "since"));
+	char when[32] = "never";
+
+	if (since)
+		strftime(when, sizeof(when), "%FT%TZ", gmtime(&since));
+	printf("%-11s %s\n", "service", json_string_value(json_object_get(answer, "service")));
+	printf("%-11s %lld\n", "generation", (long long)json_integer_value(json_object_get(answer, "generation")));
+	printf("%-11s 0x%08llx\n", "hash", (long long)json_integer_value(json_object_get(answer, "hash")));
+	if (!bucket) {
+		printf("%-11s none: the port names the backend\n", "bucket");
+		print_owner(answer, "current");
+		return;
+	}
+	printf("%-11s %lld\n", "bucket", (long long)json_integer_value(bucket));
+	print_owner(answer, "current");
+	print_owner(answer, "previous");
+	printf("%-11s %s%s\n", "since", when,
+	       json_is_true(json_object_get(answer, "moved")) ? ", window open: packets carry the previous owner" : "");
+}
+
+static int print(const struct question *question, long status, const struct body *body)
+{
+	json_t *answer = json_loads(body->text ? body->text : "", 0, NULL);
+	const char *detail = json_string_value(json_object_get(answer, "detail"));
+	int code = EXIT_OK;
+
+	if (status != 200 || !json_is_object(answer)) {
+		fprintf(stderr, "fairlead-mux explain: %s\n", detail ? detail : "the answer is not a mux's");
+		code = detail ? EXIT_REFUSED : EXIT_UNREACHABLE;
+	} else if (question->json) {
+		fputs(body->text, stdout);
+	} else {
+		print_text(answer);
+	}
+	json_decref(answer);
+	return code;
+}
+
+int explain_main(int argc, char *const *argv)
+{
+	struct question question = {.http = getenv("FAIRLEAD_MUX_HTTP")};
+	char url[URL_LEN_MAX], address[2][64], port[2][16];
+	struct body body = {0};
+	long status;
+	int code = parse(argc, argv, &question);
+	CURL *curl;
+
+	if (code)
+		return code;
+	if (question.help) {
+		fputs(usage, stdout);
+		return EXIT_OK;
+	}
+	if (!question.http)
+		question.http = "127.0.0.1:9108";
+	if (strlen(question.http) > OPTIONS_TEXT_MAX)
+		return misused("--http", question.http, "HOST:PORT");
+	if (!split(question.source, address[0], port[0]))
+		return misused("source", question.source, "ADDRESS:PORT");
+	if (!split(question.destination, address[1], port[1]))
+		return misused("destination", question.destination, "ADDRESS:PORT");
+	curl = curl_easy_init();
+	if (!curl) {
+		fputs("fairlead-mux explain: libcurl can't start\n", stderr);
+		return EXIT_UNREACHABLE;
+	}
+	snprintf(url, sizeof(url), "http://%s/explain", question.http);
+	append(curl, url, "service", question.service);
+	append(curl, url, "protocol", question.protocol);
+	append(curl, url, "source", address[0]);
+	append(curl, url, "sourcePort", port[0]);
+	append(curl, url, "destination", address[1]);
+	append(curl, url, "destinationPort", port[1]);
+	status = ask(curl, url, question.http, &body);
+	code = status ? print(&question, status, &body) : EXIT_UNREACHABLE;
+	free(body.text);
+	curl_easy_cleanup(curl);
+	return code;
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <fairlead/steer.h>
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+
+#include "config/address.h"
+#include "observe/metrics.h"
+#include "observe/recording.h"
+
+struct http {
+	struct MHD_Daemon *daemon;
+	struct http_sources from;
+	struct recording *recording; /* NULL: none runs */
+	int fd;
+};
+
+/* An answer in the making: text is malloc'ed, and the server's once it is queued. */
+struct answer {
+	unsigned status;
+	const char *type;
+	char *text;
+	size_t len;
+	struct MHD_Response *response; /* in place of text */
+};
+
+static const char type_json[] = "application/json";
+
+static void answer_json(struct answer *answer, unsigned status, const char *type, json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	int len = text ? asprintf(&answer->text, "%s\n", text) : -1;
+
+	answer->status = status;
+	answer->type = type;
+	if (len < 0)
+		answer->text = NULL;
+	answer->len = len < 0 ? 0 : (size_t)len;
+	free(text);
+	json_decref(json);
+}
+
+static const char *title_of(unsigned status)
+{
+	switch (status) {
+	case MHD_HTTP_NOT_FOUND:
+		return "Not found";
+	case MHD_HTTP_FORBIDDEN:
+		return "Forbidden";
+	case MHD_HTTP_CONFLICT:
+		return "Conflict";
+	default:
+		return "Invalid request";
+	}
+}
+
+static void problem(struct answer *answer, unsigned status, const char *field, const char *value, const char *allowed)
+{
+	const char *shown = value ? value : "";
+	json_t *text = json_string(shown);
+
+	if (!text)
+		shown = "(not UTF-8)";
+	json_decref(text);
+	answer_json(answer, status, "application/problem+json",
+		    json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:s}", "type", "about:blank", "title", title_of(status),
+			      "status", (int)status, "detail",
+			      json_sprintf("%s '%s' is refused; allowed: %s", field, shown, allowed), "field", field,
+			      "value", shown, "allowed", allowed));
+}
+
+static const char *argument(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The service that the query names, NULL and a problem if there is none. */
+static const struct service *service_asked(const struct http *http, struct MHD_Connection *connection,
+					   struct answer *answer)
+{
+	const char *name = argument(connection, "service");
+	const struct service *service = name ? tables_find(http->from.tables, name) : NULL;
+
+	if (!name)
+		problem(answer, MHD_HTTP_BAD_REQUEST, "service", NULL, "the name of a service");
+	else if (!service || !service_ring(service))
+		problem(answer, MHD_HTTP_NOT_FOUND, "service", name, "a service whose ring this mux has loaded");
+	else
+		return service;
+	return NULL;
+}
+
+static void get_metrics(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	FILE *out = open_memstream(&answer->text, &answer->len);
+
+	(void)connection;
+	if (!out)
+		return;
+	metrics_write(out, &http->from);
+	fclose(out);
+	answer->status = MHD_HTTP_OK;
+	answer->type = "text/plain; version=0.0.4; charset=utf-8";
+}
+
+/* Healthy without ZooKeeper, too: a mux serves on. Not yet before it has learned what to serve. */
+static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct follow *follow = http->from.follow;
+	bool ready = follow_has_list(follow);
+	json_t *services = json_object();
+
+	(void)connection;
+	for (const struct feed *feed = follow_next(follow, NULL); feed; feed = follow_next(follow, feed))
+		json_object_set_new(services, feed_name(feed), json_string(feed_state_name(feed_state(feed))));
+	answer_json(answer, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, type_json,
+		    json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
+			      follow_is_connected(follow), "registered", follow_is_registered(follow), "services",
+			      services));
+}
+
+static void get_ring(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct service *service = service_asked(http, connection, answer);
+	const struct ring *ring;
+	int len;
+
+	if (!service)
+		return;
+	ring = service_ring(service);
+	len = asprintf(&answer->text, "service %s\ngeneration %u\nbuckets %u\ncrc32c %08x\n", service->config.name,
+		       ring_generation(ring), ring_buckets(ring), ring_checksum(ring));
+	if (len < 0) {
+		answer->text = NULL;
+		return;
+	}
+	answer->len = (size_t)len;
+	answer->status = MHD_HTTP_OK;
+	answer->type = "text/plain; charset=utf-8";
+}
+
+/* checksum NULL: there is none. */
+static json_t *describe_ring(const char *service, uint32_t generation, const uint32_t *checksum)
+{
+	char sum[9];
+
+	if (!checksum)
+		return json_pack("{s:s, s:I}", "service", service, "generation", (json_int_t)generation);
+	snprintf(sum, sizeof(sum), "%08x", *checksum);
+	return json_pack("{s:s, s:I, s:s}", "service", service, "generation", (json_int_t)generation, "sum", sum);
+}
+
+static json_t *rings_now(const struct http *http)
+{
+	json_t *rings = json_array();
+
+	for (const struct feed *feed = follow_next(http->from.follow, NULL); feed;
+	     feed = follow_next(http->from.follow, feed)) {
+		const struct ring *ring = serving_ring(feed_served(feed));
+		uint32_t checksum = ring ? ring_checksum(ring) : 0;
+
+		if (ring)
+			json_array_append_new(rings, describe_ring(feed_name(feed), ring_generation(ring), &checksum));
+	}
+	return rings;
+}
+
+static json_t *applied_since(const struct applied *applied, uint64_t since)
+{
+	uint64_t first = applied_first(applied);
+	json_t *list = json_array();
+
+	for (uint64_t n = since > first ? since : first; n < applied_next(applied); n++) {
+		const struct applied_entry *entry = applied_get(applied, n);
+		json_t *one =
+		    describe_ring(entry->service, entry->generation, entry->has_checksum ? &entry->checksum : NULL);
+
+		json_object_set_new(one, "number", json_integer((json_int_t)n));
+		json_object_set_new(one, "how", json_string(entry->how == APPLIED_SNAPSHOT ? "snapshot" : "delta"));
+		json_object_set_new(one, "at", json_integer((json_int_t)entry->at_ms));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+/* Whole decimal numbers of up to 18 digits; an absent one is 0. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+	*out = text ? strtoull(text, NULL, 10) : 0;
+	return !text || (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18);
+}
+
+/* For whoever compares what muxes have applied with what was committed (docs/fault-injection.md). */
+static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct applied *applied = http->from.applied;
+	char boot[17];
+	uint64_t since;
+
+	if (!parse_number(argument(connection, "since"), &since)) {
+		problem(answer, MHD_HTTP_BAD_REQUEST, "since", argument(connection, "since"),
+			"the number \"next\" of an earlier answer");
+		return;
+	}
+	snprintf(boot, sizeof(boot), "%016" PRIx64, applied_boot(applied));
+	answer_json(answer, MHD_HTTP_OK, type_json,
+		    json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
+			      (json_int_t)applied_first(applied), "next", (json_int_t)applied_next(applied), "rings",
+			      rings_now(http), "applied", applied_since(applied, since)));
+}
+
+static bool parse_port(const char *text, uint16_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 5)
+		return false;
+	value = strtoul(text, &end, 10);
+	*out = (uint16_t)value;
+	return value <= UINT16_MAX;
+}
+
+/* Fills flow from the query; false and a problem if a part is missing or wrong. */
+static bool flow_asked(struct MHD_Connection *connection, struct flow *flow, struct answer *answer)
+{
+	const char *protocol = argument(connection, "protocol");
+	const char *source = argument(connection, "source"), *destination = argument(connection, "destination");
+	const char *source_port = argument(connection, "sourcePort");
+	const char *destination_port = argument(connection, "destinationPort");
+	bool tcp = protocol && !strcmp(protocol, "tcp");
+
+	flow->protocol = tcp ? IPPROTO_TCP : IPPROTO_UDP;
+	if (!tcp && !(protocol && !strcmp(protocol, "udp")))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "protocol", protocol, "tcp, udp");
+	else if (!source || !address_parse(source, &flow->source))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an IPv4 or IPv6 address");
+	else if (!parse_port(source_port, &flow->source_port))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "sourcePort", source_port, "0..65535");
+	else if (!destination || !address_parse(destination, &flow->destination))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", destination, "an IPv4 or IPv6 address");
+	else if (!parse_port(destination_port, &flow->destination_port))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", destination_port, "0..65535");
+	else if (fl_address_is_ipv4(&flow->source) != fl_address_is_ipv4(&flow->destination))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "source", source, "an address of the destination's family");
+	else
+		return true;
+	return false;
+}
+
+/* Whether the service is reached at the flow's destination; a problem if not. */
+static bool is_served(const struct service_config *config, const struct flow *flow, struct MHD_Connection *connection,
+		      struct answer *answer)
+{
+	uint32_t vip = 0, port = 0;
+
+	while (vip < config->vips_count && !fl_address_equal(&config->vips[vip], &flow->destination))
+		vip++;
+	while (port < config->ports_count &&
+	       (config->ports[port].protocol != flow->protocol || config->ports[port].port != flow->destination_port))
+		port++;
+	if (vip == config->vips_count)
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destination", argument(connection, "destination"),
+			"a VIP of the service");
+	else if (port == config->ports_count &&
+		 !mptcp_ports_has(&config->mptcp, flow->protocol, flow->destination_port))
+		problem(answer, MHD_HTTP_BAD_REQUEST, "destinationPort", argument(connection, "destinationPort"),
+			"a port of the service for this protocol");
+	else
+		return true;
+	return false;
+}
+
+static void set_owner(json_t *object, const char *key, uint16_t id, const struct fl_address *address)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (id != FL_BACKEND_NONE)
+		json_object_set_new(object, key,
+				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
+}
+
+static void get_explain(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct service *service = service_asked(http, connection, answer);
+	struct explanation e;
+	struct flow flow;
+	json_t *object;
+
+	if (!service || !flow_asked(connection, &flow, answer) ||
+	    !is_served(&service->config, &flow, connection, answer))
+		return;
+	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
+		return;
+	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)e.hash);
+	if (e.bucket != FL_STEER_BUCKET_NONE)
+		json_object_set_new(object, "bucket", json_integer(e.bucket));
+	set_owner(object, "current", e.current, &e.current_address);
+	set_owner(object, "previous", e.previous, &e.previous_address);
+	json_object_set_new(object, "since", json_integer(e.since));
+	json_object_set_new(object, "moved", json_boolean(e.moved));
+	json_object_set_new(object, "generation", json_integer(e.generation));
+	answer_json(answer, MHD_HTTP_OK, type_json, object);
+}
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void get_sample(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	struct recording_refusal refusal;
+	struct recording *recording;
+
+	if (!http->from.sampler || http->recording) {
+		problem(answer, MHD_HTTP_CONFLICT, "path", "/sample",
+			http->recording ? "one at a time: another one runs" : "a mux with ports");
+		return;
+	}
+	recording = recording_new(&http->from, connection, clock_ms(), &refusal);
+	if (recording) {
+		answer->status = MHD_HTTP_OK;
+		answer->response = recording_answer(recording, &http->recording);
+		if (!answer->response)
+			recording_free(recording);
+	} else if (refusal.status) {
+		problem(answer, refusal.status, refusal.field, refusal.value, refusal.allowed);
+	}
+}
+
+static const struct endpoint {
+	const char *path;
+	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
+} endpoints[] = {
+    {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},
+    {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample},
+};
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
+{
+	struct MHD_Response *response = answer->response;
+	enum MHD_Result result;
+
+	if (!response && !answer->text) /* no memory: closes the connection */
+		return MHD_NO;
+	if (!response) {
+		response = MHD_create_response_from_buffer(answer->len, answer->text, MHD_RESPMEM_MUST_FREE);
+		if (!response) {
+			free(answer->text);
+			return MHD_NO;
+		}
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	}
+	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
+	result = MHD_queue_response(connection, answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+				  const char *version, const char *upload, size_t *upload_len, void **state)
+{
+	struct answer answer = {0};
+
+	(void)version;
+	(void)upload;
+	/* at once, so that no body is waited for; then the connection is closed */
+	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
+		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
+		return send_answer(connection, &answer);
+	}
+	if (!*state) { /* the head alone; a body may follow and is not wanted */
+		*state = context;
+		return MHD_YES;
+	}
+	if (*upload_len) {
+		*upload_len = 0;
+		return MHD_YES;
+	}
+	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
+		if (!strcmp(url, endpoints[i].path)) {
+			endpoints[i].get(context, connection, &answer);
+			return send_answer(connection, &answer);
+		}
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /rings, /explain, /sample");
+	return send_answer(connection, &answer);
+}
+
+/* The first address of host and port. 0 or a getaddrinfo error. */
+static int resolve(const char *host, uint16_t port, struct sockaddr_storage *out)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
+	char service[8];
+	int error;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &found);
+	if (error)
+		return error;
+	memcpy(out, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return 0;
+}
+
+struct http *http_open(const char *host, uint16_t port, const struct http_sources *sources, struct why *why)
+{
+	struct http *http = calloc(1, sizeof(*http));
+	struct sockaddr_storage address = {0};
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+	int error = resolve(host, port, &address);
+
+	if (error || !http) {
+		why_refuse(why, -EINVAL, "--http: '%s:%u' can't be listened on: %s; allowed: an address of this host",
+			   host, port, error ? gai_strerror(error) : "no memory");
+		free(http);
+		return NULL;
+	}
+	http->from = *sources;
+	if (address.ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	errno = 0;
+	http->daemon =
+	    MHD_start_daemon(flags, port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
+			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+			     (unsigned)HTTP_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+	if (!http->daemon) {
+		why_refuse(why, -EADDRINUSE,
+			   "--http: '%s:%u' can't be listened on: %s; allowed: a free address of this host", host, port,
+			   strerror(errno));
+		free(http);
+		return NULL;
+	}
+	http->fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return http;
+}
+
+void http_close(struct http *http)
+{
+	if (http->recording)
+		recording_end(http->recording);
+	MHD_stop_daemon(http->daemon);
+	free(http);
+}
+
+int http_fd(const struct http *http)
+{
+	return http->fd;
+}
+
+int http_timeout(const struct http *http)
+{
+	MHD_UNSIGNED_LONG_LONG ms = 0;
+
+	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
+		return http->recording ? RECORDING_TICK_MS : -1;
+	if (http->recording && ms > RECORDING_TICK_MS)
+		return RECORDING_TICK_MS;
+	return ms > 60000 ? 60000 : (int)ms;
+}
+
+void http_run(struct http *http)
+{
+	if (http->recording)
+		recording_run(http->recording, clock_ms());
+	MHD_run(http->daemon);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/recording.h"
+
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <fairlead/ring.h>
+#include <fairlead/steer.h>
+
+#include "config/address.h"
+#include "observe/pcapng.h"
+#include "host/port.h"
+#include "observe/sampler.h"
+
+enum {
+	BLOCK_MAX = 1024, /* bytes: the largest sample with its comment, or the section's */
+	COMMENT_MAX = 384,
+	ANSWER_BLOCK = 16384,
+	STATISTICS_MS = 1000,
+};
+
+struct recording {
+	const struct http_sources *from;
+	struct MHD_Connection *connection;
+	struct recording **owner;
+	bool waits; /* the connection is suspended */
+	bool over;  /* time is up: nothing is sampled any more */
+	uint64_t now_ms;
+	uint64_t ends_ms;
+	uint64_t statistics_ms; /* when they are due */
+	uint64_t before[SAMPLE_RESULTS];
+	char asked[COMMENT_MAX];
+	unsigned blocks; /* of the head, that are written: the section and each interface */
+	bool concluded;  /* the last statistics are written */
+	size_t len, at;  /* of block, and how much of it has gone */
+	uint8_t block[BLOCK_MAX];
+};
+
+static bool refuse(struct recording_refusal *refusal, unsigned status, const char *field, const char *value,
+		   const char *allowed)
+{
+	*refusal = (struct recording_refusal){status, field, value, allowed};
+	return false;
+}
+
+/* One of 1..max, as it is if text is NULL. */
+static bool parse_number(const char *text, unsigned max, unsigned *out)
+{
+	unsigned long value;
+
+	if (!text)
+		return true;
+	if (!*text || strlen(text) > 6 || strspn(text, "0123456789") != strlen(text))
+		return false;
+	value = strtoul(text, NULL, 10);
+	*out = (unsigned)value;
+	return value >= 1 && value <= max;
+}
+
+/* The verdict of so many letters, VERDICTS if there is none that can be seen. */
+static unsigned find_verdict(const char *text, size_t len)
+{
+	unsigned v = 0;
+
+	while (v < VERDICTS &&
+	       (!sampler_sees(v) || strlen(verdict_name(v)) != len || strncmp(verdict_name(v), text, len)))
+		v++;
+	return v;
+}
+
+/* NULL: all that can be seen. Else verdicts and "drops", with commas in between. */
+static bool parse_verdicts(const char *text, uint64_t *out)
+{
+	static const char drops[] = "drops";
+
+	*out = 0;
+	for (unsigned v = 0; v < VERDICTS; v++)
+		if (sampler_sees(v) && !text)
+			*out |= 1ULL << v;
+	for (const char *at = text; at; at = strchr(at, ','), at = at ? at + 1 : NULL) {
+		size_t len = strcspn(at, ",");
+		unsigned verdict = find_verdict(at, len);
+		bool is_drops = len == sizeof(drops) - 1 && !strncmp(at, drops, len);
+
+		if (!is_drops && verdict == VERDICTS)
+			return false;
+		for (unsigned v = 0; v < VERDICTS; v++)
+			if (is_drops ? sampler_sees(v) && verdict_is_drop(v) : v == verdict)
+				*out |= 1ULL << v;
+	}
+	return true;
+}
+
+static const char *verdicts_allowed(void)
+{
+	static char text[1024];
+	size_t at = 0;
+
+	at += (size_t)snprintf(text, sizeof(text), "with commas in between: drops");
+	for (unsigned v = 0; v < VERDICTS && at < sizeof(text); v++)
+		if (sampler_sees(v))
+			at += (size_t)snprintf(text + at, sizeof(text) - at, ", %s", verdict_name(v));
+	return text;
+}
+
+static const char *argument(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* An argument that nobody knows, that stands there twice or has no value. */
+struct stranger {
+	unsigned seen;
+	const char *name;
+};
+
+static enum MHD_Result look_at_argument(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	static const char *const known[] = {"seconds", "rate", "service", "verdict", "source"};
+	struct stranger *stranger = context;
+
+	(void)kind;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (value && !strcmp(name, known[i]) && !(stranger->seen & 1U << i)) {
+			stranger->seen |= 1U << i;
+			return MHD_YES;
+		}
+	stranger->name = name;
+	return MHD_NO;
+}
+
+static bool parse(const struct http_sources *from, struct MHD_Connection *connection, unsigned *seconds,
+		  struct sample_filter *filter, struct recording_refusal *refusal)
+{
+	const char *service = argument(connection, "service"), *source = argument(connection, "source");
+	const struct service *found = service ? tables_find(from->tables, service) : NULL;
+	struct stranger stranger = {0};
+
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_at_argument, &stranger);
+	if (stranger.name)
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "argument", stranger.name,
+			      "seconds, rate, service, verdict, source, each once and with a value");
+	if (!parse_number(argument(connection, "seconds"), RECORDING_SECONDS_MAX, seconds))
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "seconds", argument(connection, "seconds"), "1..300");
+	if (!parse_number(argument(connection, "rate"), RECORDING_RATE_MAX, &filter->rate))
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "rate", argument(connection, "rate"),
+			      "1..1000 packets a second");
+	if (service && !found)
+		return refuse(refusal, MHD_HTTP_NOT_FOUND, "service", service, "a service of this mux");
+	if (!parse_verdicts(argument(connection, "verdict"), &filter->verdicts))
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "verdict", argument(connection, "verdict"),
+			      verdicts_allowed());
+	if (source && (!address_parse(source, &filter->source) || fl_address_is_none(&filter->source)))
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "source", source, "an IPv4 or IPv6 address");
+	filter->service = found ? found->id : 0;
+	return true;
+}
+
+/* An IPv4 client of an IPv6 socket has a mapped address. */
+static struct fl_address address_of(const struct sockaddr *socket_address)
+{
+	struct fl_address address = {{0}};
+
+	if (socket_address->sa_family == AF_INET)
+		return fl_address_from_ipv4(
+		    (const uint8_t *)&((const struct sockaddr_in *)(const void *)socket_address)->sin_addr);
+	if (socket_address->sa_family == AF_INET6)
+		memcpy(address.bytes, &((const struct sockaddr_in6 *)(const void *)socket_address)->sin6_addr, 16);
+	return address;
+}
+
+/* Nobody else connects from a loopback address, nor, since the answer would not reach them, from the server's own. */
+static bool is_local(const struct fl_address *client, const struct fl_address *server)
+{
+	static const struct fl_address loopback6 = {{[15] = 1}};
+
+	return fl_address_equal(client, server) || fl_address_equal(client, &loopback6) ||
+	       (fl_address_is_ipv4(client) && client->bytes[12] == 127);
+}
+
+static bool check_client(struct MHD_Connection *connection, char text[ADDRESS_TEXT_MAX],
+			 struct recording_refusal *refusal)
+{
+	const union MHD_ConnectionInfo *client =
+	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct sockaddr_storage own = {0};
+	socklen_t len = sizeof(own);
+	struct fl_address theirs, ours;
+
+	if (!client || !fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &len))
+		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", "this host");
+	theirs = address_of(client->client_addr);
+	ours = address_of((const struct sockaddr *)&own);
+	return is_local(&theirs, &ours) ||
+	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), "this host");
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct recording *recording_new(const struct http_sources *from, struct MHD_Connection *connection, uint64_t now_ms,
+				struct recording_refusal *refusal)
+{
+	static char client[ADDRESS_TEXT_MAX];
+	struct sample_filter filter = {.rate = RECORDING_RATE};
+	unsigned seconds = RECORDING_SECONDS;
+	const char *verdicts = argument(connection, "verdict"), *service = argument(connection, "service");
+	struct recording *recording;
+
+	*refusal = (struct recording_refusal){0};
+	if (!check_client(connection, client, refusal) || !parse(from, connection, &seconds, &filter, refusal))
+		return NULL;
+	recording = calloc(1, sizeof(*recording));
+	if (!recording)
+		return NULL;
+	recording->from = from;
+	recording->connection = connection;
+	recording->now_ms = now_ms;
+	recording->ends_ms = now_ms + 1000ULL * seconds;
+	recording->statistics_ms = now_ms + STATISTICS_MS;
+	for (unsigned i = 0; i < SAMPLE_RESULTS; i++)
+		recording->before[i] = counters_samples(from->counters, i);
+	snprintf(recording->asked, sizeof(recording->asked), "mux=%s seconds=%u rate=%u service=%s verdict=%s",
+		 from->id, seconds, filter.rate, service ? service : "*", verdicts ? verdicts : "*");
+	sampler_start(from->sampler, &filter, now_ms);
+	return recording;
+}
+
+/* What was counted since the recording began. */
+static uint64_t counted(const struct recording *recording, enum sample_result result)
+{
+	return counters_samples(recording->from->counters, result) - recording->before[result];
+}
+
+static size_t write_statistics(struct recording *recording)
+{
+	uint64_t taken = counted(recording, SAMPLE_TAKEN), full = counted(recording, SAMPLE_FULL);
+	struct pcapng_statistics statistics = {.time_ns = clock_ns(),
+					       .accepted = taken + full + counted(recording, SAMPLE_LIMITED),
+					       .dropped = full,
+					       .given = taken};
+
+	recording->statistics_ms = recording->now_ms + STATISTICS_MS;
+	return pcapng_statistics(recording->block, BLOCK_MAX, &statistics);
+}
+
+static void write_comment(const struct recording *recording, const struct sample *sample, char text[COMMENT_MAX])
+{
+	const struct service *service =
+	    sample->service ? tables_find_id(recording->from->tables, sample->service) : NULL;
+	int at = snprintf(text, COMMENT_MAX, "verdict=%s worker=%u", verdict_name(sample->verdict), sample->worker);
+
+	if (service)
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " service=%s", service->config.name);
+	else if (sample->service)
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " service=%u", sample->service);
+	if (!sample->has_row)
+		return;
+	if (sample->bucket != FL_STEER_BUCKET_NONE)
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " bucket=%u", sample->bucket);
+	if (sample->backend != FL_BACKEND_NONE)
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " backend=%u", sample->backend);
+	at += snprintf(text + at, COMMENT_MAX - (size_t)at, " generation=%u", sample->generation);
+	if (sample->moved)
+		snprintf(text + at, COMMENT_MAX - (size_t)at, " previous=%u since=%u", sample->previous, sample->since);
+}
+
+/* A port's number in the file. */
+static uint32_t interface_of(const struct ports *ports, const struct sample *sample)
+{
+	uint32_t i = 0;
+
+	while (i < ports->count && ports->port[i].id != sample->port)
+		i++;
+	return i < ports->count ? i : 0;
+}
+
+static size_t write_sample(struct recording *recording, const struct sample *sample)
+{
+	char comment[COMMENT_MAX];
+	struct pcapng_packet packet = {.interface = interface_of(recording->from->ports, sample),
+				       .time_ns = sample->time_ns,
+				       .len = sample->len,
+				       .captured = sample->captured,
+				       .data = sample->data,
+				       .direction = sample->outbound ? PCAPNG_OUTBOUND : PCAPNG_INBOUND,
+				       .comment = comment};
+
+	write_comment(recording, sample, comment);
+	return pcapng_packet(recording->block, BLOCK_MAX, &packet);
+}
+
+/* The head's next block: the section, then an interface for each port. */
+static size_t write_head(struct recording *recording)
+{
+	const struct port *port = &recording->from->ports->port[recording->blocks - !!recording->blocks];
+
+	if (!recording->blocks++)
+		return pcapng_section(recording->block, BLOCK_MAX, "fairlead-mux " FAIRLEAD_VERSION, recording->asked);
+	return pcapng_interface(recording->block, BLOCK_MAX, port->interface[0] ? port->interface : port->arguments,
+				SAMPLER_CAPTURED_MAX);
+}
+
+/* The next block of the file, as far as there is one now; its length. */
+static size_t next_block(struct recording *recording)
+{
+	struct sample sample;
+
+	if (recording->blocks <= recording->from->ports->count)
+		return write_head(recording);
+	if (sampler_take(recording->from->sampler, &sample))
+		return write_sample(recording, &sample);
+	if (recording->over && !recording->concluded) {
+		recording->concluded = true;
+		return write_statistics(recording);
+	}
+	/* also so that a client that has gone is noticed */
+	return !recording->over && recording->now_ms >= recording->statistics_ms ? write_statistics(recording) : 0;
+}
+
+/* MHD_ContentReaderCallback: what there is, and sleep until recording_run() finds more. */
+static ssize_t read_some(void *context, uint64_t position, char *out, size_t max)
+{
+	struct recording *recording = context;
+	size_t given = 0;
+
+	(void)position;
+	while (given < max) {
+		size_t part;
+
+		if (recording->at == recording->len) {
+			recording->at = 0;
+			recording->len = next_block(recording);
+			if (!recording->len)
+				break;
+		}
+		part = recording->len - recording->at < max - given ? recording->len - recording->at : max - given;
+		memcpy(out + given, recording->block + recording->at, part);
+		recording->at += part;
+		given += part;
+	}
+	if (given)
+		return (ssize_t)given;
+	if (recording->concluded)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	MHD_suspend_connection(recording->connection);
+	recording->waits = true;
+	return 0;
+}
+
+static void wake(struct recording *recording)
+{
+	if (!recording->waits)
+		return;
+	recording->waits = false;
+	MHD_resume_connection(recording->connection);
+}
+
+void recording_run(struct recording *recording, uint64_t now_ms)
+{
+	recording->now_ms = now_ms;
+	if (!recording->over && now_ms >= recording->ends_ms) {
+		recording->over = true;
+		sampler_stop(recording->from->sampler);
+		wake(recording);
+	} else if (!recording->over) {
+		sampler_refill(recording->from->sampler, now_ms);
+		wake(recording);
+	}
+}
+
+void recording_end(struct recording *recording)
+{
+	wake(recording);
+}
+
+void recording_free(struct recording *recording)
+{
+	sampler_stop(recording->from->sampler);
+	if (recording->owner)
+		*recording->owner = NULL;
+	free(recording);
+}
+
+static void free_context(void *context)
+{
+	recording_free(context);
+}
+
+struct MHD_Response *recording_answer(struct recording *recording, struct recording **owner)
+{
+	struct MHD_Response *response =
+	    MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, ANSWER_BLOCK, read_some, recording, free_context);
+
+	if (!response)
+		return NULL;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/x-pcapng");
+	recording->owner = owner;
+	*owner = recording;
+	return response;
+}

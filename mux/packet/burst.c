@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/burst.h"
+
+#include <rte_branch_prediction.h>
+#include <rte_prefetch.h>
+
+#include "encap/encap.h"
+#include "steering/flowtable/flowtable.h"
+#include "packet/hash.h"
+#include "packet/lanes.h"
+#include "packet/mss.h"
+
+enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
+
+_Static_assert((int)BURST_GROUP == (int)LANES_MAX, "a group's hashes are computed at once");
+
+static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
+{
+	return rte_pktmbuf_mtod(mbuf, const uint8_t *);
+}
+
+/* The packet's head, and the room in front of it where its header will stand. */
+static inline void fetch(const struct rte_mbuf *mbuf)
+{
+	rte_prefetch0(bytes_of(mbuf));
+	rte_prefetch0(bytes_of(mbuf) - RTE_CACHE_LINE_SIZE);
+}
+
+void burst_classify(struct burst *burst, uint32_t first, uint32_t end)
+{
+	if (!first)
+		for (uint32_t i = 0; i < AHEAD && i < burst->count; i++)
+			fetch(burst->mbufs[i]);
+	for (uint32_t i = first; i < end; i++) {
+		const struct rte_mbuf *mbuf = burst->mbufs[i];
+
+		if (i + AHEAD < burst->count)
+			fetch(burst->mbufs[i + AHEAD]);
+		classify(burst->lookup, burst->mac, bytes_of(mbuf), mbuf->data_len, mbuf->pkt_len, &burst->packets[i]);
+	}
+}
+
+static inline bool is_by_id(const struct packet *packet)
+{
+	return packet->flags & PACKET_BY_ID;
+}
+
+static inline enum verdict absent(const struct packet *packet)
+{
+	return is_by_id(packet) ? VERDICT_NO_BACKEND_ID : VERDICT_NO_BACKEND;
+}
+
+/* Bucket and row of a packet whose hash is known. */
+static inline void find_row(struct burst *burst, uint32_t i)
+{
+	struct packet *packet = &burst->packets[i];
+
+	if (is_by_id(packet))
+		return;
+	packet->bucket = packet->hash & packet->ring->mask;
+	rte_prefetch0(ring_backends(packet->ring));
+	if (unlikely(packet->service->steering == STEERING_FLOWTABLE) && !(packet->flags & PACKET_HASHED))
+		burst->flows |= 1U << i;
+	else
+		rte_prefetch0(&packet->ring->rows[packet->bucket]);
+}
+
+/* The hashes of lanes into their packets: at[lane] is the packet's number. */
+static inline void take_hashes(struct burst *burst, const struct lanes *lanes, const uint8_t at[LANES_MAX])
+{
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		burst->packets[at[i]].hash = lanes->hash[i];
+		find_row(burst, at[i]);
+	}
+}
+
+void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
+{
+	struct lanes siphash, crc32;
+	uint8_t siphash_at[LANES_MAX], crc32_at[LANES_MAX];
+
+	siphash.count = crc32.count = 0;
+	for (uint32_t i = first; i < end; i++) {
+		struct packet *packet = &burst->packets[i];
+
+		if (packet->verdict != VERDICT_SERVICE)
+			continue;
+		packet->ring = service_ring(packet->service);
+		rte_prefetch0(packet->ring); /* its mask is wanted once the hash is there */
+		if (unlikely(!packet->ring)) {
+			packet->verdict = VERDICT_NO_RING;
+		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
+			if (!(packet->flags & PACKET_HASHED))
+				packet->hash =
+				    hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
+			find_row(burst, i);
+		} else if (packet->service->hash == FL_HASH_SIPHASH) {
+			siphash_at[siphash.count] = (uint8_t)i;
+			lanes_add(&siphash, packet->service, packet->key);
+		} else {
+			crc32_at[crc32.count] = (uint8_t)i;
+			lanes_add(&crc32, packet->service, packet->key);
+		}
+	}
+	if (siphash.count) {
+		lanes_siphash(&siphash);
+		take_hashes(burst, &siphash, siphash_at);
+	}
+	if (crc32.count) {
+		lanes_crc32(&crc32);
+		take_hashes(burst, &crc32, crc32_at);
+	}
+}
+
+/* Generation, row, backends of its ring: in this order (ring.h). */
+static inline void read_row(struct packet *packet)
+{
+	const struct ring *ring = packet->ring;
+
+	packet->generation = ring_generation(ring);
+	if (is_by_id(packet)) {
+		packet->row = fl_row_make((uint16_t)packet->bucket, FL_BACKEND_NONE, 0);
+		packet->bucket = FL_STEER_BUCKET_NONE;
+	} else {
+		packet->row = ring_row(ring, packet->bucket);
+	}
+	packet->backends = ring_backends(ring);
+}
+
+static inline bool has_backend(const struct packet *packet)
+{
+	return fl_row_current(packet->row) != FL_BACKEND_NONE && fl_row_current(packet->row) < packet->backends->size;
+}
+
+/*
+ * A packet whose id no backend has goes by its bucket, if it may. The ring may be a newer one than the packet had
+ * before: everything is read from it again. False: the bucket has no backend.
+ */
+static __attribute__((noinline)) bool fall_back(struct packet *packet)
+{
+	packet->ring = service_ring(packet->service);
+	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_ELSE_BUCKET);
+	packet->bucket = packet->hash & packet->ring->mask;
+	read_row(packet);
+	return has_backend(packet);
+}
+
+void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		struct packet *packet = &burst->packets[i];
+
+		if (packet->verdict != VERDICT_SERVICE)
+			continue;
+		read_row(packet);
+		if (unlikely(!has_backend(packet)) && !(packet->flags & PACKET_ELSE_BUCKET && fall_back(packet))) {
+			packet->verdict = (uint8_t)absent(packet);
+			continue;
+		}
+		rte_prefetch0(&packet->backends->rows[fl_row_current(packet->row)]);
+	}
+}
+
+/* The previous owner that servers are told of, NULL if the bucket's move is no news or there was none. */
+static inline const struct backend *moved_from(const struct packet *packet, uint32_t now)
+{
+	uint32_t window = __atomic_load_n(&packet->service->window, __ATOMIC_RELAXED);
+
+	if (likely(!fl_row_is_moved(packet->row, now, window)))
+		return NULL;
+	return backends_get(packet->backends, fl_row_previous(packet->row));
+}
+
+static inline uint8_t inner_protocol(const struct packet *packet)
+{
+	return packet->flags & PACKET_IPV6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4;
+}
+
+/*
+ * A packet that is too big. What the sender is told to fit counts a move, whether there is one now or not, so that it
+ * is not told twice; the previous owner is most likely of the backend's family. About an error or a later
+ * fragment nobody is told.
+ */
+static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
+						      struct packet *packet)
+{
+	uint8_t moved = backend->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint32_t now = encap_room(backend, flags), later = encap_room(backend, (flags & FL_STEER_TAG) | moved);
+
+	packet->mtu = (uint16_t)(now < later ? now : later);
+	if (packet->service->encap == ENCAP_IPIP)
+		packet->mtu = (uint16_t)(backend->mtu > FL_IPIP_LEN ? backend->mtu - FL_IPIP_LEN : 0);
+	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
+}
+
+/* Makes room for a header of len bytes in front of the IP packet and returns where it begins, NULL: there is none. */
+static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *packet, uint32_t len)
+{
+	uint32_t prepend = len - packet->at_ip;
+
+	if (unlikely(rte_pktmbuf_headroom(mbuf) < prepend))
+		return NULL;
+	/* the frame may be longer than the IP packet: Ethernet pads to 60 bytes */
+	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
+	mbuf->data_len = (uint16_t)(len + packet->ip_len);
+	mbuf->pkt_len = mbuf->data_len;
+	return rte_pktmbuf_mtod(mbuf, uint8_t *);
+}
+
+/* Headers but those over IPv4 without a tag, kept apart from them. */
+static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
+							  struct packet *packet, const struct backend *backend,
+							  const struct backend *previous)
+{
+	struct encap_fields fields = {
+	    .inner_len = packet->ip_len,
+	    .inner_protocol = inner_protocol(packet),
+	    .tos = packet->tos,
+	    .flags = burst->tag_key ? FL_STEER_TAG : 0,
+	    .hash = packet->hash,
+	    .bucket = packet->bucket,
+	    .generation = packet->generation,
+	    .tag_key = burst->tag_key,
+	};
+	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
+	bool ipip = packet->service->encap == ENCAP_IPIP;
+	uint8_t *out;
+
+	if (previous) {
+		fields.flags |= previous->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+		fields.since = fl_row_since(packet->row);
+		fields.previous = encap_destination(previous);
+	}
+	if (ipip ? packet->ip_len + FL_IPIP_LEN > backend->mtu : packet->ip_len > encap_room(backend, fields.flags))
+		return too_big(backend, fields.flags, packet);
+	out = make_room(mbuf, packet, vlan_len + (ipip ? ENCAP_IPIP_LEN : encap_len(backend, fields.flags)));
+	if (!out)
+		return VERDICT_NO_HEADROOM;
+	if (ipip)
+		encap_write_ipip(out + vlan_len, backend, &fields);
+	else
+		encap_write(out + vlan_len, backend, &fields);
+	if (vlan_len)
+		encap_write_vlan(out, backend->vlan);
+	burst->moved += !!previous;
+	return VERDICT_SERVICE;
+}
+
+/*
+ * Why a packet can't go to its backend, VERDICT_SERVICE if it can: a removed one is still sent to, where a bucket names
+ * it. A QUIC packet may get another backend by that.
+ */
+static __attribute__((noinline)) enum verdict refuse(struct packet *packet, const struct backend **backend)
+{
+	enum backend_state state = backend_state(*backend);
+	bool gone = state == BACKEND_ABSENT || (is_by_id(packet) && backend_is_removed(*backend));
+
+	if (gone && packet->flags & PACKET_ELSE_BUCKET && fall_back(packet)) {
+		*backend = &packet->backends->rows[fl_row_current(packet->row)];
+		state = backend_state(*backend);
+		gone = state == BACKEND_ABSENT;
+	}
+	if (gone)
+		return absent(packet);
+	if (state == BACKEND_LOOP)
+		return VERDICT_BACKEND_LOOP;
+	return state == BACKEND_READY ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
+}
+
+static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	uint16_t mss = __atomic_load_n(&packet->service->mss, __ATOMIC_RELAXED);
+
+	if (mss && !(packet->flags & PACKET_QUOTE))
+		mss_clamp(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_l4, mss);
+}
+
+/* Rewrites one packet, or says why not. */
+static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, struct packet *packet)
+{
+	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
+	uint8_t *out;
+	uint32_t len;
+
+	if (unlikely(backend_state(backend) != BACKEND_READY || backend_is_removed(backend))) {
+		enum verdict verdict = refuse(packet, &backend);
+
+		if (verdict != VERDICT_SERVICE)
+			return verdict;
+	}
+	previous = moved_from(packet, burst->now);
+	packet->port = backend->port; /* in place of the table of backends */
+	if (unlikely(packet->flags & PACKET_SYN))
+		clamp(mbuf, packet);
+	if (unlikely(burst->tag_key || backend->ipv6 || backend->vlan || packet->service->encap == ENCAP_IPIP ||
+		     (previous && previous->ipv6)))
+		return encap_other(burst, mbuf, packet, backend, previous);
+	len = previous ? ENCAP_MOVED_LEN : ENCAP_PLAIN_LEN;
+	if (unlikely(packet->ip_len + len - ENCAP_AT_IP > backend->mtu))
+		return too_big(backend, previous ? FL_STEER_MOVED : 0, packet);
+	out = make_room(mbuf, packet, len);
+	if (unlikely(!out))
+		return VERDICT_NO_HEADROOM;
+	encap_write_plain(out, backend, len, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
+			  packet->bucket, packet->generation);
+	if (previous) {
+		encap_write_moved(out, previous, fl_row_since(packet->row));
+		burst->moved++;
+	}
+	return VERDICT_SERVICE;
+}
+
+void burst_encap(struct burst *burst, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		struct packet *packet = &burst->packets[i];
+		uint32_t frame_len = burst->mbufs[i]->pkt_len;
+
+		if (packet->verdict != VERDICT_SERVICE)
+			continue;
+		packet->verdict = (uint8_t)encap(burst, burst->mbufs[i], packet);
+		if (packet->verdict == VERDICT_SERVICE)
+			burst->bytes += frame_len;
+	}
+}
+
+static inline uint32_t end_of(const struct burst *burst, uint32_t first)
+{
+	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
+}
+
+/* A group's rows are read while the headers of the one before wait to be written. */
+static inline void finish(struct burst *burst)
+{
+	burst->moved = 0;
+	burst->bytes = 0;
+	if (unlikely(burst->flows))
+		flowtable_steer(burst->flowtable, burst);
+	burst_rows(burst, 0, end_of(burst, 0));
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
+		uint32_t end = end_of(burst, first);
+
+		if (end < burst->count)
+			burst_rows(burst, end, end_of(burst, end));
+		burst_encap(burst, first, end);
+	}
+}
+
+void burst_steer_classified(struct burst *burst)
+{
+	burst->flows = 0;
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
+		burst_hash(burst, first, end_of(burst, first));
+	finish(burst);
+}
+
+void burst_steer(struct burst *burst)
+{
+	burst->flows = 0;
+	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
+		burst_classify(burst, first, end_of(burst, first));
+		burst_hash(burst, first, end_of(burst, first));
+	}
+	finish(burst);
+}

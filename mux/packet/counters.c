@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct counters {
+	unsigned workers;
+	struct worker_counters *worker;
+	struct service_counters base[TABLES_SERVICES_MAX]; /* of a slot when its service was added */
+	uint64_t base_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];
+};
+
+struct counters *counters_new(unsigned workers)
+{
+	struct counters *counters = calloc(1, sizeof(*counters));
+	size_t bytes = workers * sizeof(struct worker_counters);
+
+	if (!counters)
+		return NULL;
+	counters->workers = workers;
+	counters->worker = aligned_alloc(_Alignof(struct worker_counters), bytes);
+	if (!counters->worker) {
+		free(counters);
+		return NULL;
+	}
+	memset(counters->worker, 0, bytes);
+	return counters;
+}
+
+void counters_free(struct counters *counters)
+{
+	if (!counters)
+		return;
+	free(counters->worker);
+	free(counters);
+}
+
+struct worker_counters *counters_of(struct counters *counters, unsigned worker)
+{
+	return &counters->worker[worker];
+}
+
+/* One counter over all workers, given its place in the first worker's. */
+static uint64_t sum(const struct counters *counters, const uint64_t *first)
+{
+	size_t at = (size_t)((const char *)first - (const char *)counters->worker);
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < counters->workers; i++) {
+		const char *base = (const char *)&counters->worker[i];
+
+		total += __atomic_load_n((const uint64_t *)(const void *)(base + at), __ATOMIC_RELAXED);
+	}
+	return total;
+}
+
+uint64_t counters_packets(const struct counters *counters, enum verdict verdict)
+{
+	return sum(counters, &counters->worker->packets[verdict]);
+}
+
+uint64_t counters_bytes(const struct counters *counters)
+{
+	return sum(counters, &counters->worker->bytes);
+}
+
+uint64_t counters_moved(const struct counters *counters)
+{
+	return sum(counters, &counters->worker->moved);
+}
+
+uint64_t counters_samples(const struct counters *counters, enum sample_result result)
+{
+	return sum(counters, &counters->worker->samples[result]);
+}
+
+/* Since the base, which belongs to the counter. */
+static uint64_t since(const struct counters *counters, const uint64_t *first, const uint64_t *base)
+{
+	return sum(counters, first) - __atomic_load_n(base, __ATOMIC_RELAXED);
+}
+
+uint64_t counters_service_packets(const struct counters *counters, const struct service *service)
+{
+	return since(counters, &counters->worker->services[service->slot].packets,
+		     &counters->base[service->slot].packets);
+}
+
+uint64_t counters_service_bytes(const struct counters *counters, const struct service *service)
+{
+	return since(counters, &counters->worker->services[service->slot].bytes, &counters->base[service->slot].bytes);
+}
+
+uint64_t counters_service_drops(const struct counters *counters, const struct service *service, enum verdict verdict)
+{
+	unsigned drop = verdict - SERVICE_DROP_FIRST;
+
+	return since(counters, &counters->worker->service_drops[service->slot][drop],
+		     &counters->base_drops[service->slot][drop]);
+}
+
+/* The base is what has been counted so far. */
+static void start(const struct counters *counters, const uint64_t *first, uint64_t *base)
+{
+	__atomic_store_n(base, sum(counters, first), __ATOMIC_RELAXED);
+}
+
+void counters_service_start(struct counters *counters, const struct service *service)
+{
+	const struct worker_counters *worker = counters->worker;
+	uint16_t slot = service->slot;
+
+	start(counters, &worker->services[slot].packets, &counters->base[slot].packets);
+	start(counters, &worker->services[slot].bytes, &counters->base[slot].bytes);
+	for (unsigned drop = 0; drop < SERVICE_DROPS; drop++)
+		start(counters, &worker->service_drops[slot][drop], &counters->base_drops[slot][drop]);
+}

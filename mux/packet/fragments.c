@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/fragments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ring.h>
+
+#include <fairlead/steer.h>
+
+#include "encap/encap.h"
+#include "packet/ipv6.h"
+#include "service/peers.h"
+#include "packet/transport.h"
+#include "packet/wrapped.h"
+
+enum {
+	NOBODY = 0xffff,
+	READY_MAX = FRAGMENTS_HELD + FRAGMENTS_RING + 2 * BURST_MAX,
+	IPV4_OFFSET_MASK = 0x1fff,
+	PORTS_MIN = 8, /* of a transport header in a first fragment */
+};
+
+/* One fragment, read. */
+struct fragment {
+	uint64_t hash;
+	uint8_t addresses[32]; /* source, destination; IPv4 mapped */
+	uint32_t id;
+	uint8_t protocol; /* IPv4: part of what tells datagrams apart; a first one's of IPv6 */
+	uint8_t family;
+	bool first;
+	uint32_t l4_len; /* bytes behind at_l4 */
+};
+
+struct entry {
+	uint8_t addresses[32];
+	uint32_t id;
+	uint8_t protocol; /* 0 for IPv6: RFC 8200, 4.5 */
+	uint8_t family;   /* 0: free */
+	uint8_t verdict;  /* of the first fragment, VERDICT_FRAGMENT until it comes */
+	uint8_t waiting;
+	uint64_t ports; /* key[1] of a packet */
+	uint32_t until; /* milliseconds, modulo 2^32 */
+	uint16_t held;  /* the first that waits */
+	uint16_t held_last;
+};
+
+_Static_assert(sizeof(struct entry) == 56 || sizeof(struct entry) == 64, "an entry is at most one cache line");
+
+/* A fragment that waits; in the order of arrival, so that the oldest is the first to be given up. */
+struct held {
+	struct rte_mbuf *mbuf; /* NULL: it went on */
+	struct packet packet;
+	struct entry *entry;
+	uint32_t until;
+	uint16_t next; /* of the same datagram */
+};
+
+struct fragments {
+	unsigned worker, workers;
+	struct rte_ring *const *rings;
+	struct entry *entries;
+	struct held held[FRAGMENTS_HELD];
+	uint32_t oldest, newest; /* of held, modulo its size: [oldest, newest) */
+	uint32_t ready, taken;   /* of the queue, likewise */
+	struct {
+		struct rte_mbuf *mbuf;
+		struct packet packet;
+	} queue[READY_MAX];
+};
+
+struct fragments *fragments_new(unsigned worker, unsigned workers, struct rte_ring *const *rings)
+{
+	struct fragments *f = aligned_alloc(64, (sizeof(*f) + 63) & ~(size_t)63);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	f->worker = worker;
+	f->workers = workers;
+	f->rings = rings;
+	f->entries = calloc(FRAGMENTS_ENTRIES, sizeof(*f->entries));
+	if (f->entries)
+		return f;
+	free(f);
+	return NULL;
+}
+
+void fragments_free(struct fragments *f)
+{
+	void *mbuf;
+
+	if (!f)
+		return;
+	for (uint32_t i = f->oldest; i != f->newest; i++)
+		if (f->held[i % FRAGMENTS_HELD].mbuf)
+			rte_pktmbuf_free(f->held[i % FRAGMENTS_HELD].mbuf);
+	while (!rte_ring_dequeue(f->rings[f->worker], &mbuf))
+		rte_pktmbuf_free(mbuf);
+	free(f->entries);
+	free(f);
+}
+
+/* There is always room: what one call adds is bounded by what was held, handed over and came in one burst. */
+static void finish(struct fragments *f, struct rte_mbuf *mbuf, const struct packet *packet, enum verdict verdict)
+{
+	uint32_t at = f->ready++ % READY_MAX;
+
+	f->queue[at].mbuf = mbuf;
+	f->queue[at].packet = *packet;
+	f->queue[at].packet.verdict = (uint8_t)verdict;
+	if (verdict != VERDICT_SERVICE)
+		f->queue[at].packet.service = NULL; /* none was found by now */
+}
+
+bool fragments_ready(struct fragments *f, struct burst *burst)
+{
+	burst->count = 0;
+	while (f->taken != f->ready && burst->count < BURST_MAX) {
+		uint32_t at = f->taken++ % READY_MAX;
+
+		burst->mbufs[burst->count] = f->queue[at].mbuf;
+		burst->packets[burst->count++] = f->queue[at].packet;
+	}
+	return burst->count;
+}
+
+static void map(uint8_t *out, const uint8_t *ipv4)
+{
+	struct fl_address address = fl_address_from_ipv4(ipv4);
+
+	memcpy(out, address.bytes, sizeof(address.bytes));
+}
+
+/* Reads what classification has found sound; sets packet->at_l4 behind all headers of IPv6. */
+static void read_fragment(const struct fl_siphash_key *seed, const uint8_t *frame, uint32_t len, struct packet *packet,
+			  struct fragment *out)
+{
+	const uint8_t *ip = frame + packet->at_ip;
+	uint8_t key[36];
+
+	memset(out, 0, sizeof(*out));
+	if (packet->flags & PACKET_IPV6) {
+		struct ipv6_walk walk;
+
+		ipv6_walk(ip, len - packet->at_ip, packet->ip_len, &walk);
+		memcpy(out->addresses, ip + 8, 32);
+		out->family = 6;
+		out->id = walk.id;
+		out->protocol = walk.protocol;
+		out->first = !walk.offset;
+		out->l4_len = packet->ip_len - walk.at;
+	} else {
+		map(out->addresses, ip + 12);
+		map(out->addresses + 16, ip + 16);
+		out->family = 4;
+		out->id = fl_load_be16(ip + 4);
+		out->protocol = ip[9];
+		out->first = !(fl_load_be16(ip + 6) & IPV4_OFFSET_MASK);
+		out->l4_len = packet->ip_len - (packet->at_l4 - packet->at_ip);
+	}
+	memcpy(key, out->addresses, 32);
+	fl_store_be32(key + 32, out->id);
+	out->hash = fl_siphash(seed, key, sizeof(key));
+}
+
+static bool is_over(uint32_t until, uint64_t now_ms)
+{
+	return (int32_t)((uint32_t)now_ms - until) >= 0;
+}
+
+static bool is_of(const struct entry *entry, const struct fragment *fragment)
+{
+	return entry->family == fragment->family && entry->id == fragment->id &&
+	       entry->protocol == (fragment->family == 4 ? fragment->protocol : 0) &&
+	       !memcmp(entry->addresses, fragment->addresses, sizeof(entry->addresses));
+}
+
+/* Those that wait for the entry's first fragment go on with this verdict, which is that of it. */
+static void release(struct fragments *f, const struct lookup *lookup, struct entry *entry);
+
+/* The datagram's entry: there, or a free one, or that which would be forgotten first. */
+static struct entry *find(struct fragments *f, const struct lookup *lookup, const struct fragment *fragment,
+			  uint64_t now_ms)
+{
+	struct entry *set = f->entries + (fragment->hash >> 40) % FRAGMENTS_SETS * FRAGMENTS_WAYS, *victim = set;
+
+	for (int i = 0; i < FRAGMENTS_WAYS; i++) {
+		struct entry *entry = set + i;
+
+		if (entry->family && !entry->waiting && is_over(entry->until, now_ms))
+			entry->family = 0;
+		if (is_of(entry, fragment))
+			return entry;
+		if (victim->family && (!entry->family || (int32_t)(entry->until - victim->until) < 0))
+			victim = entry;
+	}
+	if (victim->family && victim->waiting) {
+		victim->verdict = VERDICT_FRAGMENT_FULL;
+		release(f, lookup, victim);
+	}
+	memset(victim, 0, sizeof(*victim));
+	memcpy(victim->addresses, fragment->addresses, sizeof(victim->addresses));
+	victim->id = fragment->id;
+	victim->protocol = fragment->family == 4 ? fragment->protocol : 0;
+	victim->family = fragment->family;
+	victim->verdict = VERDICT_FRAGMENT;
+	victim->held = NOBODY;
+	return victim;
+}
+
+/* What becomes of one fragment of a datagram whose first has come: the way of its ports, or the same drop. */
+static void go_on(struct fragments *f, const struct lookup *lookup, const struct entry *entry, struct rte_mbuf *mbuf,
+		  struct packet *packet)
+{
+	const uint8_t *ip = rte_pktmbuf_mtod(mbuf, const uint8_t *) + packet->at_ip;
+	enum verdict verdict = entry->verdict;
+	const struct lookup_vip *vip;
+
+	if (verdict != VERDICT_SERVICE) {
+		finish(f, mbuf, packet, verdict);
+		return;
+	}
+	/* services may have changed since: looked up again for each */
+	vip = packet->flags & PACKET_IPV6 ? lookup_vip(lookup, transport_load64(ip + 24), transport_load64(ip + 32))
+					  : lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 16)));
+	packet->key[1] = entry->ports;
+	if ((uint8_t)(entry->ports >> 32) == IPPROTO_UDP && transport_source_loops(lookup, packet))
+		verdict = VERDICT_IP_SOURCE;
+	else
+		verdict = !vip ? VERDICT_NO_SERVICE_PORT
+			       : transport_service(lookup, vip, (uint8_t)(entry->ports >> 32),
+						   fl_load_be16((const uint8_t *)&entry->ports + 2), packet);
+	finish(f, mbuf, packet, verdict);
+}
+
+static void release(struct fragments *f, const struct lookup *lookup, struct entry *entry)
+{
+	while (entry->held != NOBODY) {
+		struct held *held = &f->held[entry->held];
+
+		entry->held = held->next;
+		go_on(f, lookup, entry, held->mbuf, &held->packet);
+		held->mbuf = NULL;
+	}
+	entry->waiting = 0;
+}
+
+static void hold(struct fragments *f, struct entry *entry, struct rte_mbuf *mbuf, const struct packet *packet,
+		 uint64_t now_ms)
+{
+	uint16_t at = (uint16_t)(f->newest % FRAGMENTS_HELD);
+
+	if (f->newest - f->oldest == FRAGMENTS_HELD || entry->waiting == FRAGMENTS_HELD_EACH) {
+		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
+		return;
+	}
+	f->newest++;
+	f->held[at] = (struct held){.mbuf = mbuf,
+				    .packet = *packet,
+				    .entry = entry,
+				    .until = (uint32_t)now_ms + FRAGMENTS_WAIT_MS,
+				    .next = NOBODY};
+	if (entry->waiting++)
+		f->held[entry->held_last].next = at;
+	else
+		entry->held = at;
+	entry->held_last = at;
+}
+
+/* What a first fragment says: its ports, or why its datagram is dropped. */
+static void note_first(struct entry *entry, const struct fragment *fragment, const uint8_t *frame, uint32_t len,
+		       const struct packet *packet)
+{
+	if (fragment->protocol != IPPROTO_TCP && fragment->protocol != IPPROTO_UDP) {
+		entry->verdict = VERDICT_PROTOCOL;
+	} else if (fragment->l4_len < PORTS_MIN || len < packet->at_l4 + (uint32_t)PORTS_MIN) {
+		entry->verdict = fragment->protocol == IPPROTO_TCP ? VERDICT_TCP_TRUNCATED : VERDICT_UDP_TRUNCATED;
+	} else {
+		entry->verdict = VERDICT_SERVICE;
+		entry->ports = transport_load32(frame + packet->at_l4) | (uint64_t)fragment->protocol << 32;
+	}
+}
+
+/* A fragment that is this worker's. */
+static void take_own(struct fragments *f, const struct lookup *lookup, const struct fragment *fragment,
+		     struct rte_mbuf *mbuf, struct packet *packet, uint64_t now_ms)
+{
+	struct entry *entry = find(f, lookup, fragment, now_ms);
+
+	entry->until = (uint32_t)now_ms + FRAGMENTS_KNOWN_MS;
+	if (fragment->first) {
+		note_first(entry, fragment, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, packet);
+		go_on(f, lookup, entry, mbuf, packet);
+		release(f, lookup, entry);
+	} else if (entry->verdict == VERDICT_FRAGMENT) {
+		hold(f, entry, mbuf, packet, now_ms);
+	} else {
+		go_on(f, lookup, entry, mbuf, packet);
+	}
+}
+
+/*
+ * To another mux, unless the way there is not known, or is of another family than the address that others know us by:
+ * then here, where perhaps all fragments come. False: here.
+ */
+static bool forward(struct fragments *f, const struct peers *peers, uint64_t hash, struct rte_mbuf *mbuf,
+		    struct packet *packet)
+{
+	const struct peer *peer = peers_owner(peers, hash);
+	enum verdict verdict;
+
+	if (peer->self || peer->line.state != BACKEND_READY ||
+	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
+		return false;
+	packet->hash = (uint32_t)hash;
+	verdict = wrapped_write(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
+	finish(f, mbuf, packet, verdict);
+	return true;
+}
+
+/* Reads the fragment and finds who has it; own: whoever else would have it, it is this worker. */
+static void take(struct fragments *f, const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet,
+		 bool was_forwarded, bool own, uint64_t now_ms)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct fragment fragment;
+	unsigned worker;
+
+	/* also of a fragment the whole has to be in the buffer that it is read and sent from */
+	if (mbuf->data_len < mbuf->pkt_len) {
+		finish(f, mbuf, packet, VERDICT_SEGMENTED);
+		return;
+	}
+	read_fragment(&lookup->peers->seed, frame, mbuf->data_len, packet, &fragment);
+	/* nobody is told about it: no first one, or it came, as its sender's answer would leave, elsewhere */
+	if (!fragment.first || was_forwarded)
+		packet->flags |= PACKET_LATER;
+	worker = (unsigned)((uint32_t)fragment.hash % f->workers);
+	if (!own && !was_forwarded && forward(f, lookup->peers, fragment.hash, mbuf, packet))
+		return;
+	if (own || worker == f->worker)
+		take_own(f, lookup, &fragment, mbuf, packet, now_ms);
+	else if (rte_ring_enqueue(f->rings[worker], mbuf))
+		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
+}
+
+void fragments_take(struct fragments *f, const struct lookup *lookup, struct rte_mbuf *mbuf,
+		    const struct packet *packet, uint64_t now_ms)
+{
+	struct packet inner = *packet;
+	bool was_forwarded = packet->verdict == VERDICT_PEER;
+
+	if (was_forwarded) {
+		enum verdict verdict = wrapped_read(lookup, mbuf, &inner);
+
+		if (verdict != VERDICT_FRAGMENT) {
+			finish(f, mbuf, &inner, verdict);
+			return;
+		}
+	}
+	take(f, lookup, mbuf, &inner, was_forwarded, false, now_ms);
+}
+
+/* What another worker has handed over is classified again, by the VIPs of now. */
+static unsigned take_handed(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
+{
+	struct rte_mbuf *mbufs[BURST_MAX];
+	unsigned count = rte_ring_dequeue_burst(f->rings[f->worker], (void **)mbufs, BURST_MAX, NULL);
+
+	for (unsigned i = 0; i < count; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], const uint8_t *);
+		struct packet packet;
+
+		classify(lookup, mac_word(frame), frame, mbufs[i]->data_len, mbufs[i]->pkt_len, &packet);
+		if (packet.verdict == VERDICT_FRAGMENT)
+			take(f, lookup, mbufs[i], &packet, true, true, now_ms);
+		else
+			finish(f, mbufs[i], &packet, VERDICT_NO_SERVICE_PORT); /* its VIP went meanwhile */
+	}
+	return count;
+}
+
+unsigned fragments_run(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
+{
+	unsigned taken = f->workers > 1 ? take_handed(f, lookup, now_ms) : 0;
+
+	while (f->oldest != f->newest) {
+		struct held *held = &f->held[f->oldest % FRAGMENTS_HELD];
+
+		if (held->mbuf && !is_over(held->until, now_ms))
+			break;
+		f->oldest++;
+		if (!held->mbuf)
+			continue;
+		/* it is the first that waits for its datagram: all came in this order */
+		held->entry->held = held->next;
+		held->entry->waiting--;
+		finish(f, held->mbuf, &held->packet, VERDICT_FRAGMENT_ALONE);
+		held->mbuf = NULL;
+	}
+	return taken;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/ipv6.h"
+
+#include "packet/icmp.h"
+#include "packet/transport.h"
+#include "packet/wrapped.h"
+
+enum {
+	HOP_BY_HOP = 0,
+	ROUTING = 43,
+	FRAGMENT = 44,
+	AUTHENTICATION = 51,
+	DESTINATION = 60,
+};
+
+static inline bool is_mapped(uint64_t high, uint64_t low)
+{
+	return !high && (uint32_t)low == 0xffff0000U;
+}
+
+/* No host may send from these: unspecified and loopback, mapped IPv4, link-local, multicast; nor from the VIP. */
+static inline bool source_forbidden(const uint8_t *ip)
+{
+	uint64_t high = transport_load64(ip + 8), low = transport_load64(ip + 16);
+
+	if (!high && (!low || low == (uint64_t)1 << 56 || is_mapped(high, low)))
+		return true;
+	if (ip[8] == 0xff || (ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80))
+		return true;
+	return high == transport_load64(ip + 24) && low == transport_load64(ip + 32);
+}
+
+/* Reads a fragment header; the walk ends there unless it is a whole datagram or a first fragment. */
+static bool read_fragment(const uint8_t *header, struct ipv6_walk *walk)
+{
+	uint16_t word = fl_load_be16(header + 2);
+
+	walk->offset = word & 0xfff8;
+	walk->more = word & 1;
+	walk->id = fl_load_be32(header + 4);
+	walk->fragment = walk->offset || walk->more;
+	return !walk->offset;
+}
+
+enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct ipv6_walk *out)
+{
+	struct ipv6_walk walk = {.protocol = ip[6], .at = IPV6_LEN};
+
+	for (int headers = 0;; headers++) {
+		const uint8_t *header = ip + walk.at;
+		uint32_t size;
+
+		if (walk.protocol != HOP_BY_HOP && walk.protocol != ROUTING && walk.protocol != FRAGMENT &&
+		    walk.protocol != AUTHENTICATION && walk.protocol != DESTINATION)
+			break;
+		if (headers == IPV6_EXTENSIONS_MAX || (walk.protocol == HOP_BY_HOP && headers) ||
+		    total - walk.at < IPV6_FRAGMENT_LEN)
+			return VERDICT_IP_EXTENSION;
+		if (len - walk.at < IPV6_FRAGMENT_LEN)
+			return VERDICT_SEGMENTED;
+		if (walk.protocol == FRAGMENT)
+			size = IPV6_FRAGMENT_LEN;
+		else if (walk.protocol == AUTHENTICATION)
+			size = (header[1] + 2U) * 4;
+		else
+			size = (header[1] + 1U) * 8;
+		/* a route that is not at its end has another destination than this one */
+		if (size > total - walk.at || (walk.protocol == ROUTING && header[3]) ||
+		    (walk.protocol == FRAGMENT && walk.fragment))
+			return VERDICT_IP_EXTENSION;
+		if (size > len - walk.at)
+			return VERDICT_SEGMENTED;
+		walk.at += size;
+		if (walk.protocol == FRAGMENT && !read_fragment(header, &walk)) {
+			walk.protocol = header[0];
+			break;
+		}
+		walk.protocol = header[0];
+	}
+	*out = walk;
+	return VERDICT_SERVICE;
+}
+
+/* What a packet to a VIP is: len and frame_len count from the IP header on. */
+static enum verdict classify_vip(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
+				 uint32_t len, uint32_t frame_len, struct packet *out)
+{
+	uint32_t total = IPV6_LEN + fl_load_be16(ip + 4);
+	struct ipv6_walk walk = {.protocol = ip[6], .at = IPV6_LEN};
+	enum verdict verdict;
+
+	if (total > frame_len || total > UINT16_MAX)
+		return VERDICT_IP_TOTAL_LENGTH;
+	if (!ip[7])
+		return VERDICT_IP_TTL;
+	if (source_forbidden(ip))
+		return VERDICT_IP_SOURCE;
+	if (walk.protocol != IPPROTO_TCP && walk.protocol != IPPROTO_UDP) {
+		verdict = ipv6_walk(ip, len < total ? len : total, total, &walk);
+		if (verdict != VERDICT_SERVICE)
+			return verdict;
+	}
+	out->flags = PACKET_IPV6;
+	out->ip_len = (uint16_t)total;
+	out->tos = (uint8_t)(fl_load_be16(ip) >> 4);
+	out->at_l4 = (uint16_t)(out->at_ip + walk.at);
+	out->addresses6 = ip + 8;
+	if (walk.fragment)
+		return VERDICT_FRAGMENT;
+	if (len < frame_len)
+		return VERDICT_SEGMENTED;
+	if (walk.protocol == IPPROTO_ICMPV6)
+		return icmp_classify_ipv6(lookup, vip, ip, ip + walk.at, total - walk.at, out);
+	return transport_classify(lookup, vip, walk.protocol, ip + walk.at, len - walk.at, total - walk.at, out);
+}
+
+enum verdict ipv6_classify(const struct lookup *lookup, const uint8_t *data, uint32_t at_ip, uint32_t len,
+			   uint32_t frame_len, struct packet *out)
+{
+	const uint8_t *ip = data + at_ip;
+	const struct lookup_vip *vip;
+	uint64_t high, low;
+
+	if (len < at_ip + IPV6_LEN || ip[0] >> 4 != 6)
+		return VERDICT_NOT_OURS;
+	high = transport_load64(ip + 24);
+	low = transport_load64(ip + 32);
+	/* IPv4 VIPs stand in the table as mapped addresses, which no IPv6 packet may have */
+	vip = is_mapped(high, low) ? NULL : lookup_vip(lookup, high, low);
+	if (!vip)
+		return VERDICT_NOT_OURS;
+	out->at_ip = (uint8_t)at_ip;
+	if (vip->self)
+		return wrapped_classify(ip, len - at_ip, out);
+	return classify_vip(lookup, vip, ip, len - at_ip, frame_len - at_ip, out);
+}

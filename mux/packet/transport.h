@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TCP and UDP headers as far as a mux looks at them: sound, and of which service. On the packet path, hence inline.
+ */
+#ifndef FAIRLEAD_MUX_TRANSPORT_H
+#define FAIRLEAD_MUX_TRANSPORT_H
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "packet/classify.h"
+#include "service/lookup.h"
+#include "packet/quic.h"
+#include "service/service.h"
+
+enum transport_numbers {
+	TRANSPORT_TCP_LEN = 20,
+	TRANSPORT_UDP_LEN = 8,
+	TRANSPORT_PORTS_LEN = 4,
+	TRANSPORT_AT_TCP_FLAGS = 13,
+	TRANSPORT_TCP_SYN = 0x02,
+};
+
+static inline uint64_t transport_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t transport_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* len, l4_len: bytes there in the buffer, and according to IP. */
+static inline enum verdict transport_tcp(const uint8_t *tcp, uint32_t len, uint32_t l4_len)
+{
+	uint32_t header;
+
+	if (l4_len < TRANSPORT_TCP_LEN)
+		return VERDICT_TCP_TRUNCATED;
+	if (len < TRANSPORT_TCP_LEN)
+		return VERDICT_SEGMENTED;
+	header = (tcp[12] >> 4) * 4U;
+	if (header < TRANSPORT_TCP_LEN || header > l4_len)
+		return VERDICT_TCP_OFFSET;
+	if (!tcp[0] && !tcp[1])
+		return VERDICT_TCP_PORT_ZERO;
+	return VERDICT_SERVICE;
+}
+
+static inline enum verdict transport_udp(const uint8_t *udp, uint32_t len, uint32_t l4_len)
+{
+	uint32_t said;
+
+	if (l4_len < TRANSPORT_UDP_LEN)
+		return VERDICT_UDP_TRUNCATED;
+	if (len < TRANSPORT_UDP_LEN)
+		return VERDICT_SEGMENTED;
+	said = fl_load_be16(udp + 4);
+	if (said < TRANSPORT_UDP_LEN || said > l4_len)
+		return VERDICT_UDP_LENGTH;
+	return VERDICT_SERVICE;
+}
+
+/* Finds the service of a port in host order, and the id that the port names. */
+static inline enum verdict transport_service(const struct lookup *lookup, const struct lookup_vip *vip,
+					     uint8_t protocol, uint16_t port, struct packet *out)
+{
+	const struct lookup_port *at = lookup_port(lookup, vip, protocol, port);
+
+	if (!at)
+		return VERDICT_NO_SERVICE_PORT;
+	out->service = at->service;
+	__builtin_prefetch(at->service);
+	if (lookup_is_by_id(at)) {
+		out->flags |= PACKET_BY_ID;
+		out->bucket = (uint16_t)(port - (uint16_t)at->first);
+	}
+	return VERDICT_SERVICE;
+}
+
+/* A UDP packet of a service whose QUIC connection ids may name backends. l4: of l4_len bytes, all of them there. */
+static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct packet *out)
+{
+	struct quic_server_id where;
+	uint16_t id;
+
+	__atomic_load(&out->service->quic, &where, __ATOMIC_RELAXED);
+	id = where.length ? quic_backend(&where, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN) : 0;
+	if (!id)
+		return;
+	out->flags |= PACKET_BY_ID | PACKET_ELSE_BUCKET;
+	out->bucket = id;
+}
+
+/*
+ * Whether a datagram's source is a VIP, or an address of this mux: no host sends from there, but whoever says so has
+ * two services answer each other without end. TCP needs no such care: it does not answer what it has not asked for.
+ */
+static inline bool transport_source_loops(const struct lookup *lookup, const struct packet *packet)
+{
+	const uint8_t *source = packet->addresses6;
+
+	if (packet->flags & PACKET_IPV6)
+		return lookup_vip(lookup, transport_load64(source), transport_load64(source + 8));
+	return lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
+}
+
+/* A whole TCP or UDP packet: flags, ports, service. out->flags is set before; len: bytes there, at least l4_len. */
+static inline enum verdict transport_classify(const struct lookup *lookup, const struct lookup_vip *vip,
+					      uint8_t protocol, const uint8_t *l4, uint32_t len, uint32_t l4_len,
+					      struct packet *out)
+{
+	enum verdict verdict;
+
+	if (protocol == IPPROTO_TCP) {
+		verdict = transport_tcp(l4, len, l4_len);
+		if (verdict != VERDICT_SERVICE)
+			return verdict;
+		if (l4[TRANSPORT_AT_TCP_FLAGS] & TRANSPORT_TCP_SYN)
+			out->flags |= PACKET_SYN;
+	} else if (protocol == IPPROTO_UDP) {
+		verdict = transport_udp(l4, len, l4_len);
+		if (verdict != VERDICT_SERVICE)
+			return verdict;
+		if (transport_source_loops(lookup, out))
+			return VERDICT_IP_SOURCE;
+	} else {
+		return VERDICT_PROTOCOL;
+	}
+	out->key[1] = transport_load32(l4) | (uint64_t)protocol << 32;
+	verdict = transport_service(lookup, vip, protocol, fl_load_be16(l4 + 2), out);
+	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP)
+		transport_quic(l4, l4_len, out);
+	return verdict;
+}
+
+#endif

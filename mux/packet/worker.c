@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+#include <rte_thread.h>
+
+#include "packet/answer.h"
+#include "packet/burst.h"
+#include "steering/flowtable/flowtable.h"
+#include "packet/fragments.h"
+#include "service/lookup.h"
+#include "observe/sampler.h"
+#include "packet/transport.h"
+
+_Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
+
+/* Packets that wait for the end of the burst, by the port that they leave by. */
+struct outbox {
+	uint16_t count;
+	struct rte_mbuf *mbufs[BURST_MAX];
+};
+
+struct worker {
+	pthread_t thread;
+	unsigned index;
+	bool stop; /* atomic */
+	struct tables *tables;
+	const struct ports *ports;
+	struct worker_counters *counters;
+	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
+	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
+	struct fragments *fragments;
+	struct sampler *sampler; /* NULL: none */
+	struct limiter echoes;
+	struct limiter errors;
+	struct burst burst;
+	struct outbox outbox[RTE_MAX_ETHPORTS];
+	uint16_t queued[RTE_MAX_ETHPORTS]; /* ports with something in their outbox */
+	uint16_t queued_count;
+};
+
+static inline void put(struct worker *worker, uint16_t port, struct rte_mbuf *mbuf)
+{
+	struct outbox *outbox = &worker->outbox[port];
+
+	if (!outbox->count)
+		worker->queued[worker->queued_count++] = port;
+	outbox->mbufs[outbox->count++] = mbuf;
+}
+
+/* What the port doesn't take at once is dropped: a queue here would only add delay. */
+static inline uint16_t send_all(struct worker *worker, uint16_t port, struct rte_mbuf **mbufs, uint16_t count)
+{
+	uint16_t sent = rte_eth_tx_burst(port, (uint16_t)worker->index, mbufs, count);
+
+	if (sent < count)
+		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+	return sent;
+}
+
+static inline void flush(struct worker *worker)
+{
+	struct worker_counters *counters = worker->counters;
+
+	for (uint16_t i = 0; i < worker->queued_count; i++) {
+		struct outbox *outbox = &worker->outbox[worker->queued[i]];
+		uint16_t sent = send_all(worker, worker->queued[i], outbox->mbufs, outbox->count);
+
+		counter_add(&counters->packets[VERDICT_SERVICE], sent);
+		counter_add(&counters->packets[VERDICT_PORT_FULL], outbox->count - sent);
+		outbox->count = 0;
+	}
+	worker->queued_count = 0;
+}
+
+/* Whether the sender claims to be a VIP or the mux itself: what it is told would come back here. */
+static bool is_from_here(const struct lookup *lookup, const struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	const uint8_t *ip = rte_pktmbuf_mtod(mbuf, const uint8_t *) + packet->at_ip;
+
+	if (packet->flags & PACKET_IPV6)
+		return lookup_vip(lookup, transport_load64(ip + 8), transport_load64(ip + 16));
+	return lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 12)));
+}
+
+/*
+ * Answers an echo request, or tells the sender of a packet that it was too big; by itself, since it is rare. Returns
+ * the verdict that counts: an echo request that was answered, a packet that was dropped.
+ */
+static __attribute__((noinline)) enum verdict answer(struct worker *worker, const struct port *port,
+						     struct rte_mbuf *mbuf, const struct packet *packet)
+{
+	bool echo = packet->verdict == VERDICT_ECHO;
+
+	if ((!echo && is_from_here(worker->burst.lookup, mbuf, packet)) ||
+	    !limiter_pass(echo ? &worker->echoes : &worker->errors, worker->now_ms) ||
+	    !(echo ? answer_echo(mbuf, packet) : answer_too_big(mbuf, packet))) {
+		rte_pktmbuf_free(mbuf);
+		return echo ? VERDICT_ECHO_LIMIT : VERDICT_TOO_BIG_SILENT;
+	}
+	if (!send_all(worker, port->id, &mbuf, 1))
+		return echo ? VERDICT_PORT_FULL : VERDICT_TOO_BIG_SILENT;
+	return packet->verdict;
+}
+
+static inline void count_steered(struct service_counters *counters, uint32_t packets, uint32_t bytes)
+{
+	counter_add(&counters->packets, packets);
+	counter_add(&counters->bytes, bytes);
+}
+
+/* Counts a drop by its verdict, and for its service where that was found. */
+static inline void count_drop(struct worker_counters *counters, const struct packet *packet, enum verdict verdict)
+{
+	counter_add(&counters->packets[verdict], 1);
+	if (counters_is_service_drop(verdict) && packet->service)
+		counter_add(&counters->service_drops[packet->service->slot][verdict - SERVICE_DROP_FIRST], 1);
+}
+
+/*
+ * Sends a burst of which every packet was steered and leaves by one port, as nearly all are: without a queue in
+ * between. False: it is another one, and nothing was done.
+ */
+static inline bool send_whole(struct worker *worker)
+{
+	struct worker_counters *counters = worker->counters;
+	struct burst *burst = &worker->burst;
+	const struct packet *first = &burst->packets[0];
+	uint32_t differ = first->verdict, run = 0, bytes = 0;
+	uint16_t sent;
+
+	for (uint32_t i = 0; i < burst->count; i++)
+		differ |= burst->packets[i].verdict | (uint32_t)(burst->packets[i].port ^ first->port);
+	if (differ)
+		return false;
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct packet *packet = &burst->packets[i];
+
+		run++;
+		bytes += packet->ip_len;
+		if (i + 1 < burst->count && packet[1].service == packet->service)
+			continue;
+		count_steered(&counters->services[packet->service->slot], run, bytes);
+		run = bytes = 0;
+	}
+	sent = send_all(worker, first->port, burst->mbufs, (uint16_t)burst->count);
+	counter_add(&counters->packets[VERDICT_SERVICE], sent);
+	counter_add(&counters->packets[VERDICT_PORT_FULL], burst->count - sent);
+	return true;
+}
+
+/* The one place where a verdict becomes an action. */
+static inline void act(struct worker *worker, const struct port *port)
+{
+	struct worker_counters *counters = worker->counters;
+	struct burst *burst = &worker->burst;
+	struct rte_mbuf *dropped[BURST_MAX], *passed[BURST_MAX];
+	uint16_t drops = 0, passes = 0;
+
+	if (burst->bytes)
+		counter_add(&counters->bytes, burst->bytes);
+	if (burst->moved)
+		counter_add(&counters->moved, burst->moved);
+	if (worker->sampler && unlikely(sampler_is_on(worker->sampler)))
+		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
+	if (likely(send_whole(worker)))
+		return;
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct packet *packet = &burst->packets[i];
+
+		switch (packet->verdict) {
+		case VERDICT_SERVICE:
+			count_steered(&counters->services[packet->service->slot], 1, packet->ip_len);
+			put(worker, packet->port, burst->mbufs[i]);
+			break;
+		case VERDICT_NOT_OURS:
+			passed[passes++] = burst->mbufs[i];
+			break;
+		case VERDICT_ECHO:
+		case VERDICT_TOO_BIG:
+			count_drop(counters, packet, answer(worker, port, burst->mbufs[i], packet));
+			break;
+		case VERDICT_FRAGMENT:
+		case VERDICT_PEER:
+			fragments_take(worker->fragments, burst->lookup, burst->mbufs[i], packet, worker->now_ms);
+			break;
+		case VERDICT_FRAGMENT_FORWARDED:
+			if (send_all(worker, packet->port, &burst->mbufs[i], 1))
+				counter_add(&counters->packets[VERDICT_FRAGMENT_FORWARDED], 1);
+			else
+				counter_add(&counters->packets[VERDICT_PORT_FULL], 1);
+			break;
+		default:
+			count_drop(counters, packet, packet->verdict);
+			dropped[drops++] = burst->mbufs[i];
+		}
+	}
+	flush(worker);
+	if (passes && port->exception != PORT_NONE) {
+		uint16_t sent = send_all(worker, port->exception, passed, passes);
+
+		counter_add(&counters->packets[VERDICT_NOT_OURS], sent);
+		counter_add(&counters->packets[VERDICT_EXCEPTION_FULL], passes - sent);
+	} else if (passes) {
+		/* the kernel has its own copy (port.h) */
+		counter_add(&counters->packets[VERDICT_NOT_OURS], passes);
+		rte_pktmbuf_free_bulk(passed, passes);
+	}
+	if (drops)
+		rte_pktmbuf_free_bulk(dropped, drops);
+}
+
+/* Fragments that have found their ports go the way of all packets; what they answer leaves by this port. */
+static inline void serve_fragments(struct worker *worker, const struct port *port)
+{
+	struct burst *burst = &worker->burst;
+
+	while (fragments_ready(worker->fragments, burst)) {
+		burst_steer_classified(burst);
+		act(worker, port);
+	}
+}
+
+/* One poll of one port; returns the packets that it gave. */
+static inline uint16_t serve(struct worker *worker, const struct port *port, uint32_t now)
+{
+	struct burst *burst = &worker->burst;
+	uint32_t count;
+
+	burst->count = rte_eth_rx_burst(port->id, (uint16_t)worker->index, burst->mbufs, BURST_MAX);
+	if (!burst->count)
+		return 0;
+	burst->lookup = tables_lookup(worker->tables);
+	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
+	burst->now = now;
+	burst->tag_key = worker->tag_key;
+	count = burst->count;
+	burst_steer(burst);
+	act(worker, port);
+	serve_fragments(worker, port);
+	return (uint16_t)count;
+}
+
+/* What the kernel sends through the exception port goes out by the port that it stands for. */
+static inline uint16_t serve_exception(struct worker *worker, const struct port *port)
+{
+	struct worker_counters *counters = worker->counters;
+	struct rte_mbuf *mbufs[BURST_MAX];
+	uint16_t count = rte_eth_rx_burst(port->exception, (uint16_t)worker->index, mbufs, BURST_MAX), sent;
+
+	if (!count)
+		return 0;
+	sent = send_all(worker, port->id, mbufs, count);
+	counter_add(&counters->packets[VERDICT_FROM_KERNEL], sent);
+	counter_add(&counters->packets[VERDICT_PORT_FULL], count - sent);
+	return count;
+}
+
+static inline uint32_t clock_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (uint32_t)now.tv_sec;
+}
+
+static inline uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Sleeps for the idle's next step; nobody waits for us meanwhile. */
+static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
+{
+	struct timespec pause = {.tv_nsec = *sleep};
+
+	rte_rcu_qsbr_thread_offline(rcu, worker->index);
+	nanosleep(&pause, NULL);
+	rte_rcu_qsbr_thread_online(rcu, worker->index);
+	*sleep = *sleep * 2 < WORKER_SLEEP_MAX ? *sleep * 2 : WORKER_SLEEP_MAX;
+}
+
+static void loop(struct worker *worker)
+{
+	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
+	uint64_t spin = rte_get_tsc_hz() / 1000000 * WORKER_SPIN_US, seen = rte_rdtsc();
+	uint32_t sleep = WORKER_SLEEP_MIN;
+
+	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
+		uint32_t now = clock_seconds(), got = 0;
+
+		worker->now_ms = clock_ms();
+		for (unsigned i = 0; i < worker->ports->count; i++) {
+			const struct port *port = &worker->ports->port[i];
+
+			got += serve(worker, port, now);
+			if (port->exception != PORT_NONE)
+				got += serve_exception(worker, port);
+		}
+		worker->burst.lookup = tables_lookup(worker->tables);
+		worker->burst.now = now;
+		got += fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
+		serve_fragments(worker, &worker->ports->port[0]);
+		rte_rcu_qsbr_quiescent(rcu, worker->index);
+		if (got) {
+			seen = rte_rdtsc();
+			sleep = WORKER_SLEEP_MIN;
+		} else if (rte_rdtsc() - seen > spin) {
+			back_off(worker, rcu, &sleep);
+		} else {
+			rte_pause();
+		}
+	}
+}
+
+static void *run(void *argument)
+{
+	struct worker *worker = argument;
+	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
+
+	prctl(PR_SET_TIMERSLACK, 1000UL); /* the default of 50 us would double the first sleeps */
+	rte_rcu_qsbr_thread_register(rcu, worker->index);
+	rte_rcu_qsbr_thread_online(rcu, worker->index);
+	loop(worker);
+	rte_rcu_qsbr_thread_offline(rcu, worker->index);
+	rte_rcu_qsbr_thread_unregister(rcu, worker->index);
+	return NULL;
+}
+
+/* DPDK gives registered threads caches of their own in the packet pool, and does not pin them. */
+static void *registered(void *argument)
+{
+	struct worker *worker = argument;
+
+	if (rte_thread_register() < 0)
+		fprintf(stderr, "fairlead-mux: worker %u runs without a packet cache: too many threads\n",
+			worker->index);
+	run(worker);
+	rte_thread_unregister();
+	return NULL;
+}
+
+int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why)
+{
+	for (unsigned i = 0; i < workers; i++) {
+		char name[RTE_RING_NAMESIZE];
+
+		snprintf(name, sizeof(name), "fragments %u", i);
+		rings[i] = rte_ring_create(name, FRAGMENTS_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
+		if (!rings[i])
+			return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", i);
+	}
+	return 0;
+}
+
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why)
+{
+	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
+	char name[16];
+	int error;
+
+	if (!worker)
+		return why_refuse(why, -ENOMEM, "worker %u: no memory", index);
+	memset(worker, 0, sizeof(*worker));
+	worker->index = index;
+	worker->tables = place->tables;
+	worker->ports = place->ports;
+	worker->counters = counters_of(place->counters, index);
+	worker->tag_key = place->tag_key;
+	worker->sampler = place->sampler;
+	worker->burst.tag_key = place->tag_key;
+	worker->fragments = fragments_new(index, place->workers, place->rings);
+	if (!worker->fragments) {
+		free(worker);
+		return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", index);
+	}
+	if (place->flows) {
+		error = flowtable_new(&worker->burst.flowtable, index, place->flows, why);
+		if (error) {
+			fragments_free(worker->fragments);
+			free(worker);
+			return error;
+		}
+	}
+	error = pthread_create(&worker->thread, NULL, registered, worker);
+	if (error) {
+		flowtable_free(worker->burst.flowtable);
+		fragments_free(worker->fragments);
+		free(worker);
+		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
+	}
+	snprintf(name, sizeof(name), "worker %u", index);
+	pthread_setname_np(worker->thread, name);
+	*out = worker;
+	return 0;
+}
+
+void worker_stop(struct worker *worker)
+{
+	if (!worker)
+		return;
+	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
+	pthread_join(worker->thread, NULL);
+	flowtable_free(worker->burst.flowtable);
+	fragments_free(worker->fragments);
+	free(worker);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker: a thread that owns queue i of every port and moves packets in bursts of 32.
+ *
+ *	receive -> steer (burst.h) -> sample (sampler.h) -> act -> send
+ *
+ * Idle back-off: after WORKER_SPIN_US without a packet it sleeps, first briefly and at most WORKER_SLEEP_MAX; one
+ *packet ends it. A sleep costs a packet some 60 us, so it is not for the gaps of traffic: counted in polls, as it once
+ *was, a port that answers at once let a worker sleep at 400,000 packets a second, and half of them waited 60 us. So an
+ *idle mux costs about one per cent of a core, a busy one never sleeps, and a packet that meets a sleeping worker waits
+ *at most that long.
+ */
+#ifndef FAIRLEAD_MUX_WORKER_H
+#define FAIRLEAD_MUX_WORKER_H
+
+#include "packet/counters.h"
+#include "host/port.h"
+#include "service/tables.h"
+
+enum worker_numbers {
+	WORKER_BURST = 32,
+	WORKER_SPIN_US = 30,          /* of empty polls before the first sleep */
+	WORKER_SLEEP_MIN = 20 * 1000, /* nanoseconds */
+	WORKER_SLEEP_MAX = 1000 * 1000,
+};
+
+struct rte_ring;
+struct sampler;
+struct worker;
+
+/* Where workers work; the same for all of a mux, and it outlives them. */
+struct worker_place {
+	struct tables *tables;
+	const struct ports *ports;
+	struct counters *counters;
+	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
+	unsigned workers;
+	uint32_t flows;          /* that each remembers for services with steering flowtable; 0: there are none */
+	struct rte_ring **rings; /* of worker_rings() */
+	struct sampler *sampler; /* NULL: none */
+};
+
+/* Makes a ring for each worker, by which others hand it fragments; they go with the process. */
+int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why);
+
+/* Starts a thread that is reader and queue number index. */
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why);
+
+/* Asks it to end, waits until it has, and frees it. */
+void worker_stop(struct worker *worker);
+
+#endif

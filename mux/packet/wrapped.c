@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet/wrapped.h"
+
+#include <string.h>
+
+#include "encap/encap.h"
+#include "packet/ipv6.h"
+#include "service/peers.h"
+#include "packet/transport.h"
+
+enum {
+	MACS_LEN = 12,
+	ETHERNET_LEN = 14,
+	IPV4_LEN = 20,
+	FRAGMENT_BITS = 0x3fff,
+	TYPE_IPV4 = 0x0800,
+	TYPE_IPV6 = 0x86dd,
+};
+
+enum verdict wrapped_classify(const uint8_t *ip, uint32_t len, struct packet *out)
+{
+	bool ipv6 = ip[0] >> 4 == 6;
+	uint32_t header = ipv6 ? IPV6_LEN : IPV4_LEN;
+
+	if (len < header + TRANSPORT_UDP_LEN || ip[ipv6 ? 6 : 9] != IPPROTO_UDP ||
+	    fl_load_be16(ip + header + 2) != FL_GUE_PORT)
+		return VERDICT_NOT_OURS;
+	if (!ipv6 && (ip[0] != 0x45 || fl_load_be16(ip + 6) & FRAGMENT_BITS))
+		return VERDICT_NOT_OURS;
+	out->flags = ipv6 ? PACKET_IPV6 : 0;
+	out->at_l4 = (uint16_t)(out->at_ip + header);
+	return VERDICT_PEER;
+}
+
+enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *ip = frame + packet->at_ip;
+	uint8_t *gue = frame + packet->at_l4 + ENCAP_UDP_LEN, macs[MACS_LEN];
+	uint32_t head = packet->at_l4 + (uint32_t)ENCAP_UDP_LEN + FL_GUE_BASE_LEN;
+	struct fl_address source;
+	uint16_t type;
+
+	if (packet->flags & PACKET_IPV6)
+		memcpy(source.bytes, ip + 8, 16);
+	else
+		source = fl_address_from_ipv4(ip + 12);
+	if (!peers_has(lookup->peers, &source))
+		return VERDICT_PEER_UNKNOWN;
+	if (mbuf->data_len < mbuf->pkt_len)
+		return VERDICT_SEGMENTED;
+	if (mbuf->data_len < head || gue[0] || gue[2] || gue[3] ||
+	    (gue[1] != FL_GUE_PROTO_IPV4 && gue[1] != FL_GUE_PROTO_IPV6))
+		return VERDICT_PEER_MALFORMED;
+	type = gue[1] == FL_GUE_PROTO_IPV4 ? TYPE_IPV4 : TYPE_IPV6;
+	memcpy(macs, frame, MACS_LEN);
+	mbuf->data_off = (uint16_t)(mbuf->data_off + head - ETHERNET_LEN);
+	mbuf->data_len = (uint16_t)(mbuf->data_len - (head - ETHERNET_LEN));
+	mbuf->pkt_len = mbuf->data_len;
+	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	memcpy(frame, macs, MACS_LEN);
+	fl_store_be16(frame + MACS_LEN, type);
+	classify(lookup, mac_word(frame), frame, mbuf->data_len, mbuf->pkt_len, packet);
+	return packet->verdict == VERDICT_FRAGMENT ? VERDICT_FRAGMENT : VERDICT_PEER_MALFORMED;
+}
+
+enum verdict wrapped_write(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
+{
+	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->ipv6 ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
+	uint32_t len = at_gue + FL_GUE_BASE_LEN, prepend = vlan_len + len - packet->at_ip;
+	bool is_ipv6 = packet->flags & PACKET_IPV6;
+	uint8_t moved = line->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	struct encap_fields fields = {.inner_protocol = is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
+				      .tos = packet->tos,
+				      .hash = packet->hash};
+	uint8_t head[ENCAP_LEN_MAX], *out;
+
+	/* what the way to a server will not take, most likely: only here its sender can be told */
+	if (packet->ip_len > encap_room(line, flags)) {
+		packet->mtu = (uint16_t)encap_room(line, (uint8_t)(flags | moved));
+		return packet->flags & PACKET_LATER ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
+	}
+	if (rte_pktmbuf_headroom(mbuf) < prepend)
+		return VERDICT_NO_HEADROOM;
+	/* a header with a steer header, of which GUE's base is kept: lengths count what is left out as if it were inner
+	 */
+	fields.inner_len = (uint16_t)(packet->ip_len - FL_STEER_BASE_LEN);
+	encap_write(head, line, &fields);
+	head[at_gue] = 0;
+	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
+	mbuf->data_len = (uint16_t)(vlan_len + len + packet->ip_len);
+	mbuf->pkt_len = mbuf->data_len;
+	out = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	memcpy(out + vlan_len, head, len);
+	if (vlan_len)
+		encap_write_vlan(out, line->vlan);
+	packet->port = line->port;
+	return VERDICT_FRAGMENT_FORWARDED;
+}

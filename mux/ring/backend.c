@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/backend.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "encap/encap.h"
+
+enum { ROWS_MIN = 64 }; /* a page */
+
+/* A table with room for n list entries and no rows. */
+static struct backends *table(uint32_t n)
+{
+	struct backends *backends = calloc(1, sizeof(*backends));
+
+	if (!backends)
+		return NULL;
+	backends->room = n ? n : 1;
+	backends->list = calloc(backends->room, sizeof(*backends->list));
+	if (!backends->list) {
+		free(backends);
+		return NULL;
+	}
+	return backends;
+}
+
+/* With room for ids to come. Pages that nobody touches cost nothing, so that sparse ids are cheap. */
+static bool make_rows(struct backends *backends)
+{
+	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
+
+	backends->size = ROWS_MIN;
+	while (backends->size < ids)
+		backends->size *= 2;
+	backends->rows_bytes = (uint64_t)backends->size * sizeof(*backends->rows);
+	backends->rows = mmap(NULL, backends->rows_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (backends->rows == MAP_FAILED)
+		backends->rows = NULL;
+	return backends->rows;
+}
+
+/*
+ * The row of a backend. A removed one keeps the row that it had: packets of a burst that is under way still take it,
+ * and MOVED its address, but nobody looks for a host that may be no more.
+ */
+static void make_row(struct backend *row, const struct fl_delta_backend *b, const struct backends *old,
+		     uint16_t service, const struct next_hops *hops)
+{
+	const struct backend *before = old ? backends_get(old, b->id) : NULL;
+	bool removed = b->flags & FL_BACKEND_REMOVED;
+	struct fl_address address = before ? encap_destination(before) : (struct fl_address){{0}};
+	struct next_hop hop = {0};
+
+	if (removed && before && fl_address_equal(&address, &b->address)) {
+		*row = *before;
+		row->removed = 1;
+		return;
+	}
+	if (!removed)
+		hops->lookup(hops->context, &b->address, &hop);
+	encap_template(row, service, &b->address, &hop);
+	row->removed = removed;
+}
+
+static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
+		      const struct next_hops *hops)
+{
+	for (uint32_t i = 0; i < backends->count; i++)
+		make_row(&backends->rows[backends->list[i].id], &backends->list[i], old, service, hops);
+}
+
+/*
+ * Rows of a table that a delta has changed: all others keep theirs, next hops that have changed since come by
+ * backends_refresh(). One backend more among 64 K costs a copy of 4 MB in place of 64 K templates.
+ */
+static void change_rows(struct backends *backends, const struct backends *old, const struct delta *delta,
+			const struct next_hops *hops)
+{
+	memcpy(backends->rows, old->rows,
+	       (size_t)old->size * sizeof(*old->rows)); /* its ids are in the new list, too */
+	for (uint32_t i = 0; i < delta->backends_count; i++)
+		make_row(&backends->rows[delta->backends[i].id], &delta->backends[i], old, (uint16_t)delta->service,
+			 hops);
+}
+
+const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list[middle].id == id)
+			return &list[middle];
+		if (list[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
+			uint32_t b_count, struct fl_delta_backend *out)
+{
+	uint32_t i = 0, j = 0, n = 0;
+
+	while (i < a_count || j < b_count) {
+		if (j == b_count || (i < a_count && a[i].id < b[j].id)) {
+			out[n++] = a[i++];
+			continue;
+		}
+		if (i < a_count && a[i].id == b[j].id)
+			i++;
+		out[n++] = b[j++];
+	}
+	return n;
+}
+
+/* How one entry of a delta changes a table. */
+enum change {
+	CHANGE_NOTHING,
+	CHANGE_ADDED,
+	CHANGE_REMOVED,
+	CHANGE_RETURNED, /* it was removed, and is not any more */
+	CHANGE_ANEW,     /* not where readers are: it takes a new table */
+};
+
+/* row: what the line would be. */
+static enum change change_of(const struct backends *backends, const struct fl_delta_backend *b, uint16_t service,
+			     const struct next_hops *hops, struct backend *row)
+{
+	const struct backend *before = backends_get(backends, b->id);
+	struct backend kept;
+
+	*row = (struct backend){0};
+	if (b->id >= backends->size)
+		return CHANGE_ANEW;
+	make_row(row, b, backends, service, hops);
+	if (!before)
+		return CHANGE_ADDED;
+	kept = *before;
+	kept.removed = row->removed;
+	if (memcmp(&kept, row, sizeof(kept)) != 0)
+		return CHANGE_ANEW;
+	if (before->removed == row->removed)
+		return CHANGE_NOTHING;
+	return row->removed ? CHANGE_REMOVED : CHANGE_RETURNED;
+}
+
+/* A line that was absent: readers look at its state before anything else of it. */
+static void add_row(struct backend *line, const struct backend *row)
+{
+	const size_t at = offsetof(struct backend, state), behind = at + sizeof(row->state);
+
+	memcpy(line, row, at);
+	memcpy((uint8_t *)line + behind, (const uint8_t *)row + behind, sizeof(*row) - behind);
+	__atomic_store_n(&line->state, row->state, __ATOMIC_RELEASE);
+}
+
+/* Merges into the table's own list, which has room for it: from the end on, as far as anything moves. */
+static void merge_own(struct backends *backends, const struct fl_delta_backend *more, uint32_t count, uint32_t fresh)
+{
+	uint32_t from = backends->count, to = backends->count + fresh;
+
+	backends->count = to;
+	while (count) {
+		const struct fl_delta_backend *next = &more[count - 1];
+
+		if (from && backends->list[from - 1].id > next->id) {
+			backends->list[--to] = backends->list[--from];
+			continue;
+		}
+		if (from && backends->list[from - 1].id == next->id)
+			from--;
+		backends->list[--to] = *next;
+		count--;
+	}
+}
+
+static bool make_list_room(struct backends *backends, uint32_t count)
+{
+	struct fl_delta_backend *list;
+
+	if (count <= backends->room)
+		return true;
+	list = realloc(backends->list, 2ULL * count * sizeof(*list));
+	if (!list)
+		return false;
+	backends->list = list;
+	backends->room = 2 * count;
+	return true;
+}
+
+bool backends_change(struct backends *backends, const struct delta *delta, const struct next_hops *hops)
+{
+	uint16_t service = (uint16_t)delta->service;
+	struct backend row;
+	uint32_t fresh = 0;
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		enum change change = change_of(backends, &delta->backends[i], service, hops, &row);
+
+		if (change == CHANGE_ANEW)
+			return false;
+		fresh += change == CHANGE_ADDED;
+	}
+	if (!make_list_room(backends, backends->count + fresh))
+		return false;
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		enum change change = change_of(backends, &delta->backends[i], service, hops, &row);
+		struct backend *line = &backends->rows[delta->backends[i].id];
+
+		if (change == CHANGE_ADDED)
+			add_row(line, &row);
+		else if (change != CHANGE_NOTHING)
+			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);
+	}
+	merge_own(backends, delta->backends, delta->backends_count, fresh);
+	return true;
+}
+
+bool backends_differ(const struct backends *backends, const struct delta *delta)
+{
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		const struct fl_delta_backend *b = &delta->backends[i];
+		const struct fl_delta_backend *before = backends_find(backends->list, backends->count, b->id);
+
+		if (!before || before->flags != b->flags || !fl_address_equal(&before->address, &b->address))
+			return true;
+	}
+	return false;
+}
+
+struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
+			      struct why *why)
+{
+	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
+	struct backends *backends;
+
+	backends = table(old_count + delta->backends_count);
+	if (!backends)
+		goto no_memory;
+	backends->count = backends_merge(old_count ? old->list : NULL, old_count, delta->backends,
+					 delta->backends_count, backends->list);
+	if (!make_rows(backends))
+		goto no_memory;
+	if (old && !delta->snapshot)
+		change_rows(backends, old, delta, hops);
+	else
+		fill_rows(backends, NULL, (uint16_t)delta->service, hops);
+	return backends;
+
+no_memory:
+	backends_free(backends);
+	why_refuse(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
+				  int *error)
+{
+	struct backends *backends = NULL;
+	bool differs = false;
+
+	*error = 0;
+	for (uint32_t i = 0; i < old->count && !differs; i++) {
+		const struct fl_delta_backend *b = &old->list[i];
+		struct backend now;
+
+		make_row(&now, b, old, service, hops);
+		differs = memcmp(&now, &old->rows[b->id], sizeof(now)) != 0;
+	}
+	if (!differs)
+		return NULL;
+	backends = table(old->count);
+	if (!backends)
+		goto no_memory;
+	memcpy(backends->list, old->list, old->count * sizeof(*old->list));
+	backends->count = old->count;
+	if (!make_rows(backends))
+		goto no_memory;
+	fill_rows(backends, old, service, hops);
+	return backends;
+
+no_memory:
+	backends_free(backends);
+	*error = -ENOMEM;
+	return NULL;
+}
+
+void backends_free(struct backends *backends)
+{
+	if (!backends)
+		return;
+	if (backends->rows)
+		munmap(backends->rows, backends->rows_bytes);
+	free(backends->list);
+	free(backends);
+}
+
+bool backends_is_live(const struct backends *backends, uint16_t id)
+{
+	const struct backend *backend = backends_get(backends, id);
+
+	return backend && !backend_is_removed(backend);
+}
+
+bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)
+{
+	const struct fl_delta_backend *found = backends_find(backends->list, backends->count, id);
+
+	if (found)
+		*out = found->address;
+	return found;
+}

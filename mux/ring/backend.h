@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service's backends as workers see them: a table indexed by backend id, one cache line a backend that holds the
+ * outer header as it will stand in front of its packets. Readers take no lock, so a line that is there never changes,
+ * but for one byte: whether it was removed. A backend that comes fills a line that was absent, its state last: whoever
+ * sees the state sees the line. Another address or next hop makes a new table; the old one is freed once no reader can
+ * hold it.
+ *
+ * Memory: 64 bytes x the power of two above the highest id, of which only touched pages are resident.
+ */
+#ifndef FAIRLEAD_MUX_BACKEND_H
+#define FAIRLEAD_MUX_BACKEND_H
+
+#include "ring/delta.h"
+#include "ring/next_hop.h"
+#include "config/why.h"
+
+enum backend_numbers {
+	BACKEND_HEAD_LEN = 14 + 20 + 8 + 4 + 4, /* Ethernet, IPv4, UDP, GUE, steer up to the bucket */
+	BACKEND_LINE = 64,
+};
+
+enum backend_state {
+	BACKEND_ABSENT = 0,
+	BACKEND_NO_NEIGHBOUR, /* known, but its next hop has no MAC address yet */
+	BACKEND_LOOP,         /* known, but its address is a VIP or a mux: packets would come back */
+	BACKEND_READY,
+};
+
+struct backend {
+	union {
+		uint8_t head[BACKEND_HEAD_LEN]; /* over IPv4: lengths, DSCP, checksum, source port are zero here */
+		struct {                        /* over IPv6: what is not the same for all */
+			uint8_t macs[12];
+			uint8_t addresses[32];
+			uint8_t service[2];
+		};
+	};
+	uint8_t state;   /* enum backend_state; atomic */
+	uint8_t removed; /* atomic: a bucket may still name it, a port may not */
+	uint8_t ipv6;    /* the outer header's family */
+	uint8_t port;    /* DPDK port id to leave by */
+	uint16_t mtu;    /* of that port and the route */
+	uint16_t vlan;   /* 0: frames get no tag */
+	uint16_t sum;    /* of the outer IPv4 header as it stands in head: folded, not inverted */
+} __attribute__((aligned(BACKEND_LINE)));
+
+_Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");
+
+struct backends {
+	uint32_t size;                 /* of rows */
+	uint32_t count;                /* of list, and from here on the writer's */
+	uint32_t room;                 /* of list */
+	struct fl_delta_backend *list; /* ascending ids, removed ones included: packets are still chained to them */
+	uint64_t rows_bytes;
+	struct backend *rows;
+};
+
+/* The entry of an id in a list of ascending ids, NULL if it has none. */
+const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id);
+
+/* Merges two ascending lists into out, which has room for both; what b says of an id counts. Returns their number. */
+uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
+			uint32_t b_count, struct fl_delta_backend *out);
+
+/*
+ * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
+ * templates for this service. NULL, errno and why: no memory.
+ */
+struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
+			      struct why *why);
+
+/*
+ * Changes the table while readers are there, which costs what changes and not what there is. False: it can't be done so
+ * (another address or next hop, an id beyond the table, no memory) and nothing has changed; backends_new does it.
+ */
+bool backends_change(struct backends *backends, const struct delta *delta, const struct next_hops *hops);
+
+/* The same list with the next hops of now, or NULL if none of them changed (*error 0) or memory ran out (-ENOMEM). */
+struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
+				  int *error);
+
+/* Whether a delta changes more of the table than weights, of which the list keeps those of when it was made. */
+bool backends_differ(const struct backends *backends, const struct delta *delta);
+
+/* No reader may hold it. NULL is allowed. */
+void backends_free(struct backends *backends);
+
+/* Load it before the rest of a line: all of it is there if the state is. */
+static inline enum backend_state backend_state(const struct backend *backend)
+{
+	return (enum backend_state)__atomic_load_n(&backend->state, __ATOMIC_ACQUIRE);
+}
+
+static inline bool backend_is_removed(const struct backend *backend)
+{
+	return __atomic_load_n(&backend->removed, __ATOMIC_RELAXED);
+}
+
+/* The template of an id, NULL if there is none. */
+static inline const struct backend *backends_get(const struct backends *backends, uint16_t id)
+{
+	return id < backends->size && backend_state(&backends->rows[id]) != BACKEND_ABSENT ? &backends->rows[id] : NULL;
+}
+
+/* Whether a port may name it: it is there and was not removed. For explain, not for packets. */
+bool backends_is_live(const struct backends *backends, uint16_t id);
+
+/* The address of an id, also of a removed one; false if there is none. For explain, not for packets. */
+bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/delta.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_hash_crc.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "ring/backend.h"
+#include "ring/owners.h"
+
+static const char *const names[FL_DELTA_ERRORS] = {
+    [FL_DELTA_OK] = "ok",
+    [FL_DELTA_TRUNCATED] = "truncated",
+    [FL_DELTA_MAGIC] = "magic",
+    [FL_DELTA_SERVICE] = "service",
+    [FL_DELTA_GENERATION] = "generation",
+    [FL_DELTA_BUCKETS] = "buckets",
+    [FL_DELTA_LENGTH] = "length",
+    [FL_DELTA_COMPRESSION] = "compression",
+    [FL_DELTA_CHECKSUM] = "checksum",
+    [FL_DELTA_BACKEND] = "backend",
+    [FL_DELTA_RUN] = "run",
+};
+
+enum { LOOKUPS_PAY = 16 }; /* entries of a list that take as long to note as one takes to find */
+
+/*
+ * Which ids exist, and which of them may own buckets: a bit each. Of a delta's base they are filled in where there is
+ * much to look up; where there is little, what the delta does not say is looked up in the base's list, whose 1.5 MB of
+ * 64 K backends are more than all the rest of a small delta.
+ */
+struct ids {
+	uint64_t known[(FL_BACKEND_MAX + 1) / 64];
+	uint64_t live[(FL_BACKEND_MAX + 1) / 64];
+	const struct fl_delta_backend *base; /* NULL: filled in */
+	uint32_t base_count;
+};
+
+static void set_bit(uint64_t *bits, uint16_t id, bool value)
+{
+	if (value)
+		bits[id / 64] |= 1ULL << (id % 64);
+	else
+		bits[id / 64] &= ~(1ULL << (id % 64));
+}
+
+static bool has_bit(const uint64_t *bits, uint16_t id)
+{
+	return bits[id / 64] >> (id % 64) & 1;
+}
+
+static void ids_add(struct ids *ids, const struct fl_delta_backend *backend)
+{
+	set_bit(ids->known, backend->id, true);
+	set_bit(ids->live, backend->id, !(backend->flags & FL_BACKEND_REMOVED));
+}
+
+static bool is_known(const struct ids *ids, uint16_t id)
+{
+	return has_bit(ids->known, id) || (ids->base && backends_find(ids->base, ids->base_count, id));
+}
+
+/* What the delta says of an id counts. */
+static bool is_live(const struct ids *ids, uint16_t id)
+{
+	const struct fl_delta_backend *found = NULL;
+
+	if (ids->base && !has_bit(ids->known, id))
+		found = backends_find(ids->base, ids->base_count, id);
+	return has_bit(ids->live, id) || (found && !(found->flags & FL_BACKEND_REMOVED));
+}
+
+/* Where the parts of a body stand: its counts and its length have been found to agree. */
+struct layout {
+	const uint8_t *backends;
+	uint32_t backends_count;
+	const uint8_t *runs; /* of a delta */
+	uint32_t runs_count;
+	enum fl_delta_order order;
+	const uint8_t *columns; /* of a snapshot */
+};
+
+__attribute__((format(printf, 3, 4))) static enum fl_delta_error refuse(struct why *why, enum fl_delta_error error,
+									const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why->text, sizeof(why->text), format, args);
+	va_end(args);
+	return error;
+}
+
+const char *delta_error_name(enum fl_delta_error error)
+{
+	return names[error];
+}
+
+static enum fl_delta_error check_header(const uint8_t *data, size_t len, const struct delta_expected *expected,
+					struct fl_delta_header *header, struct why *why)
+{
+	const char *magic = expected->snapshot ? "FLS2" : "FLD2";
+	enum fl_delta_error error = fl_delta_header_parse(data, len, header);
+	uint32_t base = expected->snapshot ? 0 : expected->generation - 1;
+	uint64_t min, max;
+
+	if (error == FL_DELTA_TRUNCATED)
+		return refuse(why, error, "length %zu; allowed: %d and more", len, FL_DELTA_HEADER_LEN);
+	if (error == FL_DELTA_MAGIC || header->snapshot != expected->snapshot)
+		return refuse(why, FL_DELTA_MAGIC, "magic %02x%02x%02x%02x; allowed: %s", data[0], data[1], data[2],
+			      data[3], magic);
+	if (header->service != expected->service)
+		return refuse(why, FL_DELTA_SERVICE, "service %u; allowed: %u", header->service, expected->service);
+	if (header->generation != expected->generation)
+		return refuse(why, FL_DELTA_GENERATION, "generation %u; allowed: %u", header->generation,
+			      expected->generation);
+	if (header->base != base)
+		return refuse(why, FL_DELTA_GENERATION, "base %u; allowed: %u", header->base, base);
+	if (header->buckets != expected->buckets)
+		return refuse(why, FL_DELTA_BUCKETS, "buckets %u; allowed: %u", header->buckets, expected->buckets);
+	if (header->buckets < FL_BUCKETS_MIN || header->buckets > FL_BUCKETS_MAX ||
+	    (header->buckets & (header->buckets - 1)))
+		return refuse(why, FL_DELTA_BUCKETS, "buckets %u; allowed: powers of two in %d..%d", header->buckets,
+			      FL_BUCKETS_MIN, FL_BUCKETS_MAX);
+	min = header->snapshot ? 8 + (uint64_t)header->buckets * 8 : DELTA_BODY_MIN;
+	max = min + DELTA_BACKENDS_LEN_MAX;
+	if (!header->snapshot)
+		max += (uint64_t)header->buckets * FL_DELTA_OWNER_RUN_LEN;
+	if (header->body_len < min || header->body_len > max)
+		return refuse(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; allowed: %" PRIu64 "..%" PRIu64,
+			      header->body_len, min, max);
+	return FL_DELTA_OK;
+}
+
+/* Unpacks one zstd frame that fills src into exactly body_len bytes at body. */
+static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body, uint64_t body_len, struct why *why)
+{
+	size_t frame = ZSTD_findFrameCompressedSize(src, len);
+	size_t got;
+
+	if (ZSTD_isError(frame))
+		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(frame));
+	if (frame != len)
+		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame of %zu bytes; allowed: %zu, to the end", frame,
+			      len);
+	got = ZSTD_decompress(body, body_len, src, len);
+	if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
+		return refuse(why, FL_DELTA_LENGTH, "more than %" PRIu64 " bytes unpacked; allowed: body length",
+			      body_len);
+	if (ZSTD_isError(got))
+		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(got));
+	if (got != body_len)
+		return refuse(why, FL_DELTA_LENGTH, "%zu bytes unpacked; allowed: body length, %" PRIu64, got,
+			      body_len);
+	return FL_DELTA_OK;
+}
+
+/* The machine's own CRC-32C instruction where it has one: 64 MB in about 10 ms. */
+static uint32_t checksum(const uint8_t *header, const uint8_t *body, uint64_t body_len)
+{
+	uint32_t crc = rte_hash_crc(header, FL_DELTA_CRC_AT, 0xffffffffU);
+
+	return ~rte_hash_crc(body, (uint32_t)body_len, crc);
+}
+
+static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct fl_delta_header *header,
+				   struct layout *out, struct why *why)
+{
+	uint64_t at = 8, rest = header->snapshot ? (uint64_t)header->buckets * 8 : 8;
+
+	out->backends_count = fl_load_le32(body + 4);
+	out->backends = body + at;
+	at += (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
+	if (at + rest > body_len)
+		return refuse(why, FL_DELTA_LENGTH, "backends %u; allowed: what fits %" PRIu64 " bytes",
+			      out->backends_count, body_len);
+	if (header->snapshot) {
+		out->columns = body + at;
+	} else {
+		uint32_t order = fl_load_le32(body + at + 4);
+
+		if (order >= FL_DELTA_ORDERS)
+			return refuse(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
+		out->runs_count = fl_load_le32(body + at);
+		out->order = (enum fl_delta_order)order;
+		out->runs = body + at + 8;
+		rest += (uint64_t)out->runs_count *
+			(out->order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
+	}
+	if (at + rest != body_len)
+		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs take %" PRIu64 " bytes; allowed: %" PRIu64,
+			      out->backends_count, out->runs_count, at + rest, body_len);
+	return FL_DELTA_OK;
+}
+
+/* Reads backends into out, and notes which ids exist and which may own buckets. */
+static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *ids,
+					 struct why *why)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < layout->backends_count; i++) {
+		struct fl_delta_backend b = fl_delta_backend_load(layout->backends + (size_t)i * FL_DELTA_BACKEND_LEN);
+
+		if (b.id <= last)
+			return refuse(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d", b.id,
+				      last, FL_BACKEND_MAX);
+		if (b.flags & ~FL_BACKEND_REMOVED)
+			return refuse(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0x%04x", b.id, b.flags,
+				      FL_BACKEND_REMOVED);
+		if (fl_address_is_none(&b.address))
+			return refuse(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
+		last = b.id;
+		ids_add(ids, &b);
+		out->backends[out->backends_count++] = b;
+	}
+	return FL_DELTA_OK;
+}
+
+/* A bucket's owner is none or live, the owner before none or known, if removed. */
+static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *ids,
+					struct why *why)
+{
+	if (current != FL_BACKEND_NONE && !is_live(ids, current))
+		return refuse(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
+			      current);
+	if (previous != FL_BACKEND_NONE && !is_known(ids, previous))
+		return refuse(why, FL_DELTA_RUN, "bucket %u previous %u; allowed: 0 or a backend that is known", bucket,
+			      previous);
+	return FL_DELTA_OK;
+}
+
+/*
+ * Reads runs into out. owned: how many buckets each id has in the base, of a delta by owner; runs of one number after
+ * one another are of one owner then.
+ */
+static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *ids,
+				     const uint32_t *owned, struct why *why)
+{
+	uint64_t end = 0, most = out->buckets;
+
+	for (uint32_t i = 0; i < layout->runs_count; i++) {
+		struct fl_delta_run run = fl_delta_run_load(layout->runs, layout->runs_count, layout->order, i);
+		enum fl_delta_error error;
+
+		if (owned && (!i || run.owner != out->runs[i - 1].owner)) {
+			if (i && run.owner < out->runs[i - 1].owner)
+				return refuse(why, FL_DELTA_RUN, "run of owner %u after %u; allowed: ascending",
+					      run.owner, out->runs[i - 1].owner);
+			end = 0;
+			most = owned[run.owner];
+		}
+		if (!run.count)
+			return refuse(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", end + run.start);
+		if (end + run.start + run.count > most)
+			return refuse(why, FL_DELTA_RUN,
+				      "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
+				      end + run.start, most, owned ? ", those of its owner" : "");
+		error = check_owners(run.start, run.current, run.previous, ids, why);
+		if (error)
+			return error;
+		run.start += (uint32_t)end;
+		end = (uint64_t)run.start + run.count;
+		out->runs[out->runs_count++] = run;
+	}
+	return FL_DELTA_OK;
+}
+
+/* As read_runs(), for what the base owns. */
+static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *ids,
+					      const struct delta_expected *expected, struct why *why)
+{
+	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
+	enum fl_delta_error error;
+
+	if (!owned)
+		return refuse(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
+	expected->count(expected->base, owned);
+	error = read_runs(layout, out, ids, owned, why);
+	free(owned);
+	return error;
+}
+
+static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *ids,
+					struct why *why)
+{
+	const uint8_t *current = layout->columns;
+	const uint8_t *previous = current + (size_t)out->buckets * 2;
+	const uint8_t *since = previous + (size_t)out->buckets * 2;
+
+	for (uint32_t i = 0; i < out->buckets; i++) {
+		enum fl_delta_error error;
+
+		out->current[i] = fl_load_le16(current + (size_t)i * 2);
+		out->previous[i] = fl_load_le16(previous + (size_t)i * 2);
+		out->since[i] = fl_load_le32(since + (size_t)i * 4);
+		error = check_owners(i, out->current[i], out->previous[i], ids, why);
+		if (error)
+			return error;
+	}
+	return FL_DELTA_OK;
+}
+
+static void *array(size_t count, size_t size)
+{
+	return malloc(count ? count * size : 1);
+}
+
+/* Room for what the layout announces; all of it or none. */
+static bool reserve(const struct layout *layout, struct delta *out)
+{
+	out->backends = array(layout->backends_count, sizeof(*out->backends));
+	if (!out->snapshot) {
+		out->runs = array(layout->runs_count, sizeof(*out->runs));
+		return out->backends && out->runs;
+	}
+	out->current = array(out->buckets, sizeof(*out->current));
+	out->previous = array(out->buckets, sizeof(*out->previous));
+	out->since = array(out->buckets, sizeof(*out->since));
+	return out->backends && out->current && out->previous && out->since;
+}
+
+static enum fl_delta_error read_body(const struct layout *layout, const struct delta_expected *expected,
+				     struct delta *out, struct why *why)
+{
+	struct ids ids = {.base = NULL};
+	enum fl_delta_error error;
+
+	if (!reserve(layout, out))
+		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs; no memory", layout->backends_count,
+			      layout->runs_count);
+	if (!out->snapshot && layout->runs_count < expected->backends_count / LOOKUPS_PAY) {
+		ids.base = expected->backends;
+		ids.base_count = expected->backends_count;
+	}
+	for (uint32_t i = 0; !out->snapshot && !ids.base && i < expected->backends_count; i++)
+		ids_add(&ids, &expected->backends[i]);
+	error = read_backends(layout, out, &ids, why);
+	if (error)
+		return error;
+	if (out->snapshot)
+		return read_columns(layout, out, &ids, why);
+	out->order = layout->order;
+	return out->order == FL_DELTA_BY_OWNER ? read_runs_by_owner(layout, out, &ids, expected, why)
+					       : read_runs(layout, out, &ids, NULL, why);
+}
+
+/* Unpacks the body behind the header into body, which has room for it, and reads it. */
+static enum fl_delta_error decode_body(const uint8_t *data, size_t len, const struct fl_delta_header *header,
+				       const struct delta_expected *expected, uint8_t *body, struct delta *out,
+				       struct why *why)
+{
+	struct layout layout = {0};
+	enum fl_delta_error error;
+	uint32_t found;
+
+	error = unpack(data + FL_DELTA_HEADER_LEN, len - FL_DELTA_HEADER_LEN, body, header->body_len, why);
+	if (error)
+		return error;
+	found = checksum(data, body, header->body_len);
+	if (found != header->checksum)
+		return refuse(why, FL_DELTA_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
+			      header->checksum, found);
+	error = lay_out(body, header->body_len, header, &layout, why);
+	if (error)
+		return error;
+	return read_body(&layout, expected, out, why);
+}
+
+enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
+				 struct delta *out, struct why *why)
+{
+	struct fl_delta_header header = {0};
+	enum fl_delta_error error = check_header(data, len, expected, &header, why);
+	struct delta decoded = {
+	    .snapshot = header.snapshot,
+	    .service = header.service,
+	    .generation = header.generation,
+	    .base = header.base,
+	    .buckets = header.buckets,
+	};
+	uint8_t *body;
+
+	if (error)
+		return error;
+	body = malloc(header.body_len);
+	if (!body)
+		return refuse(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; no memory", header.body_len);
+	error = decode_body(data, len, &header, expected, body, &decoded, why);
+	if (!error)
+		decoded.committed = fl_load_le32(body);
+	free(body);
+	if (error)
+		delta_free(&decoded);
+	else
+		*out = decoded;
+	return error;
+}
+
+void delta_free(struct delta *delta)
+{
+	free(delta->backends);
+	free(delta->runs);
+	free(delta->current);
+	free(delta->previous);
+	free(delta->since);
+	*delta = (struct delta){0};
+}
+
+static void fold_bucket(struct delta *image, uint32_t bucket, fl_row row)
+{
+	image->current[bucket] = fl_row_current(row);
+	image->previous[bucket] = fl_row_previous(row);
+	image->since[bucket] = fl_row_since(row);
+}
+
+int delta_fold(struct delta *image, const struct delta *delta)
+{
+	size_t most = (size_t)image->backends_count + delta->backends_count;
+	struct fl_delta_backend *backends = malloc((most + !most) * sizeof(*backends));
+	struct owners *owners = delta->order == FL_DELTA_BY_OWNER ? owners_new(delta) : NULL;
+	fl_row row;
+
+	if (!backends || (delta->order == FL_DELTA_BY_OWNER && !owners)) {
+		free(backends);
+		owners_free(owners);
+		return -ENOMEM;
+	}
+	image->backends_count =
+	    backends_merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
+	free(image->backends);
+	image->backends = backends;
+	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++)
+		if (owners_next(owners, image->current[bucket], delta->committed, &row))
+			fold_bucket(image, bucket, row);
+	for (uint32_t i = 0; !owners && i < delta->runs_count; i++) {
+		const struct fl_delta_run *run = &delta->runs[i];
+
+		row = fl_row_make(run->current, run->previous, delta->committed);
+		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
+			fold_bucket(image, bucket, row);
+	}
+	owners_free(owners);
+	image->generation = delta->generation;
+	image->committed = delta->committed;
+	return 0;
+}
+
+void delta_count(const void *image, uint32_t *counts)
+{
+	const struct delta *delta = image;
+
+	for (uint32_t i = 0; i < delta->buckets; i++)
+		counts[delta->current[i]]++;
+}
+
+void delta_prune(struct delta *image)
+{
+	uint64_t named[(FL_BACKEND_MAX + 1) / 64] = {0};
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < image->buckets; i++) {
+		set_bit(named, image->current[i], true);
+		set_bit(named, image->previous[i], true);
+	}
+	for (uint32_t i = 0; i < image->backends_count; i++) {
+		const struct fl_delta_backend *b = &image->backends[i];
+
+		if (!(b->flags & FL_BACKEND_REMOVED) || has_bit(named, b->id))
+			image->backends[kept++] = *b;
+	}
+	image->backends_count = kept;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A delta or snapshot after decoding: checked against protocol/README.md section 5 (every refusal of enum
+ * fl_delta_error has been excluded), in host byte order, owned by whoever decoded it. What consumes it (ring.h,
+ * backend.h, service.h) relies on that and checks only what depends on its own state.
+ */
+#ifndef FAIRLEAD_MUX_DELTA_H
+#define FAIRLEAD_MUX_DELTA_H
+
+#include <fairlead/delta.h>
+#include <fairlead/hash.h>
+#include <fairlead/ring.h>
+
+#include "config/why.h"
+
+enum delta_limits {
+	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
+	DELTA_BODY_MIN = 16,
+	DELTA_BYTES_MAX = FL_DELTA_HEADER_LEN + DELTA_BODY_MIN + DELTA_BACKENDS_LEN_MAX +
+			  FL_BUCKETS_MAX * FL_DELTA_OWNER_RUN_LEN +
+			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
+};
+
+/* Also an image: a snapshot that deltas were folded into is a snapshot of the last one's generation. */
+struct delta {
+	bool snapshot;
+	uint32_t service;
+	uint32_t generation;
+	uint32_t base;      /* generation - 1; 0 in a snapshot */
+	uint32_t buckets;   /* a power of two, FL_BUCKETS_MIN .. FL_BUCKETS_MAX */
+	uint32_t committed; /* Unix seconds: since of every bucket in runs */
+
+	uint32_t backends_count;
+	struct fl_delta_backend *backends; /* ascending ids, 1 .. FL_BACKEND_MAX */
+
+	enum fl_delta_order order; /* of a delta: what the starts of runs count */
+	uint32_t runs_count;
+	struct fl_delta_run *runs;
+
+	uint16_t *current; /* of a snapshot: columns of buckets entries each */
+	uint16_t *previous;
+	uint32_t *since;
+};
+
+/* Adds how many buckets each id owns to counts[FL_BACKEND_MAX + 1]. */
+typedef void (*delta_count_fn)(const void *context, uint32_t *counts);
+
+/*
+ * What a reader asked for. A delta is checked against the backends that its base has, by ascending ids, and if its runs
+ * are by owner, against how many buckets each owns there: only then is count called, with base.
+ */
+struct delta_expected {
+	bool snapshot;
+	uint32_t service;
+	uint32_t generation;
+	uint32_t buckets;
+	uint32_t backends_count;
+	const struct fl_delta_backend *backends;
+	delta_count_fn count;
+	const void *base;
+};
+
+/*
+ * Decodes len bytes. Fills *out, which delta_free() ends, only when FL_DELTA_OK; otherwise says why. Memory is bounded
+ * by the expected number of buckets, whatever the bytes claim.
+ */
+enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
+				 struct delta *out, struct why *why);
+void delta_free(struct delta *delta);
+
+/* image + delta = image: the one pure application, for building a ring aside and for the tests. -ENOMEM: unchanged. */
+int delta_fold(struct delta *image, const struct delta *delta);
+/* A delta_count_fn for an image. */
+void delta_count(const void *image, uint32_t *counts);
+/* Drops removed backends that no bucket names any more: the image is then what a snapshot of it would hold. */
+void delta_prune(struct delta *image);
+
+/* The word of protocol/README.md for an error. */
+const char *delta_error_name(enum fl_delta_error error);
+
+#endif

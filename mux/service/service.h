@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service as workers see it: its first cache line is all that a packet needs to find its bucket.
+ * Written by the control thread only; workers hold it between two quiescent states (tables.h).
+ */
+#ifndef FAIRLEAD_MUX_SERVICE_H
+#define FAIRLEAD_MUX_SERVICE_H
+
+#include "ring/ring.h"
+#include "config/service_config.h"
+
+struct service {
+	struct fl_siphash_key key;
+	struct ring *ring; /* atomic; NULL until a snapshot was loaded */
+	uint32_t window;   /* atomic; seconds */
+	uint16_t id;
+	uint8_t hash;               /* enum fl_hash_kind */
+	uint8_t affinity;           /* enum affinity */
+	uint16_t slot;              /* of its counters, see counters.h */
+	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
+	uint8_t encap;              /* enum encap_kind */
+	uint8_t steering;           /* enum steering */
+	struct quic_server_id quic; /* atomic */
+
+	struct service_config config; /* readers may read what tables_change can't change */
+} __attribute__((aligned(64)));
+
+/* A connection, addresses as 16 bytes, ports in host order. */
+struct flow {
+	struct fl_address source;
+	struct fl_address destination;
+	uint16_t source_port;
+	uint16_t destination_port;
+	uint8_t protocol;
+};
+
+/* Where a packet of a flow goes, and why; the words of the controller's Explanation. */
+struct explanation {
+	uint32_t hash;
+	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the port names the backend */
+	uint32_t generation;
+	uint16_t current; /* 0: no backend */
+	struct fl_address current_address;
+	uint16_t previous; /* 0: never had another */
+	struct fl_address previous_address;
+	uint32_t since; /* Unix seconds, 0 for never */
+	bool moved;     /* whether packets carry MOVED at this second */
+};
+
+static inline struct ring *service_ring(const struct service *service)
+{
+	return __atomic_load_n(&service->ring, __ATOMIC_ACQUIRE);
+}
+
+/* The flow hash of a connection under a service's hash, key and affinity. */
+uint32_t service_flow_hash(const struct service *service, const struct flow *flow);
+
+/* Answers from the same tables and hash that packets go by. -ENOENT: no ring is loaded. Control thread. */
+int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);
+
+#endif
