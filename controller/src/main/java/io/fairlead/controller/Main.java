@@ -4,6 +4,7 @@ package io.fairlead.controller;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Security;
+import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.FairleadController;
@@ -240,7 +241,7 @@ public class Main implements Callable<Integer> {
     long patience = System.nanoTime() + PATIENCE.toNanos();
     boolean isFollowing = false;
     while (!controller.awaitLeader(LEADER_POLL)) {
-      ControlPlane.Health health = controller.health();
+      Health health = controller.health();
       // One that was elected and reads the services is named as the leader, but does not lead yet.
       Optional<URI> other = health.leaderUrl().filter(leader -> !leader.equals(url));
       if (isFollowing) {

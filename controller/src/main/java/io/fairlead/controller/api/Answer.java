@@ -2,7 +2,7 @@
 package io.fairlead.controller.api;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.plane.Result;
 import io.vertx.core.buffer.Buffer;
 import java.util.Map;
 import java.util.TreeMap;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.muxes.MuxService;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.Health;
-import io.fairlead.controller.service.ControlPlane.MuxService;
-import io.fairlead.controller.service.ControlPlane.MuxView;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.services.ServiceView;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

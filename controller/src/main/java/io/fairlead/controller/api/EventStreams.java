@@ -3,8 +3,8 @@ package io.fairlead.controller.api;
 
 import io.fairlead.controller.api.EventLog.Event;
 import io.fairlead.controller.api.EventLog.State;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

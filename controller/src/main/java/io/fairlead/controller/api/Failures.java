@@ -2,7 +2,7 @@
 package io.fairlead.controller.api;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.Vertx;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.Health;
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;

@@ -5,12 +5,13 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.BackendView;
 import io.fairlead.controller.service.ControlPlane.Look;
-import io.fairlead.controller.service.ControlPlane.MuxView;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Journal;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
@@ -272,7 +273,7 @@ final class Operations {
 
   /** 503, with the same body, while not even reads are served. */
   private Answer health() {
-    ControlPlane.Health health = plane.health();
+    Health health = plane.health();
     boolean serves = true;
     try {
       plane.services();

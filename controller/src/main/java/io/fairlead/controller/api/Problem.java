@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import java.util.Optional;
 
 /** A problem document, RFC 9457: one kind and status, one sentence, and what is wrong by name. */

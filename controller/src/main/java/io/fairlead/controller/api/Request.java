@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Flow;
-import io.fairlead.controller.service.ControlPlane.MptcpPorts;
-import io.fairlead.controller.service.ControlPlane.Port;
-import io.fairlead.controller.service.ControlPlane.QuicServerId;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.ServiceChange;
-import io.fairlead.controller.service.ControlPlane.ServiceSpec;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
-import io.fairlead.controller.service.ControlPlane.Wire;
-import io.fairlead.controller.service.Precondition;
-import io.fairlead.controller.service.UpkeepOrder;
+import io.fairlead.controller.plane.Precondition;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.services.MptcpPorts;
+import io.fairlead.controller.services.Port;
+import io.fairlead.controller.services.QuicServerId;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.services.Wire;
+import io.fairlead.controller.upkeep.UpkeepOrder;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;

@@ -3,8 +3,8 @@ package io.fairlead.controller.api;
 
 import com.github.luben.zstd.Zstd;
 import com.google.common.hash.Hashing;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.vertx.core.buffer.Buffer;

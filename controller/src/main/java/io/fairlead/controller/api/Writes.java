@@ -3,15 +3,15 @@ package io.fairlead.controller.api;
 
 import static java.util.Map.entry;
 
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.service.ControlPlane.BackendView;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
-import io.fairlead.controller.service.Origin;
-import io.fairlead.controller.service.WriteOptions;
+import io.fairlead.controller.services.ServiceView;
 import io.netty.util.NetUtil;
 import io.vertx.core.Future;
 import java.net.InetAddress;

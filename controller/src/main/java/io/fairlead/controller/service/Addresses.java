@@ -2,10 +2,10 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -2,13 +2,14 @@
 package io.fairlead.controller.service;
 
 import com.google.common.base.Throwables;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.ServiceChange;
-import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.ServiceStore;

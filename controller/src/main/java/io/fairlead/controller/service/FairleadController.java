@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.explain.Explanation;
+import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.explain.RingView;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Backup;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
@@ -21,6 +36,8 @@ import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.upkeep.UpkeepView;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoredService;
 import java.util.Collection;

@@ -2,19 +2,20 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.assign.Assignment;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.plane.Move;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.Share;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Move;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -33,7 +34,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * generation sees it.
    *
    * @param now Unix seconds; time never goes back from one generation to the next
-   * @throws ControlPlane.Refusal if a change is not allowed
+   * @throws Refusal if a change is not allowed
    */
   static PoolPlan of(ServiceImage before, List<Change> changes, long now, boolean dryRun) {
     long committed = Math.max(now, before.ring().committed());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -2,19 +2,22 @@
 package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Runs;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.StoredService;
+import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Clock;
 import java.util.List;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import org.apache.curator.framework.state.ConnectionState;
 
 /** Why a controller can do nothing for a request at this moment. */

@@ -4,8 +4,8 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
-import io.fairlead.controller.service.ControlPlane.MuxService;
-import io.fairlead.controller.service.ControlPlane.MuxView;
+import io.fairlead.controller.muxes.MuxService;
+import io.fairlead.controller.muxes.MuxView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

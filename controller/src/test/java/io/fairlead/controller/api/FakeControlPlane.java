@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.explain.Explanation;
+import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.explain.Owner;
+import io.fairlead.controller.explain.RingView;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Move;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.Share;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.Notes;
-import io.fairlead.controller.service.UpkeepOrder;
-import io.fairlead.controller.service.WriteOptions;
+import io.fairlead.controller.services.MptcpPorts;
+import io.fairlead.controller.services.QuicServerId;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.upkeep.UpkeepView;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;

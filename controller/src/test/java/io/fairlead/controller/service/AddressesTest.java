@@ -8,12 +8,14 @@ import static io.fairlead.controller.service.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.ServiceChange;
-import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.ServiceView;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -56,7 +58,7 @@ class AddressesTest extends EmbeddedController {
 
   @Test
   void aBackendIsNoVip() throws Exception {
-    List<ControlPlane.ServiceView> before = controller.services();
+    List<ServiceView> before = controller.services();
     String[][] rows = {
       {"web", "10.99.0.1", "web"}, {"web", "10.99.0.2", "dns"}, {"dns", "fd00:0::1", "web"},
     };
@@ -87,7 +89,7 @@ class AddressesTest extends EmbeddedController {
 
   @Test
   void aVipIsNoBackend() throws Exception {
-    List<ControlPlane.ServiceView> before = controller.services();
+    List<ServiceView> before = controller.services();
     String allowed = "an address that no backend has; it is that of backend 1 of 'web'";
     for (WriteOptions options : List.of(PLAN, COMMIT)) {
       List<CompletionStage<Result>> all =

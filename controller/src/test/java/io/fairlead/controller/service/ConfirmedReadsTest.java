@@ -10,10 +10,10 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.Proxied;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.ServiceChange;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceView;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;

@@ -10,8 +10,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.UpkeepJob;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.upkeep.UpkeepJob;
+import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;

@@ -3,9 +3,9 @@ package io.fairlead.controller.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.explain.RingView;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.service.ControlPlane.RingView;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.service.ControlPlane.BackendView;
-import io.fairlead.controller.service.ControlPlane.Change;
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
 import java.io.PrintStream;
 import java.time.Clock;
 import java.time.Duration;

@@ -8,8 +8,8 @@ import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.services.ServiceView;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;

@@ -13,7 +13,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.service.ControlPlane.Result;
+import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;

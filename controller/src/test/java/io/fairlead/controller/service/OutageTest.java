@@ -14,7 +14,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Port;
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.Result;
-import io.fairlead.controller.service.ControlPlane.ServiceSpec;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.services.Port;
+import io.fairlead.controller.services.ServiceSpec;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;

@@ -4,6 +4,7 @@ package io.fairlead.controller.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;

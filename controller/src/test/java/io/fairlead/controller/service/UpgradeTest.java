@@ -7,8 +7,8 @@ import static io.fairlead.controller.service.Requests.refusal;
 import static io.fairlead.controller.service.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
-import io.fairlead.controller.service.ControlPlane.ServiceView;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;

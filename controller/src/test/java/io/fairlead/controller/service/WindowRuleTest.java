@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.service.ControlPlane.Change;
-import io.fairlead.controller.service.ControlPlane.Refusal;
+import io.fairlead.controller.plane.Refusal;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

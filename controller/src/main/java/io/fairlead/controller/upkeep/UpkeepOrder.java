@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.upkeep;
 
 import io.fairlead.controller.image.UpkeepState.Kind;
 import java.util.Map;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.muxes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.service.ControlPlane.MuxService;
-import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.plane;
 
-import io.fairlead.controller.service.ControlPlane.Refusal;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -9,8 +8,8 @@ import java.util.TreeSet;
 /**
  * What a write was made for, so that of two who edit at once the second learns of the first.
  *
- * @param versions of the service (see {@link ControlPlane.ServiceView}), of which one must be the
- *     current one; none asks for nothing
+ * @param versions of the service (see {@link io.fairlead.controller.store.StoredService#version}),
+ *     of which one must be the current one; none asks for nothing
  * @param isAbsent only create
  */
 public record Precondition(Set<String> versions, boolean isAbsent) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.plane;
 
-import io.fairlead.controller.service.ControlPlane.Result;
 import java.util.Optional;
 import java.util.function.Function;
 

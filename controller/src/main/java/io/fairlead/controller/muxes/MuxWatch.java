@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.muxes;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
-import io.fairlead.controller.service.ControlPlane.MuxService;
-import io.fairlead.controller.service.ControlPlane.MuxView;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
 import java.util.Comparator;
@@ -25,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * The muxes, as they write their own ephemeral nodes: followed by watches, so that reading them
  * asks nobody.
  */
-final class MuxWatch implements AutoCloseable {
+public final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
   private static final int FORMAT = 1;
   private static final ObjectMapper MAPPER =
@@ -70,12 +68,12 @@ final class MuxWatch implements AutoCloseable {
   /** A node of one write, and what it says if it is readable. */
   private record Read(long written, Optional<MuxView> mux) {}
 
-  MuxWatch(CuratorFramework client, Tree tree) {
+  public MuxWatch(CuratorFramework client, Tree tree) {
     parent = tree.muxes();
     cache = CuratorCache.build(client, parent);
   }
 
-  void start() {
+  public void start() {
     cache.start();
   }
 
@@ -83,7 +81,7 @@ final class MuxWatch implements AutoCloseable {
    * By ascending id. The cache is asked each time: it tells its listeners nothing of a node that
    * was deleted and created again while the connection was lost.
    */
-  List<MuxView> muxes() {
+  public List<MuxView> muxes() {
     List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();
     reads.keySet().retainAll(nodes.stream().map(ChildData::getPath).toList());
     return nodes.stream()

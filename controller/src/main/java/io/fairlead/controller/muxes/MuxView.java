@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.muxes;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** {@code address} is its outer IPv4 source, {@code address6} its IPv6 one. */
+public record MuxView(
+    String id,
+    String version,
+    Optional<String> address,
+    Optional<String> address6,
+    List<String> ports,
+    Map<String, MuxService> services) {
+  /** Of a mux with IPv4 alone. */
+  public MuxView(
+      String id,
+      String version,
+      String address,
+      List<String> ports,
+      Map<String, MuxService> services) {
+    this(id, version, Optional.of(address), Optional.empty(), ports, services);
+  }
+}

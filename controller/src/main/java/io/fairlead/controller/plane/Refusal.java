@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.plane;
+
+/** Why a request is refused: names the field, its value and what is allowed. */
+public final class Refusal extends RuntimeException {
+  /** Kinds map to one HTTP status each: 400, 404, 409, 412, 422, 503. */
+  public enum Kind {
+    INVALID,
+    NOT_FOUND,
+    CONFLICT,
+    PRECONDITION,
+    KEY_REUSED,
+    UNAVAILABLE
+  }
+
+  private final Kind kind;
+  private final String field;
+  private final String value;
+  private final String allowed;
+
+  public Refusal(Kind kind, String field, String value, String allowed) {
+    super("%s '%s' is refused; allowed: %s".formatted(field, value, allowed));
+    this.kind = kind;
+    this.field = field;
+    this.value = value;
+    this.allowed = allowed;
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  public String field() {
+    return field;
+  }
+
+  public String value() {
+    return value;
+  }
+
+  public String allowed() {
+    return allowed;
+  }
+}
