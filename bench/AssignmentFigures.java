@@ -7,12 +7,12 @@ import io.fairlead.controller.assign.Fragmentation;
 import io.fairlead.controller.assign.Placement;
 import io.fairlead.controller.assign.Rebalance;
 import io.fairlead.controller.assign.Upkeep;
-import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.word.AssignmentMethod;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
@@ -57,15 +57,15 @@ public final class AssignmentFigures {
 
   private static Map<String, Object> table1(long seed, int runs) throws Exception {
     Map<String, Object> rows = new LinkedHashMap<>();
-    for (Method method : Method.values()) {
+    for (AssignmentMethod method : AssignmentMethod.values()) {
       // Consistent hashing throws a point per unit of weight: the paper's 9K rules are ten a server.
       rows.put(method.toString(), row(method, 10, seed, runs));
     }
-    rows.put("consistent, 50 points", row(Method.CONSISTENT, 50, seed, runs));
+    rows.put("consistent, 50 points", row(AssignmentMethod.CONSISTENT, 50, seed, runs));
     return rows;
   }
 
-  private static Map<String, Object> row(Method method, int weight, long seed, int runs)
+  private static Map<String, Object> row(AssignmentMethod method, int weight, long seed, int runs)
       throws Exception {
     Map<String, List<Double>> row = new LinkedHashMap<>();
     for (int run = 0; run < runs; run++) {
@@ -95,7 +95,7 @@ public final class AssignmentFigures {
   /** Owners of 256 buckets, the fewest a ring has, among five servers. */
   private static Map<String, Object> figure5() throws Exception {
     Map<String, Object> owners = new LinkedHashMap<>();
-    for (Method method : Method.values()) {
+    for (AssignmentMethod method : AssignmentMethod.values()) {
       int[] weights = new int[Backend.MAX + 1];
       Arrays.fill(weights, 1, 6, 10);
       Ring ring = apply(Ring.empty(1, 256, NOW), Assignment.of(method), weights, NOW);
@@ -112,7 +112,7 @@ public final class AssignmentFigures {
    */
   private static List<Object> fragmentation(long seed) throws Exception {
     List<Object> rows = new ArrayList<>();
-    Assignment beamer = Assignment.of(Method.BEAMER);
+    Assignment beamer = Assignment.of(AssignmentMethod.BEAMER);
     for (int servers : new int[] {LARGE_SERVERS, 8192}) {
       int[] all = pool(new Random(seed), servers, 100);
       Ring fresh = apply(Ring.empty(1, LARGE_BUCKETS, NOW), beamer, all, NOW);
@@ -133,7 +133,7 @@ public final class AssignmentFigures {
   }
 
   private static double rate(Ring fresh, int[] weights) throws Exception {
-    Ring ring = apply(fresh, Assignment.of(Method.BEAMER), weights, NOW + WINDOW);
+    Ring ring = apply(fresh, Assignment.of(AssignmentMethod.BEAMER), weights, NOW + WINDOW);
     return Fragmentation.of(ring).rate();
   }
 
@@ -194,7 +194,7 @@ public final class AssignmentFigures {
     int[] weights = new int[Backend.MAX + 1];
     Arrays.fill(weights, 1, weights.length, 100);
     Ring empty = Ring.empty(1, Ring.BUCKETS_MAX, NOW);
-    for (Method method : Method.values()) {
+    for (AssignmentMethod method : AssignmentMethod.values()) {
       Assignment assignment = Assignment.of(method);
       seconds.put(
           method.toString(),
@@ -204,7 +204,7 @@ public final class AssignmentFigures {
                       ? placement.owners(Ring.BUCKETS_MAX, weights)
                       : assignment.assign(empty, weights, NOW, WINDOW)));
     }
-    Assignment beamer = Assignment.of(Method.BEAMER);
+    Assignment beamer = Assignment.of(AssignmentMethod.BEAMER);
     Ring one = apply(empty, beamer, part(2, 0), NOW);
     Ring other = apply(one, beamer, part(2, 1), NOW + WINDOW);
     int[] back = part(2, 0);
@@ -218,7 +218,7 @@ public final class AssignmentFigures {
     seconds.put(
         "beamer, half of it can only go back",
         median(() -> beamer.assign(left, most, NOW + WINDOW + 10, WINDOW)));
-    Ring scattered = apply(empty, Assignment.of(Method.RENDEZVOUS), weights, NOW);
+    Ring scattered = apply(empty, Assignment.of(AssignmentMethod.RENDEZVOUS), weights, NOW);
     Upkeep.Limits limits = new Upkeep.Limits(1, 10, false);
     seconds.put(
         "rebalance, one iteration",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.assign;
 
-import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.word.AssignmentMethod;
 
 /** A rule that shares a ring's buckets out. Pure: the same arguments give the same runs. */
 public interface Assignment {
@@ -17,7 +17,7 @@ public interface Assignment {
   Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
 
   /** The rule that a service's configuration names. */
-  static Assignment of(Method method) {
+  static Assignment of(AssignmentMethod method) {
     return switch (method) {
       case BEAMER -> new BeamerAssignment();
       case MAGLEV -> new MaglevPlacement();

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.image;
 
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
-import com.fasterxml.jackson.annotation.JsonValue;
-import java.util.Arrays;
+import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.steering.SteeringMethod;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.word.Encap;
+import io.fairlead.controller.word.Hash;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
-/** A service's configuration, as it stands in its ZooKeeper node (protocol/README.md §4). */
+/** A service's configuration, as it is in its ZooKeeper node (protocol/README.md §4). */
 @JsonPropertyOrder({
   "format",
   "id",
@@ -36,121 +38,23 @@ public record ServiceConfig(
     String name,
     List<String> vips,
     List<Port> ports,
-    String steering,
+    SteeringMethod steering,
     int buckets,
     Hash hash,
     String hashKey,
     Affinity affinity,
-    String encap,
+    Encap encap,
     int windowSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts,
-    Method assignment,
+    AssignmentMethod assignment,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize) {
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize)
+    implements Steering.Spec {
   public static final int FORMAT = 1;
 
   public ServiceConfig {
     vips = List.copyOf(vips);
     ports = List.copyOf(ports);
-  }
-
-  /** One whose buckets are shared out as by Beamer. */
-  public ServiceConfig(
-      int format,
-      int id,
-      String name,
-      List<String> vips,
-      List<Port> ports,
-      String steering,
-      int buckets,
-      Hash hash,
-      String hashKey,
-      Affinity affinity,
-      String encap,
-      int windowSeconds,
-      Optional<MptcpPorts> mptcpPorts) {
-    this(
-        format,
-        id,
-        name,
-        vips,
-        ports,
-        steering,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        encap,
-        windowSeconds,
-        mptcpPorts,
-        Method.BEAMER,
-        Optional.empty(),
-        Optional.empty());
-  }
-
-  public enum Hash {
-    SIPHASH,
-    CRC32;
-
-    @JsonValue
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    @JsonCreator
-    static Hash read(String text) {
-      return parse(text).orElseThrow(() -> new IllegalArgumentException("hash '" + text + "'"));
-    }
-
-    public static Optional<Hash> parse(String text) {
-      return Arrays.stream(values()).filter(value -> value.toString().equals(text)).findFirst();
-    }
-  }
-
-  public enum Affinity {
-    CONNECTION,
-    CLIENT;
-
-    @JsonValue
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    @JsonCreator
-    static Affinity read(String text) {
-      return parse(text).orElseThrow(() -> new IllegalArgumentException("affinity '" + text + "'"));
-    }
-
-    public static Optional<Affinity> parse(String text) {
-      return Arrays.stream(values()).filter(value -> value.toString().equals(text)).findFirst();
-    }
-  }
-
-  /** How buckets are shared out; the classes of package {@code assign}. */
-  public enum Method {
-    BEAMER,
-    MAGLEV,
-    CONSISTENT,
-    RENDEZVOUS,
-    MODULO;
-
-    @JsonValue
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    @JsonCreator
-    static Method read(String text) {
-      return parse(text)
-          .orElseThrow(() -> new IllegalArgumentException("assignment '" + text + "'"));
-    }
-
-    public static Optional<Method> parse(String text) {
-      return Arrays.stream(values()).filter(value -> value.toString().equals(text)).findFirst();
-    }
   }
 
   public record Port(@JsonProperty("protocol") String protocol, @JsonProperty("port") int port) {
@@ -160,7 +64,7 @@ public record ServiceConfig(
     }
   }
 
-  /** Where in a QUIC connection id the backend's id stands (protocol/README.md §7). */
+  /** Where a QUIC connection id holds the backend's id (protocol/README.md §7). */
   public record QuicServerId(
       @JsonProperty("offset") int offset, @JsonProperty("length") int length) {
     @Override
@@ -179,7 +83,7 @@ public record ServiceConfig(
       return first <= other.last && other.first <= last;
     }
 
-    /** The backend that one of these ports names; 0, that of {@code first}, is nobody's id. */
+    /** The backend that one of these ports names; {@code first} names none and gives 0. */
     public int id(int port) {
       return port - first;
     }
@@ -195,74 +99,135 @@ public record ServiceConfig(
     }
   }
 
-  /**
-   * The same service on other addresses or with another window; what decides on buckets cannot
-   * change.
-   */
-  public ServiceConfig with(
-      List<String> newVips,
-      List<Port> newPorts,
-      int newWindowSeconds,
-      Optional<MptcpPorts> newMptcpPorts) {
-    return new ServiceConfig(
-        format,
-        id,
-        name,
-        newVips,
-        newPorts,
-        steering,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        encap,
-        newWindowSeconds,
-        newMptcpPorts,
-        assignment,
-        quicServerId,
-        maxSegmentSize);
+  /** The configuration of a new service, with the defaults of everything that has one. */
+  public static Builder builder(int id, String name) {
+    return new Builder(id, name);
   }
 
-  /** The same service with its buckets shared out in another way. */
-  public ServiceConfig with(Method newAssignment) {
-    return new ServiceConfig(
-        format,
-        id,
-        name,
-        vips,
-        ports,
-        steering,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        encap,
-        windowSeconds,
-        mptcpPorts,
-        newAssignment,
-        quicServerId,
-        maxSegmentSize);
+  /** Starts from this configuration. */
+  public Builder toBuilder() {
+    Builder builder = new Builder(id, name);
+    builder.vips = vips;
+    builder.ports = ports;
+    builder.steering = steering;
+    builder.buckets = buckets;
+    builder.hash = hash;
+    builder.hashKey = hashKey;
+    builder.affinity = affinity;
+    builder.encap = encap;
+    builder.windowSeconds = windowSeconds;
+    builder.mptcpPorts = mptcpPorts;
+    builder.assignment = assignment;
+    builder.quicServerId = quicServerId;
+    builder.maxSegmentSize = maxSegmentSize;
+    return builder;
   }
 
-  /** The same service whose packets name backends, and ask for segments, in another way. */
-  public ServiceConfig with(
-      Optional<QuicServerId> newQuicServerId, Optional<Integer> newMaxSegmentSize) {
-    return new ServiceConfig(
-        format,
-        id,
-        name,
-        vips,
-        ports,
-        steering,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        encap,
-        windowSeconds,
-        mptcpPorts,
-        assignment,
-        newQuicServerId,
-        newMaxSegmentSize);
+  /** Sets a configuration's fields by name. */
+  public static final class Builder {
+    private final int id;
+    private final String name;
+    private List<String> vips = List.of();
+    private List<Port> ports = List.of();
+    private SteeringMethod steering = SteeringMethod.DEFAULT;
+    private int buckets;
+    private Hash hash = Hash.SIPHASH;
+    private String hashKey = "";
+    private Affinity affinity = Affinity.CONNECTION;
+    private Encap encap = Encap.GUE;
+    private int windowSeconds;
+    private Optional<MptcpPorts> mptcpPorts = Optional.empty();
+    private AssignmentMethod assignment = AssignmentMethod.BEAMER;
+    private Optional<QuicServerId> quicServerId = Optional.empty();
+    private Optional<Integer> maxSegmentSize = Optional.empty();
+
+    private Builder(int id, String name) {
+      this.id = id;
+      this.name = name;
+    }
+
+    public Builder vips(List<String> to) {
+      vips = to;
+      return this;
+    }
+
+    public Builder ports(List<Port> to) {
+      ports = to;
+      return this;
+    }
+
+    public Builder steering(SteeringMethod to) {
+      steering = to;
+      return this;
+    }
+
+    public Builder buckets(int to) {
+      buckets = to;
+      return this;
+    }
+
+    /**
+     * @param key 32 hex digits
+     */
+    public Builder hash(Hash to, String key) {
+      hash = to;
+      hashKey = key;
+      return this;
+    }
+
+    public Builder affinity(Affinity to) {
+      affinity = to;
+      return this;
+    }
+
+    public Builder encap(Encap to) {
+      encap = to;
+      return this;
+    }
+
+    public Builder windowSeconds(int to) {
+      windowSeconds = to;
+      return this;
+    }
+
+    public Builder mptcpPorts(Optional<MptcpPorts> to) {
+      mptcpPorts = to;
+      return this;
+    }
+
+    public Builder assignment(AssignmentMethod to) {
+      assignment = to;
+      return this;
+    }
+
+    public Builder quicServerId(Optional<QuicServerId> to) {
+      quicServerId = to;
+      return this;
+    }
+
+    public Builder maxSegmentSize(Optional<Integer> to) {
+      maxSegmentSize = to;
+      return this;
+    }
+
+    public ServiceConfig build() {
+      return new ServiceConfig(
+          FORMAT,
+          id,
+          name,
+          vips,
+          ports,
+          steering,
+          buckets,
+          hash,
+          hashKey,
+          affinity,
+          encap,
+          windowSeconds,
+          mptcpPorts,
+          assignment,
+          quicServerId,
+          maxSegmentSize);
+    }
   }
 }

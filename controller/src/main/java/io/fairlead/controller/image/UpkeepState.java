@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.image;
 
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
-import com.fasterxml.jackson.annotation.JsonValue;
+import io.fairlead.controller.word.Word;
 import java.util.Collections;
-import java.util.Locale;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -63,36 +61,24 @@ public record UpkeepState(
     costs = Collections.unmodifiableSortedMap(new TreeMap<>(costs));
   }
 
-  public enum Kind {
+  public enum Kind implements Word {
     REBALANCE,
     DEFRAGMENT;
 
-    @JsonValue
     @Override
     public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    @JsonCreator
-    public static Kind read(String text) {
-      return valueOf(text.toUpperCase(Locale.ROOT));
+      return word();
     }
   }
 
-  public enum Phase {
+  public enum Phase implements Word {
     RUNNING,
     REACHED,
     STOPPED;
 
-    @JsonValue
     @Override
     public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    @JsonCreator
-    static Phase read(String text) {
-      return valueOf(text.toUpperCase(Locale.ROOT));
+      return word();
     }
   }
 

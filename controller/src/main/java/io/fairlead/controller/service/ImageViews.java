@@ -8,7 +8,6 @@ import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.explain.Owner;
 import io.fairlead.controller.explain.RingView;
-import io.fairlead.controller.image.FlowHash;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
@@ -21,6 +20,7 @@ import io.fairlead.controller.services.MptcpPorts;
 import io.fairlead.controller.services.Port;
 import io.fairlead.controller.services.QuicServerId;
 import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.steering.FlowHash;
 import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.upkeep.UpkeepJob;
 import io.fairlead.controller.upkeep.UpkeepView;
@@ -70,14 +70,14 @@ final class ImageViews {
         stored.version(),
         config.vips(),
         config.ports().stream().map(port -> new Port(port.protocol(), port.port())).toList(),
-        config.steering(),
+        config.steering().word(),
         config.buckets(),
-        config.hash().toString(),
-        config.affinity().toString(),
-        config.encap(),
+        config.hash().word(),
+        config.affinity().word(),
+        config.encap().word(),
         config.windowSeconds(),
         config.mptcpPorts().map(range -> new MptcpPorts(range.first(), range.last())),
-        config.assignment().toString(),
+        config.assignment().word(),
         image.ring().generation(),
         image.pool().size(),
         config.quicServerId().map(at -> new QuicServerId(at.offset(), at.length())),

@@ -4,7 +4,6 @@ package io.fairlead.controller.service;
 import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Move;
@@ -16,6 +15,7 @@ import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.word.AssignmentMethod;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -68,7 +68,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   /** Beamer's goes by what buckets cost, too; the others by the weights alone. */
   private static int[] weights(ServiceImage before, SortedMap<Integer, Member> pool) {
     int[] weights = ServiceImage.weights(pool);
-    return before.config().assignment() == Method.BEAMER
+    return before.config().assignment() == AssignmentMethod.BEAMER
         ? before
             .upkeep()
             .map(state -> state.within(pool.keySet()).corrected(weights))

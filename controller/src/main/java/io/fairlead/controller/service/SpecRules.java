@@ -12,6 +12,12 @@ import io.fairlead.controller.services.Port;
 import io.fairlead.controller.services.QuicServerId;
 import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.word.Encap;
+import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.word.Word;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
@@ -32,7 +38,6 @@ final class SpecRules {
   private static final int ENTRIES_MAX = 64;
   private static final int WINDOW_MAX = 86_400;
   private static final int SEGMENT_MIN = 536;
-  private static final String IPIP = "ipip";
   private static final int BUCKETS_PER_BACKEND = 100;
   private static final int DEFAULT_BACKENDS = 100;
   private static final int HASH_KEY_BYTES = 16;
@@ -50,25 +55,20 @@ final class SpecRules {
     }
     List<ServiceConfig.Port> ports = ports(spec.ports());
     ServiceConfig config =
-        new ServiceConfig(
-            ServiceConfig.FORMAT,
-            id,
-            spec.name(),
-            vips(spec.vips()),
-            ports,
-            "ring",
-            buckets(spec),
-            ServiceConfig.Hash.parse(spec.hash())
-                .orElseThrow(() -> invalid("hash", spec.hash(), "siphash, crc32")),
-            hashKey(spec, random),
-            ServiceConfig.Affinity.parse(spec.affinity())
-                .orElseThrow(() -> invalid("affinity", spec.affinity(), "connection, client")),
-            encap(spec.wire().encap()),
-            window(spec.windowSeconds()),
-            mptcpPorts(spec.mptcpPorts(), ports),
-            assignment(spec.assignment()),
-            quicServerId(spec.wire().quicServerId()),
-            maxSegmentSize(spec.wire().maxSegmentSize()));
+        ServiceConfig.builder(id, spec.name())
+            .vips(vips(spec.vips()))
+            .ports(ports)
+            .buckets(buckets(spec))
+            .hash(word("hash", spec.hash(), Hash.class), hashKey(spec, random))
+            .affinity(word("affinity", spec.affinity(), Affinity.class))
+            .encap(word("encap", spec.wire().encap(), Encap.class))
+            .windowSeconds(window(spec.windowSeconds()))
+            .mptcpPorts(mptcpPorts(spec.mptcpPorts(), ports))
+            .assignment(assignment(spec.assignment()))
+            .quicServerId(quicServerId(spec.wire().quicServerId()))
+            .maxSegmentSize(maxSegmentSize(spec.wire().maxSegmentSize()))
+            .build();
+    checkSteering(config);
     return checkEncap(config);
   }
 
@@ -81,20 +81,25 @@ final class SpecRules {
     checkFixed("buckets", asked.buckets(), config.buckets());
     checkFixed("hash", asked.hash(), config.hash());
     checkFixed("affinity", asked.affinity(), config.affinity());
-    if (!asked.encap().equals(config.encap())) {
+    if (asked.encap() != config.encap()) {
       throw new Refusal(
           Refusal.Kind.CONFLICT,
           "encap",
-          asked.encap(),
+          asked.encap().word(),
           "%s, as the service was created: servers are set up for it".formatted(config.encap()));
     }
     if (spec.hashKey().isPresent() && !asked.hashKey().equals(config.hashKey())) {
       throw fixed("hashKey", "another key", "the key that the service has");
     }
-    return config
-        .with(asked.vips(), asked.ports(), asked.windowSeconds(), asked.mptcpPorts())
-        .with(asked.assignment())
-        .with(asked.quicServerId(), asked.maxSegmentSize());
+    return config.toBuilder()
+        .vips(asked.vips())
+        .ports(asked.ports())
+        .windowSeconds(asked.windowSeconds())
+        .mptcpPorts(asked.mptcpPorts())
+        .assignment(asked.assignment())
+        .quicServerId(asked.quicServerId())
+        .maxSegmentSize(asked.maxSegmentSize())
+        .build();
   }
 
   private static void checkFixed(String field, Object asked, Object present) {
@@ -118,23 +123,26 @@ final class SpecRules {
         change
             .mptcpPorts()
             .or(() -> config.mptcpPorts().map(old -> new MptcpPorts(old.first(), old.last())));
-    ServiceConfig changed =
-        config.with(
-            change.vips().map(SpecRules::vips).orElse(config.vips()),
-            ports,
-            change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()),
-            mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports));
-    changed = change.assignment().map(SpecRules::assignment).map(changed::with).orElse(changed);
     return checkEncap(
-        changed.with(
-            change
-                .quicServerId()
-                .map(at -> quicServerId(Optional.of(at).filter(SpecRules::isPlace)))
-                .orElse(config.quicServerId()),
-            change
-                .maxSegmentSize()
-                .map(size -> maxSegmentSize(Optional.of(size).filter(some -> some != 0)))
-                .orElse(config.maxSegmentSize())));
+        config.toBuilder()
+            .vips(change.vips().map(SpecRules::vips).orElse(config.vips()))
+            .ports(ports)
+            .windowSeconds(
+                change.windowSeconds().map(SpecRules::window).orElse(config.windowSeconds()))
+            .mptcpPorts(
+                mptcpPorts(asked.filter(range -> range.first() != 0 || range.last() != 0), ports))
+            .assignment(change.assignment().map(SpecRules::assignment).orElse(config.assignment()))
+            .quicServerId(
+                change
+                    .quicServerId()
+                    .map(at -> quicServerId(Optional.of(at).filter(SpecRules::isPlace)))
+                    .orElse(config.quicServerId()))
+            .maxSegmentSize(
+                change
+                    .maxSegmentSize()
+                    .map(size -> maxSegmentSize(Optional.of(size).filter(some -> some != 0)))
+                    .orElse(config.maxSegmentSize()))
+            .build());
   }
 
   /** Offset 0 and length 0 are no place: they take it away. */
@@ -142,11 +150,16 @@ final class SpecRules {
     return at.offset() != 0 || at.length() != 0;
   }
 
-  private static String encap(String asked) {
-    if (!asked.equals("gue") && !asked.equals(IPIP)) {
-      throw invalid("encap", asked, "gue, ipip");
+  /** The constant that a field's word names. */
+  private static <E extends Enum<E> & Word> E word(String field, String asked, Class<E> type) {
+    return Word.parse(type, asked).orElseThrow(() -> invalid(field, asked, Word.allowed(type)));
+  }
+
+  /** Whether the service's steering method takes the rest of its configuration. */
+  private static void checkSteering(ServiceConfig config) {
+    for (Steering.Violation each : config.steering().steering().check(config)) {
+      throw invalid(each.field(), each.value(), each.allowed());
     }
-    return asked;
   }
 
   private static Optional<ServiceConfig.QuicServerId> quicServerId(Optional<QuicServerId> asked) {
@@ -171,12 +184,12 @@ final class SpecRules {
 
   /** The paper's encapsulation knows IPv4 alone, and no packet that names its backend. */
   private static ServiceConfig checkEncap(ServiceConfig config) {
-    if (config.encap().equals(IPIP)) {
+    if (config.encap() == Encap.IPIP) {
       for (String vip : config.vips()) {
         checkReached(config, "vips", Address.parse(vip).orElseThrow());
       }
       if (config.mptcpPorts().isPresent() || config.quicServerId().isPresent()) {
-        throw invalid("encap", IPIP, "gue, as the service has mptcpPorts or quicServerId");
+        throw invalid("encap", Encap.IPIP, "gue, as the service has mptcpPorts or quicServerId");
       }
     }
     return config;
@@ -184,15 +197,13 @@ final class SpecRules {
 
   /** Whether packets in the service's encapsulation have room for the address. */
   static void checkReached(ServiceConfig config, String field, Address address) {
-    if (config.encap().equals(IPIP) && !address.isIpv4()) {
+    if (config.encap() == Encap.IPIP && !address.isIpv4()) {
       throw invalid(field, address, "an IPv4 address, as the service's encap is ipip");
     }
   }
 
-  private static ServiceConfig.Method assignment(String text) {
-    return ServiceConfig.Method.parse(text)
-        .orElseThrow(
-            () -> invalid("assignment", text, "beamer, maglev, consistent, rendezvous, modulo"));
+  private static AssignmentMethod assignment(String text) {
+    return word("assignment", text, AssignmentMethod.class);
   }
 
   private static Optional<ServiceConfig.MptcpPorts> mptcpPorts(

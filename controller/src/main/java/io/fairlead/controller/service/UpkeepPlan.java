@@ -4,7 +4,6 @@ package io.fairlead.controller.service;
 import io.fairlead.controller.assign.Defragmentation;
 import io.fairlead.controller.assign.Rebalance;
 import io.fairlead.controller.assign.Upkeep;
-import io.fairlead.controller.image.ServiceConfig.Method;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.image.UpkeepState.Kind;
@@ -13,6 +12,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.word.AssignmentMethod;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -90,7 +90,7 @@ final class UpkeepPlan {
       throw SpecRules.invalid(
           "loads", order.loads().size() + " loads", "loads of a rebalance only");
     }
-    if (image.config().assignment() != Method.BEAMER) {
+    if (image.config().assignment() != AssignmentMethod.BEAMER) {
       throw conflict(
           "assignment",
           image.config().assignment(),

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.word.AssignmentMethod;
 import java.io.IOException;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
@@ -85,7 +86,7 @@ final class NodeJson {
         keys.putIfAbsent("quicServerId", keys.nullNode());
         keys.putIfAbsent("maxSegmentSize", keys.nullNode());
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
-        keys.putIfAbsent("assignment", keys.textNode(ServiceConfig.Method.BEAMER.toString()));
+        keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Before the keys, which another format may have renamed.
       if (node.path("format").asInt() != ServiceConfig.FORMAT) {

@@ -13,6 +13,7 @@ import io.fairlead.controller.services.QuicServerId;
 import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.Wire;
+import io.fairlead.controller.word.Encap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -52,7 +53,7 @@ class WireTest {
   @Test
   void isGueAndNothingElseByDefault() {
     ServiceConfig config = config("2001:db8:99::1", Wire.DEFAULT);
-    assertThat(config.encap()).isEqualTo("gue");
+    assertThat(config.encap()).isEqualTo(Encap.GUE);
     assertThat(config.quicServerId()).isEmpty();
     assertThat(config.maxSegmentSize()).isEmpty();
   }
@@ -64,7 +65,7 @@ class WireTest {
             "10.99.0.1", new Wire("gue", Optional.of(new QuicServerId(1, 2)), Optional.of(1400)));
     assertThat(config.quicServerId()).contains(new ServiceConfig.QuicServerId(1, 2));
     assertThat(config.maxSegmentSize()).contains(1400);
-    assertThat(config("10.99.0.1", IPIP).encap()).isEqualTo("ipip");
+    assertThat(config("10.99.0.1", IPIP).encap()).isEqualTo(Encap.IPIP);
   }
 
   @Test
@@ -117,14 +118,19 @@ class WireTest {
         config(
             "10.99.0.1", new Wire("gue", Optional.of(new QuicServerId(1, 2)), Optional.of(1400)));
     ServiceConfig lower = SpecRules.changed(config, change(Optional.empty(), Optional.of(1200)));
-    assertThat(lower).isEqualTo(config.with(config.quicServerId(), Optional.of(1200)));
+    assertThat(lower).isEqualTo(config.toBuilder().maxSegmentSize(Optional.of(1200)).build());
     ServiceConfig moved =
         SpecRules.changed(config, change(Optional.of(new QuicServerId(3, 1)), Optional.empty()));
     assertThat(moved.quicServerId()).contains(new ServiceConfig.QuicServerId(3, 1));
     assertThat(moved.maxSegmentSize()).contains(1400);
     ServiceConfig none =
         SpecRules.changed(config, change(Optional.of(new QuicServerId(0, 0)), Optional.of(0)));
-    assertThat(none).isEqualTo(config.with(Optional.empty(), Optional.empty()));
+    assertThat(none)
+        .isEqualTo(
+            config.toBuilder()
+                .quicServerId(Optional.empty())
+                .maxSegmentSize(Optional.empty())
+                .build());
   }
 
   @Test

@@ -11,6 +11,7 @@ import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RandomDeltas;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.ServiceStore.Sizes;
+import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -199,20 +200,13 @@ class CrashPropertyTest {
   }
 
   private static ServiceConfig config(Tree tree) {
-    return new ServiceConfig(
-        1,
-        1,
-        "web",
-        List.of("10.99.0.1"),
-        List.of(new ServiceConfig.Port("tcp", 80)),
-        "ring",
-        256,
-        ServiceConfig.Hash.SIPHASH,
-        "000102030405060708090a0b0c0d0e0f",
-        ServiceConfig.Affinity.CONNECTION,
-        "gue",
-        240,
-        Optional.empty());
+    return ServiceConfig.builder(1, "web")
+        .vips(List.of("10.99.0.1"))
+        .ports(List.of(new ServiceConfig.Port("tcp", 80)))
+        .buckets(256)
+        .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
+        .windowSeconds(240)
+        .build();
   }
 
   private static byte[] chunks(String path) throws Exception {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -150,20 +151,13 @@ class JournalTest {
 
   private static ServiceImage image(String name, int id) {
     ServiceConfig config =
-        new ServiceConfig(
-            1,
-            id,
-            name,
-            List.of("10.99.0.1"),
-            List.of(new ServiceConfig.Port("tcp", 80)),
-            "ring",
-            256,
-            ServiceConfig.Hash.SIPHASH,
-            "000102030405060708090a0b0c0d0e0f",
-            ServiceConfig.Affinity.CONNECTION,
-            "gue",
-            240,
-            Optional.empty());
+        ServiceConfig.builder(id, name)
+            .vips(List.of("10.99.0.1"))
+            .ports(List.of(new ServiceConfig.Port("tcp", 80)))
+            .buckets(256)
+            .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
+            .windowSeconds(240)
+            .build();
     return ServiceImage.create(config, 1);
   }
 }

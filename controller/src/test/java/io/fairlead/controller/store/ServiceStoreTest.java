@@ -11,6 +11,7 @@ import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -211,20 +212,13 @@ class ServiceStoreTest {
 
   private static ServiceImage named(String name, int id, int buckets) {
     ServiceConfig config =
-        new ServiceConfig(
-            1,
-            id,
-            name,
-            List.of("10.99.0.1"),
-            List.of(new ServiceConfig.Port("tcp", 80)),
-            "ring",
-            buckets,
-            ServiceConfig.Hash.SIPHASH,
-            "000102030405060708090a0b0c0d0e0f",
-            ServiceConfig.Affinity.CONNECTION,
-            "gue",
-            240,
-            Optional.empty());
+        ServiceConfig.builder(id, name)
+            .vips(List.of("10.99.0.1"))
+            .ports(List.of(new ServiceConfig.Port("tcp", 80)))
+            .buckets(buckets)
+            .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
+            .windowSeconds(240)
+            .build();
     return ServiceImage.create(config, NOW);
   }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.steering;
 
 import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.Hash;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
@@ -16,7 +18,7 @@ public final class FlowHash {
 
   /** The bytes that are hashed; source and destination must be of one family. */
   public static byte[] key(
-      ServiceConfig.Affinity affinity,
+      Affinity affinity,
       Address source,
       int sourcePort,
       Address destination,
@@ -28,7 +30,7 @@ public final class FlowHash {
       throw new IllegalArgumentException(
           "source %s and destination %s are of different families".formatted(source, destination));
     }
-    boolean isClient = affinity == ServiceConfig.Affinity.CLIENT;
+    boolean isClient = affinity == Affinity.CLIENT;
     ByteBuffer key = ByteBuffer.allocate(from.length + to.length + (isClient ? 0 : 5));
     key.put(from).put(to);
     if (!isClient) {
@@ -38,8 +40,8 @@ public final class FlowHash {
   }
 
   /** The unsigned 32-bit hash of {@code key}. */
-  public static long hash(ServiceConfig.Hash hash, String hexKey, byte[] key) {
-    if (hash == ServiceConfig.Hash.CRC32) {
+  public static long hash(Hash hash, String hexKey, byte[] key) {
+    if (hash == Hash.CRC32) {
       CRC32 crc = new CRC32();
       crc.update(key);
       return crc.getValue();

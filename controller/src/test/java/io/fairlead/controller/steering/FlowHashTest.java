@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.image;
+package io.fairlead.controller.steering;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Vectors;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.word.Word;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.stream.Stream;
@@ -73,13 +76,13 @@ class FlowHashTest {
   @ParameterizedTest
   @MethodSource
   void crc32(JsonNode row) {
-    assertThat(FlowHash.hash(ServiceConfig.Hash.CRC32, "", Vectors.bytes(row.get("data"))))
+    assertThat(FlowHash.hash(Hash.CRC32, "", Vectors.bytes(row.get("data"))))
         .isEqualTo(row.get("crc32").asLong());
   }
 
   private static byte[] key(JsonNode row, int sourcePort) {
     return FlowHash.key(
-        ServiceConfig.Affinity.parse(row.get("affinity").asText()).orElseThrow(),
+        Word.parse(Affinity.class, row.get("affinity").asText()).orElseThrow(),
         Address.parse(row.get("source").asText()).orElseThrow(),
         sourcePort,
         Address.parse(row.get("destination").asText()).orElseThrow(),
@@ -89,7 +92,7 @@ class FlowHashTest {
 
   private static long hash(JsonNode row, int sourcePort) {
     return FlowHash.hash(
-        ServiceConfig.Hash.parse(row.get("hash").asText()).orElseThrow(),
+        Word.parse(Hash.class, row.get("hash").asText()).orElseThrow(),
         row.get("hashKey").asText(),
         key(row, sourcePort));
   }

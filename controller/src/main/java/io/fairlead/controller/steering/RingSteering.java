@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.steering;
+
+import io.fairlead.controller.ring.Ring;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** Beamer's: the bucket is the low bits of the hash, and the ring is all that a mux needs. */
+final class RingSteering implements Steering {
+  @Override
+  public String word() {
+    return "ring";
+  }
+
+  @Override
+  public List<Violation> check(Spec spec) {
+    return List.of();
+  }
+
+  @Override
+  public Optional<byte[]> blob(Spec spec, Ring ring, Instant now) {
+    return Optional.empty();
+  }
+}
