@@ -61,7 +61,7 @@ def _counters(up: Instance, run: str) -> str:
         if isinstance(up.find(node), Channel):
             shown.setdefault("  a machine's counters ", f"{run} {node} fairlead-server show --form module")
         else:
-            command = "build/lab/server-bpf/fairlead-server show --interface eth0"
+            command = "build/lab/server/fairlead-server show --interface eth0"
             shown.setdefault("  a server's counters  ", f"{run} {node} {command}")
     return "\n".join(what + how for what, how in shown.items())
 

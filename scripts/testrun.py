@@ -332,7 +332,7 @@ def run_module(part: Part) -> None:
         stale.unlink()
     code = part.run("kernel-module/tests/run", f"--junit={own}")
     part.settle(junit([own]), code, "kernel-module/tests/run")
-    if part.run("meson", "compile", "-C", build, "server-bpf/tests/application:executable"):
+    if part.run("meson", "compile", "-C", build, "server/tests/application:executable"):
         part.counts.fail("the application of the connections' tests does not compile")
         return
 
@@ -340,7 +340,7 @@ def run_module(part: Part) -> None:
         results = LOGS / f"module-{kernel}.xml"
         words = ("-v", "-p", "no:cacheprovider", "--timeout=900", f"--junitxml={results}")
         words += ("--form=module", f"--kernel={kernel}", f"--build={build}")
-        tests = [ROOT / "server-bpf" / "tests" / "net" / f"test_{noun}.py" for noun in nouns[kernel]]
+        tests = [ROOT / "server" / "tests" / "net" / f"test_{noun}.py" for noun in nouns[kernel]]
         where = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         return results, part.run(BUILD / "venv" / "bin" / "pytest", *words, *tests, **where)
 

@@ -159,7 +159,7 @@ def test_slow(commands: Commands, cluster: LabCluster) -> None:
 
 def test_clock(commands: Commands, cluster: LabCluster) -> None:
     def error(server: str) -> int:
-        show = ("build/lab/server-bpf/fairlead-server", "show", "--interface", "eth0", "-o", "json")
+        show = ("build/lab/server/fairlead-server", "show", "--interface", "eth0", "-o", "json")
         return json.loads(cluster.run(cluster.node(server), *show))["clockErrorSeconds"]
 
     for seconds in (30, -45):

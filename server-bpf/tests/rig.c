@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../counters.h"
-#include "../program.h"
+#include "counters.h"
+#include "program.h"
 #include "../skeleton.h"
 #include "rig.h"
 #include "vectors.h"

@@ -14,7 +14,7 @@
 #ifndef FAIRLEAD_TESTS_RIG_H
 #define FAIRLEAD_TESTS_RIG_H
 
-#include "../config.h"
+#include "config.h"
 #include "packet.h"
 
 struct fl_server;

@@ -13,7 +13,7 @@
 #include <linux/bpf.h>
 
 #include "../rewrite.h"
-#include "../program.h"
+#include "program.h"
 #include "../skeleton.h"
 #include "rig.h"
 #include "vectors.h"

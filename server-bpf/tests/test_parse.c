@@ -11,8 +11,8 @@
 
 #include <linux/bpf.h>
 
-#include "../counters.h"
-#include "../program.h"
+#include "counters.h"
+#include "program.h"
 #include "rig.h"
 #include "vectors.h"
 

@@ -9,7 +9,7 @@
 
 #include <linux/bpf.h>
 
-#include "../program.h"
+#include "program.h"
 #include "rig.h"
 #include "vectors.h"
 

@@ -14,7 +14,7 @@
 #include <linux/bpf.h>
 
 #include "row.h"
-#include "../program.h"
+#include "program.h"
 #include "../skeleton.h"
 
 enum {

@@ -17,7 +17,7 @@ import os
 import socket
 
 from forms import SECONDS, Form, plain
-from server import PEERS, PEERS_BOTH, Server
+from rack_server import PEERS, PEERS_BOTH, Server
 from steering_mux import (
     CLIENT,
     CLIENT6,

@@ -79,7 +79,7 @@ class Bpf:
     def __init__(self, build: Path, folder: Path) -> None:
         """`build` is meson's directory, `folder` one for files."""
         self.folder, self.processes = folder, {}
-        programs = (build / "server-bpf", build / "server-bpf" / "tests")
+        programs = (build / "server", build / "server" / "tests")
         self.path = ":".join([*map(str, programs), os.environ.get("PATH", ""), "/usr/sbin:/sbin"])
         self.command = programs[0] / "fairlead-server"
 
@@ -173,7 +173,7 @@ class Module:
         self.plugged = ""
         self.script: list[str] | None = None
         kernel = choose(release)
-        programs = [build / "server-bpf" / "fairlead-server", build / "server-bpf" / "tests" / "application"]
+        programs = [build / "server" / "fairlead-server", build / "server" / "tests" / "application"]
         archive = initramfs(kernel, build / "lab" / "vm" / "vm-agent", programs, modules=["bridge"])
         self.folder = tempfile.TemporaryDirectory(prefix="fairlead-")
         self.outside = Namespace(f"flserver{os.getpid()}-machine")
