@@ -15,8 +15,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** The controller's REST API from the client's side. */
-final class Api {
-  static final ObjectMapper JSON = new ObjectMapper();
+public final class Api {
+  public static final ObjectMapper JSON = new ObjectMapper();
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
@@ -29,16 +29,16 @@ final class Api {
    * {@code version} is the entity tag, empty without one; {@code text} the body as it came, {@code
    * json} the same parsed.
    */
-  record Reply(int status, String version, String text, JsonNode json) {}
+  public record Reply(int status, String version, String text, JsonNode json) {}
 
   /** A problem document; its message is the document's detail. */
-  static final class RefusedException extends RuntimeException {
-    RefusedException(String message) {
+  public static final class RefusedException extends RuntimeException {
+    public RefusedException(String message) {
       super(message);
     }
   }
 
-  static final class UnreachableException extends RuntimeException {
+  public static final class UnreachableException extends RuntimeException {
     UnreachableException(String message, Throwable cause) {
       super(message, cause);
     }
@@ -49,7 +49,7 @@ final class Api {
    * @param authority who must have signed the controller's certificate, PEM; the system's if empty
    * @throws IllegalArgumentException naming {@code url} or {@code authority} and what is allowed
    */
-  Api(String url, Optional<String> token, Optional<Path> authority) {
+  public Api(String url, Optional<String> token, Optional<Path> authority) {
     URI uri;
     try {
       uri = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
@@ -70,16 +70,16 @@ final class Api {
     http = builder.build();
   }
 
-  static ObjectNode object() {
+  public static ObjectNode object() {
     return JSON.createObjectNode();
   }
 
-  Reply get(String path) {
+  public Reply get(String path) {
     return send("GET", path, "");
   }
 
   /** An empty {@code body} sends none. */
-  Reply send(String method, String path, String body) {
+  public Reply send(String method, String path, String body) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(base + path)).timeout(ANSWER_TIMEOUT);
     token.ifPresent(secret -> request.header("Authorization", "Bearer " + secret));

@@ -12,27 +12,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 
-/** {@code fairleadctl}: the verbs of the REST API for people and scripts. */
+/** {@code fairleadctl} without its verbs: the options that all of them share, and exit codes. */
 @Command(
     name = "fairleadctl",
     description = "Asks and changes a Fairlead controller over its REST API.",
-    subcommands = {
-      ServiceCommands.class,
-      BackendCommands.class,
-      ChangesCommand.class,
-      ApplyCommand.class,
-      DiffCommand.class,
-      ExportCommand.class,
-      BackupCommand.class,
-      RingCommand.class,
-      UpkeepCommands.Rebalance.class,
-      UpkeepCommands.Defragment.class,
-      UpkeepCommands.Show.class,
-      ExplainCommand.class,
-      MuxesCommand.class,
-      AuditCommand.class,
-      HealthCommand.class
-    },
     synopsisSubcommandLabel = "COMMAND",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -49,8 +32,8 @@ import picocli.CommandLine.ScopeType;
       "  fairleadctl -o json ring web | jq .generation"
     })
 public final class Fairleadctl {
-  static final int REFUSED = 1;
-  static final int UNREACHABLE = 3;
+  public static final int REFUSED = 1;
+  private static final int UNREACHABLE = 3;
 
   /** How answers are printed. */
   enum Format {
@@ -129,12 +112,11 @@ public final class Fairleadctl {
     return Optional.ofNullable(authority);
   }
 
-  public static void main(String[] args) {
-    System.exit(commandLine().execute(args));
-  }
-
-  static CommandLine commandLine() {
-    return new CommandLine(new Fairleadctl())
+  /** With these verbs, each a picocli command. */
+  public static CommandLine commandLine(List<Class<?>> verbs) {
+    CommandLine command = new CommandLine(new Fairleadctl());
+    verbs.forEach(command::addSubcommand);
+    return command
         .setUsageHelpAutoWidth(true)
         .setParameterExceptionHandler(Fairleadctl::badUsage)
         .setExecutionExceptionHandler(Fairleadctl::failed);

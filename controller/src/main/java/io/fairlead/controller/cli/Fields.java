@@ -6,14 +6,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Names and values, one pair a line, the values aligned. */
-final class Fields {
+public final class Fields {
   private final Map<String, String> fields = new LinkedHashMap<>();
 
-  void add(String name, String value) {
+  public void add(String name, String value) {
     fields.put(name, value);
   }
 
-  void print(PrintWriter out) {
+  public void print(PrintWriter out) {
     int width = fields.keySet().stream().mapToInt(String::length).max().orElse(0);
     fields.forEach(
         (name, value) -> out.println(name + " ".repeat(width - name.length()) + "  " + value));

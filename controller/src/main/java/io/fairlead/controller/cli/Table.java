@@ -4,17 +4,18 @@ package io.fairlead.controller.cli;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Rows of text in aligned columns, two spaces apart; columns of numbers are flush right. */
-final class Table {
+public final class Table {
   private final String[] heads;
   private final List<String[]> rows = new ArrayList<>();
 
-  Table(String... heads) {
+  public Table(String... heads) {
     this.heads = heads;
   }
 
-  void row(String... cells) {
+  public void row(String... cells) {
     if (cells.length != heads.length) {
       throw new IllegalArgumentException(
           "%d cells in a table of %d columns".formatted(cells.length, heads.length));
@@ -22,7 +23,7 @@ final class Table {
     rows.add(cells);
   }
 
-  void print(PrintWriter out) {
+  public void print(PrintWriter out) {
     int columns = heads.length;
     int[] widths = new int[columns];
     boolean[] isRight = new boolean[columns];
@@ -36,6 +37,11 @@ final class Table {
     }
     line(out, heads, widths, isRight);
     rows.forEach(row -> line(out, row, widths, isRight));
+  }
+
+  /** A cell with the share of {@code part} in {@code whole}. */
+  public static String percent(long part, long whole) {
+    return String.format(Locale.ROOT, "%.1f %%", whole == 0 ? 0.0 : 100.0 * part / whole);
   }
 
   private static void line(PrintWriter out, String[] cells, int[] widths, boolean[] isRight) {

@@ -13,11 +13,11 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** One verb: asks the API once and prints the answer. */
-abstract class Verb implements Callable<Integer> {
+public abstract class Verb implements Callable<Integer> {
   @Spec private CommandSpec spec;
 
   /** Prints the answer as it is with {@code -o json}, else {@code forPeople}. */
-  final void print(Reply reply, Consumer<JsonNode> forPeople) {
+  protected final void print(Reply reply, Consumer<JsonNode> forPeople) {
     if (root().format() == Fairleadctl.Format.json) {
       out().println(reply.text());
     } else {
@@ -26,7 +26,7 @@ abstract class Verb implements Callable<Integer> {
     out().flush();
   }
 
-  final Api api() {
+  protected final Api api() {
     try {
       return new Api(root().api(), root().token(), root().authority());
     } catch (IllegalArgumentException e) {
@@ -34,29 +34,20 @@ abstract class Verb implements Callable<Integer> {
     }
   }
 
-  /** The services of a file; ends the command as bad usage if there is something wrong with it. */
-  final Manifest manifest(String file) {
-    try {
-      return Manifest.read(file);
-    } catch (IllegalArgumentException e) {
-      throw usage(e.getMessage());
-    }
-  }
-
-  final boolean isTable() {
+  protected final boolean isTable() {
     return root().format() == Fairleadctl.Format.table;
   }
 
-  final PrintWriter err() {
+  protected final PrintWriter err() {
     return spec.commandLine().getErr();
   }
 
-  final PrintWriter out() {
+  protected final PrintWriter out() {
     return spec.commandLine().getOut();
   }
 
   /** Ends the command as bad usage, with one sentence. */
-  final ParameterException usage(String sentence) {
+  public final ParameterException usage(String sentence) {
     return new ParameterException(spec.commandLine(), sentence);
   }
 
@@ -64,11 +55,11 @@ abstract class Verb implements Callable<Integer> {
     return (Fairleadctl) spec.root().userObject();
   }
 
-  static String servicePath(String service) {
+  public static String servicePath(String service) {
     return "/v1/services/" + encode(service);
   }
 
-  static String encode(String text) {
+  public static String encode(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 }

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
 
 /** A verb that changes something, or with {@code --dry-run} says what it would change. */
-abstract class Write extends Verb {
+public abstract class Write extends Verb {
   private static final int LISTED_MOVES = 8;
 
   @Option(names = "--dry-run", description = "Check and plan only; nothing is changed.")
@@ -18,7 +18,7 @@ abstract class Write extends Verb {
   private record Pair(int from, int to) {}
 
   /** {@code past} and {@code plan} complete "WHAT: generation N", as in "added" and "would add". */
-  final int write(String method, String path, JsonNode body, String past, String plan) {
+  protected final int write(String method, String path, JsonNode body, String past, String plan) {
     Reply reply =
         api()
             .send(

@@ -3,6 +3,7 @@ package io.fairlead.controller.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.CtlMain;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Certificate;
 import io.fairlead.controller.api.Endpoint;
@@ -57,7 +58,7 @@ class FairleadctlAccessTest {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int exit =
-        Fairleadctl.commandLine()
+        CtlMain.commandLine()
             .setOut(new PrintWriter(out, true))
             .setErr(new PrintWriter(err, true))
             .execute(("--api " + server.url(Optional.empty()) + " " + line).split(" "));

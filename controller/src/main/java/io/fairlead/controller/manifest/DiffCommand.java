@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.manifest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api.RefusedException;
+import io.fairlead.controller.cli.Fairleadctl;
+import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +27,7 @@ import picocli.CommandLine.Option;
     },
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl diff -f services.yaml")
-final class DiffCommand extends Verb {
+public final class DiffCommand extends Verb {
   static final int DIFFERENT = 4;
   private static final int DEFAULT_WEIGHT = 100;
 
@@ -41,7 +43,7 @@ final class DiffCommand extends Verb {
 
   @Override
   public Integer call() {
-    Manifest wanted = manifest(file);
+    Manifest wanted = Manifest.read(this, file);
     SortedMap<String, ObjectNode> present = Manifest.of(api(), List.of()).services();
     wanted.services().forEach((name, state) -> compare(name, present.get(name), state));
     for (String name : present.keySet()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.backup;
 
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Verb;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -23,7 +25,7 @@ import picocli.CommandLine.Option;
       "replaced at once, never half. Take one after every change that counts: what was",
       "moved later is moved back by a restore."
     })
-final class BackupCommand extends Verb {
+public final class BackupCommand extends Verb {
   @Option(
       names = {"-f", "--file"},
       required = true,

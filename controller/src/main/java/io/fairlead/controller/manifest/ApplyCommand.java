@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.manifest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.Sets;
+import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.UnreachableException;
+import io.fairlead.controller.cli.Fairleadctl;
+import io.fairlead.controller.cli.Verb;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,7 +54,7 @@ import picocli.CommandLine.Option;
       "keeps those that it has. Services that the file does not name stay, unless",
       "--prune asks for their deletion."
     })
-final class ApplyCommand extends Verb {
+public final class ApplyCommand extends Verb {
   @Option(
       names = {"-f", "--file"},
       required = true,
@@ -72,7 +75,7 @@ final class ApplyCommand extends Verb {
 
   @Override
   public Integer call() {
-    Manifest manifest = manifest(file);
+    Manifest manifest = Manifest.read(this, file);
     Api api = api();
     try {
       applyAll(api, manifest);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.explain;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +15,7 @@ import picocli.CommandLine.Parameters;
     description = "Shows which backend owns which buckets.",
     footerHeading = "%nExamples:%n",
     footer = {"  fairleadctl ring web", "  fairleadctl ring web -o json | jq '.runs[\"5\"]'"})
-final class RingCommand extends Verb {
+public final class RingCommand extends Verb {
   private static final int LISTED_RUNS = 4;
 
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
@@ -46,7 +48,7 @@ final class RingCommand extends Verb {
       table.row(
           backend.getKey().equals("0") ? "nobody" : backend.getKey(),
           Long.toString(owned),
-          BackendCommands.share(owned, buckets),
+          Table.percent(owned, buckets),
           String.join(" ", listed) + (more > 0 ? " and %d more".formatted(more) : ""));
     }
     table.print(out());

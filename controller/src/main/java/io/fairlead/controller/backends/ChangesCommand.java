@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.backends;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Write;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -24,7 +26,7 @@ import picocli.CommandLine.Parameters;
       "  ]}",
       "  END"
     })
-final class ChangesCommand extends Write {
+public final class ChangesCommand extends Write {
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
   private String service;
 

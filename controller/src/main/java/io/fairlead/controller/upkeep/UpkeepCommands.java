@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.upkeep;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.cli.Write;
 import java.time.Instant;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -14,7 +18,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.TypeConversionException;
 
 /** Putting a ring right a few buckets at a time. */
-final class UpkeepCommands {
+public final class UpkeepCommands {
   private UpkeepCommands() {}
 
   /** A backend's measured load, {@code 7=812.5}. */
@@ -85,7 +89,7 @@ final class UpkeepCommands {
         "",
         "The first iteration is made at once, the others by the controller."
       })
-  static final class Rebalance extends Start {
+  public static final class Rebalance extends Start {
     @Option(
         names = "--target",
         paramLabel = "RATE",
@@ -120,7 +124,7 @@ final class UpkeepCommands {
       description = "Brings each backend's buckets together, a few per window.",
       footerHeading = "%nExamples:%n",
       footer = {"  fairleadctl defragment web --target 1.5", "  fairleadctl defragment web --stop"})
-  static final class Defragment extends Start {
+  public static final class Defragment extends Start {
     @Option(
         names = "--target",
         paramLabel = "RATE",
@@ -142,7 +146,7 @@ final class UpkeepCommands {
       description = "Shows how even and whole a ring is, and what is done about it.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl upkeep web")
-  static final class Show extends Verb {
+  public static final class Show extends Verb {
     @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
     private String service;
 

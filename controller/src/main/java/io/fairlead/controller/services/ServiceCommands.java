@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.services;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.cli.Write;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.ArgGroup;
@@ -26,7 +31,7 @@ import picocli.CommandLine.TypeConversionException;
       ServiceCommands.Change.class,
       ServiceCommands.Delete.class
     })
-final class ServiceCommands {
+public final class ServiceCommands {
   private ServiceCommands() {}
 
   /** A protocol and port, {@code tcp:80}; the controller checks the number. */

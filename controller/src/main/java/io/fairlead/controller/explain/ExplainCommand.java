@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.explain;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Verb;
 import java.time.Instant;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
@@ -17,7 +19,7 @@ import picocli.CommandLine.Parameters;
       "Source is the client, destination the VIP; IPv6 addresses stand in brackets.",
       "'fairlead-mux explain' asks a mux the same."
     })
-final class ExplainCommand extends Verb {
+public final class ExplainCommand extends Verb {
   @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
   private String service;
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.health;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Fairleadctl;
+import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.Verb;
 import picocli.CommandLine.Command;
 
 @Command(
@@ -9,7 +13,7 @@ import picocli.CommandLine.Command;
     description = "Says whether the controller serves; exit code 1 when it does not serve reads.",
     footerHeading = "%nExamples:%n",
     footer = {"  fairleadctl health", "  until fairleadctl health; do sleep 1; done"})
-final class HealthCommand extends Verb {
+public final class HealthCommand extends Verb {
   private static final int SERVES = 200;
 
   @Override

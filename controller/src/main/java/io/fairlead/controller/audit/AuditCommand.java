@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.audit;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -14,7 +16,7 @@ import picocli.CommandLine.Option;
       "  fairleadctl audit --limit 1000 --before 4711",
       "  fairleadctl -o json audit | jq '.[] | select(.service == \"web\")'"
     })
-final class AuditCommand extends Verb {
+public final class AuditCommand extends Verb {
   private static final int LIMIT_MAX = 1000;
 
   @Option(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.manifest;
 
+import io.fairlead.controller.cli.Verb;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
@@ -16,7 +17,7 @@ import picocli.CommandLine.Parameters;
       "Applied to an empty cluster it makes the same services, with new ids, keys and",
       "buckets. To bring a cluster back as it was, use 'fairleadctl backup'."
     })
-final class ExportCommand extends Verb {
+public final class ExportCommand extends Verb {
   @Parameters(paramLabel = "SERVICE", arity = "0..*", description = "Only these; all by default.")
   private List<String> names = List.of();
 

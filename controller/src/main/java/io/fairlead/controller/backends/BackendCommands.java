@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.backends;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Locale;
+import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.cli.Write;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -21,7 +24,7 @@ import picocli.CommandLine.Parameters;
       BackendCommands.Remove.class,
       BackendCommands.ListAll.class
     })
-final class BackendCommands {
+public final class BackendCommands {
   private BackendCommands() {}
 
   private abstract static class OfBackend extends Write {
@@ -174,15 +177,11 @@ final class BackendCommands {
                   backend.path("weight").asText(),
                   backend.path("state").asText(),
                   backend.path("buckets").asText(),
-                  share(backend.path("buckets").asLong(), total));
+                  Table.percent(backend.path("buckets").asLong(), total));
             }
             table.print(out());
           });
       return 0;
     }
-  }
-
-  static String share(long part, long whole) {
-    return String.format(Locale.ROOT, "%.1f %%", whole == 0 ? 0.0 : 100.0 * part / whole);
   }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.muxes;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +14,7 @@ import picocli.CommandLine.Command;
     description = "Lists the live muxes and the generations that they have applied.",
     footerHeading = "%nExample:%n",
     footer = "  fairleadctl muxes")
-final class MuxesCommand extends Verb {
+public final class MuxesCommand extends Verb {
   @Override
   public Integer call() {
     print(api().get("/v1/muxes"), this::printMuxes);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.manifest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.CtlMain;
 import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.service.FairleadController;
 import java.io.IOException;
@@ -105,9 +107,7 @@ class ApplyTest {
         Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(words))
             .toArray(String[]::new);
     CommandLine command =
-        Fairleadctl.commandLine()
-            .setOut(new PrintWriter(out, true))
-            .setErr(new PrintWriter(err, true));
+        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
     return new Run(command.execute(args), out.toString(), err.toString());
   }
 

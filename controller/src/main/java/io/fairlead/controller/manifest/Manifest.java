@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.cli;
+package io.fairlead.controller.manifest;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
@@ -11,8 +11,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.Reply;
+import io.fairlead.controller.cli.Verb;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -47,11 +49,20 @@ final class Manifest {
     return services;
   }
 
+  /** The services of a file; a wrong file ends {@code verb} as bad usage. */
+  static Manifest read(Verb verb, String file) {
+    try {
+      return read(file);
+    } catch (IllegalArgumentException e) {
+      throw verb.usage(e.getMessage());
+    }
+  }
+
   /**
    * @param file a path, or - for standard input
    * @throws IllegalArgumentException saying in one sentence where it is wrong and what is allowed
    */
-  static Manifest read(String file) {
+  private static Manifest read(String file) {
     JsonNode root;
     try {
       byte[] bytes =

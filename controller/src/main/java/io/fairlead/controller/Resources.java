@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller;
+
+import io.fairlead.controller.audit.AuditCommand;
+import io.fairlead.controller.backends.BackendCommands;
+import io.fairlead.controller.backends.ChangesCommand;
+import io.fairlead.controller.backup.BackupCommand;
+import io.fairlead.controller.explain.ExplainCommand;
+import io.fairlead.controller.explain.RingCommand;
+import io.fairlead.controller.health.HealthCommand;
+import io.fairlead.controller.manifest.ApplyCommand;
+import io.fairlead.controller.manifest.DiffCommand;
+import io.fairlead.controller.manifest.ExportCommand;
+import io.fairlead.controller.muxes.MuxesCommand;
+import io.fairlead.controller.services.ServiceCommands;
+import io.fairlead.controller.upkeep.UpkeepCommands;
+import java.util.List;
+
+/** All resources: a new one is added here, and nowhere else in the program. */
+public final class Resources {
+  /** The verbs of {@code fairleadctl} in the order of its help. */
+  static final List<Class<?>> VERBS =
+      List.of(
+          ServiceCommands.class,
+          BackendCommands.class,
+          ChangesCommand.class,
+          ApplyCommand.class,
+          DiffCommand.class,
+          ExportCommand.class,
+          BackupCommand.class,
+          RingCommand.class,
+          UpkeepCommands.Rebalance.class,
+          UpkeepCommands.Defragment.class,
+          UpkeepCommands.Show.class,
+          ExplainCommand.class,
+          MuxesCommand.class,
+          AuditCommand.class,
+          HealthCommand.class);
+
+  private Resources() {}
+}
