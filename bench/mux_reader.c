@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux without packets, for bench/size: what follows ZooKeeper in fairlead-mux (follow.h: store, chunks, delta, ring,
+ * A mux without packets, for bench/size: what follows ZooKeeper in fairlead-mux (cluster_sync.h: store, chunks, delta, ring,
  * tables, its own node), with a session and tables of its own, and nothing else. Every next hop is known.
  *
  *	mux_reader ID ZOOKEEPER
@@ -23,9 +23,9 @@
 
 #include <linux/tcp.h>
 
-#include "observe/applied.h"
+#include "observe/change_log.h"
 #include "packet/counters.h"
-#include "control/follow.h"
+#include "control/cluster_sync.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -80,8 +80,8 @@ static void tell(uint32_t generation, uint64_t now)
 	fflush(stdout);
 }
 
-/* Until the input ends: as the mux's control thread (control.c) does. */
-static void run(struct follow *follow, int epoll)
+/* Until the input ends: as the mux's control thread (control_thread.c) does. */
+static void run(struct cluster_sync *cluster, int epoll)
 {
 	struct epoll_event ready = {0};
 	uint32_t told = 0;
@@ -90,14 +90,15 @@ static void run(struct follow *follow, int epoll)
 		uint64_t now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000, at;
 		uint32_t generation = 0;
 
-		follow_run(follow, now_ms);
-		for (const struct feed *feed = follow_next(follow, NULL); feed; feed = follow_next(follow, feed))
-			generation += feed_generation(feed);
+		cluster_sync_run(cluster, now_ms);
+		for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
+		     sync = cluster_sync_next(cluster, sync))
+			generation += service_sync_generation(sync);
 		if (generation != told)
 			tell(generation, clock_ns(CLOCK_REALTIME));
 		told = generation;
 		now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000;
-		at = follow_deadline(follow);
+		at = cluster_sync_deadline(cluster);
 		at = at > now_ms + 1000 ? 1000 : at > now_ms ? at - now_ms : 0;
 		if (epoll_wait(epoll, &ready, 1, (int)at) == 1 && ready.data.fd == STDIN_FILENO)
 			return;
@@ -110,10 +111,11 @@ int main(int argc, char **argv)
 	struct fl_address address = fl_address_from_ipv4((const uint8_t[]){10, 1, 0, 11});
 	struct fl_address none = {{0}};
 	struct login login = {0};
-	struct follow_options options = {.root = "/fairlead", .login = &login, .address = &address, .address6 = &none};
+	struct cluster_sync_options options = {
+	    .root = "/fairlead", .login = &login, .address = &address, .address6 = &none};
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
-	struct follow *follow = NULL;
+	struct cluster_sync *cluster = NULL;
 	struct why why = {""};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
@@ -125,20 +127,20 @@ int main(int argc, char **argv)
 	options.zookeeper = argv[2];
 	options.tables = tables_new(1, &hops);
 	options.counters = counters_new(1);
-	options.applied = applied_new();
-	if (options.tables && options.counters && options.applied)
-		follow = follow_new(&options, &why);
-	events.data.fd = follow ? follow_fd(follow) : -1;
-	if (!follow || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
+	options.changes = change_log_new();
+	if (options.tables && options.counters && options.changes)
+		cluster = cluster_sync_new(&options, &why);
+	events.data.fd = cluster ? cluster_sync_fd(cluster) : -1;
+	if (!cluster || epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &input) ||
 	    epoll_ctl(epoll, EPOLL_CTL_ADD, events.data.fd, &events)) {
 		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");
 		return 1;
 	}
-	run(follow, epoll);
-	follow_free(follow);
+	run(cluster, epoll);
+	cluster_sync_free(cluster);
 	tables_free(options.tables);
 	counters_free(options.counters);
-	applied_free(options.applied);
+	change_log_free(options.changes);
 	close(epoll);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fairlead-mux: wires the parts together and waits for a signal; see control.h and worker.h for what runs. */
+/* fairlead-mux: wires the parts together and waits for a signal; see control_thread.h and worker.h for what runs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,9 +7,10 @@
 
 #include <rte_eal.h>
 
-#include "control/control.h"
+#include "control/control_thread.h"
 #include "control/drain.h"
 #include "host/preflight.h"
+#include "observe/explain.h"
 #include "observe/sampler.h"
 #include "packet/worker.h"
 
@@ -26,7 +27,7 @@ struct program {
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
-	struct control *control;
+	struct control_thread *control;
 	struct mux mux;
 	struct fl_address address; /* outer sources, none: it has none of the family */
 	struct fl_address address6;
@@ -100,14 +101,14 @@ static int start(struct program *p, struct why *why)
 		if (!error)
 			p->workers_count++;
 	}
-	return error ? error : control_start(&p->mux, &p->control, why);
+	return error ? error : control_thread_start(&p->mux, &p->control, why);
 }
 
 /* In the reverse order of build and start: VIPs are withdrawn first. */
 static void stop(struct program *p)
 {
 	if (p->control)
-		control_stop(p->control);
+		control_thread_stop(p->control);
 	while (p->workers_count)
 		worker_stop(p->workers[--p->workers_count]);
 	sampler_free(p->sampler);

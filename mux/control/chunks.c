@@ -7,9 +7,9 @@
 
 /* A directory of chunks that is being read. */
 struct chunks {
-	struct store *store;
+	struct zk_client *zk;
 	char *path;
-	store_fn fn;
+	zk_fn fn;
 	void *context;
 	int rc;     /* first failure */
 	bool named; /* count is known, 1 until then */
@@ -32,12 +32,12 @@ static struct chunk *chunk_at(struct chunks *all, int i)
 
 static void finish(struct chunks *all)
 {
-	struct store_reply reply = {.rc = all->rc};
+	struct zk_reply reply = {.rc = all->rc};
 	uint8_t *whole = NULL;
 	size_t at = 0;
 
 	if (all->rc == ZOK) {
-		whole = store_alloc(all->len);
+		whole = zk_alloc(all->len);
 		for (int i = 0; i < all->count; i++) {
 			const struct chunk *chunk = chunk_at(all, i);
 
@@ -58,7 +58,7 @@ static void finish(struct chunks *all)
 	free(all);
 }
 
-static void on_chunk(void *context, const struct store_reply *reply);
+static void on_chunk(void *context, const struct zk_reply *reply);
 
 /* Keeps CHUNKS_IN_FLIGHT requests going until all chunks are asked for or one failed. */
 static void ask(struct chunks *all)
@@ -67,14 +67,14 @@ static void ask(struct chunks *all)
 
 	while (all->rc == ZOK && all->asked < all->count && all->asked - all->answered < CHUNKS_IN_FLIGHT) {
 		snprintf(path, sizeof(path), "%s/%04d", all->path, all->asked);
-		store_get(all->store, path, false, on_chunk, chunk_at(all, all->asked));
+		zk_get(all->zk, path, false, on_chunk, chunk_at(all, all->asked));
 		all->asked++;
 	}
 	if (all->named && all->asked == all->answered)
 		finish(all);
 }
 
-static void on_chunk(void *context, const struct store_reply *reply)
+static void on_chunk(void *context, const struct zk_reply *reply)
 {
 	struct chunk *chunk = context;
 	struct chunks *all = chunk->all;
@@ -85,7 +85,7 @@ static void on_chunk(void *context, const struct store_reply *reply)
 	if (reply->rc == ZOK && reply->len > all->max_len - all->len)
 		all->rc = ZMARSHALLINGERROR;
 	if (all->rc == ZOK) {
-		chunk->data = store_alloc(reply->len);
+		chunk->data = zk_alloc(reply->len);
 		chunk->len = reply->len;
 		memcpy(chunk->data, reply->data, reply->len);
 		all->len += reply->len;
@@ -94,7 +94,7 @@ static void on_chunk(void *context, const struct store_reply *reply)
 }
 
 /* Names of children are unique, so count names below count are exactly 0000 .. count - 1. */
-static int check_names(const struct store_reply *reply)
+static int check_names(const struct zk_reply *reply)
 {
 	if (reply->child_count == 0)
 		return ZNONODE;
@@ -111,7 +111,7 @@ static int check_names(const struct store_reply *reply)
 	return ZOK;
 }
 
-static void on_chunk_names(void *context, const struct store_reply *reply)
+static void on_chunk_names(void *context, const struct zk_reply *reply)
 {
 	struct chunks *all = context;
 
@@ -122,24 +122,24 @@ static void on_chunk_names(void *context, const struct store_reply *reply)
 		all->rc = rc;
 	if (all->rc == ZOK) {
 		all->count = reply->child_count;
-		all->chunk = store_alloc(sizeof(*all->chunk) * (size_t)all->count);
+		all->chunk = zk_alloc(sizeof(*all->chunk) * (size_t)all->count);
 		for (int i = 1; i < all->count; i++)
 			all->chunk[i].all = all;
 	}
 	ask(all);
 }
 
-void chunks_read(struct store *store, const char *path, size_t max_len, store_fn fn, void *context)
+void chunks_read(struct zk_client *zk, const char *path, size_t max_len, zk_fn fn, void *context)
 {
-	struct chunks *all = store_alloc(sizeof(*all));
+	struct chunks *all = zk_alloc(sizeof(*all));
 
-	all->store = store;
-	all->path = store_copy(path);
+	all->zk = zk;
+	all->path = zk_copy(path);
 	all->fn = fn;
 	all->context = context;
 	all->max_len = max_len;
 	all->count = 1;
 	all->first.all = all;
-	store_children(store, path, false, on_chunk_names, all);
+	zk_children(zk, path, false, on_chunk_names, all);
 	ask(all);
 }

@@ -3,7 +3,7 @@
 #ifndef MUX_CHUNKS_H
 #define MUX_CHUNKS_H
 
-#include "control/store.h"
+#include "control/zookeeper.h"
 
 enum chunks_limits {
 	CHUNKS_MAX = 10000, /* names of four digits */
@@ -15,6 +15,6 @@ enum chunks_limits {
  * failed, or ZNONODE if one is missing, ZBADARGUMENTS if a name is none of these, ZMARSHALLINGERROR if they come to
  * more than max_len bytes.
  */
-void chunks_read(struct store *store, const char *path, size_t max_len, store_fn fn, void *context);
+void chunks_read(struct zk_client *zk, const char *path, size_t max_len, zk_fn fn, void *context);
 
 #endif

@@ -33,7 +33,7 @@ static bool interrupted(const sigset_t *signals)
 	return sigtimedwait(signals, NULL, &look) > 0;
 }
 
-void drain(struct control *control, const struct mux *mux, const sigset_t *signals, int which)
+void drain(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which)
 {
 	bool announces = mux->options->announce != ANNOUNCE_NONE;
 	uint64_t wait = announces ? (uint64_t)mux->options->withdraw_wait * 1000 : 0;
@@ -43,7 +43,7 @@ void drain(struct control *control, const struct mux *mux, const sigset_t *signa
 
 	fprintf(stderr, "mux event=stopping signal=%s withdraw_wait_s=%u drain_s=%u\n", sigabbrev_np(which),
 		announces ? mux->options->withdraw_wait : 0, mux->options->drain);
-	control_leave(control);
+	control_thread_leave(control);
 	while (!cut && now < until) {
 		cut = interrupted(signals);
 		now = clock_ms();

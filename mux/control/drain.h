@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-#include "control/control.h"
+#include "control/control_thread.h"
 
 enum drain_numbers {
 	DRAIN_LOOK_MS = 50,   /* how often it looks for packets */
@@ -22,6 +22,6 @@ enum drain_numbers {
 };
 
 /* signals: the blocked ones, of which one has come; which: that one. Returns when the threads may be stopped. */
-void drain(struct control *control, const struct mux *mux, const sigset_t *signals, int which);
+void drain(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "control/chunks.h"
-#include "../tests/fake_store.h"
+#include "../tests/fake_zookeeper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +33,7 @@ struct run {
 };
 
 /* Chunk i is so many bytes of value i + 1. */
-static void on_whole(void *context, const struct store_reply *reply)
+static void on_whole(void *context, const struct zk_reply *reply)
 {
 	struct run *run = context;
 	size_t at = 0;
@@ -84,10 +84,10 @@ static const uint8_t *read_names(struct run *run, const uint8_t *at, const uint8
 	return at < end && *at == '\n' ? at + 1 : at;
 }
 
-static void answer(struct store *store, struct run *run, size_t i, bool fails, size_t len)
+static void answer(struct zk_client *zk, struct run *run, size_t i, bool fails, size_t len)
 {
-	const struct fake_request *request = fake_store_at(store, i);
-	struct store_reply reply = {.rc = fails ? ZCONNECTIONLOSS : ZOK};
+	const struct fake_request *request = fake_zk_at(zk, i);
+	struct zk_reply reply = {.rc = fails ? ZCONNECTIONLOSS : ZOK};
 	uint8_t bytes[256];
 
 	run->failed |= fails;
@@ -108,26 +108,26 @@ static void answer(struct store *store, struct run *run, size_t i, bool fails, s
 		run->len[chunk] = len;
 		run->total += len;
 	}
-	fake_store_answer(store, i, &reply);
+	fake_zk_answer(zk, i, &reply);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at, *end = data + size;
-	struct store *store = fake_store_new();
+	struct zk_client *zk = fake_zk_new();
 	struct run run = {0};
 
 	at = read_names(&run, data, end);
-	chunks_read(store, "/ring/gen/0000000001/delta", LEN_MAX, on_whole, &run);
-	while (fake_store_count(store)) {
+	chunks_read(zk, "/ring/gen/0000000001/delta", LEN_MAX, on_whole, &run);
+	while (fake_zk_count(zk)) {
 		uint8_t op = at < end ? *at++ : 0, len = at < end ? *at++ : 0;
 
-		require(!run.answers && fake_store_count(store) <= CHUNKS_IN_FLIGHT + 1);
-		answer(store, &run, (op & 15) % fake_store_count(store), op & FAILS, len);
+		require(!run.answers && fake_zk_count(zk) <= CHUNKS_IN_FLIGHT + 1);
+		answer(zk, &run, (op & 15) % fake_zk_count(zk), op & FAILS, len);
 	}
 	require(run.answers == 1 && (run.rc == ZOK || run.failed || !run.count || run.total > LEN_MAX));
 	for (int i = 0; i < run.count; i++)
 		free(run.names[i]);
-	fake_store_free(store);
+	fake_zk_free(zk);
 	return 0;
 }

@@ -27,79 +27,79 @@ static void require(bool property)
 }
 
 /* What the server asks of the control thread: one service, and no ZooKeeper. */
-struct feed {
-	struct serving serving;
+struct service_sync {
+	struct published_service published;
 };
 
-static struct feed web;
+static struct service_sync web;
 
-bool follow_is_connected(const struct follow *follow)
+bool cluster_sync_is_connected(const struct cluster_sync *cluster)
 {
-	return follow;
+	return cluster;
 }
 
-bool follow_is_foreign(const struct follow *follow)
+bool cluster_sync_is_foreign(const struct cluster_sync *cluster)
 {
-	return follow;
+	return cluster;
 }
 
-bool follow_has_list(const struct follow *follow)
+bool cluster_sync_has_list(const struct cluster_sync *cluster)
 {
-	return !follow;
+	return !cluster;
 }
 
-bool follow_is_registered(const struct follow *follow)
+bool cluster_sync_is_registered(const struct cluster_sync *cluster)
 {
-	return follow;
+	return cluster;
 }
 
-uint64_t follow_lag_ms(const struct follow *follow, const struct feed *feed)
+uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync)
 {
-	(void)follow, (void)feed;
+	(void)cluster, (void)sync;
 	return 0;
 }
 
-const struct feed *follow_next(const struct follow *follow, const struct feed *after)
+const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after)
 {
-	(void)follow;
+	(void)cluster;
 	return after ? NULL : &web;
 }
 
-const char *feed_name(const struct feed *feed)
+const char *service_sync_name(const struct service_sync *sync)
 {
-	return feed->serving.name;
+	return sync->published.name;
 }
 
-enum feed_state feed_state(const struct feed *feed)
+enum service_state service_sync_state(const struct service_sync *sync)
 {
-	(void)feed;
-	return FEED_SERVING;
+	(void)sync;
+	return SERVICE_SERVING;
 }
 
-uint32_t feed_generation(const struct feed *feed)
+uint32_t service_sync_generation(const struct service_sync *sync)
 {
-	return ring_generation(service_ring(feed->serving.service));
+	return ring_generation(service_ring(sync->published.service));
 }
 
-uint64_t feed_refused(const struct feed *feed, unsigned reason)
+uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason)
 {
-	(void)feed;
+	(void)sync;
 	return reason;
 }
 
-const struct serving *feed_served(const struct feed *feed)
+const struct published_service *service_sync_view_published(const struct service_sync *sync)
 {
-	return &feed->serving;
+	return &sync->published;
 }
 
-const struct ring *serving_ring(const struct serving *serving)
+const struct ring *published_ring(const struct published_service *published)
 {
-	return service_ring(serving->service);
+	return service_ring(published->service);
 }
 
-const char *serving_withdrawn(const struct serving *serving)
+const char *published_withdrawn(const struct published_service *published)
 {
-	(void)serving;
+	(void)published;
 	return NULL;
 }
 
@@ -146,21 +146,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	static const struct ports ports;
 	struct http_sources sources = {.ports = &ports, .id = "mux1"};
 	struct tables *tables = tables_new(1, &image_hops);
-	struct applied *applied = applied_new();
+	struct change_log *changes = change_log_new();
 	uint32_t checksum;
 	struct why why;
 
 	(void)argc;
 	(void)argv;
-	web.serving.name = "web";
-	require(tables && !tables_add(tables, &config, &web.serving.service, &why));
-	require(!tables_load(tables, web.serving.service, &snapshot, &why));
+	web.published.name = "web";
+	require(tables && !tables_add(tables, &config, &web.published.service, &why));
+	require(!tables_load(tables, web.published.service, &snapshot, &why));
 	image_free(&snapshot);
-	require(applied);
-	checksum = ring_checksum(service_ring(web.serving.service));
-	applied_note(applied, "web", 3, &checksum, APPLIED_SNAPSHOT);
-	applied_note(applied, "web", 4, NULL, APPLIED_DELTA);
-	sources.applied = applied;
+	require(changes);
+	checksum = ring_checksum(service_ring(web.published.service));
+	change_log_note(changes, "web", 3, &checksum, CHANGE_LOG_SNAPSHOT);
+	change_log_note(changes, "web", 4, NULL, CHANGE_LOG_DELTA);
+	sources.changes = changes;
 	sources.tables = tables;
 	sources.counters = counters_new(1);
 	require(sources.counters);

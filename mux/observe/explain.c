@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subcommand `fairlead-mux explain`: asks a running mux over HTTP where a connection's packets go. */
+#include "observe/explain.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include <curl/curl.h>
 #include <jansson.h>
 
-#include "control/control.h"
+#include "config/options.h"
+#include "config/service_config.h"
 
 enum exit_code { EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_UNREACHABLE };
 

@@ -118,17 +118,19 @@ static void get_metrics(struct http *http, struct MHD_Connection *connection, st
 /* Healthy without ZooKeeper, too: a mux serves on. Not yet before it has learned what to serve. */
 static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
-	const struct follow *follow = http->from.follow;
-	bool ready = follow_has_list(follow);
+	const struct cluster_sync *cluster = http->from.cluster;
+	bool ready = cluster_sync_has_list(cluster);
 	json_t *services = json_object();
 
 	(void)connection;
-	for (const struct feed *feed = follow_next(follow, NULL); feed; feed = follow_next(follow, feed))
-		json_object_set_new(services, feed_name(feed), json_string(feed_state_name(feed_state(feed))));
+	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
+	     sync = cluster_sync_next(cluster, sync))
+		json_object_set_new(services, service_sync_name(sync),
+				    json_string(service_state_name(service_sync_state(sync))));
 	answer_json(answer, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, type_json,
 		    json_pack("{s:s, s:b, s:b, s:o}", "status", ready ? "ok" : "starting", "zookeeper",
-			      follow_is_connected(follow), "registered", follow_is_registered(follow), "services",
-			      services));
+			      cluster_sync_is_connected(cluster), "registered", cluster_sync_is_registered(cluster),
+			      "services", services));
 }
 
 static void get_ring(struct http *http, struct MHD_Connection *connection, struct answer *answer)
@@ -166,29 +168,30 @@ static json_t *rings_now(const struct http *http)
 {
 	json_t *rings = json_array();
 
-	for (const struct feed *feed = follow_next(http->from.follow, NULL); feed;
-	     feed = follow_next(http->from.follow, feed)) {
-		const struct ring *ring = serving_ring(feed_served(feed));
+	for (const struct service_sync *sync = cluster_sync_next(http->from.cluster, NULL); sync;
+	     sync = cluster_sync_next(http->from.cluster, sync)) {
+		const struct ring *ring = published_ring(service_sync_view_published(sync));
 		uint32_t checksum = ring ? ring_checksum(ring) : 0;
 
 		if (ring)
-			json_array_append_new(rings, describe_ring(feed_name(feed), ring_generation(ring), &checksum));
+			json_array_append_new(rings,
+					      describe_ring(service_sync_name(sync), ring_generation(ring), &checksum));
 	}
 	return rings;
 }
 
-static json_t *applied_since(const struct applied *applied, uint64_t since)
+static json_t *changes_since(const struct change_log *changes, uint64_t since)
 {
-	uint64_t first = applied_first(applied);
+	uint64_t first = change_log_first(changes);
 	json_t *list = json_array();
 
-	for (uint64_t n = since > first ? since : first; n < applied_next(applied); n++) {
-		const struct applied_entry *entry = applied_get(applied, n);
+	for (uint64_t n = since > first ? since : first; n < change_log_next(changes); n++) {
+		const struct change_log_entry *entry = change_log_get(changes, n);
 		json_t *one =
 		    describe_ring(entry->service, entry->generation, entry->has_checksum ? &entry->checksum : NULL);
 
 		json_object_set_new(one, "number", json_integer((json_int_t)n));
-		json_object_set_new(one, "how", json_string(entry->how == APPLIED_SNAPSHOT ? "snapshot" : "delta"));
+		json_object_set_new(one, "how", json_string(entry->how == CHANGE_LOG_SNAPSHOT ? "snapshot" : "delta"));
 		json_object_set_new(one, "at", json_integer((json_int_t)entry->at_ms));
 		json_array_append_new(list, one);
 	}
@@ -205,7 +208,7 @@ static bool parse_number(const char *text, uint64_t *out)
 /* For whoever compares what muxes have applied with what was committed (docs/fault-injection.md). */
 static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
-	const struct applied *applied = http->from.applied;
+	const struct change_log *changes = http->from.changes;
 	char boot[17];
 	uint64_t since;
 
@@ -214,11 +217,11 @@ static void get_rings(struct http *http, struct MHD_Connection *connection, stru
 			"the number \"next\" of an earlier answer");
 		return;
 	}
-	snprintf(boot, sizeof(boot), "%016" PRIx64, applied_boot(applied));
+	snprintf(boot, sizeof(boot), "%016" PRIx64, change_log_boot(changes));
 	answer_json(answer, MHD_HTTP_OK, type_json,
 		    json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "mux", http->from.id, "boot", boot, "first",
-			      (json_int_t)applied_first(applied), "next", (json_int_t)applied_next(applied), "rings",
-			      rings_now(http), "applied", applied_since(applied, since)));
+			      (json_int_t)change_log_first(changes), "next", (json_int_t)change_log_next(changes),
+			      "rings", rings_now(http), "applied", changes_since(changes, since)));
 }
 
 static bool parse_port(const char *text, uint16_t *out)

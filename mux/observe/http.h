@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "host/announce.h"
-#include "observe/applied.h"
+#include "observe/change_log.h"
 #include "packet/counters.h"
-#include "control/follow.h"
+#include "control/cluster_sync.h"
 #include "host/neighbour.h"
 #include "config/why.h"
 
@@ -24,12 +24,12 @@ enum http_limits {
 
 /* What is read for answers; outlives the server. */
 struct http_sources {
-	const struct follow *follow;
+	const struct cluster_sync *cluster;
 	const struct tables *tables;
 	const struct counters *counters;
 	const struct announcer *announcer;   /* NULL: none */
 	const struct neighbours *neighbours; /* NULL: none */
-	const struct applied *applied;       /* what was applied of late */
+	const struct change_log *changes;    /* what was applied of late */
 	const struct ports *ports;
 	struct sampler *sampler; /* NULL: none */
 	const char *id;

@@ -90,9 +90,9 @@ static void write_ports(FILE *out, const struct ports *ports)
 }
 
 /* NULL: not in the tables. */
-static const struct service *service_of(const struct feed *feed)
+static const struct service *service_of(const struct service_sync *sync)
 {
-	return feed_served(feed)->service;
+	return service_sync_view_published(sync)->service;
 }
 
 /* Those that are not zero: thousands of zeros otherwise. */
@@ -109,59 +109,62 @@ static void write_service_drops(FILE *out, const struct counters *counters, cons
 
 static void write_services(FILE *out, const struct http_sources *from)
 {
-	const struct feed *feed;
+	const struct service_sync *sync;
 
 	head(out, "service_packets_total", "counter", "Packets steered, by service.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		if (service_of(feed))
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		if (service_of(sync))
 			fprintf(out, "fairlead_mux_service_packets_total{service=\"%s\"} %" PRIu64 "\n",
-				feed_name(feed), counters_service_packets(from->counters, service_of(feed)));
+				service_sync_name(sync), counters_service_packets(from->counters, service_of(sync)));
 	head(out, "service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		if (service_of(feed))
-			fprintf(out, "fairlead_mux_service_bytes_total{service=\"%s\"} %" PRIu64 "\n", feed_name(feed),
-				counters_service_bytes(from->counters, service_of(feed)));
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		if (service_of(sync))
+			fprintf(out, "fairlead_mux_service_bytes_total{service=\"%s\"} %" PRIu64 "\n",
+				service_sync_name(sync), counters_service_bytes(from->counters, service_of(sync)));
 	head(out, "service_drops_total", "counter",
 	     "Packets dropped once their service was found, by service and reason.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		if (service_of(feed))
-			write_service_drops(out, from->counters, service_of(feed));
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		if (service_of(sync))
+			write_service_drops(out, from->counters, service_of(sync));
 	head(out, "lag_generations", "gauge", "Committed generations that the ring that serves lacks.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		fprintf(out, "fairlead_mux_lag_generations{service=\"%s\"} %u\n", feed_name(feed),
-			lag_generations(&feed_served(feed)->lag));
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		fprintf(out, "fairlead_mux_lag_generations{service=\"%s\"} %u\n", service_sync_name(sync),
+			lag_generations(&service_sync_view_published(sync)->lag));
 	head(out, "lag_seconds", "gauge", "Since when the ring that serves lacks a generation.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		fprintf(out, "fairlead_mux_lag_seconds{service=\"%s\"} %.3f\n", feed_name(feed),
-			(double)follow_lag_ms(from->follow, feed) / 1000);
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		fprintf(out, "fairlead_mux_lag_seconds{service=\"%s\"} %.3f\n", service_sync_name(sync),
+			(double)cluster_sync_lag_ms(from->cluster, sync) / 1000);
 	head(out, "announced", "gauge", "1 while the service's VIPs are announced.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		fprintf(out, "fairlead_mux_announced{service=\"%s\"} %d\n", feed_name(feed),
-			feed_served(feed)->announced);
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		fprintf(out, "fairlead_mux_announced{service=\"%s\"} %d\n", service_sync_name(sync),
+			service_sync_view_published(sync)->announced);
 	head(out, "withdrawn", "gauge",
 	     "1 while the VIPs are withdrawn for the reason, although the ring could serve.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed)) {
-		const char *why = serving_withdrawn(feed_served(feed));
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync)) {
+		const char *why = published_withdrawn(service_sync_view_published(sync));
 
-		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"behind\"} %d\n", feed_name(feed),
+		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"behind\"} %d\n", service_sync_name(sync),
 			why && !strcmp(why, "behind"));
-		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"stopping\"} %d\n", feed_name(feed),
+		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"stopping\"} %d\n", service_sync_name(sync),
 			why && !strcmp(why, "stopping"));
 	}
 	head(out, "generation", "gauge", "Generation of the ring that serves, 0 for none.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		fprintf(out, "fairlead_mux_generation{service=\"%s\"} %u\n", feed_name(feed), feed_generation(feed));
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		fprintf(out, "fairlead_mux_generation{service=\"%s\"} %u\n", service_sync_name(sync),
+			service_sync_generation(sync));
 	head(out, "service_state", "gauge", "1 for the state that the service is in.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
-		for (int state = FEED_LOADING; state <= FEED_STALE; state++)
-			fprintf(out, "fairlead_mux_service_state{service=\"%s\",state=\"%s\"} %d\n", feed_name(feed),
-				feed_state_name(state), feed_state(feed) == (enum feed_state)state);
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
+		for (int state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
+			fprintf(out, "fairlead_mux_service_state{service=\"%s\",state=\"%s\"} %d\n",
+				service_sync_name(sync), service_state_name(state),
+				service_sync_state(sync) == (enum service_state)state);
 	head(out, "refused_total", "counter", "Configurations, deltas and snapshots refused, by reason.");
-	for (feed = follow_next(from->follow, NULL); feed; feed = follow_next(from->follow, feed))
+	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
 		for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-			if (feed_refused(feed, reason)) /* thousands of zeros otherwise */
+			if (service_sync_refused(sync, reason)) /* thousands of zeros otherwise */
 				fprintf(out, "fairlead_mux_refused_total{service=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
-					feed_name(feed), refusal_name(reason), feed_refused(feed, reason));
+					service_sync_name(sync), refusal_name(reason),
+					service_sync_refused(sync, reason));
 }
 
 void metrics_write(FILE *out, const struct http_sources *from)
@@ -171,11 +174,11 @@ void metrics_write(FILE *out, const struct http_sources *from)
 	head(out, "info", "gauge", "1; who this is.");
 	fprintf(out, "fairlead_mux_info{id=\"%s\",version=\"%s\"} 1\n", from->id, FAIRLEAD_VERSION);
 	one(out, "zookeeper_connected", "gauge", "Whether there is a session with ZooKeeper.",
-	    follow_is_connected(from->follow));
+	    cluster_sync_is_connected(from->cluster));
 	one(out, "foreign_cluster", "gauge", "Whether ZooKeeper holds another cluster than the one that is served.",
-	    follow_is_foreign(from->follow));
+	    cluster_sync_is_foreign(from->cluster));
 	one(out, "registered", "gauge", "Whether this mux's own node stands in ZooKeeper.",
-	    follow_is_registered(from->follow));
+	    cluster_sync_is_registered(from->cluster));
 	write_packets(out, from->counters);
 	write_ports(out, from->ports);
 	write_services(out, from);

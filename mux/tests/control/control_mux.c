@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
+#include "control/control_thread.h"
 
 static void hop(void *context, const struct fl_address *address, struct next_hop *out)
 {
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	static struct ports ports;
 	struct next_hops hops = {.lookup = hop};
 	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
-	struct control *control;
+	struct control_thread *control;
 	struct why why = {""};
 	sigset_t signals;
 	int received;
@@ -46,14 +46,14 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	mux.tables = tables_new(options.workers, &hops);
 	mux.counters = counters_new(options.workers);
-	if (!mux.tables || !mux.counters || control_start(&mux, &control, &why)) {
+	if (!mux.tables || !mux.counters || control_thread_start(&mux, &control, &why)) {
 		fprintf(stderr, "control_mux: %s\n", why.text);
 		return 1;
 	}
 	puts("ready");
 	fflush(stdout);
 	sigwait(&signals, &received);
-	control_stop(control);
+	control_thread_stop(control);
 	tables_free(mux.tables);
 	counters_free(mux.counters);
 	return 0;

@@ -25,7 +25,7 @@
 #include "packet/answer.h"
 #include "ring/backend.h"
 #include "packet/fragments.h"
-#include "control/serving.h"
+#include "control/published_service.h"
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../random_frame.h"
@@ -46,14 +46,14 @@ enum {
 };
 
 struct one {
-	struct serving serving;
+	struct published_service published;
 	struct service_config config;
 	char name[16];
 	struct delta image; /* what is served, as whoever makes generations knows it */
 };
 
 struct world {
-	struct serving_place place;
+	struct published_place place;
 	struct fragments *fragments;
 	struct rte_ring *ring;
 	struct limiter limiter;
@@ -123,7 +123,7 @@ static void publish(struct world *world, struct one *one)
 	image = received(&one->image, &expected);
 	delta_free(&one->image);
 	one->image = image;
-	if (serving_publish(&one->serving, &one->config, &one->image, &why))
+	if (published_load(&one->published, &one->config, &one->image, &why))
 		fail_msg("seed %lu: %s", (unsigned long)seed, why.text);
 	world->snapshots++;
 }
@@ -137,7 +137,7 @@ static void begin(struct world *world, struct one *one)
 
 static void end(struct one *one)
 {
-	serving_remove(&one->serving);
+	published_remove(&one->published);
 	delta_free(&one->image);
 }
 
@@ -211,9 +211,9 @@ static void next_generation(struct world *world, struct one *one)
 
 	assert_non_null(made.runs);
 	make_delta(world, one, &made, &backend);
-	serving_expect(&one->serving, &expected);
+	published_expect(&one->published, &expected);
 	delta = received(&made, &expected);
-	if (serving_apply(&one->serving, &delta, &why))
+	if (published_apply(&one->published, &delta, &why))
 		fail_msg("seed %lu: %s", (unsigned long)seed, why.text);
 	assert_int_equal(delta_fold(&one->image, &delta), 0);
 	delta_free(&delta);
@@ -221,7 +221,7 @@ static void next_generation(struct world *world, struct one *one)
 	world->generations++;
 	if (!chance_below(&world->chance, 16)) {
 		publish(world, one);
-		assert_int_equal(ring_generation(serving_ring(&one->serving)), one->image.generation);
+		assert_int_equal(ring_generation(published_ring(&one->published)), one->image.generation);
 	}
 }
 
@@ -229,7 +229,7 @@ static void change_service(struct world *world, struct one *one)
 {
 	struct why why = {{0}};
 
-	if (!one->serving.service) {
+	if (!one->published.service) {
 		if (!chance_below(&world->chance, 4))
 			begin(world, one);
 		return;
@@ -237,7 +237,7 @@ static void change_service(struct world *world, struct one *one)
 	next_generation(world, one);
 	if (!chance_below(&world->chance, 8)) {
 		one->config.vips_count = 1 + chance_below(&world->chance, 5);
-		if (serving_change(&one->serving, &one->config, &why))
+		if (published_change_config(&one->published, &one->config, &why))
 			fail_msg("seed %lu: %s", (unsigned long)seed, why.text);
 	}
 	if (!chance_below(&world->chance, 16))
@@ -342,7 +342,7 @@ static void second(struct world *world)
 static void level(struct world *world)
 {
 	for (int i = 0; i < SERVICES; i++)
-		if (world->services[i].serving.service)
+		if (world->services[i].published.service)
 			end(&world->services[i]);
 	image_wire.source_mac[5] = 1;
 	image_wire.mtu = WIDE;
@@ -363,9 +363,9 @@ static void open_world(struct world *world)
 	*world = (struct world){.now = BEGIN, .chance = {seed}};
 	world->place.tables = tables_new(1, &image_hops);
 	world->place.counters = counters_new(1);
-	world->place.applied = applied_new();
+	world->place.changes = change_log_new();
 	world->ring = aligned_alloc(64, (size_t)rte_ring_get_memsize(FRAGMENTS_RING));
-	assert_true(world->place.tables && world->place.counters && world->place.applied && world->ring);
+	assert_true(world->place.tables && world->place.counters && world->place.changes && world->ring);
 	assert_int_equal(rte_ring_init(world->ring, "churn", FRAGMENTS_RING, RING_F_SC_DEQ), 0);
 	world->fragments = fragments_new(0, 1, &world->ring);
 	assert_non_null(world->fragments);
@@ -383,7 +383,7 @@ static void open_world(struct world *world)
 		}
 		snprintf(one->name, sizeof(one->name), "service%u", i + 1);
 		strcpy(one->config.name, one->name);
-		one->serving = (struct serving){.place = &world->place, .name = one->name};
+		one->published = (struct published_service){.place = &world->place, .name = one->name};
 	}
 }
 
@@ -394,7 +394,7 @@ static void close_world(struct world *world)
 	fragments_free(world->fragments);
 	tables_free(world->place.tables);
 	counters_free(world->place.counters);
-	applied_free(world->place.applied);
+	change_log_free(world->place.changes);
 	free(world->ring);
 }
 

@@ -8,74 +8,74 @@
  *	a ring one or more generations behind:	     delta after delta into the ring that serves
  *	anything wrong:				     counted and logged, the ring that serves goes on serving; once
  *						     more at once from the snapshot, then after waits that double up
- *						     to FEED_RETRY_MAX_MS
+ *						     to SERVICE_SYNC_RETRY_MAX_MS
  *
  * A service without config is deleted, whatever else of it is still there: it ends at once, and begins again should a
  * config come. That it is gone counts only if the list of services still tells of it: a tree that is gone as a whole
- * deletes nothing (follow.h).
+ * deletes nothing (cluster_sync.h).
  *
  * If an image can't be completed, but is newer than the ring that serves (or there is none), it serves up to there.
  * The VIPs are announced while a ring is loaded in which some backend owns a bucket.
  */
-#ifndef MUX_FEED_H
-#define MUX_FEED_H
+#ifndef MUX_SERVICE_SYNC_H
+#define MUX_SERVICE_SYNC_H
 
 #include "control/refusal.h"
-#include "control/serving.h"
-#include "control/store.h"
+#include "control/published_service.h"
+#include "control/zookeeper.h"
 
-enum feed_limits {
-	FEED_RETRY_MIN_MS = 500,
-	FEED_RETRY_MAX_MS = 8000,
+enum service_sync_limits {
+	SERVICE_SYNC_RETRY_MIN_MS = 500,
+	SERVICE_SYNC_RETRY_MAX_MS = 8000,
 };
 
-enum feed_state {
-	FEED_LOADING, /* no ring yet */
-	FEED_SERVING,
-	FEED_STALE, /* serving, but what came since was refused */
+enum service_state {
+	SERVICE_LOADING, /* no ring yet */
+	SERVICE_SERVING,
+	SERVICE_STALE, /* published, but what came since was refused */
 };
 
-static inline const char *feed_state_name(enum feed_state state)
+static inline const char *service_state_name(enum service_state state)
 {
-	return state == FEED_LOADING ? "loading" : state == FEED_SERVING ? "serving" : "stale";
+	return state == SERVICE_LOADING ? "loading" : state == SERVICE_SERVING ? "serving" : "stale";
 }
 
 /* What all feeds of a mux share. */
-struct feed_context {
-	struct store *store;
-	struct serving_place place;
+struct service_sync_context {
+	struct zk_client *zk;
+	struct published_place place;
 	const char *root;
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
 	void (*vanished)(void *owner); /* a node is gone: is the service still listed? */
 };
 
-struct feed;
+struct service_sync;
 
 /* A feed that reads nothing yet; context outlives it. */
-struct feed *feed_new(const struct feed_context *context, const char *name);
+struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name);
 /* The service is gone, or the mux ends: withdraws its VIPs, then takes it out of the tables. Frees the feed once its
  * last request is answered. */
-void feed_end(struct feed *feed);
+void service_sync_end(struct service_sync *sync);
 
 /* Reads configuration and latest generation and watches them; what it waited with is tried at once. */
-void feed_refresh(struct feed *feed);
+void service_sync_refresh(struct service_sync *sync);
 /* A watch fired; tail: the node's path below that of the service. */
-void feed_changed(struct feed *feed, const char *tail);
-/* After feed_context.vanished: it is still listed, so what is missing is missing. */
-void feed_confirm(struct feed *feed);
+void service_sync_changed(struct service_sync *sync, const char *tail);
+/* After service_sync_context.vanished: it is still listed, so what is missing is missing. */
+void service_sync_confirm(struct service_sync *sync);
 /* What it serves; not to be removed. */
-struct serving *feed_serving(struct feed *feed);
-const struct serving *feed_served(const struct feed *feed);
-/* When feed_refresh() is due by itself, UINT64_MAX: not. */
-uint64_t feed_deadline(const struct feed *feed);
+struct published_service *service_sync_published(struct service_sync *sync);
+const struct published_service *service_sync_view_published(const struct service_sync *sync);
+/* When service_sync_refresh() is due by itself, UINT64_MAX: not. */
+uint64_t service_sync_deadline(const struct service_sync *sync);
 
 /* Whether the service is deleted, and only its name still listed. */
-bool feed_is_deleted(const struct feed *feed);
-const char *feed_name(const struct feed *feed);
-enum feed_state feed_state(const struct feed *feed);
+bool service_sync_is_deleted(const struct service_sync *sync);
+const char *service_sync_name(const struct service_sync *sync);
+enum service_state service_sync_state(const struct service_sync *sync);
 /* Of the ring that serves, 0 if none does. */
-uint32_t feed_generation(const struct feed *feed);
-uint64_t feed_refused(const struct feed *feed, unsigned reason);
+uint32_t service_sync_generation(const struct service_sync *sync);
+uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
 
 #endif

@@ -3,57 +3,58 @@
  * One service as this mux serves it: its ring in the tables, and its VIPs announced while some backend owns a bucket of
  * it. What is begun serves before it is announced, what ends is withdrawn before it serves no more.
  */
-#ifndef MUX_SERVING_H
-#define MUX_SERVING_H
+#ifndef MUX_PUBLISHED_SERVICE_H
+#define MUX_PUBLISHED_SERVICE_H
 
 #include "host/announce.h"
-#include "observe/applied.h"
+#include "observe/change_log.h"
 #include "packet/counters.h"
 #include "control/lag.h"
 #include "service/tables.h"
 
 /* Where services are served; the same for all of a mux. */
-struct serving_place {
+struct published_place {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
-	struct applied *applied;     /* what was published and applied is noted there */
+	struct change_log *changes;  /* what was published and applied is noted there */
 	bool leaving;                /* the mux is about to end: nothing is announced any more */
 };
 
 /* All zero but place and name: nothing is served. */
-struct serving {
-	const struct serving_place *place;
+struct published_service {
+	const struct published_place *place;
 	const char *name;
 	struct service *service; /* NULL: not in the tables */
 	bool announced;
-	bool is_behind; /* too far: withdrawn until it has caught up (behind.h) */
+	bool withdrawn_for_lag; /* too far: withdrawn until it has caught up (lag_withdrawal.h) */
 	struct lag lag;
-	int announce_error; /* of the last attempt; serving_announce() tries again */
+	int announce_error; /* of the last attempt; published_announce() tries again */
 };
 
 /* NULL: none is loaded. */
-const struct ring *serving_ring(const struct serving *serving);
+const struct ring *published_ring(const struct published_service *published);
 /* Whether a ring is loaded that means the same under this configuration. */
-bool serving_has_ring_of(const struct serving *serving, const struct service_config *config);
+bool published_has_ring_of(const struct published_service *published, const struct service_config *config);
 
 /*
  * Swaps the image in, pruned, in place of what was served, also of another service that had the name. Errors of
  * tables_add (with the configuration: then nothing is served) and tables_load (with the image).
  */
-int serving_publish(struct serving *serving, const struct service_config *config, struct delta *image, struct why *why);
+int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
+		   struct why *why);
 /* What a delta that leads the ring on is checked against; its generation is the caller's. */
-void serving_expect(const struct serving *serving, struct delta_expected *expected);
+void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
-int serving_apply(struct serving *serving, const struct delta *delta, struct why *why);
+int published_apply(struct published_service *published, const struct delta *delta, struct why *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */
-int serving_change(struct serving *serving, const struct service_config *config, struct why *why);
+int published_change_config(struct published_service *published, const struct service_config *config, struct why *why);
 
 /* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
-const char *serving_withdrawn(const struct serving *serving);
+const char *published_withdrawn(const struct published_service *published);
 
 /* Announces or withdraws, as the ring asks for. */
-void serving_announce(struct serving *serving);
-void serving_remove(struct serving *serving);
+void published_announce(struct published_service *published);
+void published_remove(struct published_service *published);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/muxes.h"
-#include "../tests/fake_store.h"
+#include "control/peer_watch.h"
+#include "../tests/fake_zookeeper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,26 +34,26 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 }
 
 /* The node's text: up to a zero. */
-static struct store_reply text_reply(const uint8_t **at, const uint8_t *end, char **text)
+static struct zk_reply text_reply(const uint8_t **at, const uint8_t *end, char **text)
 {
 	const uint8_t *zero = memchr(*at, 0, (size_t)(end - *at));
 	size_t len = (size_t)((zero ? zero : end) - *at);
 
-	*text = store_alloc(len + 1);
+	*text = zk_alloc(len + 1);
 	memcpy(*text, *at, len);
 	*at += len + !!zero;
-	return (struct store_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len};
+	return (struct zk_reply){.rc = ZOK, .data = (const uint8_t *)*text, .len = len};
 }
 
-static void answer(struct store *store, uint8_t op, const uint8_t **at, const uint8_t *end)
+static void answer(struct zk_client *zk, uint8_t op, const uint8_t **at, const uint8_t *end)
 {
 	static char names[MUXES_MAX][8];
 	static char *children[MUXES_MAX];
 	static const int codes[] = {ZOK,     ZNONODE,           ZCONNECTIONLOSS, ZCLOSING,
 				    ZNOAUTH, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZOK};
-	size_t i = (op >> 3) % fake_store_count(store);
-	enum fake_kind kind = fake_store_at(store, i)->kind;
-	struct store_reply reply = {.rc = codes[op & 7]};
+	size_t i = (op >> 3) % fake_zk_count(zk);
+	enum fake_kind kind = fake_zk_at(zk, i)->kind;
+	struct zk_reply reply = {.rc = codes[op & 7]};
 	char *text = NULL;
 
 	if (kind == FAKE_CHILDREN && reply.rc == ZOK) {
@@ -70,52 +70,52 @@ static void answer(struct store *store, uint8_t op, const uint8_t **at, const ui
 	} else if (kind == FAKE_GET && reply.rc != ZNONODE) {
 		failed = true;
 	}
-	fake_store_answer(store, i, &reply);
+	fake_zk_answer(zk, i, &reply);
 	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at = data, *end = data + size;
-	struct store *store = fake_store_new();
-	struct muxes *muxes = muxes_new(store, "/fairlead/muxes", NULL);
+	struct zk_client *zk = fake_zk_new();
+	struct peer_watch *watch = peer_watch_new(zk, "/fairlead/muxes", NULL);
 	uint64_t now = 0;
 
-	require(muxes != NULL);
+	require(watch != NULL);
 	failed = no_memory = false;
 	listed = 0;
 	while (at < end) {
 		uint8_t op = *at++;
 
 		if (op >= 64) {
-			if (fake_store_count(store))
-				answer(store, op, &at, end);
+			if (fake_zk_count(zk))
+				answer(zk, op, &at, end);
 			continue;
 		}
 		switch (op % OPS) {
 		case 0:
-			muxes_connected(muxes);
+			peer_watch_connected(watch);
 			break;
 		case 1:
-			muxes_watched(muxes, "/fairlead/muxes");
+			peer_watch_watched(watch, "/fairlead/muxes");
 			break;
 		case 2:
-			muxes_watched(muxes, "/fairlead/muxes/mux1");
+			peer_watch_watched(watch, "/fairlead/muxes/mux1");
 			break;
 		case 3:
 			no_memory = op & 8;
 			break;
 		default:
 			now += 50U * op;
-			fake_store_set_now(store, now);
-			if (now >= muxes_deadline(muxes))
-				muxes_run(muxes, now);
+			fake_zk_set_now(zk, now);
+			if (now >= peer_watch_deadline(watch))
+				peer_watch_run(watch, now);
 		}
-		require(fake_store_count(store) <= MUXES_MAX + 1);
+		require(fake_zk_count(zk) <= MUXES_MAX + 1);
 	}
 	failed = no_memory = false;
 	listed = UINT32_MAX;
-	fake_store_free(store);
-	muxes_free(muxes);
+	fake_zk_free(zk);
+	peer_watch_free(watch);
 	return 0;
 }

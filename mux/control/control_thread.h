@@ -3,8 +3,8 @@
  * The control thread: everything that is not a packet. It follows ZooKeeper, is the only writer of the tables, polls
  * the neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
  */
-#ifndef FAIRLEAD_MUX_CONTROL_H
-#define FAIRLEAD_MUX_CONTROL_H
+#ifndef MUX_CONTROL_THREAD_H
+#define MUX_CONTROL_THREAD_H
 
 #include "packet/counters.h"
 #include "host/neighbour.h"
@@ -24,18 +24,15 @@ struct mux {
 	struct fl_address address6;
 };
 
-struct control;
+struct control_thread;
 
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
-int control_start(const struct mux *mux, struct control **out, struct why *why);
+int control_thread_start(const struct mux *mux, struct control_thread **out, struct why *why);
 
 /* Withdraws the announcements for good; all else goes on. Returns before it is done. */
-void control_leave(struct control *control);
+void control_thread_leave(struct control_thread *control);
 
 /* Withdraws the announcements, ends the thread, frees everything. */
-void control_stop(struct control *control);
-
-/* "fairlead-mux explain ...": asks a running mux; argv after the verb. Returns the exit code. */
-int explain_main(int argc, char *const *argv);
+void control_thread_stop(struct control_thread *control);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again; and who of
- * them is ahead (behind.h) is judged by all of them or not at all.
+ * them is ahead (lag_withdrawal.h) is judged by all of them or not at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "config/address.h"
-#include "control/behind.h"
-#include "control/muxes.h"
-#include "../fake_store.h"
+#include "control/lag_withdrawal.h"
+#include "control/peer_watch.h"
+#include "../fake_zookeeper.h"
 
 static const char folder[] = "/fairlead/muxes";
 
@@ -39,8 +39,8 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 }
 
 struct world {
-	struct store *store;
-	struct muxes *muxes;
+	struct zk_client *zk;
+	struct peer_watch *watch;
 };
 
 static int set_up(void **state)
@@ -49,9 +49,9 @@ static int set_up(void **state)
 
 	assert_non_null(world);
 	memset(&told, 0, sizeof(told));
-	world->store = fake_store_new();
-	world->muxes = muxes_new(world->store, folder, NULL);
-	assert_non_null(world->muxes);
+	world->zk = fake_zk_new();
+	world->watch = peer_watch_new(world->zk, folder, NULL);
+	assert_non_null(world->watch);
 	*state = world;
 	return 0;
 }
@@ -60,8 +60,8 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
-	fake_store_free(world->store);
-	muxes_free(world->muxes);
+	fake_zk_free(world->zk);
+	peer_watch_free(world->watch);
 	free(world);
 	return 0;
 }
@@ -69,38 +69,38 @@ static int tear_down(void **state)
 static void list(const struct world *world, int count)
 {
 	char *names[] = {"mux1", "mux2", "mux3", "mux4"};
-	const struct store_reply reply = {.rc = ZOK, .children = names, .child_count = count};
-	const struct fake_request *asked = fake_store_at(world->store, 0);
+	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = count};
+	const struct fake_request *asked = fake_zk_at(world->zk, 0);
 
-	assert_int_equal(fake_store_count(world->store), 1);
+	assert_int_equal(fake_zk_count(world->zk), 1);
 	assert_int_equal(asked->kind, FAKE_CHILDREN);
 	assert_true(asked->watch);
 	assert_string_equal(asked->path, folder);
-	fake_store_answer(world->store, 0, &reply);
-	assert_int_equal(fake_store_count(world->store), count);
+	fake_zk_answer(world->zk, 0, &reply);
+	assert_int_equal(fake_zk_count(world->zk), count);
 }
 
 /* The node that was asked for i-th among those whose answer is missing. */
 static void node(const struct world *world, size_t i, int rc, const char *text)
 {
-	const struct store_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
+	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)text, .len = text ? strlen(text) : 0};
 
-	assert_int_equal(fake_store_at(world->store, i)->kind, FAKE_GET);
-	fake_store_answer(world->store, i, &reply);
+	assert_int_equal(fake_zk_at(world->zk, i)->kind, FAKE_GET);
+	fake_zk_answer(world->zk, i, &reply);
 }
 
 static void fail_first(const struct world *world, int rc)
 {
-	const struct store_reply reply = {.rc = rc};
+	const struct zk_reply reply = {.rc = rc};
 
-	fake_store_answer(world->store, 0, &reply);
+	fake_zk_answer(world->zk, 0, &reply);
 }
 
 static void at(const struct world *world, uint64_t now)
 {
-	fake_store_set_now(world->store, now);
-	if (now >= muxes_deadline(world->muxes))
-		muxes_run(world->muxes, now);
+	fake_zk_set_now(world->zk, now);
+	if (now >= peer_watch_deadline(world->watch))
+		peer_watch_run(world->watch, now);
 }
 
 static void assert_told(unsigned calls, uint32_t count, const char *const *addresses)
@@ -119,7 +119,7 @@ static void assert_told(unsigned calls, uint32_t count, const char *const *addre
 
 static void two_muxes(const struct world *world)
 {
-	muxes_connected(world->muxes);
+	peer_watch_connected(world->watch);
 	list(world, 2);
 	node(world, 1, ZOK, NODE("10.1.0.12"));
 	node(world, 0, ZOK, NODE("10.1.0.11"));
@@ -129,8 +129,8 @@ static void peers_are_sorted_and_each_once(void **state)
 {
 	struct world *world = *state;
 
-	muxes_connected(world->muxes);
-	assert_int_equal(muxes_count(world->muxes), 0);
+	peer_watch_connected(world->watch);
+	assert_int_equal(peer_watch_count(world->watch), 0);
 	list(world, 4);
 	node(world, 2, ZOK, NODE("10.1.0.13"));
 	node(world, 2, ZOK, "{\"address6\": \"2001:db8:1::14\"}");
@@ -138,8 +138,8 @@ static void peers_are_sorted_and_each_once(void **state)
 	assert_int_equal(told.calls, 0);
 	node(world, 0, ZOK, NODE("10.1.0.13"));
 	assert_told(1, 3, (const char *[]){"10.1.0.12", "10.1.0.13", "2001:db8:1::14"});
-	assert_int_equal(muxes_count(world->muxes), 4);
-	assert_true(muxes_deadline(world->muxes) == UINT64_MAX);
+	assert_int_equal(peer_watch_count(world->watch), 4);
+	assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
 }
 
 static void the_same_set_is_not_told_again(void **state)
@@ -155,7 +155,7 @@ static void a_node_that_is_gone_or_says_nothing_is_no_peer(void **state)
 {
 	struct world *world = *state;
 
-	muxes_connected(world->muxes);
+	peer_watch_connected(world->watch);
 	list(world, 4);
 	node(world, 0, ZNONODE, NULL);
 	node(world, 0, ZOK, "no JSON");
@@ -173,15 +173,15 @@ static void a_part_is_no_set_of_peers(void **state)
 
 	two_muxes(world);
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		muxes_watched(world->muxes, folder);
+		peer_watch_watched(world->watch, folder);
 		list(world, 2);
 		node(world, 0, ZOK, NODE("10.1.0.11"));
 		node(world, 0, losses[i], NULL);
 		assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
-		assert_int_equal(fake_store_count(world->store), 0);
-		at(world, now + MUXES_RETRY_MS - 1);
-		assert_int_equal(fake_store_count(world->store), 0);
-		at(world, now += MUXES_RETRY_MS);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+		at(world, now + PEER_WATCH_RETRY_MS - 1);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+		at(world, now += PEER_WATCH_RETRY_MS);
 		list(world, 2);
 		node(world, 0, ZOK, NODE("10.1.0.11"));
 		node(world, 0, ZOK, NODE("10.1.0.12"));
@@ -194,9 +194,9 @@ static void a_list_that_fails_is_asked_for_again(void **state)
 	struct world *world = *state;
 
 	two_muxes(world);
-	muxes_watched(world->muxes, folder);
+	peer_watch_watched(world->watch, folder);
 	fail_first(world, ZCONNECTIONLOSS);
-	at(world, MUXES_RETRY_MS);
+	at(world, PEER_WATCH_RETRY_MS);
 	list(world, 1);
 	node(world, 0, ZOK, NODE("10.1.0.12"));
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
@@ -208,15 +208,15 @@ static void a_folder_that_is_not_there_is_waited_for(void **state)
 	struct world *world = *state;
 
 	two_muxes(world);
-	muxes_connected(world->muxes);
+	peer_watch_connected(world->watch);
 	fail_first(world, ZNONODE);
-	assert_int_equal(fake_store_at(world->store, 0)->kind, FAKE_EXISTS);
-	assert_true(fake_store_at(world->store, 0)->watch);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_EXISTS);
+	assert_true(fake_zk_at(world->zk, 0)->watch);
 	fail_first(world, ZNONODE);
-	at(world, 10 * MUXES_RETRY_MS);
-	assert_int_equal(fake_store_count(world->store), 0);
+	at(world, 10 * PEER_WATCH_RETRY_MS);
+	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
-	muxes_watched(world->muxes, folder);
+	peer_watch_watched(world->watch, folder);
 	list(world, 1);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
@@ -226,15 +226,15 @@ static void what_changes_meanwhile_is_read_again_once(void **state)
 {
 	struct world *world = *state;
 
-	muxes_connected(world->muxes);
+	peer_watch_connected(world->watch);
 	list(world, 1);
-	muxes_watched(world->muxes, folder);
-	muxes_watched(world->muxes, folder);
-	muxes_watched(world->muxes, "/fairlead/muxes/mux1");
-	assert_int_equal(fake_store_count(world->store), 1);
+	peer_watch_watched(world->watch, folder);
+	peer_watch_watched(world->watch, folder);
+	peer_watch_watched(world->watch, "/fairlead/muxes/mux1");
+	assert_int_equal(fake_zk_count(world->zk), 1);
 	node(world, 0, ZOK, NODE("10.1.0.11"));
 	list(world, 0);
-	assert_int_equal(fake_store_count(world->store), 0);
+	assert_int_equal(fake_zk_count(world->zk), 0);
 	assert_told(2, 0, NULL);
 }
 
@@ -246,44 +246,45 @@ static void without_memory_they_are_told_later(void **state)
 	two_muxes(world);
 	assert_int_equal(told.calls, 1);
 	told.error = 0;
-	at(world, MUXES_RETRY_MS);
+	at(world, PEER_WATCH_RETRY_MS);
 	list(world, 1);
 	node(world, 0, ZOK, NODE("10.1.0.12"));
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* One service's, of which behind.h looks at nothing else. */
-struct feed {
-	struct serving serving;
+/* One service's, of which lag_withdrawal.h looks at nothing else. */
+struct service_sync {
+	struct published_service published;
 };
 
-struct serving *feed_serving(struct feed *feed)
+struct published_service *service_sync_published(struct service_sync *sync)
 {
-	return &feed->serving;
+	return &sync->published;
 }
 
-void serving_announce(struct serving *serving)
+void published_announce(struct published_service *published)
 {
-	(void)serving;
+	(void)published;
 }
 
 #define AT(generation) "{\"id\": \"mux2\", \"services\": {\"web\": {\"generation\": " generation "}}}"
 
 /* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
-static bool looked(const struct world *world, struct behind *behind, struct feed *feed, int rc, const char *text)
+static bool looked(const struct world *world, struct lag_withdrawal *withdrawal, struct service_sync *sync, int rc,
+		   const char *text)
 {
 	char *names[] = {"mux2", "mux3"};
-	const struct store_reply reply = {.rc = ZOK, .children = names, .child_count = 2};
-	uint64_t now = store_now(world->store) + BEHIND_LOOK_MS;
+	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = 2};
+	uint64_t now = zk_now(world->zk) + LAG_WITHDRAWAL_LOOK_MS;
 
-	fake_store_set_now(world->store, now);
-	assert_false(behind_run(behind, &feed, 1, now));
-	assert_int_equal(fake_store_count(world->store), 1);
-	assert_int_equal(fake_store_at(world->store, 0)->kind, FAKE_CHILDREN);
-	fake_store_answer(world->store, 0, &reply);
+	fake_zk_set_now(world->zk, now);
+	assert_false(lag_withdrawal_run(withdrawal, &sync, 1, now));
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CHILDREN);
+	fake_zk_answer(world->zk, 0, &reply);
 	node(world, 0, rc, text);
 	node(world, 0, ZOK, "{\"id\": \"mux3\", \"services\": {}}");
-	return behind_run(behind, &feed, 1, now);
+	return lag_withdrawal_run(withdrawal, &sync, 1, now);
 }
 
 /* A connection that breaks in the middle of a look says of nobody that it is not ahead any more. */
@@ -291,22 +292,22 @@ static void a_part_of_the_muxes_judges_nobody(void **state)
 {
 	static const struct lag_limits limits = {.generations = 1};
 	struct world *world = *state;
-	struct behind *behind = behind_new(world->store, folder, "mux1", &limits);
-	struct feed feed = {.serving = {.name = "web", .lag = {.generation = 2, .latest = 9}}};
+	struct lag_withdrawal *withdrawal = lag_withdrawal_new(world->zk, folder, "mux1", &limits);
+	struct service_sync sync = {.published = {.name = "web", .lag = {.generation = 2, .latest = 9}}};
 
-	assert_non_null(behind);
-	assert_false(looked(world, behind, &feed, ZCONNECTIONLOSS, NULL));
-	assert_true(looked(world, behind, &feed, ZOK, AT("9")));
-	assert_true(feed.serving.is_behind);
-	assert_false(looked(world, behind, &feed, ZCONNECTIONLOSS, NULL));
-	assert_true(feed.serving.is_behind);
-	assert_false(looked(world, behind, &feed, ZOK, AT("9")));
-	assert_true(looked(world, behind, &feed, ZOK, AT("2")));
-	assert_false(feed.serving.is_behind);
-	assert_true(looked(world, behind, &feed, ZOK, AT("9")));
-	assert_true(looked(world, behind, &feed, ZNONODE, NULL));
-	assert_false(feed.serving.is_behind);
-	behind_free(behind);
+	assert_non_null(withdrawal);
+	assert_false(looked(world, withdrawal, &sync, ZCONNECTIONLOSS, NULL));
+	assert_true(looked(world, withdrawal, &sync, ZOK, AT("9")));
+	assert_true(sync.published.withdrawn_for_lag);
+	assert_false(looked(world, withdrawal, &sync, ZCONNECTIONLOSS, NULL));
+	assert_true(sync.published.withdrawn_for_lag);
+	assert_false(looked(world, withdrawal, &sync, ZOK, AT("9")));
+	assert_true(looked(world, withdrawal, &sync, ZOK, AT("2")));
+	assert_false(sync.published.withdrawn_for_lag);
+	assert_true(looked(world, withdrawal, &sync, ZOK, AT("9")));
+	assert_true(looked(world, withdrawal, &sync, ZNONODE, NULL));
+	assert_false(sync.published.withdrawn_for_lag);
+	lag_withdrawal_free(withdrawal);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "control/chunks.h"
-#include "control/store.h"
+#include "control/zookeeper.h"
 
 enum { REQUESTS = 5, LATER_MS = 60000, MUXES = 200, SESSION_MS = 1000 };
 
@@ -113,11 +113,11 @@ int zoo_aset(zhandle_t *zk, const char *path, const char *text, int len, int ver
 
 /* Answers ask once more, as a feed may. */
 struct asked {
-	struct store *store;
+	struct zk_client *zk;
 	unsigned answers, again;
 };
 
-static void on_again(void *context, const struct store_reply *reply)
+static void on_again(void *context, const struct zk_reply *reply)
 {
 	struct asked *asked = context;
 
@@ -125,13 +125,13 @@ static void on_again(void *context, const struct store_reply *reply)
 	asked->again++;
 }
 
-static void on_answer(void *context, const struct store_reply *reply)
+static void on_answer(void *context, const struct zk_reply *reply)
 {
 	struct asked *asked = context;
 
 	assert_int_equal(reply->rc, ZCLOSING);
 	asked->answers++;
-	store_get(asked->store, "/again", false, on_again, asked);
+	zk_get(asked->zk, "/again", false, on_again, asked);
 }
 
 static void ignore(void *context)
@@ -145,30 +145,30 @@ static void ignore_path(void *context, const char *path)
 }
 
 /* A mux with a session; the event that follows is told to its watcher by watcher_context. */
-static struct store *connected_mux(void)
+static struct zk_client *connected_mux(void)
 {
-	const struct store_events events = {ignore, ignore, ignore_path};
-	struct store *store = store_open("127.0.0.1:2181", NULL, &events, NULL);
+	const struct zk_events events = {ignore, ignore, ignore_path};
+	struct zk_client *zk = zk_open("127.0.0.1:2181", NULL, &events, NULL);
 	uint64_t now = 0;
 
-	assert_non_null(store);
+	assert_non_null(zk);
 	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "", watcher_context);
-	while (!store_is_connected(store))
-		store_run(store, now++);
-	return store;
+	while (!zk_is_connected(zk))
+		zk_run(zk, now++);
+	return zk;
 }
 
 static void ask_all(struct asked *asked)
 {
 	opened = 0;
 	closed = 0;
-	asked->store = connected_mux();
-	store_get(asked->store, "/a", true, on_answer, asked);
-	store_exists(asked->store, "/b", true, on_answer, asked);
-	store_children(asked->store, "/c", true, on_answer, asked);
-	store_set(asked->store, "/d", "text", on_answer, asked);
-	chunks_read(asked->store, "/e", 100, on_answer, asked);
-	store_run(asked->store, store_now(asked->store));
+	asked->zk = connected_mux();
+	zk_get(asked->zk, "/a", true, on_answer, asked);
+	zk_exists(asked->zk, "/b", true, on_answer, asked);
+	zk_children(asked->zk, "/c", true, on_answer, asked);
+	zk_set(asked->zk, "/d", "text", on_answer, asked);
+	chunks_read(asked->zk, "/e", 100, on_answer, asked);
+	zk_run(asked->zk, zk_now(asked->zk));
 	assert_int_equal(asked->answers, 0);
 }
 
@@ -178,7 +178,7 @@ static void an_end_answers_everybody(void **state)
 
 	(void)state;
 	ask_all(&asked);
-	store_close(asked.store);
+	zk_close(asked.zk);
 	assert_int_equal(asked.answers, REQUESTS);
 	assert_int_equal(asked.again, REQUESTS);
 	assert_int_equal(closed, 1);
@@ -191,17 +191,17 @@ static void end_session(int told)
 
 	ask_all(&asked);
 	watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, told, "", watcher_context);
-	store_run(asked.store, LATER_MS);
+	zk_run(asked.zk, LATER_MS);
 	for (uint64_t now = 2 * LATER_MS; asked.answers < REQUESTS; now++) { /* a thread replaces the session */
-		struct pollfd ready = {.fd = store_fd(asked.store), .events = POLLIN};
+		struct pollfd ready = {.fd = zk_fd(asked.zk), .events = POLLIN};
 
-		store_run(asked.store, now);
+		zk_run(asked.zk, now);
 		assert_int_not_equal(asked.answers < REQUESTS && poll(&ready, 1, 20000) == 0, 1);
 	}
 	assert_int_equal(opened, 2);
 	assert_int_equal(asked.answers, REQUESTS);
 	assert_int_equal(asked.again, 0); /* asked of the new session */
-	store_close(asked.store);
+	zk_close(asked.zk);
 	assert_int_equal(asked.answers, REQUESTS);
 	assert_int_equal(asked.again, REQUESTS);
 }
@@ -221,21 +221,20 @@ static void a_login_that_is_refused_answers_everybody(void **state)
 /* From the last thing that happened to when it reads, or begins a session: at least `from` and less than `to` ms. */
 static void muxes_spread(const int *told, unsigned count, uint32_t from, uint32_t to)
 {
-	unsigned at[STORE_ABANDON_SESSIONS * SESSION_MS + STORE_REOPEN_JITTER_MS] = {0}, most = 0;
+	unsigned at[ZK_ABANDON_SESSIONS * SESSION_MS + ZK_REOPEN_JITTER_MS] = {0}, most = 0;
 	uint32_t first = UINT32_MAX, last = 0;
 
 	random_state = 20261122;
 	for (unsigned mux = 0; mux < MUXES; mux++) {
-		struct store *store = connected_mux();
+		struct zk_client *zk = connected_mux();
 		uint64_t wait;
 
 		for (unsigned i = 0; i < count; i++) {
 			watcher((zhandle_t *)&handle, ZOO_SESSION_EVENT, told[i], "", watcher_context);
-			store_run(store, LATER_MS);
+			zk_run(zk, LATER_MS);
 		}
-		wait =
-		    store_deadline(store) == UINT64_MAX ? 0 /* it reads already */ : store_deadline(store) - LATER_MS;
-		store_close(store);
+		wait = zk_deadline(zk) == UINT64_MAX ? 0 /* it reads already */ : zk_deadline(zk) - LATER_MS;
+		zk_close(zk);
 		if (wait < from || wait >= to)
 			fail_msg("seed 20261122, mux %u waits %" PRIu64 " ms; allowed: %u..%u", mux, wait, from,
 				 to - 1);
@@ -254,11 +253,11 @@ static void muxes_do_not_return_at_one_instant(void **state)
 	const int broken[] = {ZOO_CONNECTING_STATE, ZOO_CONNECTED_STATE};
 
 	(void)state;
-	muxes_spread(broken, 2, 0, STORE_RESUME_JITTER_MS);
-	muxes_spread(broken, 1, STORE_ABANDON_SESSIONS * SESSION_MS,
-		     STORE_ABANDON_SESSIONS * SESSION_MS + STORE_REOPEN_JITTER_MS);
-	muxes_spread(&ZOO_EXPIRED_SESSION_STATE, 1, STORE_REOPEN_MIN_MS, STORE_REOPEN_MIN_MS + STORE_REOPEN_JITTER_MS);
-	muxes_spread(&ZOO_AUTH_FAILED_STATE, 1, STORE_REOPEN_MIN_MS, STORE_REOPEN_MIN_MS + STORE_REOPEN_JITTER_MS);
+	muxes_spread(broken, 2, 0, ZK_RESUME_JITTER_MS);
+	muxes_spread(broken, 1, ZK_ABANDON_SESSIONS * SESSION_MS,
+		     ZK_ABANDON_SESSIONS * SESSION_MS + ZK_REOPEN_JITTER_MS);
+	muxes_spread(&ZOO_EXPIRED_SESSION_STATE, 1, ZK_REOPEN_MIN_MS, ZK_REOPEN_MIN_MS + ZK_REOPEN_JITTER_MS);
+	muxes_spread(&ZOO_AUTH_FAILED_STATE, 1, ZK_REOPEN_MIN_MS, ZK_REOPEN_MIN_MS + ZK_REOPEN_JITTER_MS);
 }
 
 int main(void)

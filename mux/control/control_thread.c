@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/control.h"
+#include "control/control_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "host/announce.h"
-#include "control/follow.h"
+#include "control/cluster_sync.h"
 #include "observe/http.h"
 
 enum { TICK_MS = 1000 }; /* of neighbours_tick(): also the longest sleep */
@@ -23,11 +23,11 @@ enum order {
 	ORDER_END,
 };
 
-struct control {
+struct control_thread {
 	struct mux mux;
 	struct announcer *announcer; /* NULL with --announce none */
-	struct applied *applied;
-	struct follow *follow;
+	struct change_log *changes;
+	struct cluster_sync *cluster;
 	struct http *http;
 	int epoll;
 	int wake;         /* eventfd: look at the order */
@@ -44,9 +44,9 @@ static uint64_t clock_ms(void)
 }
 
 /* Milliseconds until something is due that no descriptor tells. */
-static int timeout(const struct control *control, uint64_t now, uint64_t tick_at)
+static int timeout(const struct control_thread *control, uint64_t now, uint64_t tick_at)
 {
-	uint64_t at = follow_deadline(control->follow);
+	uint64_t at = cluster_sync_deadline(control->cluster);
 	int http = http_timeout(control->http);
 
 	if (http >= 0 && now + (unsigned)http < at)
@@ -57,7 +57,7 @@ static int timeout(const struct control *control, uint64_t now, uint64_t tick_at
 }
 
 /* Each part looks for itself whether it has something to do: none of them waits. */
-static void run(struct control *control, uint64_t now, bool is_tick)
+static void run(struct control_thread *control, uint64_t now, bool is_tick)
 {
 	struct neighbours *neighbours = control->mux.neighbours;
 	bool moved = neighbours && neighbours_receive(neighbours);
@@ -66,15 +66,15 @@ static void run(struct control *control, uint64_t now, bool is_tick)
 		moved |= neighbours_tick(neighbours);
 	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
 		tables_refresh(control->mux.tables);
-	follow_run(control->follow, now);
+	cluster_sync_run(control->cluster, now);
 	if (control->announcer && announce_run(control->announcer))
-		follow_announce(control->follow);
+		cluster_sync_announce(control->cluster);
 	http_run(control->http);
 }
 
 static void *loop(void *context)
 {
-	struct control *control = context;
+	struct control_thread *control = context;
 	struct epoll_event ready[8];
 	enum order order, before = ORDER_RUN;
 	uint64_t tick_at = 0;
@@ -86,7 +86,7 @@ static void *loop(void *context)
 		if (read(control->wake, &woken, sizeof(woken)) < 0 && errno != EAGAIN)
 			fprintf(stderr, "mux event=eventfd_failed error=\"%s\"\n", strerror(errno));
 		if (order == ORDER_LEAVE && before == ORDER_RUN)
-			follow_leave(control->follow);
+			cluster_sync_leave(control->cluster);
 		before = order;
 		if (is_tick)
 			tick_at = now + TICK_MS;
@@ -96,18 +96,18 @@ static void *loop(void *context)
 	return NULL;
 }
 
-static int watch(const struct control *control, int fd)
+static int watch(const struct control_thread *control, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
 	return epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int open_follow(struct control *control, struct why *why)
+static int open_cluster(struct control_thread *control, struct why *why)
 {
 	const struct mux *mux = &control->mux;
 	const char *ports[OPTIONS_PORTS_MAX];
-	struct follow_options options = {
+	struct cluster_sync_options options = {
 	    .zookeeper = mux->options->zookeeper,
 	    .login = &mux->options->login,
 	    .root = mux->options->root,
@@ -119,7 +119,7 @@ static int open_follow(struct control *control, struct why *why)
 	    .tables = mux->tables,
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
-	    .applied = control->applied,
+	    .changes = control->changes,
 	    .behind = mux->options->behind,
 	};
 
@@ -128,20 +128,20 @@ static int open_follow(struct control *control, struct why *why)
 
 		ports[i] = port->interface[0] ? port->interface : port->arguments;
 	}
-	control->follow = follow_new(&options, why);
-	return control->follow ? 0 : -EINVAL;
+	control->cluster = cluster_sync_new(&options, why);
+	return control->cluster ? 0 : -EINVAL;
 }
 
-static int open_http(struct control *control, struct why *why)
+static int open_http(struct control_thread *control, struct why *why)
 {
 	const struct mux *mux = &control->mux;
 	struct http_sources sources = {
-	    .follow = control->follow,
+	    .cluster = control->cluster,
 	    .tables = mux->tables,
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
 	    .neighbours = mux->neighbours,
-	    .applied = control->applied,
+	    .changes = control->changes,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
 	    .id = mux->options->id,
@@ -152,7 +152,7 @@ static int open_http(struct control *control, struct why *why)
 }
 
 /* Descriptors whose readiness wakes the thread. */
-static int open_epoll(struct control *control, struct why *why)
+static int open_epoll(struct control_thread *control, struct why *why)
 {
 	int error = 0;
 
@@ -162,7 +162,7 @@ static int open_epoll(struct control *control, struct why *why)
 		return why_refuse(why, -errno, "control thread: %s", strerror(errno));
 	error = watch(control, control->wake);
 	if (!error)
-		error = watch(control, follow_fd(control->follow));
+		error = watch(control, cluster_sync_fd(control->cluster));
 	if (!error)
 		error = watch(control, http_fd(control->http));
 	if (!error && control->announcer)
@@ -173,15 +173,15 @@ static int open_epoll(struct control *control, struct why *why)
 }
 
 /* VIPs are withdrawn and the session ends first; the answers to HTTP last. */
-static void destroy(struct control *control)
+static void destroy(struct control_thread *control)
 {
-	if (control->follow)
-		follow_free(control->follow);
+	if (control->cluster)
+		cluster_sync_free(control->cluster);
 	if (control->http)
 		http_close(control->http);
 	if (control->announcer)
 		announce_close(control->announcer);
-	applied_free(control->applied);
+	change_log_free(control->changes);
 	if (control->epoll >= 0)
 		close(control->epoll);
 	if (control->wake >= 0)
@@ -189,9 +189,9 @@ static void destroy(struct control *control)
 	free(control);
 }
 
-int control_start(const struct mux *mux, struct control **out, struct why *why)
+int control_thread_start(const struct mux *mux, struct control_thread **out, struct why *why)
 {
-	struct control *control = calloc(1, sizeof(*control));
+	struct control_thread *control = calloc(1, sizeof(*control));
 	int error = 0;
 
 	if (!control)
@@ -199,8 +199,8 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 	control->mux = *mux;
 	control->epoll = -1;
 	control->wake = -1;
-	control->applied = applied_new();
-	if (!control->applied)
+	control->changes = change_log_new();
+	if (!control->changes)
 		error = why_refuse(why, -ENOMEM, "control thread: no memory");
 	if (!error && mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
@@ -209,7 +209,7 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 					   strerror(errno));
 	}
 	if (!error)
-		error = open_follow(control, why);
+		error = open_cluster(control, why);
 	if (!error)
 		error = open_http(control, why);
 	if (!error)
@@ -228,7 +228,7 @@ int control_start(const struct mux *mux, struct control **out, struct why *why)
 	return 0;
 }
 
-static void give(struct control *control, enum order order)
+static void give(struct control_thread *control, enum order order)
 {
 	uint64_t one = 1;
 
@@ -237,12 +237,12 @@ static void give(struct control *control, enum order order)
 		;
 }
 
-void control_leave(struct control *control)
+void control_thread_leave(struct control_thread *control)
 {
 	give(control, ORDER_LEAVE);
 }
 
-void control_stop(struct control *control)
+void control_thread_stop(struct control_thread *control)
 {
 	give(control, ORDER_END);
 	pthread_join(control->thread, NULL);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/peer_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "config/address.h"
+
+enum { PATH_MAX_LEN = 512 };
+
+struct peer_watch {
+	struct zk_client *zk;
+	struct tables *tables;
+	char *path;
+	bool is_reading;
+	bool again; /* asked for while it was being read */
+	uint64_t retry_at;
+	int asked;   /* nodes whose answer is not there yet */
+	bool failed; /* one of them was not read: whether that mux lives is not known */
+	uint32_t found_count;
+	struct fl_address *found; /* of this reading */
+	uint32_t listed;          /* at the last reading, with the same address or not */
+	uint32_t count;
+	struct fl_address *addresses; /* as the tables have them */
+};
+
+static void read_list(struct peer_watch *watch);
+
+static int compare(const void *left, const void *right)
+{
+	return memcmp(left, right, sizeof(struct fl_address));
+}
+
+/* Hands on what was found, if it is another set than before. */
+static void hand_on(struct peer_watch *watch)
+{
+	bool same;
+
+	if (watch->found_count) /* nothing found: nothing to sort, and no pointer to hand to qsort */
+		qsort(watch->found, watch->found_count, sizeof(*watch->found), compare);
+	same = watch->found_count == watch->count &&
+	       (!watch->count || !memcmp(watch->found, watch->addresses, watch->count * sizeof(*watch->found)));
+	if (!same && tables_set_peers(watch->tables, watch->found, watch->found_count)) {
+		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+	} else if (!same) {
+		free(watch->addresses);
+		watch->addresses = watch->found;
+		watch->count = watch->found_count;
+		watch->found = NULL;
+		fprintf(stderr, "mux event=peers muxes=%u\n", watch->count);
+	}
+}
+
+/* Everything is answered. A part of the muxes is no set of peers: then the last one stays until all were read. */
+static void finish(struct peer_watch *watch)
+{
+	watch->is_reading = false;
+	if (watch->failed)
+		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+	else
+		hand_on(watch);
+	if (watch->again)
+		read_list(watch);
+}
+
+/* The address that a mux's node says it is reached by; false: it says none. */
+static bool read_address(const struct zk_reply *reply, struct fl_address *out)
+{
+	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
+	const char *address = json_string_value(json_object_get(node, "address"));
+	const char *address6 = json_string_value(json_object_get(node, "address6"));
+	bool found = (address && address_parse(address, out)) || (!address && address6 && address_parse(address6, out));
+
+	json_decref(node);
+	return found;
+}
+
+static bool is_found(const struct peer_watch *watch, const struct fl_address *address)
+{
+	for (uint32_t i = 0; i < watch->found_count; i++)
+		if (fl_address_equal(&watch->found[i], address))
+			return true;
+	return false;
+}
+
+static void on_node(void *context, const struct zk_reply *reply)
+{
+	struct peer_watch *watch = context;
+	struct fl_address address;
+
+	if (reply->rc == ZOK && read_address(reply, &address) && !is_found(watch, &address))
+		watch->found[watch->found_count++] = address;
+	else if (reply->rc != ZOK && reply->rc != ZNONODE)
+		watch->failed = true;
+	if (--watch->asked == 0)
+		finish(watch);
+}
+
+static void on_folder(void *context, const struct zk_reply *reply)
+{
+	struct peer_watch *watch = context;
+
+	if (reply->rc != ZNONODE) /* otherwise the watch tells when it comes */
+		watch->retry_at = zk_now(watch->zk);
+}
+
+static void on_list(void *context, const struct zk_reply *reply)
+{
+	struct peer_watch *watch = context;
+	char path[PATH_MAX_LEN];
+
+	if (reply->rc == ZNONODE)
+		zk_exists(watch->zk, watch->path, true, on_folder, watch);
+	else if (reply->rc != ZOK)
+		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
+	if (reply->rc != ZOK) {
+		watch->is_reading = false;
+		return;
+	}
+	free(watch->found);
+	watch->found = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found));
+	watch->found_count = 0;
+	watch->failed = false;
+	watch->listed = (uint32_t)reply->child_count;
+	watch->asked = reply->child_count;
+	if (!reply->child_count)
+		finish(watch);
+	for (int i = 0; i < reply->child_count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", watch->path, reply->children[i]);
+		zk_get(watch->zk, path, false, on_node, watch);
+	}
+}
+
+static void read_list(struct peer_watch *watch)
+{
+	watch->again = watch->is_reading;
+	if (watch->is_reading)
+		return;
+	watch->is_reading = true;
+	watch->retry_at = UINT64_MAX;
+	zk_children(watch->zk, watch->path, true, on_list, watch);
+}
+
+void peer_watch_connected(struct peer_watch *watch)
+{
+	read_list(watch);
+}
+
+void peer_watch_watched(struct peer_watch *watch, const char *path)
+{
+	if (!strcmp(path, watch->path))
+		read_list(watch);
+}
+
+uint32_t peer_watch_count(const struct peer_watch *watch)
+{
+	return watch->listed;
+}
+
+uint64_t peer_watch_deadline(const struct peer_watch *watch)
+{
+	return watch->retry_at;
+}
+
+void peer_watch_run(struct peer_watch *watch, uint64_t now_ms)
+{
+	if (now_ms >= watch->retry_at)
+		read_list(watch);
+}
+
+struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables)
+{
+	struct peer_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->zk = zk;
+	watch->tables = tables;
+	watch->retry_at = UINT64_MAX;
+	watch->path = strdup(path);
+	if (watch->path)
+		return watch;
+	free(watch);
+	return NULL;
+}
+
+void peer_watch_free(struct peer_watch *watch)
+{
+	free(watch->found);
+	free(watch->addresses);
+	free(watch->path);
+	free(watch);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which muxes live, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h. While ZooKeeper
+ * can't be reached the last ones known stay.
+ */
+#ifndef MUX_PEER_WATCH_H
+#define MUX_PEER_WATCH_H
+
+#include "control/zookeeper.h"
+#include "service/tables.h"
+
+enum peer_watch_numbers { PEER_WATCH_RETRY_MS = 1000 };
+
+struct peer_watch;
+
+/* path: the folder of the nodes. NULL: no memory. */
+struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables);
+/* No request may be under way: after zk_close(). */
+void peer_watch_free(struct peer_watch *watch);
+
+/* The session is there, perhaps a new one. */
+void peer_watch_connected(struct peer_watch *watch);
+/* A watch on path fired; other paths than the folder's are not for it. */
+void peer_watch_watched(struct peer_watch *watch, const char *path);
+
+/* How many there are, ourselves included; 0 before that is known. */
+uint32_t peer_watch_count(const struct peer_watch *watch);
+
+uint64_t peer_watch_deadline(const struct peer_watch *watch);
+void peer_watch_run(struct peer_watch *watch, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/published_service.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ring/backend.h"
+
+const struct ring *published_ring(const struct published_service *published)
+{
+	return published->service ? service_ring(published->service) : NULL;
+}
+
+bool published_has_ring_of(const struct published_service *published, const struct service_config *config)
+{
+	return published_ring(published) && service_config_same_ring(&published->service->config, config);
+}
+
+static bool owns_buckets(const struct ring *ring)
+{
+	for (uint32_t i = 0; i < ring_buckets(ring); i++)
+		if (fl_row_current(ring_row(ring, i)) != FL_BACKEND_NONE)
+			return true;
+	return false;
+}
+
+static void announce(struct published_service *published, bool wanted)
+{
+	const struct service_config *config = &published->service->config;
+	struct announcer *announcer = published->place->announcer;
+	int error;
+
+	if (!announcer)
+		return;
+	error = announce_service(announcer, config->id, config->vips, wanted ? config->vips_count : 0);
+	if (error && error != published->announce_error)
+		fprintf(stderr, "mux event=announce_failed service=%s device=fl%u error=\"%s\"\n", published->name,
+			config->id, strerror(-error));
+	if (!error && wanted != published->announced)
+		fprintf(stderr, "mux event=%s service=%s device=fl%u vips=%u\n", wanted ? "announced" : "withdrawn",
+			published->name, config->id, config->vips_count);
+	published->announced = !error && wanted;
+	published->announce_error = error;
+}
+
+const char *published_withdrawn(const struct published_service *published)
+{
+	return published->place->leaving ? "stopping" : published->withdrawn_for_lag ? "behind" : NULL;
+}
+
+void published_announce(struct published_service *published)
+{
+	const struct ring *ring = published_ring(published);
+
+	if (published->service)
+		announce(published, !published_withdrawn(published) && ring && owns_buckets(ring));
+}
+
+void published_remove(struct published_service *published)
+{
+	if (!published->service)
+		return;
+	announce(published, false);
+	tables_remove(published->place->tables, published->service);
+	published->service = NULL;
+	published->withdrawn_for_lag = false;
+	published->lag = (struct lag){0};
+}
+
+static void note(const struct published_service *published, enum change_log_how how)
+{
+	const struct ring *ring = published_ring(published);
+	bool is_summed = ring_buckets(ring) <= CHANGE_LOG_SUMMED_BUCKETS;
+	uint32_t checksum = is_summed ? ring_checksum(ring) : 0;
+
+	change_log_note(published->place->changes, published->name, ring_generation(ring), is_summed ? &checksum : NULL,
+			how);
+}
+
+int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
+		   struct why *why)
+{
+	struct tables *tables = published->place->tables;
+	int error = 0;
+
+	delta_prune(image);
+	if (published->service && !service_config_same_ring(&published->service->config, config))
+		published_remove(published);
+	if (!published->service) {
+		struct service *service;
+
+		error = tables_add(tables, config, &service, why);
+		if (error)
+			return error;
+		counters_service_start(published->place->counters, service);
+		published->service = service;
+	}
+	error = tables_load(tables, published->service, image, why);
+	if (error)
+		return error;
+	note(published, CHANGE_LOG_SNAPSHOT);
+	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", published->name, config->id,
+		image->generation, image->buckets);
+	published_announce(published);
+	return 0;
+}
+
+void published_expect(const struct published_service *published, struct delta_expected *expected)
+{
+	const struct ring *ring = published_ring(published);
+
+	expected->service = published->service->id;
+	expected->buckets = ring_buckets(ring);
+	expected->backends = ring_backends(ring)->list;
+	expected->backends_count = ring_backends(ring)->count;
+	expected->count = ring_count;
+	expected->base = ring;
+}
+
+int published_apply(struct published_service *published, const struct delta *delta, struct why *why)
+{
+	int error = tables_apply(published->place->tables, published->service, delta, why);
+
+	if (error)
+		return error;
+	note(published, CHANGE_LOG_DELTA);
+	published_announce(published);
+	return 0;
+}
+
+int published_change_config(struct published_service *published, const struct service_config *config, struct why *why)
+{
+	int error;
+
+	if (!memcmp(&published->service->config, config, sizeof(*config)))
+		return 0;
+	error = tables_change(published->place->tables, published->service, config, why);
+	if (error)
+		return error;
+	fprintf(stderr, "mux event=changed service=%s vips=%u ports=%u window=%u\n", published->name,
+		config->vips_count, config->ports_count, config->window);
+	published_announce(published);
+	return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/registration.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct registration {
+	struct zk_client *zk;
+	char *path;
+	char *(*render)(void *context);
+	void *context;
+	bool is_ours;
+	bool is_writing;   /* a create, set or look at its owner is under way */
+	int64_t taken;     /* session that has it, as last logged */
+	uint64_t write_at; /* when what has changed since the last write began is due, UINT64_MAX: nothing has */
+	uint64_t retry_at;
+};
+
+static void write_node(struct registration *own);
+
+static void on_owner(void *context, const struct zk_reply *reply)
+{
+	struct registration *own = context;
+
+	own->is_writing = false;
+	if (reply->rc == ZNONODE) { /* gone since */
+		write_node(own);
+		return;
+	}
+	if (reply->rc != ZOK) {
+		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+		return;
+	}
+	if (reply->owner == zk_session(own->zk)) {
+		own->is_ours = true;
+		write_node(own);
+		return;
+	}
+	if (reply->owner != own->taken)
+		fprintf(stderr, "mux event=node_taken path=%s session=0x%" PRIx64 "\n", own->path,
+			(uint64_t)reply->owner);
+	own->taken = reply->owner;
+}
+
+static void on_created(void *context, const struct zk_reply *reply)
+{
+	struct registration *own = context;
+
+	own->is_writing = false;
+	if (reply->rc == ZNODEEXISTS) {
+		own->is_writing = true;
+		zk_exists(own->zk, own->path, true, on_owner, own);
+		return;
+	}
+	if (reply->rc == ZOK) {
+		own->is_ours = true;
+		own->taken = 0;
+		fprintf(stderr, "mux event=registered path=%s session=0x%" PRIx64 "\n", own->path,
+			(uint64_t)zk_session(own->zk));
+	} else {
+		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	}
+}
+
+static void on_set(void *context, const struct zk_reply *reply)
+{
+	struct registration *own = context;
+
+	own->is_writing = false;
+	if (reply->rc == ZNONODE) { /* somebody deleted it */
+		own->is_ours = false;
+		write_node(own);
+	} else if (reply->rc != ZOK) {
+		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+	}
+}
+
+static void write_node(struct registration *own)
+{
+	char *text;
+
+	if (own->is_writing || !zk_is_connected(own->zk))
+		return;
+	text = own->render(own->context);
+	if (!text) {
+		own->retry_at = zk_now(own->zk) + REGISTRATION_RETRY_MS;
+		return;
+	}
+	own->is_writing = true;
+	own->write_at = UINT64_MAX;
+	if (own->is_ours)
+		zk_set(own->zk, own->path, text, on_set, own);
+	else
+		zk_create_ephemeral(own->zk, own->path, text, on_created, own);
+	free(text);
+}
+
+void registration_connected(struct registration *own)
+{
+	own->is_ours = false; /* until the server says so: the session may be new */
+	write_node(own);
+}
+
+void registration_changed(struct registration *own, uint32_t within_ms)
+{
+	if (own->write_at == UINT64_MAX)
+		own->write_at = zk_now(own->zk) + (within_ms ? zk_jitter(within_ms) : 0);
+}
+
+void registration_watched(struct registration *own, const char *path)
+{
+	if (!strcmp(path, own->path) && !own->is_ours)
+		write_node(own);
+}
+
+/* What has changed waits for the write that is under way, and for the node to be ours. */
+static uint64_t due(const struct registration *own)
+{
+	return own->is_ours && !own->is_writing && own->write_at < own->retry_at ? own->write_at : own->retry_at;
+}
+
+uint64_t registration_deadline(const struct registration *own)
+{
+	return due(own);
+}
+
+void registration_run(struct registration *own, uint64_t now_ms)
+{
+	if (now_ms < due(own))
+		return;
+	own->retry_at = UINT64_MAX;
+	write_node(own);
+}
+
+bool registration_is_registered(const struct registration *own)
+{
+	return own->is_ours && zk_is_connected(own->zk);
+}
+
+struct registration *registration_new(struct zk_client *zk, const char *path, char *(*render)(void *context),
+				      void *context)
+{
+	struct registration *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return NULL;
+	own->zk = zk;
+	own->render = render;
+	own->context = context;
+	own->write_at = UINT64_MAX;
+	own->retry_at = UINT64_MAX;
+	own->path = strdup(path);
+	if (own->path)
+		return own;
+	free(own);
+	return NULL;
+}
+
+void registration_free(struct registration *own)
+{
+	free(own->path);
+	free(own);
+}

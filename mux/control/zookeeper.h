@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mux's session with ZooKeeper, for one thread.
+ *
+ *	control thread                         ZooKeeper's own threads
+ *	zk_get(), zk_children(), ...  -->  request
+ *	zk_run() -> the caller's function <--  queue, eventfd  <--  answer, watch, session event
+ *
+ * The C client answers on threads of its own; what they learn goes through one queue, and every function that the
+ * caller hands in runs inside zk_run() on the control thread. So nothing above this file needs a lock, and nothing
+ * ever waits for a server.
+ *
+ * Each request is answered exactly once, if only with ZCONNECTIONLOSS or ZCLOSING. A connection that breaks is taken up
+ * again by the C client; a session that expired is replaced by a new one after a random delay, so that a hundred muxes
+ * don't return in the same millisecond. zk_events.connected then runs, and the caller reads again what it follows.
+ */
+#ifndef MUX_ZOOKEEPER_H
+#define MUX_ZOOKEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "config/login.h"
+
+enum zk_limits {
+	ZK_SESSION_MS = 10000,      /* asked for; the server may grant another */
+	ZK_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
+	ZK_REOPEN_JITTER_MS = 1000, /* this much at random */
+	ZK_ABANDON_SESSIONS = 3,    /* times a session's time without a connection: then begin a new one. A server
+					  that has lost its data refuses the old one for ever. */
+	ZK_RESUME_JITTER_MS = 100,  /* after a broken connection, before `connected` runs */
+	ZK_SYNC_RETRY_MS = 500,
+	ZK_SETTLE_MS = 200, /* at the end, for answers that are on their way */
+	ZK_SETTLE_STEP_MS = 10,
+};
+
+struct zk_client;
+
+/* What a request came to; lives as long as the call of the function that gets it. */
+struct zk_reply {
+	int rc; /* ZOK or another of ZooKeeper's codes */
+	const uint8_t *data;
+	size_t len;
+	int64_t owner; /* session that owns an ephemeral node, 0 for others */
+	char *const *children;
+	int child_count;
+};
+
+/* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
+uint32_t zk_reply_number(const struct zk_reply *reply);
+
+typedef void (*zk_fn)(void *context, const struct zk_reply *reply);
+
+/* Run on the control thread, inside zk_run(). */
+struct zk_events {
+	void (*connected)(void *context);
+	void (*disconnected)(void *context);
+	void (*changed)(void *context, const char *path); /* a watch fired: it must be set again by a read */
+};
+
+/*
+ * NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. login: who we are, NULL for
+ * nobody in particular; the store does not own it.
+ */
+struct zk_client *zk_open(const char *hosts, const struct login *login, const struct zk_events *events, void *context);
+/* Answers what is under way with ZCLOSING and ends the session, so that the mux's node vanishes at once. */
+void zk_close(struct zk_client *zk);
+
+/* Readable when zk_run() has work. */
+int zk_fd(const struct zk_client *zk);
+/* Milliseconds of the monotonic clock when zk_run() is due even without a readable descriptor; UINT64_MAX: never. */
+uint64_t zk_deadline(const struct zk_client *zk);
+void zk_run(struct zk_client *zk, uint64_t now_ms);
+/* The now_ms of the last zk_run(): the clock of everything that runs inside it. */
+uint64_t zk_now(const struct zk_client *zk);
+
+/* 0 .. n - 1, evenly enough to spread retries. */
+uint32_t zk_jitter(uint32_t n);
+
+bool zk_is_connected(const struct zk_client *zk);
+/* Id of the session, 0 without one. */
+int64_t zk_session(const struct zk_client *zk);
+
+/* Requests. `watch` asks for zk_events.changed at the next change. fn never runs before these return. */
+void zk_get(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context);
+void zk_exists(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context);
+void zk_children(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context);
+void zk_set(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
+void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
+
+/* Zeroed memory for requests and answers. Where there is none the mux ends: no request may stay without its answer. */
+void *zk_alloc(size_t size);
+char *zk_copy(const char *text);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this process has applied of late, of all services: for whoever compares it with what was committed. The control
+ * thread's alone.
+ */
+#ifndef MUX_CHANGE_LOG_H
+#define MUX_CHANGE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/service_config.h"
+
+enum change_log_limits {
+	CHANGE_LOG_KEPT = 1024,              /* the latest; 100 KB */
+	CHANGE_LOG_SUMMED_BUCKETS = 1 << 20, /* of larger rings no checksum: it takes 1 ms, and the largest one's 10 */
+};
+
+enum change_log_how {
+	CHANGE_LOG_SNAPSHOT, /* the ring was built anew */
+	CHANGE_LOG_DELTA,    /* it follows the one before */
+};
+
+struct change_log_entry {
+	char service[SERVICE_NAME_MAX + 1];
+	uint32_t generation;
+	bool has_checksum;
+	uint32_t checksum; /* ring_checksum() when it was applied */
+	enum change_log_how how;
+	uint64_t at_ms; /* Unix milliseconds */
+};
+
+struct change_log;
+
+/* NULL: no memory. */
+struct change_log *change_log_new(void);
+void change_log_free(struct change_log *changes);
+
+/* checksum NULL: the ring has more than CHANGE_LOG_SUMMED_BUCKETS. */
+void change_log_note(struct change_log *changes, const char *service, uint32_t generation, const uint32_t *checksum,
+		     enum change_log_how how);
+
+/* Entries have numbers from 1; those from first up to, not including, next are kept. */
+uint64_t change_log_first(const struct change_log *changes);
+uint64_t change_log_next(const struct change_log *changes);
+const struct change_log_entry *change_log_get(const struct change_log *changes, uint64_t number);
+
+/* Drawn when the process began: numbers of another one say nothing about this one's. */
+uint64_t change_log_boot(const struct change_log *changes);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A store (zookeeper.h) without ZooKeeper, for one noun's test: requests wait here until the test answers them, and time
+ * and chance are the test's.
+ */
+#ifndef FAIRLEAD_MUX_TESTS_FAKE_ZOOKEEPER_H
+#define FAIRLEAD_MUX_TESTS_FAKE_ZOOKEEPER_H
+
+#include "control/zookeeper.h"
+
+enum fake_kind { FAKE_GET, FAKE_EXISTS, FAKE_CHILDREN };
+
+struct fake_request {
+	enum fake_kind kind;
+	bool watch;
+	char *path;
+	zk_fn fn;
+	void *context;
+};
+
+/* Empty, at millisecond 0; fake_zk_free() ends it. */
+struct zk_client *fake_zk_new(void);
+
+/* What still waits is answered with ZCLOSING first. */
+void fake_zk_free(struct zk_client *zk);
+
+void fake_zk_set_now(struct zk_client *zk, uint64_t now_ms);
+
+/* How many wait, and one of them by its place in the order of asking. */
+size_t fake_zk_count(const struct zk_client *zk);
+const struct fake_request *fake_zk_at(const struct zk_client *zk, size_t i);
+
+/* Answers the one at that place. */
+void fake_zk_answer(struct zk_client *zk, size_t i, const struct zk_reply *reply);
+
+#endif
