@@ -55,20 +55,6 @@ static int drop(const struct arrival *arrival, enum fl_counter why)
 	return 0;
 }
 
-static enum fl_counter deliver_counter(enum fl_packet_class packet)
-{
-	switch (packet) {
-	case FL_PACKET_SYN:
-		return FL_COUNTER_DELIVER_SYN;
-	case FL_PACKET_COOKIE_ACK:
-		return FL_COUNTER_DELIVER_COOKIE_ACK;
-	case FL_PACKET_LOCAL_SOCKET:
-		return FL_COUNTER_DELIVER_LOCAL_SOCKET;
-	default:
-		return FL_COUNTER_DELIVER_UNKNOWN;
-	}
-}
-
 /* The counter of what is wrong with a packet's tag, 0 for a right one; leaves its message in the arrival. */
 static enum fl_counter tag_check(struct arrival *arrival)
 {
@@ -178,7 +164,7 @@ static int deliver(struct arrival *arrival)
 	}
 	fl_instance_count(arrival->instance,
 			  fl_deliver(arrival->skb, arrival->inner_at, flow->family == AF_INET,
-				     arrival->mangled ? &arrival->mangling : NULL, deliver_counter(packet)));
+				     arrival->mangled ? &arrival->mangling : NULL, fl_counter_of_delivery(packet)));
 	return 0;
 }
 
@@ -193,12 +179,8 @@ static int act(struct arrival *arrival)
 	case FL_VERDICT_CHAIN:
 		fl_instance_count(arrival->instance, chain(arrival));
 		return 0;
-	case FL_VERDICT_DROP_STALE:
-		return drop(arrival, FL_COUNTER_DROP_STALE);
-	case FL_VERDICT_DROP_UNTRUSTED:
-		return drop(arrival, FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	default:
-		return drop(arrival, fl_counter_of_steer_error(in->malformed));
+		return drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
 	}
 }
 

@@ -40,20 +40,6 @@ static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struc
 	return (enum fl_counter)0;
 }
 
-static __always_inline enum fl_counter deliver_counter(enum fl_packet_class packet)
-{
-	switch (packet) {
-	case FL_PACKET_SYN:
-		return FL_COUNTER_DELIVER_SYN;
-	case FL_PACKET_COOKIE_ACK:
-		return FL_COUNTER_DELIVER_COOKIE_ACK;
-	case FL_PACKET_LOCAL_SOCKET:
-		return FL_COUNTER_DELIVER_LOCAL_SOCKET;
-	default:
-		return FL_COUNTER_DELIVER_UNKNOWN;
-	}
-}
-
 /* Looks up what the verdict needs besides the packet; returns whether the bucket is remembered. */
 static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
 {
@@ -133,14 +119,10 @@ int fairlead_server(struct xdp_md *ctx)
 	case FL_VERDICT_DELIVER:
 		if (in->packet != FL_PACKET_LOCAL_SOCKET && inner_is_foreign(ctx, flow, &scratch->fib))
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
-		return deliver(ctx, &outer, &in->steer, headers.ip, deliver_counter(in->packet));
+		return deliver(ctx, &outer, &in->steer, headers.ip, fl_counter_of_delivery(in->packet));
 	case FL_VERDICT_CHAIN:
 		return chain(ctx, &outer, &out->next, scratch);
-	case FL_VERDICT_DROP_STALE:
-		return drop(FL_COUNTER_DROP_STALE);
-	case FL_VERDICT_DROP_UNTRUSTED:
-		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	default:
-		return drop(fl_counter_of_steer_error(in->malformed));
+		return drop(fl_counter_of_drop(out->verdict, in->malformed));
 	}
 }

@@ -1,39 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "counters.h"
 
-const char *const fl_counter_names[FL_COUNTERS] = {
-    [FL_COUNTER_PASS_NOT_OURS] = "pass_not_ours",
-    [FL_COUNTER_DELIVER_SYN] = "deliver_syn",
-    [FL_COUNTER_DELIVER_COOKIE_ACK] = "deliver_cookie_ack",
-    [FL_COUNTER_DELIVER_LOCAL_SOCKET] = "deliver_local_socket",
-    [FL_COUNTER_DELIVER_UNKNOWN] = "deliver_unknown",
-    [FL_COUNTER_CHAIN] = "chain",
-    [FL_COUNTER_CHAIN_BY_KERNEL] = "chain_by_kernel",
-    [FL_COUNTER_DROP_STALE] = "drop_stale",
-    [FL_COUNTER_DROP_UNTRUSTED_SENDER] = "drop_untrusted_sender",
-    [FL_COUNTER_DROP_MALFORMED_TRUNCATED] = "drop_malformed_truncated",
-    [FL_COUNTER_DROP_MALFORMED_GUE_VERSION] = "drop_malformed_gue_version",
-    [FL_COUNTER_DROP_MALFORMED_GUE_CONTROL] = "drop_malformed_gue_control",
-    [FL_COUNTER_DROP_MALFORMED_GUE_FLAGS] = "drop_malformed_gue_flags",
-    [FL_COUNTER_DROP_MALFORMED_INNER_PROTOCOL] = "drop_malformed_inner_protocol",
-    [FL_COUNTER_DROP_MALFORMED_LENGTH] = "drop_malformed_length",
-    [FL_COUNTER_DROP_MALFORMED_VERSION_UNKNOWN] = "drop_malformed_version_unknown",
-    [FL_COUNTER_DROP_MALFORMED_FLAGS_UNKNOWN] = "drop_malformed_flags_unknown",
-    [FL_COUNTER_DROP_MALFORMED_PREVIOUS6_ALONE] = "drop_malformed_previous6_alone",
-    [FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO] = "drop_malformed_generation_zero",
-    [FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT] = "drop_malformed_outer_fragment",
-    [FL_COUNTER_DROP_MALFORMED_OUTER_HEADER] = "drop_malformed_outer_header",
-    [FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH] = "drop_malformed_outer_length",
-    [FL_COUNTER_DROP_MALFORMED_INNER] = "drop_malformed_inner",
-    [FL_COUNTER_DROP_VIP_NOT_LOCAL] = "drop_vip_not_local",
-    [FL_COUNTER_DROP_CHAIN_UNROUTABLE] = "drop_chain_unroutable",
-    [FL_COUNTER_DROP_CHAIN_TOO_BIG] = "drop_chain_too_big",
-    [FL_COUNTER_DROP_CHAIN_FAMILY] = "drop_chain_family",
-    [FL_COUNTER_DROP_NO_ROOM] = "drop_no_room",
-    [FL_COUNTER_LEARNED] = "learned",
-    [FL_COUNTER_LEARN_FAILED] = "learn_failed",
-    [FL_COUNTER_DROP_CONGESTED] = "drop_congested",
-    [FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING] = "drop_untrusted_tag_missing",
-    [FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG] = "drop_untrusted_tag_wrong",
-    [FL_COUNTER_DROP_MANGLE_CONFLICT] = "drop_mangle_conflict",
-};
+#define NAME(NAME, name) [FL_COUNTER_##NAME] = (name),
+
+const char *const fl_counter_names[FL_COUNTERS] = {FL_COUNTER_LIST(NAME)};

@@ -10,6 +10,8 @@
 #include <fairlead/tag.h>
 #include <fairlead/verdict.h>
 
+#include "counters.h"
+
 #define FL_SERVER_PROGRAM "fairlead_server" /* name of the program as the kernel knows it */
 
 enum fl_server_numbers {
@@ -54,56 +56,6 @@ struct fl_peer_key {
 
 _Static_assert(sizeof(struct fl_peer_key) == 20, "no padding in a trie key");
 
-/*
- * Every way out of the program has exactly one counter; LEARNED and LEARN_FAILED are no exits. Only append: the
- * numbers are slots of a map that outlives the program.
- */
-enum fl_counter {
-	FL_COUNTER_PASS_NOT_OURS,            /* not GUE to our address and port: untouched, to the kernel */
-	FL_COUNTER_DELIVER_SYN,              /* a new connection */
-	FL_COUNTER_DELIVER_COOKIE_ACK,       /* a new connection, completed by a SYN cookie of this host */
-	FL_COUNTER_DELIVER_LOCAL_SOCKET,     /* a connection of this host */
-	FL_COUNTER_DELIVER_UNKNOWN,          /* a connection of nobody: the kernel answers with a RST */
-	FL_COUNTER_CHAIN,                    /* sent to the bucket's previous owner */
-	FL_COUNTER_CHAIN_BY_KERNEL,          /* same, routed by the kernel: its neighbour had to be resolved first */
-	FL_COUNTER_DROP_STALE,               /* of a mux that lags behind; the client retransmits */
-	FL_COUNTER_DROP_UNTRUSTED_SENDER,    /* not among the peers */
-	FL_COUNTER_DROP_MALFORMED_TRUNCATED, /* this and the following: enum fl_steer_error, same order */
-	FL_COUNTER_DROP_MALFORMED_GUE_VERSION,
-	FL_COUNTER_DROP_MALFORMED_GUE_CONTROL,
-	FL_COUNTER_DROP_MALFORMED_GUE_FLAGS,
-	FL_COUNTER_DROP_MALFORMED_INNER_PROTOCOL,
-	FL_COUNTER_DROP_MALFORMED_LENGTH,
-	FL_COUNTER_DROP_MALFORMED_VERSION_UNKNOWN,
-	FL_COUNTER_DROP_MALFORMED_FLAGS_UNKNOWN,
-	FL_COUNTER_DROP_MALFORMED_PREVIOUS6_ALONE,
-	FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO,
-	FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT, /* muxes never fragment */
-	FL_COUNTER_DROP_MALFORMED_OUTER_HEADER,   /* IP options, or a wrong header checksum */
-	FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH,   /* IP, UDP and frame lengths contradict each other */
-	FL_COUNTER_DROP_MALFORMED_INNER,          /* no whole IP packet of the family that GUE says */
-	FL_COUNTER_DROP_VIP_NOT_LOCAL,            /* inner destination is no address of this host: VIP missing on lo */
-	FL_COUNTER_DROP_CHAIN_UNROUTABLE,         /* no route to the previous owner, or forwarding is off */
-	FL_COUNTER_DROP_CHAIN_TOO_BIG,            /* larger than the MTU towards the previous owner */
-	FL_COUNTER_DROP_CHAIN_FAMILY,             /* we have no address of the previous owner's family */
-	FL_COUNTER_DROP_NO_ROOM,                  /* the driver refused to move the packet's head */
-	FL_COUNTER_LEARNED,                       /* a bucket's move was remembered */
-	FL_COUNTER_LEARN_FAILED,                  /* a bucket's move could not be remembered: memory is full */
-	FL_COUNTER_DROP_CONGESTED,                /* outer packet marked CE, inner sender without ECN (RFC 6040) */
-	FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING,    /* we have the cluster's key, the packet has no tag */
-	FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG,      /* it has one of another key, or for another packet */
-	FL_COUNTER_DROP_MANGLE_CONFLICT,          /* its two ends have another connection, direct or by another VIP */
-	FL_COUNTERS,
-};
-
 _Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_COUNTERS_MAX, "counters fit their map");
-_Static_assert(FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO - FL_COUNTER_DROP_MALFORMED_TRUNCATED ==
-		   FL_STEER_GENERATION_ZERO - FL_STEER_TRUNCATED,
-	       "one counter a steer error, in their order");
-
-FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
-{
-	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_STEER_TRUNCATED);
-}
 
 #endif
