@@ -8,11 +8,14 @@ import logging
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+
+from free_port import free_port
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JAR = ROOT / "controller" / "target" / "fairlead-controller.jar"
@@ -30,16 +33,6 @@ def until(what, true, seconds=TIMEOUT_SECONDS):
         if time.monotonic() > deadline:
             die(f"waited {seconds} s in vain for {what}")
         time.sleep(0.05)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Processes:
@@ -67,7 +60,7 @@ class Processes:
 
 def start_ensemble(processes):
     """Three servers with their data on disk, each write synced, and the defaults of ZooKeeper but for the heap."""
-    ports = free_ports(3 * SERVERS)
+    ports = [free_port() for _ in range(3 * SERVERS)]
     servers = [f"server.{n}=127.0.0.1:{ports[3 * n + 1]}:{ports[3 * n + 2]}" for n in range(SERVERS)]
     for n in range(SERVERS):
         data = processes.folder / f"zookeeper{n}"
@@ -88,7 +81,7 @@ class Controller:
 
     def __init__(self, processes, zookeeper, heap):
         self.processes, self.zookeeper, self.heap = processes, zookeeper, heap
-        self.port = free_ports(1)[0]
+        self.port = free_port()
         self.gc_log = processes.folder / "gc.log"
         self.process = None
 

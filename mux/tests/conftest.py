@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "control"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from tree import Tree
 from zookeeper_process import ZooKeeperProcess

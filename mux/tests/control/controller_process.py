@@ -7,7 +7,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from deadline import free_port, until
+from deadline import until
+from free_port import free_port
 from zookeeper_process import ROOT
 
 BIN = ROOT / "controller" / "bin"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting for a condition with a deadline."""
 
-import socket
 import time
 from collections.abc import Callable
 
@@ -32,9 +31,3 @@ def stays(condition: Callable[[], object], seconds: float, what: str) -> None:
     while time.monotonic() < end:
         assert condition(), f"{what} did not stay so for {seconds} s"
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]

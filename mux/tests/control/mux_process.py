@@ -12,7 +12,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from deadline import free_port, until
+from deadline import until
+from free_port import free_port
 from tree import checksum
 
 HTTP_SECONDS = 15
@@ -23,8 +24,9 @@ class MuxProcess:
         self, zookeeper: str, folder: Path, mux_id: str = "mux1", announce: str = "none", login: Path | None = None
     ):
         self.zookeeper, self.id, self.announce = zookeeper, mux_id, announce
-        self.log_path = folder / f"{mux_id}-{free_port()}.log"
-        self.http = f"127.0.0.1:{free_port()}"
+        port = free_port()
+        self.log_path = folder / f"{mux_id}-{port}.log"
+        self.http = f"127.0.0.1:{port}"
         self.login = [str(login)] if login else []
         self.process: subprocess.Popen | None = None
 

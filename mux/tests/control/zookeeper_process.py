@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from deadline import free_port, until
+from deadline import until
+from free_port import free_port
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 
