@@ -216,13 +216,18 @@ def run_mux(part: Part) -> None:
 
 
 def run_lint(part: Part) -> None:
-    code, said = part.capture("scripts/lint")
+    run_lines(part, "scripts/lint")
+
+
+def run_lines(part: Part, command: str) -> None:
+    """A command that prints a line for each case, `ok - NAME` or `not ok - NAME`."""
+    code, said = part.capture(command)
     lines = said.splitlines()
     counts = Counts(passed=sum(line.startswith("ok - ") for line in lines))
     for line in lines:
         if line.startswith("not ok - "):
             counts.fail(line.removeprefix("not ok - "))
-    part.settle(counts, code, "scripts/lint")
+    part.settle(counts, code, command)
 
 
 def run_controller(part: Part) -> None:
@@ -278,9 +283,9 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of the harness and its checkers; then runs on labs, of which each verdict is a case: one of the system as
-    it is, and one for each way to break it, which must turn exactly the right verdicts red. Beside the runs, on a lab
-    of their own, the tests of the executables that make faults: both mostly wait.
+    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: one run of the system as it
+    is, and one for each switch, which must turn exactly the right verdicts red. Beside the runs, on a lab of their own,
+    the tests of the executables that make faults: both mostly wait.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed: nothing to bring up")
@@ -290,6 +295,7 @@ def run_jepsen(part: Part) -> None:
     for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
         counts.fail(name)
     part.settle(counts, code, "go test")
+    run_lines(part, "jepsen/test-rules")
     harness = BUILD / "jepsen" / "harness"
     if part.run("go", "-C", "jepsen/harness", "build", "-o", harness, "."):
         part.counts.fail("the harness does not compile")

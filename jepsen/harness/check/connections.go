@@ -11,14 +11,26 @@ import (
 	"olympos.io/encoding/edn"
 )
 
+var (
+	unexcused        = newRule("unbroken", "unexcused", False)
+	unbrokenNoAnswer = newRule("unbroken", "no-answer", Unknown)
+	unbrokenUnended  = newRule("unbroken", "unended", Unknown)
+	twoServers       = newRule("sticky", "two-servers", False)
+	stickyNoAnswer   = newRule("sticky", "no-answer", Unknown)
+	stickyUnended    = newRule("sticky", "unended", Unknown)
+)
+
+// ends are the ways in which a connection may end.
+var ends = []edn.Keyword{"closed", "alive", "reset", "timeout", "refused"}
+
 // Connection is one connection's life. Times are those of the history, in nanoseconds.
 type Connection struct {
 	ID         int64       `edn:"id"`
 	Client     string      `edn:"client"`
 	Kind       edn.Keyword `edn:"kind"`
-	Requests   int64       `edn:"requests"`           // that were answered
-	Servers    []string    `edn:"servers"`            // who answered, each once, in order
-	Subflows   int64       `edn:"subflows,omitempty"` // of MPTCP: further ones that it had at once, at most
+	Requests   int64       `edn:"requests"`           // that got an answer
+	Servers    []string    `edn:"servers"`            // that answered, each once, in order
+	Subflows   int64       `edn:"subflows,omitempty"` // of MPTCP: the most further ones at once
 	End        edn.Keyword `edn:"end"`
 	From       int64       `edn:"from"`
 	To         int64       `edn:"to"`
@@ -34,9 +46,9 @@ type Fault struct {
 	healed   bool
 }
 
-// Faults reads the nemesis' log: each :start opens a stretch for its fault and node, each :heal ends it. An operation
-// that stands twice, when it begins and when it is done, counts from the first :start to the last :heal. A :start with
-// :error opens none: either the step was not done, or the fault stands since its first :start.
+// Faults reads the nemesis' log: each :start opens a fault of its node, each :heal ends it. The log has each operation
+// twice, when it begins and when it is done; a fault lasts from the first :start to the last :heal. A :start with
+// :error opens none: either the step was not done, or its first :start has opened it.
 func Faults(ops []history.Op) ([]*Fault, error) {
 	var all []*Fault
 	for _, op := range ops {
@@ -64,8 +76,7 @@ func Faults(ops []history.Op) ([]*Fault, error) {
 	return all, nil
 }
 
-// excuses says whether the fault is one that the connection may have died of: what was answered after it had healed has
-// outlived it.
+// excuses says whether the connection may have died of the fault: one that was answered after the heal survived it.
 func (f *Fault) excuses(c Connection) bool {
 	if f.MayBreak != "connections-of-node" || c.To < f.From || f.To < c.From || f.To < c.LastAnswer {
 		return false
@@ -73,22 +84,31 @@ func (f *Fault) excuses(c Connection) bool {
 	return len(c.Servers) == 0 || slices.Contains(c.Servers, f.Node)
 }
 
-func connections(ops []history.Op) ([]Connection, error) {
-	var all []Connection
+// connections are those that ended, and the first operation that completed without telling how, if there is one.
+func connections(ops []history.Op) (all []Connection, unended *history.Op, err error) {
 	for _, op := range ops {
 		if op.IsNemesis() || op.Type == history.Invoke {
 			continue
 		}
 		if op.F != "connection" {
-			return nil, fmt.Errorf("operation %d: :f :%s; allowed: :connection", op.Index, string(op.F))
+			return nil, nil, fmt.Errorf("operation %d: :f :%s; allowed: :connection", op.Index, string(op.F))
 		}
 		var each Connection
 		if err := op.Into(&each); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, each)
+		switch {
+		case each.End == "" && op.Type == history.Info:
+			if unended == nil {
+				unended = &op
+			}
+		case !slices.Contains(ends, each.End):
+			return nil, nil, fmt.Errorf("operation %d: end :%s; allowed: %v", op.Index, string(each.End), ends)
+		default:
+			all = append(all, each)
+		}
 	}
-	return all, nil
+	return all, unended, nil
 }
 
 func (c Connection) String() string {
@@ -96,7 +116,7 @@ func (c Connection) String() string {
 		c.ID, c.Client, string(c.Kind), float64(c.From)/1e9, float64(c.To)/1e9, c.Requests, c.Servers, string(c.End))
 }
 
-// answered counts the connections that somebody answered: a history without any proves nothing.
+// answered counts the connections that a server answered: a history without any proves nothing.
 func answered(all []Connection) (count int) {
 	for _, each := range all {
 		if each.Requests > 0 {
@@ -106,15 +126,15 @@ func answered(all []Connection) (count int) {
 	return count
 }
 
-// Unbroken asks whether any connection died that no fault excuses.
+// Unbroken checks that no connection died that the faults do not excuse.
 //
-// Assumes: the clients end connections in order only (:closed), keep them shorter than the service's window, and call a
-// connection broken that has no answer for the workload's :answer-seconds. Steps: each connection that ended by :reset,
-// :timeout or :refused needs a fault that stood while it was open, after which it got no answer any more, and that says
-// :may-break :connections-of-node, of the server that answered it, or of any if nobody had answered yet. What can
-// mislead: a connection that dies of something else while its server's fault stands is excused with the others.
+// Assumes: clients close connections in order only (:closed), keep them shorter than the service's window, and count a
+// connection without an answer for :answer-seconds of the workload as broken. Steps: each connection that ended by
+// :reset, :timeout or :refused needs a fault with :may-break :connections-of-node that was active while it was open,
+// after whose heal it got no answer, on the server that answered it, or on any server if none had answered yet. What can
+// mislead: a connection that dies of another cause during its server's fault is excused, too.
 func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
-	all, err := connections(ops)
+	all, unended, err := connections(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -122,19 +142,16 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	var against, excused []string
+	var against violations
+	var excused []string
 	by := map[string]int{}
 	for _, each := range all {
-		switch each.End {
-		case "closed", "alive":
+		if each.End == "closed" || each.End == "alive" {
 			continue
-		case "reset", "timeout", "refused":
-		default:
-			return Verdict{}, fmt.Errorf("connection %d: end :%s; allowed: :closed :alive :reset :timeout :refused", each.ID, string(each.End))
 		}
 		found := slices.IndexFunc(faults, func(f *Fault) bool { return f.excuses(each) })
 		if found < 0 {
-			against = append(against, each.String()+", which no fault excuses")
+			against.add(unexcused, "%s, which no fault excuses", each)
 			continue
 		}
 		fault := faults[found]
@@ -143,7 +160,10 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 		excused = append(excused, fmt.Sprintf("excused: %s, by %s from %.3f s", each, name, float64(fault.From)/1e9))
 	}
 	if answered(all) == 0 {
-		return unknown("none of %d connections was answered", len(all)), nil
+		return unknown(unbrokenNoAnswer, "none of %d connections was answered", len(all)), nil
+	}
+	if unended != nil && len(against.sentences) == 0 {
+		return unknown(unbrokenUnended, "how the connection of operation %d ended is unknown: %s", unended.Index, unended.Error), nil
 	}
 	good := fmt.Sprintf("%d connections, none broken but %d that faults excuse", len(all), len(excused))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
@@ -156,25 +176,28 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	return verdict, nil
 }
 
-// Sticky asks whether each connection was answered by one server all its life.
+// Sticky checks that each connection was answered by one server all its life.
 //
 // Assumes: each answer names its server. Steps: no connection has two. What can mislead: a connection that is
 // answered once, or never, cannot change.
 func Sticky(ops []history.Op, _ Settings) (Verdict, error) {
-	all, err := connections(ops)
+	all, unended, err := connections(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
-	var against []string
+	var against violations
 	for _, each := range all {
 		distinct := slices.Clone(each.Servers)
 		slices.Sort(distinct)
 		if len(slices.Compact(distinct)) > 1 {
-			against = append(against, each.String())
+			against.add(twoServers, "%s", each)
 		}
 	}
 	if answered(all) == 0 {
-		return unknown("none of %d connections was answered", len(all)), nil
+		return unknown(stickyNoAnswer, "none of %d connections was answered", len(all)), nil
+	}
+	if unended != nil && len(against.sentences) == 0 {
+		return unknown(stickyUnended, "how the connection of operation %d ended is unknown: %s", unended.Index, unended.Error), nil
 	}
 	return judged(against, fmt.Sprintf("%d connections, each with one server", len(all))), nil
 }

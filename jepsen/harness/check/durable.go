@@ -4,24 +4,34 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"fairlead.dev/jepsen/history"
 )
 
-// Durable asks whether every acknowledged write is still there in the final reads.
+var (
+	olderRead      = newRule("durable", "older-read", False)
+	sharedRevision = newRule("durable", "shared-revision", False)
+	lostWrite      = newRule("durable", "lost", False)
+	nothingWritten = newRule("durable", "nothing-written", Unknown)
+	noFinalRead    = newRule("durable", "no-final-read", Unknown)
+)
+
+// Durable checks that the final reads show every acknowledged write.
 //
-// Assumes: revisions order a service's changes; final reads come after everything has healed and all writers have ended.
-// Steps, for each service: no final read shows a lower revision than any that was acknowledged; two
-// acknowledged writes at one revision do not make different things of one backend; in each final read each backend is what
-// its last acknowledged write (by revision) made of it, or what a write of unknown outcome would have made of it. What can
-// mislead: a lost write that a later one covers is not seen here (by Linearizable it is), and unknown writes excuse much.
+// Assumes: revisions order a service's changes; final reads come after everything has healed and all writers have
+// stopped. Steps, for each service: no final read has a lower revision than an acknowledged write; two acknowledged
+// writes at one revision do not leave a backend in different states; in each final read each backend is as its last
+// acknowledged write (by revision) left it, or as a write of unknown outcome would have. What can mislead: Linearizable
+// alone sees a lost write that a later one covers, and many writes of unknown outcome excuse much.
 func Durable(ops []history.Op, _ Settings) (Verdict, error) {
 	done, err := configOps(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
 	services, names := byService(done)
-	var against []string
+	var against violations
 	writes := 0
 	for _, name := range names {
 		var finals []configOp
@@ -35,32 +45,26 @@ func Durable(ops []history.Op, _ Settings) (Verdict, error) {
 			}
 		}
 		if len(finals) == 0 && acknowledged {
-			return unknown("%s has acknowledged writes, and no final read", name), nil
+			return unknown(noFinalRead, "%s has acknowledged writes, and no final read", name), nil
 		}
-		seen := map[string]bool{} // a sentence once, whichever reads show it
 		for _, final := range finals {
-			for _, sentence := range lost(name, services[name], final) {
-				if !seen[sentence] {
-					seen[sentence] = true
-					against = append(against, sentence)
-				}
-			}
+			against.lost(name, services[name], final)
 		}
 	}
 	if writes == 0 {
-		return unknown("no write was acknowledged"), nil
+		return unknown(nothingWritten, "no write was acknowledged"), nil
 	}
 	return judged(against, fmt.Sprintf("%d acknowledged writes are there", writes)), nil
 }
 
-func lost(name string, ops []configOp, final configOp) (against []string) {
+func (v *violations) lost(name string, ops []configOp, final configOp) {
 	backends := map[int64]bool{}
 	for _, each := range ops {
 		if each.write.kind == "read" {
 			continue
 		}
 		if each.known() && each.revision > final.revision {
-			against = append(against, fmt.Sprintf("%s: operation %d was acknowledged with revision %d, the final read shows %d", name, each.op.Index, each.revision, final.revision))
+			v.add(olderRead, "%s: operation %d was acknowledged with revision %d, the final read shows %d", name, each.op.Index, each.revision, final.revision)
 		}
 		backends[each.write.backend] = true
 		for backend := range each.write.weights {
@@ -71,39 +75,48 @@ func lost(name string, ops []configOp, final configOp) (against []string) {
 	for backend := range final.write.weights {
 		backends[backend] = true
 	}
-	for backend := range backends {
-		against = append(against, lostBackend(name, ops, final, backend)...)
+	for _, backend := range slices.Sorted(maps.Keys(backends)) {
+		v.lostBackend(name, ops, final, backend)
 	}
-	return against
 }
 
-func lostBackend(name string, ops []configOp, final configOp, backend int64) (against []string) {
+func (v *violations) lostBackend(name string, ops []configOp, final configOp, backend int64) {
 	type value struct {
 		weight int64
 		there  bool
 	}
-	var last *configOp
-	var wanted value // as a service begins: without it
-	allowed := map[value]bool{}
+	type write struct {
+		value
+		op history.Op
+	}
+	acknowledged := map[int64][]write{} // by revision; different values, the first write of each
+	unknown := map[value]bool{}
+	highest := int64(0)
 	for _, each := range ops {
 		weight, there, touched := each.write.touches(backend)
 		if !touched {
 			continue
 		}
 		made := value{weight, there}
-		switch {
-		case !each.known():
-			allowed[made] = true
-		case last == nil || each.revision > last.revision:
-			last, wanted = &each, made
-		case each.revision == last.revision && made != wanted:
-			against = append(against, fmt.Sprintf("%s: operations %d and %d were both acknowledged with revision %d, and differ about backend %d", name, last.op.Index, each.op.Index, each.revision, backend))
+		if !each.known() {
+			unknown[made] = true
+			continue
 		}
+		highest = max(highest, each.revision)
+		same := acknowledged[each.revision]
+		if slices.ContainsFunc(same, func(other write) bool { return other.value == made }) {
+			continue
+		}
+		if len(same) > 0 {
+			v.add(sharedRevision, "%s: operations %d and %d were both acknowledged with revision %d, and differ about backend %d", name, same[0].op.Index, each.op.Index, each.revision, backend)
+		}
+		acknowledged[each.revision] = append(same, write{made, each.op})
 	}
+	wanted := acknowledged[highest]
 	weight, there := final.write.weights[backend]
 	found := value{weight, there}
-	if found == wanted || allowed[found] {
-		return against
+	if unknown[found] || slices.ContainsFunc(wanted, func(last write) bool { return last.value == found }) || len(wanted) == 0 && !there {
+		return
 	}
 	shown := func(v value) string {
 		if v.there {
@@ -111,9 +124,9 @@ func lostBackend(name string, ops []configOp, final configOp, backend int64) (ag
 		}
 		return "gone"
 	}
-	by := "the service began so"
-	if last != nil {
-		by = fmt.Sprintf("operation %d was acknowledged", last.op.Index)
+	should := "gone (as the service began)"
+	if len(wanted) > 0 {
+		should = fmt.Sprintf("%s (operation %d was acknowledged)", shown(wanted[0].value), wanted[0].op.Index)
 	}
-	return append(against, fmt.Sprintf("%s: backend %d should be %s (%s), the final read shows it %s", name, backend, shown(wanted), by, shown(found)))
+	v.add(lostWrite, "%s: backend %d should be %s, the final read shows it %s", name, backend, should, shown(found))
 }

@@ -10,6 +10,27 @@ import (
 	"fairlead.dev/jepsen/history"
 )
 
+var (
+	neverCommitted   = newRule("prefix", "never-committed", False)
+	wentBack         = newRule("prefix", "back", False)
+	skipped          = newRule("prefix", "skipped", False)
+	prefixTooLittle  = newRule("prefix", "too-little", Unknown)
+	unseenCommit     = newRule("prefix", "unseen-commit", Unknown)
+	logGap           = newRule("prefix", "log-gap", Unknown)
+	muxUnseen        = newRule("prefix", "mux-unseen", Unknown)
+	otherRing        = newRule("image", "other-ring", False)
+	twoSums          = newRule("image", "two-sums", False)
+	imageTooLittle   = newRule("image", "too-little", Unknown)
+	nothingCompared  = newRule("image", "nothing-compared", Unknown)
+	silent           = newRule("converged", "silent", False)
+	behind           = newRule("converged", "behind", False)
+	nothingConverges = newRule("converged", "too-little", Unknown)
+	epochBack        = newRule("fenced", "epoch-back", False)
+	epochBackByZxid  = newRule("fenced", "epoch-back-by-zxid", False)
+	noCommit         = newRule("fenced", "no-commit", Unknown)
+	noEpoch          = newRule("fenced", "no-epoch", Unknown)
+)
+
 // Commit is a generation that ZooKeeper holds, as the runner read it.
 type Commit struct {
 	Service    string `edn:"service"`
@@ -19,7 +40,7 @@ type Commit struct {
 	Zxid       int64  `edn:"zxid,omitempty"` // of the commit: ZooKeeper's order of everything
 }
 
-// Applied is a generation that a mux serves, or has begun to.
+// Applied is a generation that a mux serves, or served.
 type Applied struct {
 	Mux        string `edn:"mux"`
 	Service    string `edn:"service"`
@@ -34,12 +55,13 @@ type Applied struct {
 type generations struct {
 	commits []Commit
 	applied []Applied
-	muxes   []string                    // that applied anything, or that a final read asked
-	gaps    []string                    // muxes of whose log a stretch was not seen
-	known   map[string]map[int64]string // by service and generation the sum
-	last    map[string]int64            // by service the highest committed generation
+	muxes   []string                    // that applied anything, or were asked after healing
+	gaps    []string                    // muxes whose log was not seen completely
+	known   map[string]map[int64]string // sums by service and generation
+	last    map[string]int64            // the highest committed generation by service
 }
 
+// decodeGenerations reads the operations of the workload; an operation of another one is an error.
 func decodeGenerations(ops []history.Op) (generations, error) {
 	all := generations{known: map[string]map[int64]string{}, last: map[string]int64{}}
 	asked := map[string]bool{}
@@ -48,11 +70,11 @@ func decodeGenerations(ops []history.Op) (generations, error) {
 			continue
 		}
 		if op.F == "applied" && op.Final {
-			var whom Applied
-			if err := op.Into(&whom); err != nil {
+			var mux Applied
+			if err := op.Into(&mux); err != nil {
 				return all, err
 			}
-			asked[whom.Mux] = true
+			asked[mux.Mux] = true
 		}
 		if op.Type != history.OK {
 			continue
@@ -79,11 +101,11 @@ func decodeGenerations(ops []history.Op) (generations, error) {
 			all.applied = append(all.applied, each)
 			asked[each.Mux] = true
 		case "gap":
-			var whom Applied
-			if err := op.Into(&whom); err != nil {
+			var mux Applied
+			if err := op.Into(&mux); err != nil {
 				return all, err
 			}
-			all.gaps = append(all.gaps, whom.Mux)
+			all.gaps = append(all.gaps, mux.Mux)
 		default:
 			return all, fmt.Errorf("operation %d: :f :%s; allowed: :commit :applied :gap", op.Index, string(op.F))
 		}
@@ -92,41 +114,41 @@ func decodeGenerations(ops []history.Op) (generations, error) {
 	return all, nil
 }
 
-// enough is an unknown verdict unless there are commits and muxes that applied some.
-func (g generations) enough() (Verdict, bool) {
+// enough is false, with an unknown verdict, unless there are commits and applied generations.
+func (g generations) enough(tooLittle *Rule) (Verdict, bool) {
 	if len(g.commits) == 0 || len(g.applied) == 0 {
-		return unknown("%d commits and %d applied generations were seen", len(g.commits), len(g.applied)), false
+		return unknown(tooLittle, "%d commits and %d applied generations were seen", len(g.commits), len(g.applied)), false
 	}
 	return Verdict{}, true
 }
 
-// Prefix asks whether each mux applied, of each service, committed generations only, in order and without a gap.
+// Prefix checks that each mux applied, of each service, committed generations only, in order and without a gap.
 //
-// Assumes: the runner saw every commit, and what each mux applied in the mux's order. Steps, for each mux and
-// service: each applied generation was committed; within one process (:boot) a delta leads to the next generation, a
-// snapshot to any later one; another process may begin anywhere that was committed. Final reads are no steps, but what they
-// name must be committed, too. What can mislead: a generation that lies between those seen, but was not seen
-// itself, a stretch of a mux's log that was not seen, and a mux of which none was, leave the verdict unknown.
+// Assumes: the runner saw every commit, and what each mux applied in the mux's order. Steps, for each mux and service:
+// each applied generation was committed; within one process (:boot) a delta leads to the next generation, a snapshot to
+// any later one; another process may begin at any committed generation. Final reads are no steps, but the generations
+// in them must be committed, too. What can mislead: nothing that the runner knows it missed; a commit that was not seen
+// although a later one was, a gap in a mux's log, and a mux whose log was never seen leave the verdict unknown.
 func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if verdict, ok := all.enough(); !ok {
+	if verdict, ok := all.enough(prefixTooLittle); !ok {
 		return verdict, nil
 	}
 	type place struct{ mux, service string }
 	latest := map[place]Applied{}
 	watched := map[string]bool{}
-	var against []string
-	missed := ""
+	var against violations
+	missed := map[*Rule]string{}
 	for _, each := range all.applied {
 		name := fmt.Sprintf("%s applied generation %d of %s", each.Mux, each.Generation, each.Service)
 		if _, committed := all.known[each.Service][each.Generation]; !committed {
 			if each.Generation > all.last[each.Service] || each.Generation < 1 {
-				against = append(against, fmt.Sprintf("%s, which was never committed; the last one is %d", name, all.last[each.Service]))
+				against.add(neverCommitted, "%s, which was never committed; the last one is %d", name, all.last[each.Service])
 			} else {
-				missed = name + ", whose commit was not seen"
+				missed[unseenCommit] = name + ", whose commit was not seen"
 			}
 		}
 		if each.Final {
@@ -140,41 +162,43 @@ func Prefix(ops []history.Op, _ Settings) (Verdict, error) {
 		}
 		switch {
 		case each.Generation <= before.Generation:
-			against = append(against, fmt.Sprintf("%s after generation %d", name, before.Generation))
+			against.add(wentBack, "%s after generation %d", name, before.Generation)
 		case each.Generation > before.Generation+1 && each.How != "snapshot":
-			against = append(against, fmt.Sprintf("%s after generation %d, and no snapshot", name, before.Generation))
+			against.add(skipped, "%s after generation %d, and no snapshot", name, before.Generation)
 		}
 	}
-	if missed == "" && len(all.gaps) > 0 {
-		missed = fmt.Sprintf("not all that %s applied was seen", all.gaps[0])
+	if len(all.gaps) > 0 {
+		missed[logGap] = fmt.Sprintf("not all that %s applied was seen", all.gaps[0])
 	}
-	if i := slices.IndexFunc(all.muxes, func(mux string) bool { return !watched[mux] }); missed == "" && i >= 0 {
-		missed = fmt.Sprintf("nothing that %s applied was seen", all.muxes[i])
+	if i := slices.IndexFunc(all.muxes, func(mux string) bool { return !watched[mux] }); i >= 0 {
+		missed[muxUnseen] = fmt.Sprintf("nothing that %s applied was seen", all.muxes[i])
 	}
-	if len(against) == 0 && missed != "" {
-		return unknown("%s", missed), nil
+	for _, rule := range []*Rule{unseenCommit, logGap, muxUnseen} {
+		if why, any := missed[rule]; any && len(against.sentences) == 0 {
+			return unknown(rule, "%s", why), nil
+		}
 	}
 	return judged(against, fmt.Sprintf("%d generations applied by %d muxes, of %d committed", len(all.applied), len(all.muxes), len(all.commits))), nil
 }
 
-// Image asks whether each applied ring is the one that was committed as that generation, by the sums of both.
+// Image checks that each applied ring is the one that was committed as that generation, by the sums of both.
 //
-// Assumes: sums cover whole rings (jepsen/README.md), and the runner computes its own from the
-// committed snapshots and deltas. Steps: one sum for each committed generation; the same one wherever a mux applied it. What
-// can mislead: CRC-32C finds accidents, no malice; a generation that was never committed has no sum, and is Prefix's to refuse;
-// of a large ring muxes tell none but in final reads.
+// Assumes: sums cover whole rings (jepsen/README.md), and the runner computes its own from the committed snapshots and
+// deltas. Steps: each committed generation has one sum, and the same one wherever a mux applied it. What can mislead:
+// CRC-32C detects accidents, not malice; generations that were never committed are left to Prefix; of a large ring
+// muxes report a sum only in final reads.
 func Image(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if verdict, ok := all.enough(); !ok {
+	if verdict, ok := all.enough(imageTooLittle); !ok {
 		return verdict, nil
 	}
-	var against []string
+	var against violations
 	for _, commit := range all.commits {
 		if sum := all.known[commit.Service][commit.Generation]; sum != commit.Sum {
-			against = append(against, fmt.Sprintf("generation %d of %s was committed as %s and as %s", commit.Generation, commit.Service, sum, commit.Sum))
+			against.add(twoSums, "generation %d of %s was committed as %s and as %s", commit.Generation, commit.Service, sum, commit.Sum)
 		}
 	}
 	compared := 0
@@ -185,27 +209,27 @@ func Image(ops []history.Op, _ Settings) (Verdict, error) {
 		}
 		compared++
 		if sum != each.Sum {
-			against = append(against, fmt.Sprintf("%s has %s as generation %d of %s, committed was %s", each.Mux, each.Sum, each.Generation, each.Service, sum))
+			against.add(otherRing, "%s has %s as generation %d of %s, committed was %s", each.Mux, each.Sum, each.Generation, each.Service, sum)
 		}
 	}
 	if compared == 0 {
-		return unknown("no applied generation is among the commits that were seen"), nil
+		return unknown(nothingCompared, "no applied generation is among the commits that were seen"), nil
 	}
 	return judged(against, fmt.Sprintf("%d applied rings are those that were committed", compared)), nil
 }
 
-// Converged asks whether after healing each mux serves the last committed generation of each service.
+// Converged checks that after healing each mux serves the last committed generation of each service.
 //
-// Assumes: the runner asked each mux after everything was healed and nobody wrote any more, and waited long enough
-// before it took a mux's answer for final. Steps: each mux that applied anything or was asked has, for
-// each service, a final read of the highest committed generation. What can mislead: a mux that no operation names is not missed.
+// Assumes: the runner asked each mux after everything had healed and all writers had stopped, and waited long enough
+// before it took a mux's answer as final. Steps: each mux that applied anything or was asked has, for each service, a
+// final read of the highest committed generation. What can mislead: a mux that no operation names is not missed.
 func Converged(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
 	if len(all.commits) == 0 || len(all.muxes) == 0 {
-		return unknown("%d commits were seen, %d muxes", len(all.commits), len(all.muxes)), nil
+		return unknown(nothingConverges, "%d commits were seen, %d muxes", len(all.commits), len(all.muxes)), nil
 	}
 	type place struct{ mux, service string }
 	final := map[place]int64{}
@@ -214,49 +238,49 @@ func Converged(ops []history.Op, _ Settings) (Verdict, error) {
 			final[place{each.Mux, each.Service}] = each.Generation
 		}
 	}
-	var against []string
+	var against violations
 	for _, mux := range all.muxes {
 		for _, service := range slices.Sorted(maps.Keys(all.last)) {
 			generation, there := final[place{mux, service}]
 			if !there {
-				against = append(against, fmt.Sprintf("%s says nothing of %s after healing; the last commit is %d", mux, service, all.last[service]))
+				against.add(silent, "%s reports no ring of %s after healing; the last commit is %d", mux, service, all.last[service])
 			} else if generation != all.last[service] {
-				against = append(against, fmt.Sprintf("%s serves generation %d of %s after healing; the last commit is %d", mux, generation, service, all.last[service]))
+				against.add(behind, "%s serves generation %d of %s after healing; the last commit is %d", mux, generation, service, all.last[service])
 			}
 		}
 	}
 	return judged(against, fmt.Sprintf("%d muxes serve the last generation of %d services", len(all.muxes), len(all.last))), nil
 }
 
-// Fenced asks whether a leader that was replaced commits anything.
+// Fenced checks that a replaced leader commits nothing.
 //
-// Assumes: each commit says in which epoch it was made, by the record that ZooKeeper took with it in one step. Steps: in
-// ZooKeeper's order (:zxid, where all commits have it), and of each service in order of generations, epochs never go
-// back. What can mislead: a commit of a former leader before the first one of its successor looks like one in time.
+// Assumes: each commit has the epoch in which it was made, from the record that ZooKeeper took in the same transaction.
+// Steps: in ZooKeeper's order (:zxid, if all commits have it), and for each service in order of generations, epochs
+// never go back. What can mislead: a commit of a replaced leader before the first one of its successor is not seen.
 func Fenced(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
 	if len(all.commits) == 0 {
-		return unknown("no commit was seen"), nil
+		return unknown(noCommit, "no commit was seen"), nil
 	}
 	ordered := true
 	for _, commit := range all.commits {
 		if commit.Epoch == 0 {
-			return unknown("generation %d of %s has no epoch", commit.Generation, commit.Service), nil
+			return unknown(noEpoch, "generation %d of %s has no epoch", commit.Generation, commit.Service), nil
 		}
 		ordered = ordered && commit.Zxid != 0
 	}
-	var against []string
+	var against violations
 	epochs := map[int64]bool{}
-	walk := func(commits []Commit) {
+	walk := func(rule *Rule, commits []Commit) {
 		for i, commit := range commits {
 			epochs[commit.Epoch] = true
 			if i > 0 && commit.Epoch < commits[i-1].Epoch {
 				before := commits[i-1]
-				against = append(against, fmt.Sprintf("generation %d of %s was committed in epoch %d, after generation %d of %s in epoch %d",
-					commit.Generation, commit.Service, commit.Epoch, before.Generation, before.Service, before.Epoch))
+				against.add(rule, "generation %d of %s was committed in epoch %d, after generation %d of %s in epoch %d",
+					commit.Generation, commit.Service, commit.Epoch, before.Generation, before.Service, before.Epoch)
 			}
 		}
 	}
@@ -266,12 +290,12 @@ func Fenced(ops []history.Op, _ Settings) (Verdict, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(services)) {
 		slices.SortStableFunc(services[name], func(a, b Commit) int { return int(a.Generation - b.Generation) })
-		walk(services[name])
+		walk(epochBack, services[name])
 	}
-	if ordered && len(against) == 0 {
+	if ordered {
 		commits := slices.Clone(all.commits)
 		slices.SortStableFunc(commits, func(a, b Commit) int { return int(a.Zxid - b.Zxid) })
-		walk(commits)
+		walk(epochBackByZxid, commits)
 	}
 	return judged(against, fmt.Sprintf("%d commits in %d epochs, one after the other", len(all.commits), len(epochs))), nil
 }

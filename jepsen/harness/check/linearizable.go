@@ -14,8 +14,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// searchSeconds bounds the search for an order, of each service; what is not found by then is unknown.
-const searchSeconds = 60
+// searchLimit is how long the search for an order may take, for each service.
+const searchLimit = time.Minute
+
+var (
+	noOrder             = newRule("linearizable", "no-order", False)
+	nothingAcknowledged = newRule("linearizable", "nothing-acknowledged", Unknown)
+	outOfTime           = newRule("linearizable", "out-of-time", Unknown)
+)
 
 // pool is a service's state: its revision, and the weights in the form "1=100 2=50". It is over once all that was
 // answered has its place (see end).
@@ -110,13 +116,18 @@ func (p pool) step(op configOp) (bool, pool) {
 // service by service; what never took effect comes behind all answers. What can mislead: times are those of the client that asked, so that all processes must share one
 // clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing, and
 // reads must be asked for with Cache-Control: no-cache, since others may be old by design.
-func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
+func Linearizable(ops []history.Op, settings Settings) (Verdict, error) {
+	limit := settings.Search
+	if limit == 0 {
+		limit = searchLimit
+	}
 	done, err := configOps(ops)
 	if err != nil {
 		return Verdict{}, err
 	}
 	services, names := byService(done)
-	var against, undecided []string
+	var against violations
+	var undecided []string
 	known := 0
 	for _, name := range names {
 		var operations []porcupine.Operation
@@ -129,18 +140,18 @@ func Linearizable(ops []history.Op, _ Settings) (Verdict, error) {
 			}
 			operations = append(operations, porcupine.Operation{ClientId: client, Input: each, Call: each.call, Return: end})
 		}
-		switch search(operations, searchSeconds*time.Second) {
+		switch search(operations, limit) {
 		case porcupine.Unknown:
-			undecided = append(undecided, fmt.Sprintf("%s: no order of %d operations was found within %d s, nor that there is none", name, len(operations), searchSeconds))
+			undecided = append(undecided, fmt.Sprintf("%s: no order of %d operations was found within %s, nor that there is none", name, len(operations), limit))
 		case porcupine.Illegal:
-			against = append(against, fmt.Sprintf("%s: no order explains %s", name, firstUnexplained(operations)))
+			against.add(noOrder, "%s: no order explains %s", name, firstUnexplained(operations, limit/10))
 		}
 	}
 	if known == 0 {
-		return unknown("nothing was acknowledged"), nil
+		return unknown(nothingAcknowledged, "nothing was acknowledged"), nil
 	}
-	if len(against) == 0 && len(undecided) > 0 {
-		return unknown("%s", undecided[0]), nil
+	if len(against.sentences) == 0 && len(undecided) > 0 {
+		return unknown(outOfTime, "%s", undecided[0]), nil
 	}
 	return judged(against, fmt.Sprintf("%d answers about %d services have an order", known, len(names))), nil
 }
@@ -180,7 +191,7 @@ func search(operations []porcupine.Operation, limit time.Duration) porcupine.Che
 }
 
 // firstUnexplained is the first completion up to which no order exists: history before it has one.
-func firstUnexplained(operations []porcupine.Operation) string {
+func firstUnexplained(operations []porcupine.Operation, limit time.Duration) string {
 	ends := []int64{}
 	for _, each := range operations {
 		if each.Return != math.MaxInt64 {
@@ -204,7 +215,7 @@ func firstUnexplained(operations []porcupine.Operation) string {
 			each.Input = input
 			prefix = append(prefix, each)
 		}
-		if search(prefix, searchSeconds*time.Second/10) == porcupine.Illegal {
+		if search(prefix, limit) == porcupine.Illegal {
 			return 1
 		}
 		return -1

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check judges histories: one file for each property. jepsen/histories/README.md has the rules, which
-// the Clojure checkers follow as well; the shared histories beside it are judged by both.
+// Package check judges histories: one file for each property. jepsen/rules.edn is the specification of the rules here
+// and in the Clojure runner; each names the histories in jepsen/histories that pin it.
 package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"fairlead.dev/jepsen/history"
 	"olympos.io/encoding/edn"
 )
 
-// Outcome of a judgement. Unknown is not green: the history does not say enough.
+// Outcome of a judgement. Unknown is not green: the history does not show enough.
 type Outcome int
 
 const (
@@ -23,17 +26,34 @@ const (
 
 func (o Outcome) String() string { return [...]string{":unknown", "true", "false"}[o] }
 
-// Verdict is a property's judgement: why in a sentence, and examples of what speaks against it.
+// Verdict is a property's judgement: the reason as a sentence, and examples of violations.
 type Verdict struct {
 	Name     string
 	Valid    Outcome
+	Rules    []string // by which it is False or Unknown, sorted
 	Why      string
 	Examples []string
 }
 
-// Settings are what a verdict needs to know of the run beside its history.
+// Rule is a way for a history to fail a verdict, or to leave it unknown; jepsen/rules.edn says which.
+type Rule struct {
+	Verdict, Name string
+	Outcome       Outcome
+}
+
+// Rules are all that the checkers report, in no order.
+var Rules []*Rule
+
+func newRule(verdict, name string, outcome Outcome) *Rule {
+	rule := &Rule{verdict, name, outcome}
+	Rules = append(Rules, rule)
+	return rule
+}
+
+// Settings are what a verdict depends on beside the history.
 type Settings struct {
-	Tolerance float64 // of a backend's share of the buckets, absolute
+	Tolerance float64       // of a backend's share of the buckets, absolute; 0 for 0.01
+	Search    time.Duration // the limit of the search for an order, for each service; 0 for a minute
 }
 
 // Checker judges one property of a history.
@@ -51,7 +71,7 @@ var Checkers = map[string]map[string]Checker{
 var Workloads = []string{"config", "generations", "connections", "balance"}
 var Order = []string{"linearizable", "durable", "prefix", "image", "converged", "fenced", "unbroken", "sticky", "balanced"}
 
-// All judges each property of a workload's history, in order. A history that cannot be read is an error, no verdict.
+// All judges each property of a workload's history, in order. A history that cannot be read is an error.
 func All(workload string, ops []history.Op, settings Settings) ([]Verdict, error) {
 	checkers, known := Checkers[workload]
 	if !known {
@@ -75,21 +95,46 @@ func All(workload string, ops []history.Op, settings Settings) ([]Verdict, error
 
 const examplesMax = 8
 
-// judged makes a verdict of what speaks against it: nothing is True with the sentence `why`.
-func judged(against []string, why string) Verdict {
-	if len(against) == 0 {
+// violations are sentences, each once, and the rules that they break.
+type violations struct {
+	sentences []string
+	seen      map[string]bool
+	rules     map[string]bool
+}
+
+func (v *violations) add(rule *Rule, format string, args ...any) {
+	if v.seen == nil {
+		v.seen, v.rules = map[string]bool{}, map[string]bool{}
+	}
+	v.rules[rule.Name] = true
+	if sentence := fmt.Sprintf(format, args...); !v.seen[sentence] {
+		v.seen[sentence] = true
+		v.sentences = append(v.sentences, sentence)
+	}
+}
+
+// judged is True with the sentence `why` if there are no violations.
+func judged(against violations, why string) Verdict {
+	if len(against.sentences) == 0 {
 		return Verdict{Valid: True, Why: why}
 	}
-	shown := against[:min(len(against), examplesMax)]
-	return Verdict{Valid: False, Why: fmt.Sprintf("%d violations, the first: %s", len(against), against[0]), Examples: shown}
+	return Verdict{
+		Valid: False, Rules: slices.Sorted(maps.Keys(against.rules)),
+		Why:      fmt.Sprintf("%d violations, the first: %s", len(against.sentences), against.sentences[0]),
+		Examples: against.sentences[:min(len(against.sentences), examplesMax)],
+	}
 }
 
-func unknown(why string, args ...any) Verdict {
-	return Verdict{Valid: Unknown, Why: fmt.Sprintf(why, args...)}
+func unknown(rule *Rule, why string, args ...any) Verdict {
+	return Verdict{Valid: Unknown, Rules: []string{rule.Name}, Why: fmt.Sprintf(why, args...)}
 }
 
-// EDN is the verdict as a report has it.
+// EDN is the verdict in the form that verdicts.edn has.
 func (v Verdict) EDN() map[edn.Keyword]any {
 	valid := map[Outcome]any{Unknown: edn.Keyword("unknown"), True: true, False: false}[v.Valid]
-	return map[edn.Keyword]any{"valid?": valid, "why": v.Why, "examples": append([]string{}, v.Examples...)}
+	rules := []edn.Keyword{}
+	for _, rule := range v.Rules {
+		rules = append(rules, edn.Keyword(rule))
+	}
+	return map[edn.Keyword]any{"valid?": valid, "rules": rules, "why": v.Why, "examples": append([]string{}, v.Examples...)}
 }

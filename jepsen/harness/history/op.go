@@ -83,12 +83,14 @@ func Pair(service string, payload any) edn.RawMessage {
 	return Value([]any{service, payload})
 }
 
-// Header is the first form of a shared history: of which workload it is, and how to judge it.
+// Header is the first form of a shared history: its workload, the settings to judge it with, and the expected verdicts.
 type Header struct {
-	Workload  edn.Keyword          `edn:"workload"`
-	Why       string               `edn:"why"`
-	Expect    map[edn.Keyword]bool `edn:"expect"`
-	Tolerance float64              `edn:"tolerance"` // of a share of buckets, as a share of all
+	Workload           edn.Keyword         `edn:"workload"`
+	Why                string              `edn:"why"`
+	Expect             map[edn.Keyword]any `edn:"expect"`              // true, false or :unknown
+	Refused            string              `edn:"refused"`             // in the error, of a history that cannot be judged
+	Tolerance          float64             `edn:"tolerance"`           // of a share of buckets, as a share of all
+	SearchMilliseconds int64               `edn:"search-milliseconds"` // the limit of the search for an order
 }
 
 // Read decodes operations, one a line; lines that hold nothing but a comment are passed over.

@@ -7,36 +7,35 @@
   Only these operations change the services; a service begins with revision 1
   and no backends; a change raises the revision by one. All processes share one
   clock (Jepsen's). What was refused (`:fail`) changed nothing. What is `:info`, or
-  never completed, may have happened at any later moment, or never. Final reads,
-  `:final true`, come after everything has healed and all writers have ended.
+  never completed, may have taken effect at any later moment, or never. Final reads,
+  `:final true`, come after everything has healed and all writers have stopped.
 
   ## Linearizable, for each service by itself
 
   1. Leave out refused operations and reads without an answer.
-  2. Give each invocation what its completion says, its revision included.
-  3. Let Knossos search an order which keeps real time and in which the model
-     (`model/pool`) gives each answer. Its default, the competition of both
-     algorithms; what neither decides in time is unknown.
+  2. Give each invocation what its completion has, the revision included.
+  3. Search an order that agrees with real time and in which the model (`model/pool`)
+     gives each answer. The search is a setting, `:search`: Knossos in a run; what it
+     does not decide in time is unknown.
 
   ## Durable, for each service
 
-  1. No final read shows a lower revision than any that was acknowledged.
-  2. No two acknowledged writes of one revision make different things of a
-     backend: then one of them is lost.
-  3. In each final read, each backend is what its last acknowledged write, by
-     revision, made of it, or what a write of unknown outcome would have made of it.
+  1. No final read has a lower revision than an acknowledged write.
+  2. No two acknowledged writes at one revision leave a backend in different
+     states: then one of them is lost.
+  3. In each final read, each backend is as its last acknowledged write, by
+     revision, left it, or as a write of unknown outcome would have.
 
   ## What can mislead
 
   A lost write that a later one covers is seen by the first rule and not by
-  the second. Many unknown outcomes excuse much, and make the search long. Why an
-  operation was refused is not asked. A read that is missing proves nothing."
+  the second. Many unknown outcomes excuse much, and make the search long. The
+  reason for a refusal is not checked. A missing read proves nothing."
   (:require [fairlead.jepsen.model :as model]
-            [fairlead.jepsen.verdict :refer [judged unknown]]
-            [knossos.competition :as competition]))
+            [fairlead.jepsen.verdict :refer [judged unknown]]))
 
-(def search-milliseconds
-  "How long an order is searched for, of each service."
+(def search-limit
+  "Milliseconds that the search for an order may take, for each service."
   60000)
 
 (defn- payload
@@ -87,9 +86,9 @@
                       (entry op call nil))]
     (sort-by :call (into done never))))
 
-(defn- knossos
-  "Operations of one service as a history for Knossos. Each is a process of its
-  own: that they came one after the other says their order in time already."
+(defn- paired
+  "Operations of one service as the history that a search takes. Each has a process of its own:
+  positions already have the order in time."
   [operations]
   (->> operations
        (map-indexed vector)
@@ -106,25 +105,26 @@
   (str service ": no order explains " (if op (pr-str (select-keys op [:f :value])) "all answers together")))
 
 (defn linearizable
-  [ops _]
+  "`search` takes a pool, a history and milliseconds, as `knossos/search` does."
+  [ops {:keys [search search-milliseconds]}]
   (let [done    (operations ops)
+        limit   (or search-milliseconds search-limit)
         known   (count (filter :return done))
         results (into (sorted-map)
                       (for [[service of-service] (group-by :service done)]
-                        (let [history (knossos of-service)]
-                          [service (competition/analysis (model/pool (filter #(= :ok (:type %)) history)) history
-                                                         {:time-limit search-milliseconds})])))
+                        (let [history (paired of-service)]
+                          [service (search (model/pool (filter #(= :ok (:type %)) history)) history limit)])))
         against (for [[service result] results :when (false? (:valid? result))]
-                  (unexplained service result))
+                  [:no-order (unexplained service result)])
         open    (first (remove #(boolean? (:valid? (val %))) results))]
     (cond
-      (zero? known) (unknown "nothing was acknowledged")
+      (zero? known) (unknown :nothing-acknowledged "nothing was acknowledged")
       (seq against) (judged against nil)
-      open          (unknown (key open) ": no order was found within " search-milliseconds " ms, nor that there is none")
+      open          (unknown :out-of-time (key open) ": no order was found within " limit " ms, nor that there is none")
       :else         (judged [] (str known " answers about " (count results) " services have an order")))))
 
 (defn- made
-  "What a write makes of a backend: `[weight]`, `[]` for gone, nil if nothing."
+  "The state in which a write leaves a backend: `[weight]`, `[]` for gone, nil if it does not touch it."
   [{:keys [f payload]} backend]
   (let [named? (= backend (:backend payload))]
     (case f
@@ -136,32 +136,36 @@
   (if (seq state) (str "weight " (first state)) "gone"))
 
 (defn- lost-backend
-  "Sentences against what a final read shows of one backend."
+  "Violations in what a final read shows of one backend."
   [service writes found backend]
   (let [touching     (filter #(made % backend) writes)
         acknowledged (sort-by (comp :revision :payload) (filter :return touching))
         last-write   (last acknowledged)
         wanted       (if last-write (made last-write backend) [])
-        allowed      (into #{wanted} (map #(made % backend)) (remove :return touching))]
+        revision     (comp :revision :payload)
+        allowed      (into #{wanted}
+                           (map #(made % backend))
+                           (concat (remove :return touching)
+                                   (when last-write (filter #(= (revision last-write) (revision %)) acknowledged))))]
     (concat
-      (for [[revision same] (group-by (comp :revision :payload) acknowledged)
+      (for [[revision same] (group-by revision acknowledged)
             :when (< 1 (count (set (map #(made % backend) same))))]
-        (str service ": operations " (mapv :index same) " were all acknowledged with revision " revision
-             ", and differ about backend " backend))
+        [:shared-revision (str service ": operations " (mapv :index same) " were all acknowledged with revision " revision
+                               ", and differ about backend " backend)])
       (when-not (allowed found)
-        [(str service ": backend " backend " should be " (shown wanted)
-              (if last-write
-                (str " (operation " (:index last-write) " was acknowledged)")
-                " (the service began so)")
-              ", the final read shows it " (shown found))]))))
+        [[:lost (str service ": backend " backend " should be " (shown wanted)
+                     (if last-write
+                       (str " (operation " (:index last-write) " was acknowledged)")
+                       " (as the service began)")
+                     ", the final read shows it " (shown found))]]))))
 
 (defn- lost
-  "Sentences against one final read of a service, and the acknowledged writes."
+  "Violations in one final read of a service."
   [service writes {{:keys [revision weights]} :payload}]
   (concat
     (for [{:keys [payload index]} (filter :return writes) :when (< revision (:revision payload))]
-      (str service ": operation " index " was acknowledged with revision " (:revision payload)
-           ", the final read shows " revision))
+      [:older-read (str service ": operation " index " was acknowledged with revision " (:revision payload)
+                        ", the final read shows " revision)])
     (mapcat #(lost-backend service writes (if-let [weight (get weights %)] [weight] []) %)
             (sort (into (set (keys weights))
                         (comp (mapcat #(conj (keys (:weights (:payload %))) (:backend (:payload %))))
@@ -177,11 +181,11 @@
                        :when (and (some :return (writes done)) (empty? (finals done)))]
                    service)
         total    (count (filter :return (mapcat writes (vals services))))
-        against  (distinct (for [[service done] services
-                                 read           (finals done)
-                                 sentence       (lost service (writes done) read)]
-                             sentence))]
+        against  (for [[service done] services
+                       read           (finals done)
+                       violation      (lost service (writes done) read)]
+                   violation)]
     (cond
-      (seq unread)  (unknown (first unread) " has acknowledged writes, and no final read")
-      (zero? total) (unknown "no write was acknowledged")
+      (seq unread)  (unknown :no-final-read (first unread) " has acknowledged writes, and no final read")
+      (zero? total) (unknown :nothing-written "no write was acknowledged")
       :else         (judged against (str total " acknowledged writes are there")))))

@@ -1,29 +1,29 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.checker.connections
-  "Whether live connections noticed anything of what befell the system.
+  "Whether live connections survived the faults.
 
   ## What is assumed
 
-  Clients end connections in order only (`:closed`), or leave them open to the end
+  Clients close connections in order (`:closed`), or leave them open to the end
   (`:alive`); none is longer than the service's window; each answer names its server. A
-  connection without an answer for the workload's `:answer-seconds` is broken.
+  connection without an answer for `:answer-seconds` of the workload is broken.
 
   ## Rules
 
-  1. From the nemesis' log, each fault's stretch of time: from when its start was
-     asked for until its heal was done. Whoever never heals stands to the end.
-     A start with `:error` begins none: the step was not done, or its fault stands already.
+  1. From the nemesis' log, how long each fault lasted: from when its start was asked
+     for until its heal was done, or to the end if it was never healed. A start with
+     `:error` begins none: the step was not done, or its fault has already begun.
   2. unbroken: each connection that ended by `:reset`, `:timeout` or `:refused` needs a
-     fault that says `:may-break :connections-of-node`, stood at a moment when the
-     connection was open, and was of the server that answered it, or of any if nobody
-     had answered yet; and it got no answer after that fault had healed, or it has
-     outlived it. The examples say which fault excused which connection.
+     fault with `:may-break :connections-of-node` that was active while the connection
+     was open, on the server that answered it, or on any server if none had answered
+     yet; and it got no answer after the heal, since then it survived that fault. The
+     examples say which fault excused which connection.
   3. sticky: no connection was answered by two servers.
 
   ## What can mislead
 
-  A connection that dies of something else while its server's fault stands is excused
-  with the others. One that is answered once, or never, cannot change its server."
+  A connection that dies of another cause during its server's fault is excused, too.
+  One that is answered once, or never, cannot change its server."
   (:require [clojure.string :as str]
             [fairlead.jepsen.verdict :refer [judged unknown]]))
 
@@ -39,10 +39,9 @@
     (#{:start :heal} (keyword word))))
 
 (defn faults
-  "The stretches of all faults: `{:fault :node :may-break :from :to}`, `:to` nil
-  where it never healed. An operation stands twice, when it begins and when it is
-  done; the node is known when it is done. It counts from the first `:start` to the last
-  `:heal`."
+  "All faults: `{:fault :node :may-break :from :to}`, `:to` nil if it was never healed.
+  The log has each operation twice, when it begins and when it is done; the node is
+  known when it is done. A fault lasts from the first `:start` to the last `:heal`."
   [ops]
   (let [same (fn [a] (fn [b] (and (= (:fault a) (:fault b)) (= (:node a) (:node b)))))
         step (fn [[all asked] {:keys [value time] :as op}]
@@ -89,13 +88,13 @@
 (defn- unanswered
   [all]
   (when (not-any? (comp pos? :requests) all)
-    (unknown "none of " (count all) " connections was answered")))
+    (unknown :no-answer "none of " (count all) " connections was answered")))
 
 (defn- unended
-  "Unknown where the program that held a connection has not told its end: Jepsen then completes it as `:info`."
+  "Unknown if the program that held a connection did not report its end: Jepsen then completes it as `:info`."
   [ops]
   (when-let [op (first (filter #(and (= :connection (:f %)) (= :info (:type %)) (nil? (:end (:value %)))) ops))]
-    (unknown "nobody knows how the connection of operation " (:index op) " ended: " (:error op))))
+    (unknown :unended "how the connection of operation " (:index op) " ended is unknown: " (:error op))))
 
 (defn unbroken
   [ops _]
@@ -104,7 +103,7 @@
         broken  (for [each all :when (#{:reset :timeout :refused} (:end each))]
                   [each (first (filter #(excuses? % each) stood))])
         against (for [[each fault] broken :when (nil? fault)]
-                  (str (sentence each) ", which no fault excuses"))
+                  [:unexcused (str (sentence each) ", which no fault excuses")])
         excused (for [[each fault] broken :when fault]
                   (format "excused: %s, by %s of %s from %.3f s" (sentence each) (name (:fault fault)) (:node fault)
                           (/ (:from fault) 1e9)))]
@@ -118,7 +117,7 @@
 (defn sticky
   [ops _]
   (let [all     (connections ops)
-        against (for [each all :when (< 1 (count (set (:servers each))))] (sentence each))]
+        against (for [each all :when (< 1 (count (set (:servers each))))] [:two-servers (sentence each)])]
     (or (unanswered all)
         (when (empty? against) (unended ops))
         (judged against (str (count all) " connections, each with one server")))))

@@ -1,34 +1,34 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.checker.generations
-  "Whether every mux serves what was committed, and who committed it.
+  "Whether every mux serves what was committed, by the leader of the time.
 
   ## What is assumed
 
   The observer saw every commit, and what each mux applied in the mux's order.
   Sums cover whole rings (jepsen/README.md); the observer computes its own from the
   committed snapshots and deltas. A commit's epoch and place in ZooKeeper's order
-  come from the record that ZooKeeper took with it in one step. Final reads come
-  after everything was healed and nobody wrote any more.
+  come from the record that ZooKeeper took in the same transaction. Final reads come
+  after everything has healed and all writers have stopped.
 
   ## Rules
 
   - prefix: of each mux and service, each applied generation was committed; within
     one process of a mux a delta leads to the next generation, a snapshot to any
-    later one; another process may begin anywhere that was committed.
-  - image: one sum for each committed generation, and the same one wherever a
+    later one; another process may begin at any committed generation.
+  - image: each committed generation has one sum, and the same one wherever a
     mux applied it.
   - converged: each mux that applied anything, or was asked, has a final read of the
     last committed generation of each service.
-  - fenced: in ZooKeeper's order, and of each service in order of generations, epochs
+  - fenced: in ZooKeeper's order, and for each service in order of generations, epochs
     of commits never go back.
 
   ## What can mislead
 
-  CRC-32C finds accidents, no malice. Of a large ring muxes tell no sum but in final
-  reads: image sees no other there. A generation between those that were seen, but not
-  itself seen, a stretch of a mux's log that was not seen, and a mux of which none was
-  seen, leave prefix unknown. A mux that no operation names is not missed. A commit of
-  a replaced leader before the first one of its successor looks like one in time."
+  CRC-32C detects accidents, not malice. Of a large ring muxes report a sum only in
+  final reads, so image sees no other. A commit that was not seen although a later one
+  was, a gap in a mux's log, and a mux whose log was never seen leave prefix unknown. A
+  mux that no operation names is not missed. A commit of a replaced leader before the
+  first one of its successor is not seen."
   (:require [fairlead.jepsen.verdict :refer [judged unknown]]))
 
 (defn- commits
@@ -62,34 +62,33 @@
           (sorted-map) commits))
 
 (defn- too-little
-  "An unknown verdict unless there are commits, and muxes that applied some."
+  "An unknown verdict unless there are commits and applied generations."
   [ops]
   (let [c (count (commits ops)), a (count (applied ops))]
     (when (or (zero? c) (zero? a))
-      (unknown c " commits and " a " applied generations were seen"))))
+      (unknown :too-little c " commits and " a " applied generations were seen"))))
 
 (defn- named
   [{:keys [mux generation service]}]
   (str mux " applied generation " generation " of " service))
 
 (defn- uncommitted
-  "The sentence about a generation that was never committed, if it is one."
+  "The violation, if the generation was never committed."
   [known latest {:keys [service generation] :as each}]
   (when-not (contains? known [service generation])
     (when (or (< generation 1) (< (get latest service 0) generation))
-      (str (named each) ", which was never committed; the last one is " (get latest service 0)))))
+      [:never-committed (str (named each) ", which was never committed; the last one is " (get latest service 0))])))
 
 (defn- misstep
-  "The sentence about a step from one applied generation to the next, if it is
-  none that a mux may take."
+  "The violation, if a mux may not go from one applied generation to the next."
   [before {:keys [generation how] :as each}]
   (when (= (:boot before) (:boot each))
     (cond
       (<= generation (:generation before))
-      (str (named each) " after generation " (:generation before))
+      [:back (str (named each) " after generation " (:generation before))]
 
       (and (< (inc (:generation before)) generation) (not= :snapshot (keyword how)))
-      (str (named each) " after generation " (:generation before) ", and no snapshot"))))
+      [:skipped (str (named each) " after generation " (:generation before) ", and no snapshot")])))
 
 (defn prefix
   [ops _]
@@ -105,9 +104,9 @@
             unseen  (first (remove (into #{} (map :mux) (remove :final all)) (asked ops)))]
         (cond
           (seq against) (judged against nil)
-          missed        (unknown (named missed) ", whose commit was not seen")
-          gap           (unknown "not all that " (:mux (:value gap)) " applied was seen")
-          unseen        (unknown "nothing that " unseen " applied was seen")
+          missed        (unknown :unseen-commit (named missed) ", whose commit was not seen")
+          gap           (unknown :log-gap "not all that " (:mux (:value gap)) " applied was seen")
+          unseen        (unknown :mux-unseen "nothing that " unseen " applied was seen")
           :else         (judged [] (str (count all) " generations applied by " (count (asked ops)) " muxes, of "
                                         (count (commits ops)) " committed"))))))
 
@@ -119,14 +118,14 @@
             against  (concat
                        (for [{:keys [service generation sum]} (commits ops)
                              :when (not= sum (known [service generation]))]
-                         (str "generation " generation " of " service " was committed as "
-                              (known [service generation]) " and as " sum))
+                         [:two-sums (str "generation " generation " of " service " was committed as "
+                                         (known [service generation]) " and as " sum)])
                        (for [{:keys [mux service generation sum]} compared
                              :when (not= sum (known [service generation]))]
-                         (str mux " has " sum " as generation " generation " of " service ", committed was "
-                              (known [service generation]))))]
+                         [:other-ring (str mux " has " sum " as generation " generation " of " service ", committed was "
+                                           (known [service generation]))]))]
         (if (empty? compared)
-          (unknown "no applied generation is among the commits that were seen")
+          (unknown :nothing-compared "no applied generation is among the commits that were seen")
           (judged against (str (count compared) " applied rings are those that were committed"))))))
 
 (defn converged
@@ -139,29 +138,29 @@
                       :let  [serves (final [mux service])]
                       :when (not= serves generation)]
                   (if serves
-                    (str mux " serves generation " serves " of " service " after healing; the last commit is " generation)
-                    (str mux " says nothing of " service " after healing; the last commit is " generation)))]
+                    [:behind (str mux " serves generation " serves " of " service " after healing; the last commit is " generation)]
+                    [:silent (str mux " reports no ring of " service " after healing; the last commit is " generation)]))]
     (if (or (empty? last-of) (empty? muxes))
-      (unknown (count last-of) " services were seen, and " (count muxes) " muxes")
+      (unknown :too-little (count last-of) " services were seen, and " (count muxes) " muxes")
       (judged against (str (count muxes) " muxes serve the last generation of " (count last-of) " services")))))
 
 (defn- went-back
-  "Sentences about neighbours of which the later was committed in an earlier epoch."
-  [commits]
+  "Violations of `rule`: a commit in an earlier epoch than the one before it."
+  [rule commits]
   (for [[a b] (partition 2 1 commits) :when (< (:epoch b) (:epoch a))]
-    (str "generation " (:generation b) " of " (:service b) " was committed in epoch " (:epoch b)
-         ", after generation " (:generation a) " of " (:service a) " in epoch " (:epoch a))))
+    [rule (str "generation " (:generation b) " of " (:service b) " was committed in epoch " (:epoch b)
+               ", after generation " (:generation a) " of " (:service a) " in epoch " (:epoch a))]))
 
 (defn fenced
   [ops _]
   (let [all     (commits ops)
         strange (first (remove :epoch all))
         against (when-not strange
-                  (concat (mapcat #(went-back (sort-by :generation %)) (vals (group-by :service all)))
+                  (concat (mapcat #(went-back :epoch-back (sort-by :generation %)) (vals (group-by :service all)))
                           (when (every? :zxid all)
-                            (went-back (sort-by :zxid all)))))]
+                            (went-back :epoch-back-by-zxid (sort-by :zxid all)))))]
     (cond
-      (empty? all) (unknown "no commit was seen")
-      strange      (unknown "generation " (:generation strange) " of " (:service strange) " has no epoch")
-      :else        (judged (distinct against) (str (count all) " commits in " (count (set (map :epoch all)))
+      (empty? all) (unknown :no-commit "no commit was seen")
+      strange      (unknown :no-epoch "generation " (:generation strange) " of " (:service strange) " has no epoch")
+      :else        (judged against (str (count all) " commits in " (count (set (map :epoch all)))
                                                    " epochs, one after the other")))))

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead.dev/jepsen/history"
+)
+
+// TestUnreadable: lines that are not operations are errors.
+func TestUnreadable(t *testing.T) {
+	for _, line := range []string{"{:index 0", "{:index 0 :process :client}", "[1 2]"} {
+		if _, err := history.Read(strings.NewReader(line)); err == nil {
+			t.Errorf("%s was read", line)
+		}
+	}
+}
+
+// TestWritten: a history that was written is read back unchanged.
+func TestWritten(t *testing.T) {
+	ops := []history.Op{
+		{Index: 0, Time: 5, Process: int64(3), Type: history.Invoke, F: "add", Value: history.Pair("a", map[string]int64{"backend": 1})},
+		{Index: 1, Time: 6, Process: history.Nemesis, Type: history.Info, F: "heal", Value: history.Value(Fault{Fault: "kill", Node: "mux1", MayBreak: "nothing"})},
+		{Index: 2, Time: 7, Process: int64(3), Type: history.OK, F: "add", Value: history.Pair("a", nil), Revision: 4, Final: true, Error: "no \"quotes\""},
+	}
+	var text strings.Builder
+	if err := history.Write(&text, ops); err != nil {
+		t.Fatal(err)
+	}
+	read, err := history.Read(strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text.String())
+	}
+	for i, op := range read {
+		if op.Index != ops[i].Index || op.Process != ops[i].Process || string(op.Value) != string(ops[i].Value) || op.Error != ops[i].Error || op.Revision != ops[i].Revision || op.Final != ops[i].Final {
+			t.Errorf("wrote %+v, read %+v", ops[i], op)
+		}
+	}
+}
