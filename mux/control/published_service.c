@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ring/backend.h"
+#include "ring/fold.h"
 
 const struct ring *published_ring(const struct published_service *published)
 {

@@ -8,6 +8,7 @@
 
 #include "control/chunks.h"
 #include "control/sabotage.h"
+#include "ring/fold.h"
 
 enum { SERVICE_PATH_MAX = 1024 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../tests/delta_bytes.h"
+#include "ring/fold.h"
 
 enum { SNAPSHOT = 1, RAW = 2, BUCKETS = 256, SERVICE = 7, GENERATION = 9 };
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 #include "host/interface.h"
 #include "host/netlink.h"
 

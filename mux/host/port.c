@@ -13,7 +13,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 #include "host/interface.h"
 #include "host/xdp.h"
 

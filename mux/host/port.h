@@ -33,7 +33,7 @@ struct port {
 	uint16_t id;                 /* DPDK's */
 	uint16_t exception;          /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
 	uint16_t mtu;                /* of what the wire takes without the Ethernet header; the control thread's */
-	uint64_t mac;                /* mac_word() of classify.h; atomic, the control thread follows it */
+	uint64_t mac;                /* mac_word() of packet.h; atomic, the control thread follows it */
 	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
 	unsigned ifindex;
 	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which packets of an interface are the mux's: those to a VIP, and fragments from other muxes (mux/wrapped.h), go to
+ * Which packets of an interface are the mux's: those to a VIP, and fragments from other muxes (mux/packet/mux_to_mux.h), go to
  * its AF_XDP socket, everything else to the kernel as if the mux were not there. When the socket of a queue is gone,
  * its packets pass to the kernel as well.
  *

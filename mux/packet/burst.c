@@ -6,13 +6,14 @@
 
 #include "encap/encap.h"
 #include "steering/flowtable/flowtable.h"
-#include "packet/hash.h"
-#include "packet/lanes.h"
+#include "packet/classify.h"
+#include "packet/flow_hash.h"
+#include "packet/flow_hash_batch.h"
 #include "packet/mss.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
 
-_Static_assert((int)BURST_GROUP == (int)LANES_MAX, "a group's hashes are computed at once");
+_Static_assert((int)BURST_GROUP == (int)FLOW_HASH_BATCH_MAX, "a group's hashes are computed at once");
 
 static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
 {
@@ -66,18 +67,19 @@ static inline void find_row(struct burst *burst, uint32_t i)
 }
 
 /* The hashes of lanes into their packets: at[lane] is the packet's number. */
-static inline void take_hashes(struct burst *burst, const struct lanes *lanes, const uint8_t at[LANES_MAX])
+static inline void take_hashes(struct burst *burst, const struct flow_hash_batch *batch,
+			       const uint8_t at[FLOW_HASH_BATCH_MAX])
 {
-	for (uint32_t i = 0; i < lanes->count; i++) {
-		burst->packets[at[i]].hash = lanes->hash[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		burst->packets[at[i]].hash = batch->hash[i];
 		find_row(burst, at[i]);
 	}
 }
 
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 {
-	struct lanes siphash, crc32;
-	uint8_t siphash_at[LANES_MAX], crc32_at[LANES_MAX];
+	struct flow_hash_batch siphash, crc32;
+	uint8_t siphash_at[FLOW_HASH_BATCH_MAX], crc32_at[FLOW_HASH_BATCH_MAX];
 
 	siphash.count = crc32.count = 0;
 	for (uint32_t i = first; i < end; i++) {
@@ -91,23 +93,22 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 			packet->verdict = VERDICT_NO_RING;
 		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
 			if (!(packet->flags & PACKET_HASHED))
-				packet->hash =
-				    hash_connection_ipv6(packet->service, packet->addresses6, packet->key[1]);
+				packet->hash = flow_hash_ipv6(packet->service, packet->addresses6, packet->key[1]);
 			find_row(burst, i);
 		} else if (packet->service->hash == FL_HASH_SIPHASH) {
 			siphash_at[siphash.count] = (uint8_t)i;
-			lanes_add(&siphash, packet->service, packet->key);
+			flow_hash_batch_add(&siphash, packet->service, packet->key);
 		} else {
 			crc32_at[crc32.count] = (uint8_t)i;
-			lanes_add(&crc32, packet->service, packet->key);
+			flow_hash_batch_add(&crc32, packet->service, packet->key);
 		}
 	}
 	if (siphash.count) {
-		lanes_siphash(&siphash);
+		flow_hash_batch_siphash(&siphash);
 		take_hashes(burst, &siphash, siphash_at);
 	}
 	if (crc32.count) {
-		lanes_crc32(&crc32);
+		flow_hash_batch_crc32(&crc32);
 		take_hashes(burst, &crc32, crc32_at);
 	}
 }

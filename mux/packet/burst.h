@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packet path: up to 32 packets through the mux, stage by stage, so that each stage's memory is on its way while
- * other packets are worked on. By eights: as many go through a hash at once (lanes.h), and as many rows are fetched
+ * other packets are worked on. By eights: as many go through a hash at once (flow_hash_batch.h), and as many rows are fetched
  * while the next eight are classified. Rows of a ring that is larger than the caches come from memory: fetched 32 at
  * once, they wait for each other, and a packet costs 38 ns in place of 31 (a million buckets).
  *
@@ -21,7 +21,7 @@
 
 #include <fairlead/hash.h>
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 
 enum { BURST_MAX = 32, BURST_GROUP = 8 };
 

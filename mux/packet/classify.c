@@ -6,7 +6,7 @@
 #include "packet/icmp.h"
 #include "packet/ipv6.h"
 #include "packet/transport.h"
-#include "packet/wrapped.h"
+#include "packet/mux_to_mux.h"
 
 enum {
 	ETHERNET_LEN = 14,
@@ -89,7 +89,7 @@ static inline enum verdict classify_ipv4(const struct lookup *lookup, const uint
 		return VERDICT_NOT_OURS;
 	out->at_ip = (uint8_t)at_ip;
 	if (unlikely(vip->self))
-		return wrapped_classify(ip, len - at_ip, out);
+		return mux_to_mux_classify(ip, len - at_ip, out);
 	return classify_vip(lookup, vip, ip, len - at_ip, frame_len - at_ip, out);
 }
 

@@ -3,7 +3,7 @@
  * What a packet is: one verdict, from the packet's bytes and the VIPs alone.
  *
  *	our MAC, at most two VLAN tags, type IPv4 or IPv6?	no: not ours
- *	destination a VIP, or this mux as another one writes it (wrapped.h)? no: not ours
+ *	destination a VIP, or this mux as another one writes it (mux_to_mux.h)? no: not ours
  *	---			from here on, what is not steered or answered is dropped under its own name
  *	IP header (ipv6.h walks the extensions) sound? fragment? in one buffer?
  *	TCP or UDP (transport.h), or ICMP (icmp.h), and sound? a service there?
@@ -11,66 +11,9 @@
 #ifndef FAIRLEAD_MUX_CLASSIFY_H
 #define FAIRLEAD_MUX_CLASSIFY_H
 
-#include <fairlead/types.h>
+#include "packet/packet.h"
 
-#include "packet/verdict.h"
-
-struct backends;
 struct lookup;
-struct ring;
-struct service;
-
-enum packet_flags {
-	PACKET_IPV6 = 0x01,        /* of the inner packet; else IPv4 */
-	PACKET_BY_ID = 0x02,       /* the packet names its backend: its id stands in bucket until rows are read */
-	PACKET_HASHED = 0x04,      /* hash is there already */
-	PACKET_QUOTE = 0x08,       /* an ICMP error that goes by the packet it quotes */
-	PACKET_SYN = 0x10,         /* TCP with SYN */
-	PACKET_LATER = 0x40,       /* a fragment but the first, or that another mux or worker had: nobody is told */
-	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket: QUIC, flowtable */
-};
-
-/*
- * One packet on its way through a burst (burst.h). Classification fills the first line, from verdict to service, for
- * VERDICT_SERVICE. The later stages fill the rest.
- */
-struct packet {
-	uint8_t verdict; /* enum verdict */
-	uint8_t flags;   /* enum packet_flags */
-	uint8_t at_ip;   /* bytes in front of the IP header: Ethernet and VLAN tags */
-	uint8_t tos;     /* or traffic class */
-	uint16_t at_l4;  /* from the frame's begin to the TCP or UDP header */
-	uint16_t ip_len; /* of the whole IP packet, header included */
-	union {
-		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */
-		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
-	};
-	struct service *service;
-	uint32_t hash;
-	uint32_t bucket;
-	uint32_t generation; /* stamped into the steer header */
-	uint16_t mtu;        /* TOO_BIG: of the largest packet that fits */
-	uint16_t spare;
-	union {
-		struct ring *ring; /* until rows are read */
-		uint64_t row;
-	};
-	union {
-		const struct backends *backends;
-		uint8_t port; /* after encapsulation: DPDK port id to leave by */
-	};
-};
-
-_Static_assert(sizeof(struct packet) == 64, "a packet's state is one cache line");
-
-/* A MAC address as the first six bytes of a word in memory, for one comparison. */
-static inline uint64_t mac_word(const uint8_t mac[6])
-{
-	uint64_t word = 0;
-
-	__builtin_memcpy(&word, mac, 6);
-	return word;
-}
 
 /*
  * mac: of the port (mac_word); frames for others are not ours. data: the Ethernet header; len: contiguous bytes there;

@@ -6,7 +6,7 @@
 #ifndef FAIRLEAD_MUX_COUNTERS_H
 #define FAIRLEAD_MUX_COUNTERS_H
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 #include "service/tables.h"
 
 /* What is dropped after its service was found counts for the service, too: these verdicts, and no others. */

@@ -9,10 +9,11 @@
 #include <fairlead/steer.h>
 
 #include "encap/encap.h"
-#include "packet/ipv6.h"
+#include "packet/classify.h"
+#include "packet/ipv6_extensions.h"
 #include "service/peers.h"
 #include "packet/transport.h"
-#include "packet/wrapped.h"
+#include "packet/mux_to_mux.h"
 
 enum {
 	NOBODY = 0xffff,
@@ -314,7 +315,7 @@ static bool forward(struct fragments *f, const struct peers *peers, uint64_t has
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = (uint32_t)hash;
-	verdict = wrapped_write(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
+	verdict = mux_to_mux_wrap(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }
@@ -345,6 +346,18 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
 }
 
+/* The inner packet of one that came from another mux, as if it had come alone: VERDICT_FRAGMENT, or why it is dropped. */
+static enum verdict unwrap(const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet)
+{
+	enum verdict verdict = mux_to_mux_unwrap(lookup->peers, mbuf, packet);
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	if (verdict != VERDICT_PEER)
+		return verdict;
+	classify(lookup, mac_word(frame), frame, mbuf->data_len, mbuf->pkt_len, packet);
+	return packet->verdict == VERDICT_FRAGMENT ? VERDICT_FRAGMENT : VERDICT_PEER_MALFORMED;
+}
+
 void fragments_take(struct fragments *f, const struct lookup *lookup, struct rte_mbuf *mbuf,
 		    const struct packet *packet, uint64_t now_ms)
 {
@@ -352,7 +365,7 @@ void fragments_take(struct fragments *f, const struct lookup *lookup, struct rte
 	bool was_forwarded = packet->verdict == VERDICT_PEER;
 
 	if (was_forwarded) {
-		enum verdict verdict = wrapped_read(lookup, mbuf, &inner);
+		enum verdict verdict = unwrap(lookup, mbuf, &inner);
 
 		if (verdict != VERDICT_FRAGMENT) {
 			finish(f, mbuf, &inner, verdict);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet/icmp.h"
 
-#include "packet/hash.h"
-#include "packet/ipv6.h"
+#include "packet/flow_hash.h"
+#include "packet/ipv6_extensions.h"
 #include "packet/transport.h"
 
 enum {
@@ -69,7 +69,7 @@ static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_
 	/* the swapped addresses stand nowhere in the packet: hashed here, from a copy */
 	memcpy(addresses, quote + 24, 16);
 	memcpy(addresses + 16, quote + 8, 16);
-	out->hash = hash_connection_ipv6(out->service, addresses, out->key[1]);
+	out->hash = flow_hash_ipv6(out->service, addresses, out->key[1]);
 	out->flags |= PACKET_HASHED;
 	return VERDICT_SERVICE;
 }

@@ -12,8 +12,9 @@
 #ifndef FAIRLEAD_MUX_ICMP_H
 #define FAIRLEAD_MUX_ICMP_H
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 
+struct lookup;
 struct lookup_vip;
 
 enum icmp_numbers {

@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * IPv6 headers with a bound: at most IPV6_EXTENSIONS_MAX extension headers (RFC 8200: hop-by-hop first, destination
- * options, routing at its end, authentication, fragment) that all stand in the first buffer.
- */
+/* What an IPv6 packet is (classify.h). */
 #ifndef FAIRLEAD_MUX_IPV6_H
 #define FAIRLEAD_MUX_IPV6_H
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 
-enum ipv6_numbers {
-	IPV6_LEN = 40,
-	IPV6_EXTENSIONS_MAX = 8,
-	IPV6_FRAGMENT_LEN = 8,
-};
-
-/* Where the walk through the extension headers ended. */
-struct ipv6_walk {
-	uint8_t protocol; /* what stands at `at`; behind a later fragment's header what its first one has said */
-	bool fragment;    /* there is a fragment header, and not of an atomic fragment (RFC 6946) */
-	bool more;
-	uint16_t offset; /* of the fragment, in bytes */
-	uint32_t id;
-	uint32_t at; /* bytes from the IPv6 header on */
-};
-
-/*
- * Walks from the IPv6 header at ip; len: bytes there in the buffer, total: of the IP packet. VERDICT_SERVICE and *out
- * filled, or why it can't be walked. A later fragment ends the walk.
- */
-enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct ipv6_walk *out);
+struct lookup;
 
 /* The verdict of a packet with IPv6 type and our MAC, at_ip bytes into the frame. */
 enum verdict ipv6_classify(const struct lookup *lookup, const uint8_t *data, uint32_t at_ip, uint32_t len,

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "packet/classify.h"
+#include "packet/packet.h"
 #include "service/lookup.h"
 #include "packet/quic.h"
 #include "service/service.h"

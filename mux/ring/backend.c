@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "encap/encap.h"
+#include "ring/backend_list.h"
 
 enum { ROWS_MIN = 64 }; /* a page */
 
@@ -84,40 +85,6 @@ static void change_rows(struct backends *backends, const struct backends *old, c
 	for (uint32_t i = 0; i < delta->backends_count; i++)
 		make_row(&backends->rows[delta->backends[i].id], &delta->backends[i], old, (uint16_t)delta->service,
 			 hops);
-}
-
-const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id)
-{
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list[middle].id == id)
-			return &list[middle];
-		if (list[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
-			uint32_t b_count, struct fl_delta_backend *out)
-{
-	uint32_t i = 0, j = 0, n = 0;
-
-	while (i < a_count || j < b_count) {
-		if (j == b_count || (i < a_count && a[i].id < b[j].id)) {
-			out[n++] = a[i++];
-			continue;
-		}
-		if (i < a_count && a[i].id == b[j].id)
-			i++;
-		out[n++] = b[j++];
-	}
-	return n;
 }
 
 /* How one entry of a delta changes a table. */
@@ -227,7 +194,7 @@ bool backends_differ(const struct backends *backends, const struct delta *delta)
 {
 	for (uint32_t i = 0; i < delta->backends_count; i++) {
 		const struct fl_delta_backend *b = &delta->backends[i];
-		const struct fl_delta_backend *before = backends_find(backends->list, backends->count, b->id);
+		const struct fl_delta_backend *before = backend_list_find(backends->list, backends->count, b->id);
 
 		if (!before || before->flags != b->flags || !fl_address_equal(&before->address, &b->address))
 			return true;
@@ -244,8 +211,8 @@ struct backends *backends_new(const struct backends *old, const struct delta *de
 	backends = table(old_count + delta->backends_count);
 	if (!backends)
 		goto no_memory;
-	backends->count = backends_merge(old_count ? old->list : NULL, old_count, delta->backends,
-					 delta->backends_count, backends->list);
+	backends->count = backend_list_merge(old_count ? old->list : NULL, old_count, delta->backends,
+					     delta->backends_count, backends->list);
 	if (!make_rows(backends))
 		goto no_memory;
 	if (old && !delta->snapshot)
@@ -312,7 +279,7 @@ bool backends_is_live(const struct backends *backends, uint16_t id)
 
 bool backends_address(const struct backends *backends, uint16_t id, struct fl_address *out)
 {
-	const struct fl_delta_backend *found = backends_find(backends->list, backends->count, id);
+	const struct fl_delta_backend *found = backend_list_find(backends->list, backends->count, id);
 
 	if (found)
 		*out = found->address;

@@ -56,13 +56,6 @@ struct backends {
 	struct backend *rows;
 };
 
-/* The entry of an id in a list of ascending ids, NULL if it has none. */
-const struct fl_delta_backend *backends_find(const struct fl_delta_backend *list, uint32_t count, uint16_t id);
-
-/* Merges two ascending lists into out, which has room for both; what b says of an id counts. Returns their number. */
-uint32_t backends_merge(const struct fl_delta_backend *a, uint32_t a_count, const struct fl_delta_backend *b,
-			uint32_t b_count, struct fl_delta_backend *out);
-
 /*
  * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
  * templates for this service. NULL, errno and why: no memory.

@@ -10,8 +10,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "ring/backend.h"
-#include "ring/owners.h"
+#include "ring/backend_list.h"
 
 static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_OK] = "ok",
@@ -62,7 +61,7 @@ static void ids_add(struct ids *ids, const struct fl_delta_backend *backend)
 
 static bool is_known(const struct ids *ids, uint16_t id)
 {
-	return has_bit(ids->known, id) || (ids->base && backends_find(ids->base, ids->base_count, id));
+	return has_bit(ids->known, id) || (ids->base && backend_list_find(ids->base, ids->base_count, id));
 }
 
 /* What the delta says of an id counts. */
@@ -71,7 +70,7 @@ static bool is_live(const struct ids *ids, uint16_t id)
 	const struct fl_delta_backend *found = NULL;
 
 	if (ids->base && !has_bit(ids->known, id))
-		found = backends_find(ids->base, ids->base_count, id);
+		found = backend_list_find(ids->base, ids->base_count, id);
 	return has_bit(ids->live, id) || (found && !(found->flags & FL_BACKEND_REMOVED));
 }
 
@@ -410,69 +409,4 @@ void delta_free(struct delta *delta)
 	free(delta->previous);
 	free(delta->since);
 	*delta = (struct delta){0};
-}
-
-static void fold_bucket(struct delta *image, uint32_t bucket, fl_row row)
-{
-	image->current[bucket] = fl_row_current(row);
-	image->previous[bucket] = fl_row_previous(row);
-	image->since[bucket] = fl_row_since(row);
-}
-
-int delta_fold(struct delta *image, const struct delta *delta)
-{
-	size_t most = (size_t)image->backends_count + delta->backends_count;
-	struct fl_delta_backend *backends = malloc((most + !most) * sizeof(*backends));
-	struct owners *owners = delta->order == FL_DELTA_BY_OWNER ? owners_new(delta) : NULL;
-	fl_row row;
-
-	if (!backends || (delta->order == FL_DELTA_BY_OWNER && !owners)) {
-		free(backends);
-		owners_free(owners);
-		return -ENOMEM;
-	}
-	image->backends_count =
-	    backends_merge(image->backends, image->backends_count, delta->backends, delta->backends_count, backends);
-	free(image->backends);
-	image->backends = backends;
-	for (uint32_t bucket = 0; owners && bucket < image->buckets; bucket++)
-		if (owners_next(owners, image->current[bucket], delta->committed, &row))
-			fold_bucket(image, bucket, row);
-	for (uint32_t i = 0; !owners && i < delta->runs_count; i++) {
-		const struct fl_delta_run *run = &delta->runs[i];
-
-		row = fl_row_make(run->current, run->previous, delta->committed);
-		for (uint32_t bucket = run->start; bucket - run->start < run->count; bucket++)
-			fold_bucket(image, bucket, row);
-	}
-	owners_free(owners);
-	image->generation = delta->generation;
-	image->committed = delta->committed;
-	return 0;
-}
-
-void delta_count(const void *image, uint32_t *counts)
-{
-	const struct delta *delta = image;
-
-	for (uint32_t i = 0; i < delta->buckets; i++)
-		counts[delta->current[i]]++;
-}
-
-void delta_prune(struct delta *image)
-{
-	uint64_t named[(FL_BACKEND_MAX + 1) / 64] = {0};
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < image->buckets; i++) {
-		set_bit(named, image->current[i], true);
-		set_bit(named, image->previous[i], true);
-	}
-	for (uint32_t i = 0; i < image->backends_count; i++) {
-		const struct fl_delta_backend *b = &image->backends[i];
-
-		if (!(b->flags & FL_BACKEND_REMOVED) || has_bit(named, b->id))
-			image->backends[kept++] = *b;
-	}
-	image->backends_count = kept;
 }

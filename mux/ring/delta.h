@@ -68,13 +68,6 @@ enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct d
 				 struct delta *out, struct why *why);
 void delta_free(struct delta *delta);
 
-/* image + delta = image: the one pure application, for building a ring aside and for the tests. -ENOMEM: unchanged. */
-int delta_fold(struct delta *image, const struct delta *delta);
-/* A delta_count_fn for an image. */
-void delta_count(const void *image, uint32_t *counts);
-/* Drops removed backends that no bucket names any more: the image is then what a snapshot of it would hold. */
-void delta_prune(struct delta *image);
-
 /* The word of protocol/README.md for an error. */
 const char *delta_error_name(enum fl_delta_error error);
 

@@ -14,8 +14,8 @@
 #include "ring/backend.h"
 #include "packet/burst.h"
 #include "encap/encap.h"
-#include "packet/hash.h"
-#include "packet/lanes.h"
+#include "packet/flow_hash.h"
+#include "packet/flow_hash_batch.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
@@ -203,10 +203,10 @@ static void hashes_equal_the_protocol_s(void **state)
 		for (int kind = FL_HASH_SIPHASH; kind <= FL_HASH_CRC32; kind++) {
 			service.hash = (uint8_t)kind;
 			service.affinity = AFFINITY_CONNECTION;
-			assert_int_equal(hash_connection(&service, words),
+			assert_int_equal(flow_hash_ipv4(&service, words),
 					 fl_flow_hash(kind, &service.key, key, FL_KEY_IPV4_LEN));
 			service.affinity = AFFINITY_CLIENT;
-			assert_int_equal(hash_connection(&service, words), fl_flow_hash(kind, &service.key, key, 8));
+			assert_int_equal(flow_hash_ipv4(&service, words), fl_flow_hash(kind, &service.key, key, 8));
 		}
 	}
 }
@@ -218,31 +218,31 @@ static void lanes_equal_one_by_one(void **state)
 	int ran = 0;
 
 	(void)state;
-	for (int way = 0; way < LANES_WAYS; way++) {
-		if (!lanes_ways[way].has_cpu())
+	for (int way = 0; way < FLOW_HASH_WAYS; way++) {
+		if (!flow_hash_ways[way].has_cpu())
 			continue;
 		ran++;
 		for (int i = 0; i < 20000; i++) {
-			struct lanes lanes = {.count = 0};
-			uint32_t count = 1 + chance_below(&chance, LANES_MAX), wanted[LANES_MAX];
+			struct flow_hash_batch lanes = {.count = 0};
+			uint32_t count = 1 + chance_below(&chance, FLOW_HASH_BATCH_MAX), wanted[FLOW_HASH_BATCH_MAX];
 
 			for (uint32_t lane = 0; lane < count; lane++) {
 				struct service service = {.key = {chance_next(&chance), chance_next(&chance)},
-							  .hash = (uint8_t)lanes_ways[way].hash,
+							  .hash = (uint8_t)flow_hash_ways[way].hash,
 							  .affinity = AFFINITY_CONNECTION};
 				uint64_t key[] = {chance_next(&chance), chance_next(&chance) >> 24};
 
 				if (chance_below(&chance, 2))
 					service.affinity = AFFINITY_CLIENT;
-				wanted[lane] = hash_connection(&service, key);
-				lanes_add(&lanes, &service, key);
+				wanted[lane] = flow_hash_ipv4(&service, key);
+				flow_hash_batch_add(&lanes, &service, key);
 			}
-			lanes_ways[way].run(&lanes);
+			flow_hash_ways[way].run(&lanes);
 			if (memcmp(lanes.hash, wanted, count * sizeof(*wanted)))
-				fail_msg("%s differs from one by one, %u flows", lanes_ways[way].name, count);
+				fail_msg("%s differs from one by one, %u flows", flow_hash_ways[way].name, count);
 		}
 	}
-	assert_in_range(ran, 2, LANES_WAYS); /* the scalar ones run anywhere */
+	assert_in_range(ran, 2, FLOW_HASH_WAYS); /* the scalar ones run anywhere */
 }
 
 /* Bursts of every length, mixed as they come: what a packet becomes does not depend on its neighbours. */

@@ -21,7 +21,7 @@
 #include "service/lookup.h"
 #include "service/peers.h"
 #include "service/tables.h"
-#include "packet/wrapped.h"
+#include "packet/mux_to_mux.h"
 #include "frame.h"
 #include "image.h"
 
@@ -465,7 +465,7 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 		memset(&packet, 0, sizeof(packet));
 		packet.at_ip = FRAME_AT_IP;
 		packet.ip_len = (uint16_t)(mbuf->data_len - FRAME_AT_IP);
-		assert_int_equal(wrapped_write(&peer->line, 0, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
+		assert_int_equal(mux_to_mux_wrap(&peer->line, 0, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		if (kind == 2)
 			out[ENCAP_AT_IP + 15] = 99; /* a source that is no mux */

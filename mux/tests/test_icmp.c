@@ -10,7 +10,7 @@
 #include <fairlead/steer.h>
 
 #include "packet/answer.h"
-#include "packet/hash.h"
+#include "packet/flow_hash.h"
 #include "packet/icmp.h"
 #include "service/lookup.h"
 #include "frame.h"
@@ -142,7 +142,7 @@ static void check_hash(const struct packet *packet, const struct flow *flow)
 	if (packet->flags & PACKET_HASHED)
 		assert_int_equal(packet->hash, wanted);
 	else
-		assert_int_equal(hash_connection(&service, packet->key), wanted);
+		assert_int_equal(flow_hash_ipv4(&service, packet->key), wanted);
 	assert_int_equal(!!(packet->flags & PACKET_BY_ID), flow->destination_port >= FIRST);
 	if (packet->flags & PACKET_BY_ID)
 		assert_int_equal(packet->bucket, flow->destination_port - FIRST);

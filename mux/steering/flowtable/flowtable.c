@@ -10,10 +10,10 @@
 #include <rte_malloc.h>
 
 #include "ring/backend.h"
-#include "packet/hash.h"
+#include "packet/flow_hash.h"
 
 enum {
-	KEY6_LEN = HASH_KEY6_WORDS * 8,
+	KEY6_LEN = FLOW_HASH_KEY6_WORDS * 8,
 	SWEEP = 1,    /* flows looked at in each burst, and one more for each that was new */
 	KEYS_MIN = 8, /* rte_hash wants a bucket's worth */
 };
@@ -187,7 +187,7 @@ static inline void add(struct keys *keys, struct packet *packet, const void *key
 void flowtable_steer(struct flowtable *table, struct burst *burst)
 {
 	struct keys ipv4, ipv6;
-	uint64_t keys4[BURST_MAX][2], keys6[BURST_MAX][HASH_KEY6_WORDS];
+	uint64_t keys4[BURST_MAX][2], keys6[BURST_MAX][FLOW_HASH_KEY6_WORDS];
 
 	ipv4.count = ipv6.count = 0;
 	for (uint32_t left = burst->flows; left; left &= left - 1) {
@@ -198,8 +198,8 @@ void flowtable_steer(struct flowtable *table, struct burst *burst)
 		if (packet->flags & PACKET_IPV6) {
 			uint64_t *key = keys6[ipv6.count];
 
-			memcpy(key, packet->addresses6, HASH_ADDRESSES6_LEN);
-			key[HASH_KEY6_WORDS - 1] = ports;
+			memcpy(key, packet->addresses6, FLOW_HASH_ADDRESSES6_LEN);
+			key[FLOW_HASH_KEY6_WORDS - 1] = ports;
 			add(&ipv6, packet, key);
 		} else {
 			uint64_t *key = keys4[ipv4.count];

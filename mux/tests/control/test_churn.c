@@ -29,6 +29,8 @@
 #include "../delta_bytes.h"
 #include "../frame.h"
 #include "../random_frame.h"
+#include "ring/backend_list.h"
+#include "ring/fold.h"
 
 enum {
 	BEGIN = 1700000000, /* Unix seconds */
@@ -177,7 +179,7 @@ static void make_delta(struct world *world, const struct one *one, struct delta 
 		       struct fl_delta_backend *backend)
 {
 	uint16_t id = (uint16_t)(1 + chance_below(&world->chance, IDS)), to = live_backend(world, one, 0);
-	const struct fl_delta_backend *before = backends_find(one->image.backends, one->image.backends_count, id);
+	const struct fl_delta_backend *before = backend_list_find(one->image.backends, one->image.backends_count, id);
 
 	delta->backends = backend;
 	delta->backends_count = 1;

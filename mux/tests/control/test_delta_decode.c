@@ -6,6 +6,8 @@
 
 #include "ring/backend.h"
 #include "ring/delta.h"
+#include "ring/backend_list.h"
+#include "ring/fold.h"
 #include "vectors.h"
 
 enum { PAD_FIRST = 30000, PAD_COUNT = 10000 }; /* ids that the vectors do not name */
@@ -87,7 +89,7 @@ static void pad(struct delta *image)
 		padding[i] = (struct fl_delta_backend){.id = (uint16_t)(PAD_FIRST + i),
 						       .flags = FL_BACKEND_REMOVED,
 						       .address = {{10, (uint8_t)(i >> 8), (uint8_t)i}}};
-	image->backends_count = backends_merge(image->backends, image->backends_count, padding, PAD_COUNT, merged);
+	image->backends_count = backend_list_merge(image->backends, image->backends_count, padding, PAD_COUNT, merged);
 	assert_int_equal(image->backends_count, most);
 	free(image->backends);
 	free(padding);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/wrapped.h"
+#include "packet/mux_to_mux.h"
 
 #include <string.h>
 
 #include "encap/encap.h"
-#include "packet/ipv6.h"
+#include "packet/ipv6_extensions.h"
 #include "service/peers.h"
 #include "packet/transport.h"
 
@@ -17,7 +17,7 @@ enum {
 	TYPE_IPV6 = 0x86dd,
 };
 
-enum verdict wrapped_classify(const uint8_t *ip, uint32_t len, struct packet *out)
+enum verdict mux_to_mux_classify(const uint8_t *ip, uint32_t len, struct packet *out)
 {
 	bool ipv6 = ip[0] >> 4 == 6;
 	uint32_t header = ipv6 ? IPV6_LEN : IPV4_LEN;
@@ -32,7 +32,7 @@ enum verdict wrapped_classify(const uint8_t *ip, uint32_t len, struct packet *ou
 	return VERDICT_PEER;
 }
 
-enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet)
+enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *ip = frame + packet->at_ip;
 	uint8_t *gue = frame + packet->at_l4 + ENCAP_UDP_LEN, macs[MACS_LEN];
@@ -44,7 +44,7 @@ enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, st
 		memcpy(source.bytes, ip + 8, 16);
 	else
 		source = fl_address_from_ipv4(ip + 12);
-	if (!peers_has(lookup->peers, &source))
+	if (!peers_has(peers, &source))
 		return VERDICT_PEER_UNKNOWN;
 	if (mbuf->data_len < mbuf->pkt_len)
 		return VERDICT_SEGMENTED;
@@ -59,11 +59,10 @@ enum verdict wrapped_read(const struct lookup *lookup, struct rte_mbuf *mbuf, st
 	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	memcpy(frame, macs, MACS_LEN);
 	fl_store_be16(frame + MACS_LEN, type);
-	classify(lookup, mac_word(frame), frame, mbuf->data_len, mbuf->pkt_len, packet);
-	return packet->verdict == VERDICT_FRAGMENT ? VERDICT_FRAGMENT : VERDICT_PEER_MALFORMED;
+	return VERDICT_PEER;
 }
 
-enum verdict wrapped_write(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
+enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
 {
 	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->ipv6 ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
 	uint32_t len = at_gue + FL_GUE_BASE_LEN, prepend = vlan_len + len - packet->at_ip;

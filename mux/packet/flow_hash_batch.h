@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The flow hashes of a burst's IPv4 connections at once (hash.h has the same one by one, and IPv6's).
+ *
+ * A SipHash is a chain of some 50 operations of which each waits for the one before: one flow leaves most of a core
+ * idle. So the keys of up to eight flows stand side by side and go through the rounds together, each in a 64-bit lane
+ * of its own and under a key of its own: they may be of as many services. Fewer than eight cost what eight do.
+ *
+ *	AVX-512		8 lanes a register, rotations are one instruction	7 cycles a flow (AMD Zen 4)
+ *	AVX2		2 registers of 4 lanes					13
+ *	else		one by one						26
+ *
+ * CRC-32 goes one by one: a key takes four carry-less multiplications, and those of several flows overlap unasked (9
+ * cycles a flow; without that instruction 87). What the CPU has is asked once (flow_hash_ways).
+ */
+#ifndef FAIRLEAD_MUX_FLOW_HASH_BATCH_H
+#define FAIRLEAD_MUX_FLOW_HASH_BATCH_H
+
+#include "packet/flow_hash.h"
+
+#ifdef __x86_64__
+#define FLOW_HASH_X86 /* else the scalar ways alone */
+#endif
+
+enum { FLOW_HASH_BATCH_MAX = 8 };
+
+struct flow_hash_batch {
+	uint64_t k0[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64)));
+	uint64_t k1[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64)));
+	uint64_t low[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64)));  /* the key's first 8 bytes, as loaded */
+	uint64_t high[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64))); /* the rest; length in its last byte */
+	uint32_t hash[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64))); /* out */
+	uint32_t count;
+};
+
+/* Computes hash[0 .. count). */
+typedef void flow_hash_batch_fn(struct flow_hash_batch *batch);
+
+/* One way to compute a hash. */
+struct flow_hash_way {
+	const char *name;
+	enum fl_hash_kind hash;
+	flow_hash_batch_fn *run;
+	bool (*has_cpu)(void); /* whether this machine can */
+};
+
+#ifdef FLOW_HASH_X86
+enum { FLOW_HASH_WAYS = 5 };
+#else
+enum { FLOW_HASH_WAYS = 2 };
+#endif
+
+/* All ways, of each hash the fastest first. */
+extern const struct flow_hash_way flow_hash_ways[FLOW_HASH_WAYS];
+
+/* Of flow_hash_ways the fastest that this machine can; set before main(). */
+extern flow_hash_batch_fn *flow_hash_batch_siphash;
+extern flow_hash_batch_fn *flow_hash_batch_crc32;
+
+/* Adds a connection's key as the packet path has it (hash.h). */
+static inline void flow_hash_batch_add(struct flow_hash_batch *batch, const struct service *service,
+				       const uint64_t key[2])
+{
+	uint32_t i = batch->count++;
+	bool whole = service->affinity == AFFINITY_CONNECTION;
+
+	batch->k0[i] = service->key.k0;
+	batch->k1[i] = service->key.k1;
+	batch->low[i] = key[0];
+	batch->high[i] = whole ? key[1] | (uint64_t)FL_KEY_IPV4_LEN << 56 : (uint64_t)8 << 56;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk through IPv6's extension headers, with a bound: at most IPV6_EXTENSIONS_MAX of them (RFC 8200: hop-by-hop
+ * first, destination options, routing at its end, authentication, fragment), all in the first buffer.
+ */
+#ifndef FAIRLEAD_MUX_IPV6_EXTENSIONS_H
+#define FAIRLEAD_MUX_IPV6_EXTENSIONS_H
+
+#include <fairlead/types.h>
+
+#include "packet/verdict.h"
+
+enum ipv6_numbers {
+	IPV6_LEN = 40,
+	IPV6_EXTENSIONS_MAX = 8,
+	IPV6_FRAGMENT_LEN = 8,
+};
+
+/* Where the walk through the extension headers ended. */
+struct ipv6_walk {
+	uint8_t protocol; /* what stands at `at`; behind a later fragment's header what its first one has said */
+	bool fragment;    /* there is a fragment header, and not of an atomic fragment (RFC 6946) */
+	bool more;
+	uint16_t offset; /* of the fragment, in bytes */
+	uint32_t id;
+	uint32_t at; /* bytes from the IPv6 header on */
+};
+
+/*
+ * Walks from the IPv6 header at ip; len: bytes there in the buffer, total: of the IP packet. VERDICT_SERVICE and *out
+ * filled, or why it can't be walked. A later fragment ends the walk.
+ */
+enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct ipv6_walk *out);
+
+#endif
