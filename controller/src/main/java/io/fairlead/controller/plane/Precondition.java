@@ -8,8 +8,9 @@ import java.util.TreeSet;
 /**
  * What a write was made for, so that of two who edit at once the second learns of the first.
  *
- * @param versions of the service (see {@link io.fairlead.controller.store.StoredService#version}),
- *     of which one must be the current one; none asks for nothing
+ * @param versions of the service (see {@link
+ *     io.fairlead.controller.repository.StoredService#version}), of which one must be the current
+ *     one; none asks for nothing
  * @param isAbsent only create
  */
 public record Precondition(Set<String> versions, boolean isAbsent) {

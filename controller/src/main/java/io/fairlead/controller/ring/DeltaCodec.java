@@ -8,8 +8,6 @@ import io.fairlead.controller.ring.RefusedException.Reason;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -22,8 +20,6 @@ import java.util.zip.CRC32C;
  * with the reason's name and never yields a ring.
  */
 public final class DeltaCodec {
-  public static final int CHUNK_MAX = 512 * 1024;
-
   private static final byte[] DELTA = "FLD2".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] SNAPSHOT = "FLS2".getBytes(StandardCharsets.US_ASCII);
   private static final int HEADER = 32;
@@ -111,21 +107,6 @@ public final class DeltaCodec {
     Ring ring = new Ring(service, generation, committed, backends, current, previous, since);
     ring.checkOwners();
     return ring;
-  }
-
-  /** The pieces that become ZooKeeper nodes, in order; readers join them again. */
-  public static List<byte[]> chunks(byte[] bytes, int most) {
-    List<byte[]> chunks = new ArrayList<>();
-    for (int at = 0; at < bytes.length; at += most) {
-      chunks.add(Arrays.copyOfRange(bytes, at, Math.min(at + most, bytes.length)));
-    }
-    return chunks;
-  }
-
-  public static byte[] join(List<byte[]> chunks) {
-    ByteBuffer joined = ByteBuffer.allocate(chunks.stream().mapToInt(chunk -> chunk.length).sum());
-    chunks.forEach(joined::put);
-    return joined.array();
   }
 
   private static ByteBuffer allocate(long length) {

@@ -8,13 +8,13 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
-import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
-import io.fairlead.controller.store.StoredService;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -50,7 +50,7 @@ final class Catalogue implements Images {
     ServiceWriter of(Epoch epoch, Addresses addresses, StoredService stored);
   }
 
-  private final ServiceStore store;
+  private final ServiceRepository repository;
   private final Epoch epoch;
   private final Clock clock;
   private final Notes notes;
@@ -68,13 +68,13 @@ final class Catalogue implements Images {
   private final Addresses addresses = new Addresses(this::images);
 
   private Catalogue(
-      ServiceStore store,
+      ServiceRepository repository,
       Epoch epoch,
       Clock clock,
       Notes notes,
       RandomGenerator random,
       Writers writerOf) {
-    this.store = store;
+    this.repository = repository;
     this.epoch = epoch;
     this.clock = clock;
     this.notes = notes;
@@ -90,7 +90,7 @@ final class Catalogue implements Images {
    * @param known of a service, if it has not changed since, saves reading it
    */
   static Catalogue load(
-      ServiceStore store,
+      ServiceRepository repository,
       Epoch epoch,
       Clock clock,
       Notes notes,
@@ -98,12 +98,12 @@ final class Catalogue implements Images {
       Writers writerOf,
       Function<String, Optional<StoredService>> known)
       throws StoreException {
-    Catalogue catalogue = new Catalogue(store, epoch, clock, notes, random, writerOf);
+    Catalogue catalogue = new Catalogue(repository, epoch, clock, notes, random, writerOf);
     ExecutorService readers =
         Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
     try {
       List<Future<Void>> loads = new ArrayList<>();
-      for (String name : store.names()) {
+      for (String name : repository.store().names()) {
         loads.add(readers.submit(() -> catalogue.load(name, known.apply(name))));
       }
       for (Future<Void> load : loads) {
@@ -131,17 +131,17 @@ final class Catalogue implements Images {
   private Void load(String name, Optional<StoredService> known) throws StoreException {
     Optional<StoredService> stored;
     try {
-      stored = store.readCommitted(name, known);
+      stored = repository.readCommitted(name, known);
     } catch (StoreException.Damaged e) {
       LOG.error("{}", e.getMessage());
       damaged.put(name, e.getMessage());
       return null;
     }
     if (stored.isEmpty()) {
-      store.removeRest(epoch, name);
+      repository.store().removeRest(epoch, name);
       return null;
     }
-    store.removeOld(epoch, stored.get());
+    repository.removeOld(epoch, stored.get());
     writers.put(name, writerOf.of(epoch, addresses, stored.get()));
     return null;
   }
@@ -204,7 +204,7 @@ final class Catalogue implements Images {
   private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
       throws StoreException {
     options.precondition().check(Optional.empty());
-    int id = store.lastServiceId() + 1;
+    int id = repository.store().lastServiceId() + 1;
     ServiceConfig config = SpecRules.config(spec, id, random);
     if (id > SERVICE_ID_MAX) {
       throw new Refusal(
@@ -224,7 +224,7 @@ final class Catalogue implements Images {
     }
     addresses.check(Optional.empty(), image, now);
     if (!options.dryRun()) {
-      ServiceStore noting = store.with(notes.of(epoch, options.origin(), result));
+      ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
       creating.lock();
       try {
         StoredService created = createClaimed(noting, image, now);
@@ -237,7 +237,7 @@ final class Catalogue implements Images {
   }
 
   /** Where it is not known whether it was written, its addresses stay claimed. */
-  private StoredService createClaimed(ServiceStore noting, ServiceImage image, long now)
+  private StoredService createClaimed(ServiceRepository noting, ServiceImage image, long now)
       throws StoreException {
     addresses.claim(Optional.empty(), image, now);
     boolean isKnown = true;
@@ -288,7 +288,7 @@ final class Catalogue implements Images {
 
   private void removeRest(String name) {
     try {
-      store.removeRest(epoch, name);
+      repository.store().removeRest(epoch, name);
     } catch (StoreException e) {
       // The service is deleted; whoever creates one of that name, or leads next, removes the rest.
       LOG.warn("{}", e.getMessage());

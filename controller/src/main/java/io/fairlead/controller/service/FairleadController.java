@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import com.google.common.collect.Maps;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
@@ -16,10 +17,12 @@ import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
-import io.fairlead.controller.store.Backup;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
@@ -32,7 +35,6 @@ import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
-import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -127,10 +129,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final CuratorFramework client;
   private final CuratorFramework writing;
   private final ServiceStore store;
+  private final ServiceRepository repository;
   private final Journal journal;
   private final Retention retention;
   private final Notes notes;
-  private final ServiceWatch serviceWatch;
+  private final ServiceWatch<StoredService> serviceWatch;
   private final LeaderWatch leaderWatch;
   private final MuxWatch muxWatch;
   private final SecureRandom random = new SecureRandom();
@@ -170,10 +173,11 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
     writing = options.writing().apply(client);
     store = new ServiceStore(writing, tree, WRITE_DEADLINE);
+    repository = new ServiceRepository(store);
     journal = new Journal(client, tree);
     retention = new Retention(journal, catalogueThread, this::epoch);
     notes = new Notes(options.id(), clock, retention::noted);
-    serviceWatch = new ServiceWatch(client, tree, store);
+    serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
     registry.getPrometheusRegistry().register(new StateMetrics(this::state));
@@ -427,10 +431,18 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     try {
       client.blockUntilConnected();
       Origin origin = Origin.controller("restore of the backup of " + backup.taken());
+      List<ServiceImage> images = backup.restored();
       new Restore(client, tree, options.access(), WRITE_DEADLINE)
           .run(
-              backup,
-              (epoch, image) -> notes.of(epoch, origin, ServiceWriter.unmoved(image, false)));
+              backup.cluster(),
+              backup.epoch(),
+              backup.lastServiceId(),
+              epoch -> {
+                for (ServiceImage image : images) {
+                  Result result = ServiceWriter.unmoved(image, false);
+                  repository.with(notes.of(epoch, origin, result)).create(epoch, image);
+                }
+              });
     } catch (StoreException e) {
       throw new IOException(e.getMessage(), e);
     } catch (InterruptedException e) {
@@ -463,7 +475,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private void lead(Epoch epoch) throws StoreException {
     Catalogue loaded =
-        Catalogue.load(store, epoch, clock, notes, random, this::writer, serviceWatch::service);
+        Catalogue.load(
+            repository, epoch, clock, notes, random, this::writer, serviceWatch::service);
     catalogue = loaded;
     serviceWatch.pause();
     synchronized (leading) {
@@ -477,13 +490,13 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private void follow() {
     isLeader = false;
     if (catalogue != null) {
-      serviceWatch.resume(catalogue.all());
+      serviceWatch.resume(Maps.uniqueIndex(catalogue.all(), each -> each.image().config().name()));
     }
   }
 
   private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
     return new ServiceWriter(
-        store, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
+        repository, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
   }
 
   /** Iterations are asked for here and run on their service's event thread. */

@@ -2,8 +2,8 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.ServiceWatch;
-import io.fairlead.controller.store.StoredService;
 import java.util.Collection;
 import java.util.Optional;
 
@@ -34,7 +34,7 @@ interface Images {
         .orElseGet(() -> Catalogue.notFound(name));
   }
 
-  static Images of(ServiceWatch watch) {
+  static Images of(ServiceWatch<StoredService> watch) {
     return new Images() {
       @Override
       public Collection<StoredService> all() {

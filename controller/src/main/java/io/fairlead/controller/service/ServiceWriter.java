@@ -11,12 +11,12 @@ import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.store.Epoch;
-import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
-import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Clock;
 import java.util.List;
@@ -42,7 +42,7 @@ final class ServiceWriter {
     Result run() throws StoreException;
   }
 
-  private final ServiceStore store;
+  private final ServiceRepository repository;
   private final Epoch epoch;
   private final Clock clock;
   private final Notes notes;
@@ -76,7 +76,7 @@ final class ServiceWriter {
    * @param background encodes their snapshots
    */
   ServiceWriter(
-      ServiceStore store,
+      ServiceRepository repository,
       Epoch epoch,
       Clock clock,
       Notes notes,
@@ -85,7 +85,7 @@ final class ServiceWriter {
       Executor pool,
       Executor background,
       StoredService stored) {
-    this.store = store;
+    this.repository = repository;
     this.epoch = epoch;
     this.clock = clock;
     this.notes = notes;
@@ -212,7 +212,7 @@ final class ServiceWriter {
         () -> {
           Result result = unmoved(image(), options.dryRun());
           if (!options.dryRun()) {
-            ServiceStore noting = noting(options, result);
+            ServiceRepository noting = noting(options, result);
             show(
                 () -> {
                   noting.delete(epoch, stored);
@@ -246,7 +246,7 @@ final class ServiceWriter {
   private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {
     claim(plan.after(), options);
     if (!options.dryRun()) {
-      ServiceStore noting = noting(options, plan.result());
+      ServiceRepository noting = noting(options, plan.result());
       int iterations = iterations();
       show(
           () ->
@@ -273,7 +273,7 @@ final class ServiceWriter {
     claim(after, options);
     Result result = unmoved(after, options.dryRun());
     if (!options.dryRun()) {
-      ServiceStore noting = noting(options, result);
+      ServiceRepository noting = noting(options, result);
       show(() -> stored = metrics.time(() -> noting.changeConfig(epoch, stored, after)));
       addresses.settle(name());
     }
@@ -312,8 +312,8 @@ final class ServiceWriter {
     return image().upkeep().map(UpkeepState::iterations).orElse(0);
   }
 
-  private ServiceStore noting(WriteOptions options, Result result) {
-    return store.with(notes.of(epoch, options.origin(), result));
+  private ServiceRepository noting(WriteOptions options, Result result) {
+    return repository.with(notes.of(epoch, options.origin(), result));
   }
 
   /** The result of a write that moves no bucket. */
@@ -372,10 +372,10 @@ final class ServiceWriter {
     if (!isUncertain) {
       return;
     }
-    Optional<StoredService> read = store.read(name());
+    Optional<StoredService> read = repository.read(name());
     if (read.isPresent()) {
       stored = read.get();
-      store.removeOld(epoch, stored);
+      repository.removeOld(epoch, stored);
     }
     isGone = read.isEmpty();
     isUncertain = false;
@@ -399,7 +399,7 @@ final class ServiceWriter {
   /** On the background's thread. */
   private void encode(StoredService service) {
     try {
-      SnapshotWrite snapshot = SnapshotWrite.of(service);
+      SnapshotWrite snapshot = ServiceRepository.snapshot(service);
       events.execute(() -> write(snapshot));
     } catch (RuntimeException | Error e) {
       LOG.error("a snapshot of service '{}', epoch {}", name(), epoch.number(), e);
@@ -411,11 +411,11 @@ final class ServiceWriter {
   private void write(SnapshotWrite snapshot) {
     try {
       if (!isUncertain && !isGone) {
-        if (store.writeNext(epoch, stored, snapshot)) {
+        if (repository.writeNext(epoch, stored, snapshot)) {
           events.execute(() -> write(snapshot));
           return;
         }
-        stored = store.publish(epoch, stored, snapshot);
+        stored = repository.publish(epoch, stored, snapshot);
       }
     } catch (StoreException.Fenced e) {
       LOG.debug("{}", e.getMessage());

@@ -2,7 +2,6 @@
 package io.fairlead.controller.steering;
 
 import io.fairlead.controller.ring.Ring;
-import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -19,7 +18,7 @@ final class RingSteering implements Steering {
   }
 
   @Override
-  public Optional<byte[]> blob(Spec spec, Ring ring, Instant now) {
+  public Optional<byte[]> blob(Spec spec, Ring ring) {
     return Optional.empty();
   }
 }

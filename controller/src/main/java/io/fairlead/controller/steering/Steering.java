@@ -4,7 +4,6 @@ package io.fairlead.controller.steering;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.word.Affinity;
 import io.fairlead.controller.word.Hash;
-import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -24,9 +23,9 @@ public interface Steering {
    * What muxes need for {@code ring} besides the ring itself, committed under the same generation
    * number; empty if they need nothing.
    *
-   * @param ring of the generation that is about to be committed
+   * @param ring of the generation that is about to be committed, which knows when that is
    */
-  Optional<byte[]> blob(Spec spec, Ring ring, Instant now);
+  Optional<byte[]> blob(Spec spec, Ring ring);
 
   /** The part of a service's configuration that steering depends on. */
   interface Spec {

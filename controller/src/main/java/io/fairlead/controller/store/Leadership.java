@@ -173,8 +173,7 @@ public final class Leadership implements AutoCloseable {
   /** In one step with the news of who leads: nobody is sent to a leader whose epoch is over. */
   private Epoch raiseEpoch() throws Exception {
     Stat stat = new Stat();
-    long number =
-        ServiceReader.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
+    long number = Nodes.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
     byte[] decimal = Long.toString(number).getBytes(StandardCharsets.US_ASCII);
     TransactionOp op = client.transactionOp();
     List<CuratorOp> ops = new ArrayList<>();

@@ -15,7 +15,7 @@ import io.fairlead.controller.word.AssignmentMethod;
 import java.io.IOException;
 
 /** The JSON of configuration nodes: unknown keys are ignored, an unknown format is refused. */
-final class NodeJson {
+public final class NodeJson {
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
           .addModule(new Jdk8Module())
@@ -38,7 +38,7 @@ final class NodeJson {
     return bytes(state);
   }
 
-  static UpkeepState readUpkeep(byte[] json) throws StoreException {
+  public static UpkeepState readUpkeep(byte[] json) throws StoreException {
     UpkeepState state = read(json, UpkeepState.class, "upkeep");
     if (state.format() != UpkeepState.FORMAT) {
       throw new StoreException("upkeep has the unknown format " + state.format());
@@ -78,7 +78,7 @@ final class NodeJson {
     }
   }
 
-  static ServiceConfig readConfig(byte[] json) throws StoreException {
+  public static ServiceConfig readConfig(byte[] json) throws StoreException {
     try {
       JsonNode node = MAPPER.readTree(json);
       if (node instanceof ObjectNode keys) {

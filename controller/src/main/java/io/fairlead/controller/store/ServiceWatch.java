@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every service as ZooKeeper holds it, followed by one watch on all of them: what a controller
- * reads from that does not lead.
+ * Every service as ZooKeeper holds it, each a {@code T}, followed by one watch on all of them: what
+ * a controller reads from that does not lead.
  *
  * <p>Each image is one committed state: it is read again if a commit came in between, and it only
  * ever goes forward. {@link #catchUp} waits until the images are as new as anything committed
@@ -33,19 +34,29 @@ import org.slf4j.LoggerFactory;
  * <p>Events come on ZooKeeper's thread and only mark services as changed; one thread of its own
  * reads them.
  */
-public final class ServiceWatch implements AutoCloseable {
+public final class ServiceWatch<T> implements AutoCloseable {
+  /** Reads one service from ZooKeeper. */
+  public interface Reader<T> {
+    /**
+     * The service in one committed state, empty if it does not exist.
+     *
+     * @param known what was read last
+     */
+    Optional<T> readCommitted(String name, Optional<T> known) throws StoreException;
+  }
+
   private static final Logger LOG = LoggerFactory.getLogger(ServiceWatch.class);
   private static final long RETRY_MILLIS = 500;
 
   private final CuratorFramework client;
   private final Tree tree;
   private final ServiceStore store;
+  private final Reader<T> reader;
   private final Reads reads;
   private final PersistentWatcher watcher;
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("service-watch"));
-  private final ConcurrentNavigableMap<String, StoredService> services =
-      new ConcurrentSkipListMap<>();
+  private final ConcurrentNavigableMap<String, T> services = new ConcurrentSkipListMap<>();
 
   /** Services that cannot be read, and why. */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
@@ -65,10 +76,11 @@ public final class ServiceWatch implements AutoCloseable {
 
   private boolean isRetrying;
 
-  public ServiceWatch(CuratorFramework client, Tree tree, ServiceStore store) {
+  public ServiceWatch(CuratorFramework client, Tree tree, ServiceStore store, Reader<T> reader) {
     this.client = client;
     this.tree = tree;
     this.store = store;
+    this.reader = reader;
     this.reads = new Reads(client);
     watcher = new PersistentWatcher(client, tree.services(), true);
     watcher.getListenable().addListener(this::seen);
@@ -86,11 +98,11 @@ public final class ServiceWatch implements AutoCloseable {
   }
 
   /** By ascending name. */
-  public Collection<StoredService> services() {
+  public Collection<T> services() {
     return services.values();
   }
 
-  public Optional<StoredService> service(String name) {
+  public Optional<T> service(String name) {
     return Optional.ofNullable(services.get(name));
   }
 
@@ -138,13 +150,11 @@ public final class ServiceWatch implements AutoCloseable {
   }
 
   /** Follows again, from {@code known}, which are all services. */
-  public void resume(Collection<StoredService> known) {
+  public void resume(Map<String, T> known) {
     isPaused = false;
     execute(
         () -> {
-          for (StoredService each : known) {
-            services.put(each.image().config().name(), each);
-          }
+          services.putAll(known);
           isLoaded = true;
           isStale = true;
           refresh();
@@ -235,7 +245,7 @@ public final class ServiceWatch implements AutoCloseable {
 
   private void refresh(String name) throws StoreException {
     try {
-      Optional<StoredService> now = store.readCommitted(name, service(name));
+      Optional<T> now = reader.readCommitted(name, service(name));
       now.ifPresentOrElse(service -> services.put(name, service), () -> services.remove(name));
       damaged.remove(name);
     } catch (StoreException.Damaged e) {

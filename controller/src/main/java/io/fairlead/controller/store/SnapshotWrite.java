@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-import io.fairlead.controller.ring.DeltaCodec;
 import java.util.Arrays;
 
 /**
  * A snapshot of one generation on its way into ZooKeeper, chunk by chunk, while later generations
- * are committed: no reader looks at it before {@code latest_snapshot} names it. Made by any thread,
+ * are committed: no reader reads it before {@code latest_snapshot} names it. Made by any thread,
  * since encoding takes up to half a second; written by the service's one writer ({@link
- * ServiceStore#writeNext}, {@link ServiceStore#publish}).
+ * SnapshotStore}).
  */
 public final class SnapshotWrite {
   private final long generation;
@@ -16,18 +15,11 @@ public final class SnapshotWrite {
   private final byte[] bytes;
   private int chunks;
 
-  private SnapshotWrite(long generation, long deltaBytes, byte[] bytes) {
-    this.generation = generation;
-    this.deltaBytes = deltaBytes;
+  /** Of the latest generation in {@code generations}; nothing is written yet. */
+  public SnapshotWrite(Generations generations, byte[] bytes) {
+    this.generation = generations.latest();
+    this.deltaBytes = generations.deltaBytes();
     this.bytes = bytes;
-  }
-
-  /** Encodes the image; nothing is written yet. */
-  public static SnapshotWrite of(StoredService service) {
-    return new SnapshotWrite(
-        service.image().ring().generation(),
-        service.deltaBytes(),
-        DeltaCodec.encode(service.image().ring()));
   }
 
   long generation() {

@@ -30,5 +30,10 @@ public class StoreException extends Exception {
     public Damaged(String message, Throwable cause) {
       super(message, cause);
     }
+
+    public static Damaged of(String service, Exception cause) {
+      return new Damaged(
+          "service '%s' is damaged: %s".formatted(service, cause.getMessage()), cause);
+    }
   }
 }

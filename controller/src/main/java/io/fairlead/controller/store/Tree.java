@@ -96,12 +96,17 @@ public record Tree(String root) {
     return "%s/%010d".formatted(generations(name), generation);
   }
 
+  /** The bytes of a generation under one of {@link Generation}'s names. */
+  public String blob(String name, long generation, String blob) {
+    return generation(name, generation) + "/" + blob;
+  }
+
   public String delta(String name, long generation) {
-    return generation(name, generation) + "/delta";
+    return blob(name, generation, Generation.DELTA);
   }
 
   public String snapshot(String name, long generation) {
-    return generation(name, generation) + "/snapshot";
+    return blob(name, generation, Generation.SNAPSHOT);
   }
 
   public static String chunk(String parent, int number) {

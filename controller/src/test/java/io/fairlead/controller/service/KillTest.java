@@ -4,6 +4,7 @@ package io.fairlead.controller.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.explain.RingView;
+import io.fairlead.controller.repository.ChunkNodes;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.Ring;
 import java.io.BufferedReader;
@@ -158,11 +159,11 @@ class KillTest {
       String node = WEB + "/ring/gen/" + name;
       long generation = Long.parseLong(name);
       if (ring != null) {
-        byte[] delta = chunks(client, node + "/delta");
+        byte[] delta = ChunkNodes.read(client, node + "/delta");
         ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
       }
       if (client.checkExists().forPath(node + "/snapshot") != null) {
-        byte[] bytes = chunks(client, node + "/snapshot");
+        byte[] bytes = ChunkNodes.read(client, node + "/snapshot");
         Ring snapshot = DeltaCodec.decodeSnapshot(bytes, 1, generation, KilledController.BUCKETS);
         assertThat(snapshot).isEqualTo(ring == null ? snapshot : ring);
         ring = snapshot;
@@ -173,15 +174,5 @@ class KillTest {
     assertThat(ring).isNotNull();
     assertThat(ring.generation()).isEqualTo(latest);
     return ring;
-  }
-
-  private static byte[] chunks(CuratorFramework client, String path) throws Exception {
-    List<String> names = new ArrayList<>(client.getChildren().forPath(path));
-    Collections.sort(names);
-    List<byte[]> chunks = new ArrayList<>();
-    for (String name : names) {
-      chunks.add(client.getData().forPath(path + "/" + name));
-    }
-    return DeltaCodec.join(chunks);
   }
 }

@@ -15,11 +15,10 @@ import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.store.AuditEntry;
-import io.fairlead.controller.store.Backup;
 import io.fairlead.controller.store.Journal;
-import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.upkeep.UpkeepOrder;
@@ -137,7 +136,7 @@ class RestoreTest {
     controller = lead();
     assertThat(controller.services()).hasSize(1);
     assertThat(controller.service("web").orElseThrow().id()).isEqualTo(2);
-    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(3 + Restore.AHEAD);
+    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(3 + Backup.AHEAD);
     assertThat(explanations()).isEqualTo(before);
     assertThat(controller.ring("web").runs()).usingRecursiveComparison().isEqualTo(runs);
     assertThat(controller.backends("web")).isEqualTo(backends);
@@ -149,7 +148,7 @@ class RestoreTest {
         .as("ids are handed out once, also those of deleted services")
         .isEqualTo(5);
     done(controller.change("web", List.of(add(4)), false));
-    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(4 + Restore.AHEAD);
+    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(4 + Backup.AHEAD);
   }
 
   @Test
@@ -219,7 +218,7 @@ class RestoreTest {
               assertThat(entry.what()).isEqualTo("restore of the backup of 2023-11-14T22:30:00Z");
               assertThat(entry.epoch()).isEqualTo(2);
             });
-    assertThat(entries.get(1).generation()).isEqualTo(3 + Restore.AHEAD);
+    assertThat(entries.get(1).generation()).isEqualTo(3 + Backup.AHEAD);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
@@ -48,7 +49,8 @@ class RetentionTest {
       Journal journal = new Journal(client, TREE);
       Retention retention = new Retention(journal, this::run, () -> leading, EVERY, KEPT);
       Notes notes = new Notes("test", Clock.systemUTC(), retention::noted);
-      ServiceStore store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+      ServiceRepository repository =
+          new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
       // A record is counted before it is written, so that of the fifth only four are there to
       // count.
       int[] left = {1, 2, 3, 4, 4, 5, 6, 7, 8, 4, 5, 6, 7, 8, 9, 10};
@@ -59,7 +61,7 @@ class RetentionTest {
                 SpecRules.config(Requests.spec("s" + id, "10.99.0." + id), id, new Random(1)),
                 1000);
         Origin origin = Origin.controller("number " + id);
-        store
+        repository
             .with(notes.of(EPOCH, origin, ServiceWriter.unmoved(image, false)))
             .create(EPOCH, image);
         List<Journal.Numbered> records = journal.page(OptionalLong.empty(), 100).entries();

@@ -12,11 +12,12 @@ import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
-import io.fairlead.controller.store.StoredService;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.upkeep.UpkeepOrder;
@@ -42,7 +43,7 @@ class ServiceWriterTest {
 
   private TestingServer server;
   private CuratorFramework client;
-  private ServiceStore store;
+  private ServiceRepository repository;
   private final SettableClock clock = new SettableClock(2000);
   private final AtomicInteger notes = new AtomicInteger();
   private StoredService stored;
@@ -54,15 +55,15 @@ class ServiceWriterTest {
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     Roots.create(client, TREE, Optional.empty());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
+    repository = new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
     stored =
-        store.create(
+        repository.create(
             EPOCH,
             ServiceImage.create(
                 SpecRules.config(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
     writer =
         new ServiceWriter(
-            store,
+            repository,
             EPOCH,
             clock,
             new Notes("test", clock, notes::incrementAndGet),
@@ -94,8 +95,8 @@ class ServiceWriterTest {
   /** A deletion that took place although its answer was lost. */
   @Test
   void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
-    store.delete(EPOCH, stored);
-    store.removeRest(EPOCH, "web");
+    repository.delete(EPOCH, stored);
+    repository.store().removeRest(EPOCH, "web");
     assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
         .isEqualTo(Refusal.Kind.UNAVAILABLE);
     assertThat(writer.isGone()).isFalse();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
@@ -48,7 +47,7 @@ class JournalTest {
   @Test
   void aNoteStandsBesideItsWriteOrNotAtAll() throws Exception {
     Note note = note(1, Optional.of(key(1)));
-    StoredService web = store.with(note).create(EPOCH, image("web", 1));
+    ServiceState web = create(note, "web", 1);
     assertThat(journal.page(OptionalLong.empty(), 10).entries())
         .extracting(Journal.Numbered::entry)
         .containsExactly(note.entry());
@@ -57,12 +56,11 @@ class JournalTest {
     assertThat(kept.answer()).asString(StandardCharsets.UTF_8).isEqualTo("answer 1");
     assertThat(journal.answer(key(2))).isEmpty();
 
-    ServiceImage changed = web.image();
     assertThatThrownBy(
             () ->
                 store
                     .with(note(2, Optional.of(key(2))))
-                    .changeConfig(new Epoch(7, 7), web, changed))
+                    .changeConfig(new Epoch(7, 7), web, web.config()))
         .isInstanceOf(StoreException.Fenced.class);
     assertThat(journal.page(OptionalLong.empty(), 10).entries()).hasSize(1);
     assertThat(journal.answer(key(2))).isEmpty();
@@ -70,9 +68,8 @@ class JournalTest {
 
   @Test
   void twoWritesUnderOneKeyCannotBothTakePlace() throws Exception {
-    store.with(note(1, Optional.of(key(1)))).create(EPOCH, image("web", 1));
-    assertThatThrownBy(
-            () -> store.with(note(2, Optional.of(key(1)))).create(EPOCH, image("mail", 2)))
+    create(note(1, Optional.of(key(1))), "web", 1);
+    assertThatThrownBy(() -> create(note(2, Optional.of(key(1))), "mail", 2))
         .isInstanceOf(StoreException.class);
     assertThat(store.names()).containsExactly("web");
   }
@@ -111,7 +108,7 @@ class JournalTest {
     int before = store.lastServiceId();
     for (long i = 1; i <= count; i++) {
       int id = (int) (before + i);
-      store.with(note(i, Optional.of(key(id)))).create(EPOCH, image("s" + id, id));
+      create(note(i, Optional.of(key(id))), "s" + id, id);
     }
   }
 
@@ -149,7 +146,7 @@ class JournalTest {
                     ("answer " + generation).getBytes(StandardCharsets.UTF_8))));
   }
 
-  private static ServiceImage image(String name, int id) {
+  private ServiceState create(Note note, String name, int id) throws StoreException {
     ServiceConfig config =
         ServiceConfig.builder(id, name)
             .vips(List.of("10.99.0.1"))
@@ -158,6 +155,7 @@ class JournalTest {
             .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
             .windowSeconds(240)
             .build();
-    return ServiceImage.create(config, 1);
+    Generation first = Generation.of(1, Generation.SNAPSHOT, new byte[] {1});
+    return store.with(note).create(EPOCH, config, Optional.empty(), first);
   }
 }

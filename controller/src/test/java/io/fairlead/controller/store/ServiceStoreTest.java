@@ -5,44 +5,36 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Delta;
-import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.Hash;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Random;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
-import org.apache.curator.retry.RetryOneTime;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+/** Generations as bytes that mean nothing to the store. */
 class ServiceStoreTest {
   private static final Tree TREE = new Tree("/fairlead");
-  private static final long NOW = 1_700_000_000;
+  private static final Epoch EPOCH = new Epoch(0, 0);
+  private static final Sizes SMALL = new Sizes(200, 150);
 
   private TestingServer server;
   private CuratorFramework client;
   private ServiceStore store;
-  private Epoch epoch;
 
   @BeforeEach
   void open() throws Exception {
     server = new TestingServer();
-    client = CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(100));
+    client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     Roots.create(client, TREE, Optional.empty());
-    store = new ServiceStore(client, TREE, Duration.ofSeconds(5));
-    epoch = new Epoch(1, 0);
+    store = new ServiceStore(client, TREE, Duration.ofSeconds(5), SMALL);
   }
 
   @AfterEach
@@ -51,221 +43,68 @@ class ServiceStoreTest {
     server.close();
   }
 
-  @Test
-  void whatIsCommittedIsRead() throws Exception {
-    StoredService service = store.create(epoch, image(256));
-    for (int i = 0; i < 5; i++) {
-      service = commit(service, i);
-    }
-    StoredService read = store.read("web").orElseThrow();
-    assertThat(read).isEqualTo(service);
-    StoredService withSnapshot = snapshot(service);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(withSnapshot);
+  /** In one step, or with chunks written ahead. */
+  @ParameterizedTest
+  @ValueSource(ints = {10, 1000})
+  void allBytesOfAGenerationAreThereOnceItIsTheLatest(int size) throws Exception {
+    ServiceState state = create(size);
+    Generation next =
+        Generation.of(2, Generation.DELTA, bytes(size, 2))
+            .with(Generation.STEERING, bytes(2 * size, 3));
+    state = store.commit(EPOCH, state, state.config(), Optional.empty(), next);
+    ServiceReading read = store.read("web").orElseThrow();
+    assertThat(read.state()).isEqualTo(state);
+    assertThat(read.snapshot().orElseThrow()).isEqualTo(bytes(size, 1));
+    assertThat(read.deltas()).containsExactly(bytes(size, 2));
+    assertThat(new Chunks(client).read(TREE.blob("web", 2, Generation.STEERING)))
+        .isEqualTo(bytes(2 * size, 3));
+    assertThat(state.generations().deltaBytes()).as("of deltas alone").isEqualTo(size);
   }
 
   @Test
-  void aLeaderOfAnEarlierEpochWritesNothing() throws Exception {
-    StoredService service = commit(store.create(epoch, image(256)), 1);
-    client.setData().forPath(TREE.epoch(), bytes("2"));
-    List<String> before = tree("/fairlead");
-    assertThatThrownBy(() -> commit(service, 2)).isInstanceOf(StoreException.Fenced.class);
-    assertThatThrownBy(() -> store.delete(epoch, service))
-        .isInstanceOf(StoreException.Fenced.class);
-    assertThatThrownBy(() -> store.create(epoch, named("other", 2)))
-        .isInstanceOf(StoreException.Fenced.class);
-    assertThatThrownBy(() -> store.changeConfig(epoch, service, service.image()))
-        .isInstanceOf(StoreException.Fenced.class);
-    assertThatThrownBy(() -> snapshot(service)).isInstanceOf(StoreException.class);
-    assertThat(tree("/fairlead")).isEqualTo(before);
+  void aReaderThatKnowsAGenerationGetsOnlyWhatFollows() throws Exception {
+    ServiceState first = create(10);
+    ServiceState second = store.commit(EPOCH, first, first.config(), Optional.empty(), delta(2));
+    ServiceReading read = store.readCommitted("web", Optional.of(first)).orElseThrow();
+    assertThat(read.state()).isEqualTo(second);
+    assertThat(read.snapshot()).isEmpty();
+    assertThat(read.deltas()).containsExactly(bytes(10, 2));
+    ServiceReading same = store.readCommitted("web", Optional.of(second)).orElseThrow();
+    assertThat(same.state()).isSameAs(second);
+    assertThat(same.deltas()).isEmpty();
   }
 
   @Test
-  void aGenerationThatSomebodyElseCommittedIsNotOverwritten() throws Exception {
-    StoredService service = store.create(epoch, image(256));
-    StoredService theirs = commit(service, 1);
-    assertThatThrownBy(() -> commit(service, 2))
+  void aGenerationOfOtherBytesIsNotTakenForOnesOwn() throws Exception {
+    ServiceState first = create(10);
+    store.commit(EPOCH, first, first.config(), Optional.empty(), delta(2));
+    Generation other = delta(2).with(Generation.STEERING, bytes(10, 9));
+    assertThatThrownBy(() -> store.commit(EPOCH, first, first.config(), Optional.empty(), other))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("generation 2 of service 'web'");
-    assertThat(store.read("web").orElseThrow()).isEqualTo(theirs);
+    assertThat(client.checkExists().forPath(TREE.blob("web", 2, Generation.STEERING))).isNull();
   }
 
-  @Test
-  void deltasAndSnapshotsAboveTheLimitOfARequestAreChunked() throws Exception {
-    int buckets = 1 << 20;
-    StoredService service = store.create(epoch, image(buckets));
-    service = commit(service, 1);
-    service = commit(service, 2);
-    List<String> chunks = client.getChildren().forPath(TREE.delta("web", 3));
-    assertThat(chunks).hasSizeGreaterThan(2);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    service = snapshot(service);
-    assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSizeGreaterThan(2);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    for (String parent : List.of(TREE.delta("web", 3), TREE.snapshot("web", 3))) {
-      for (String chunk : client.getChildren().forPath(parent)) {
-        assertThat(client.getData().forPath(parent + "/" + chunk).length)
-            .as("%s/%s", parent, chunk)
-            .isBetween(1, 512 * 1024);
-      }
-    }
-  }
-
-  @Test
-  void orphansAreRemovedAndTheirGenerationCommitted() throws Exception {
-    StoredService service = commit(store.create(epoch, image(256)), 1);
-    String orphan = TREE.generation("web", 3);
-    client.create().creatingParentsIfNeeded().forPath(orphan + "/delta/0000", bytes("half"));
-    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    StoredService next = commit(service, 2);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(next);
-
-    client
-        .create()
-        .creatingParentsIfNeeded()
-        .forPath(TREE.generation("web", 4) + "/delta/0000", bytes("half"));
-    store.removeOld(epoch, next);
-    assertThat(client.checkExists().forPath(TREE.generation("web", 4))).isNull();
-    assertThat(store.read("web").orElseThrow()).isEqualTo(next);
-  }
-
-  @Test
-  void commitsGoOnWhileASnapshotIsWritten() throws Exception {
-    StoredService service = store.create(epoch, image(1 << 20));
-    service = commit(commit(service, 1), 2);
-    long deltaBytes = service.deltaBytes();
-    SnapshotWrite snapshot = SnapshotWrite.of(service);
-    int chunks = 1;
-    for (; store.writeNext(epoch, service, snapshot); chunks++) {
-      service = commit(service, 10 + chunks);
-      assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    }
-    assertThat(client.getChildren().forPath(TREE.snapshot("web", 3))).hasSize(chunks);
-    assertThat(service.snapshot()).isEqualTo(1);
-    StoredService published = store.publish(epoch, service, snapshot);
-    assertThat(published.snapshot()).isEqualTo(3);
-    assertThat(published.deltaBytes()).isEqualTo(service.deltaBytes() - deltaBytes);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(published);
-  }
-
-  @Test
-  void aSnapshotThatWasCutOffIsBegunAgain() throws Exception {
-    StoredService service = commit(commit(store.create(epoch, image(1 << 20)), 1), 2);
-    assertThat(store.writeNext(epoch, service, SnapshotWrite.of(service))).isTrue();
-    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-    StoredService published = snapshot(service);
-    assertThat(store.read("web").orElseThrow()).isEqualTo(published);
-  }
-
-  @Test
-  void onlyGenerationsThatNobodyNeedsAreDeleted() throws Exception {
-    StoredService service = store.create(epoch, image(256));
-    for (int i = 0; i < 29; i++) {
-      service = commit(service, i);
-    }
-    store.removeOld(epoch, service);
-    assertThat(client.getChildren().forPath(TREE.generations("web"))).hasSize(30);
-    service = snapshot(service);
-    List<String> kept = new ArrayList<>(client.getChildren().forPath(TREE.generations("web")));
-    assertThat(kept).hasSize(16).contains("0000000015", "0000000030");
-    assertThat(store.read("web").orElseThrow()).isEqualTo(service);
-  }
-
-  @Test
-  void theRestOfADeletedServiceGoesAndALivingOneStays() throws Exception {
-    StoredService service = commit(store.create(epoch, image(256)), 1);
-    store.removeRest(epoch, "web");
-    assertThat(store.read("web")).isPresent();
-    store.delete(epoch, service);
-    assertThat(store.read("web")).isEmpty();
-    assertThat(store.names()).containsExactly("web");
-    StoredService again = store.create(epoch, named("web", 2));
-    assertThat(store.read("web").orElseThrow()).isEqualTo(again);
-    store.delete(epoch, again);
-    store.removeRest(epoch, "web");
-    assertThat(store.names()).isEmpty();
-  }
-
-  @Test
-  void aDamagedServiceIsNamed() throws Exception {
-    StoredService service = commit(store.create(epoch, image(256)), 1);
-    assertThat(service.latestVersion()).isEqualTo(1);
-    String chunk = Tree.chunk(TREE.delta("web", 2), 0);
-    byte[] delta = client.getData().forPath(chunk);
-    delta[delta.length - 1] ^= 1;
-    client.setData().forPath(chunk, delta);
-    assertThatThrownBy(() -> store.read("web"))
-        .isInstanceOf(StoreException.Damaged.class)
-        .hasMessageContaining("web");
-    client.delete().forPath(chunk);
-    assertThatThrownBy(() -> store.read("web")).isInstanceOf(StoreException.Damaged.class);
-    client.setData().forPath(TREE.config("web"), bytes("{\"format\": 2}"));
-    assertThatThrownBy(() -> store.read("web")).isInstanceOf(StoreException.Damaged.class);
-  }
-
-  private static ServiceImage image(int buckets) {
-    return named("web", 1, buckets);
-  }
-
-  private static ServiceImage named(String name, int id) {
-    return named(name, id, 256);
-  }
-
-  private static ServiceImage named(String name, int id, int buckets) {
+  private ServiceState create(int size) throws StoreException {
     ServiceConfig config =
-        ServiceConfig.builder(id, name)
+        ServiceConfig.builder(1, "web")
             .vips(List.of("10.99.0.1"))
             .ports(List.of(new ServiceConfig.Port("tcp", 80)))
-            .buckets(buckets)
+            .buckets(256)
             .hash(Hash.SIPHASH, "000102030405060708090a0b0c0d0e0f")
             .windowSeconds(240)
             .build();
-    return ServiceImage.create(config, NOW);
+    Generation first = Generation.of(1, Generation.SNAPSHOT, bytes(size, 1));
+    return store.create(EPOCH, config, Optional.empty(), first);
   }
 
-  /**
-   * Commits a generation in which 100 backends share the buckets at random, which compresses badly.
-   */
-  private StoredService commit(StoredService before, int seed) throws Exception {
-    Ring ring = before.image().ring();
-    Random random = new Random(seed);
-    List<Backend> backends = new ArrayList<>();
-    for (int id = 1; id <= 100; id++) {
-      Address address = new Address(0, 0xffff_0a01_0000L + id);
-      backends.add(new Backend(id, address, 1 + random.nextInt(100), false));
-    }
-    char[] next = new char[ring.buckets()];
-    for (int bucket = 0; bucket < next.length; bucket++) {
-      next[bucket] = (char) (1 + random.nextInt(100));
-    }
-    Delta delta =
-        new Delta(
-            ring.service(),
-            ring.generation() + 1,
-            ring.buckets(),
-            NOW + seed,
-            backends,
-            Runs.between(ring, next, NOW + seed, 240));
-    ServiceImage after = new ServiceImage(before.image().config(), ring.apply(delta));
-    return store.commit(epoch, before, after, delta);
+  private static Generation delta(long number) {
+    return Generation.of(number, Generation.DELTA, bytes(10, (int) number));
   }
 
-  private List<String> tree(String path) throws Exception {
-    List<String> paths = new ArrayList<>(List.of(path));
-    for (String child : client.getChildren().forPath(path)) {
-      paths.addAll(tree(path + "/" + child));
-    }
-    return paths;
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
-  }
-
-  private StoredService snapshot(StoredService service) throws StoreException {
-    SnapshotWrite snapshot = SnapshotWrite.of(service);
-    while (store.writeNext(epoch, service, snapshot)) {
-      // until its last chunk
-    }
-    return store.publish(epoch, service, snapshot);
+  private static byte[] bytes(int size, int value) {
+    byte[] bytes = new byte[size];
+    Arrays.fill(bytes, (byte) value);
+    return bytes;
   }
 }

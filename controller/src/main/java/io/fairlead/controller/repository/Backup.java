@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.repository;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
@@ -15,11 +15,15 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.store.NodeJson;
+import io.fairlead.controller.store.StoreException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -46,6 +50,16 @@ public record Backup(
     @JsonProperty(required = true) int lastServiceId,
     @JsonProperty(required = true) List<Service> services) {
   public static final int FORMAT = 1;
+
+  /**
+   * How far the generations of a restored service are above those of the backup, which may be older
+   * than what muxes have applied and servers have seen: a server drops what comes from a lower
+   * generation. No cluster commits as often between two backups, and 4,294 restores fit into 32
+   * bits.
+   */
+  public static final long AHEAD = 1_000_000;
+
+  private static final long GENERATION_MAX = (1L << 32) - 1;
 
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
@@ -111,6 +125,33 @@ public record Backup(
             .sorted(Comparator.comparingInt(image -> image.config().id()))
             .map(Service::of)
             .toList());
+  }
+
+  /**
+   * All services as they are to be restored.
+   *
+   * @throws IllegalArgumentException if a generation is too high
+   */
+  public List<ServiceImage> restored() throws StoreException {
+    List<ServiceImage> images = new ArrayList<>();
+    for (Service service : services) {
+      try {
+        images.add(ahead(service.image()));
+      } catch (RefusedException e) {
+        throw new StoreException("the backup is damaged: " + e.getMessage(), e);
+      }
+    }
+    return images;
+  }
+
+  private static ServiceImage ahead(ServiceImage image) {
+    Ring ring = image.ring();
+    if (ring.generation() > GENERATION_MAX - AHEAD) {
+      throw new IllegalArgumentException(
+          "service '%s' is at generation %d; allowed: at most %d, as a restore adds %d"
+              .formatted(image.config().name(), ring.generation(), GENERATION_MAX - AHEAD, AHEAD));
+    }
+    return image.withRing(ring.withGeneration(ring.generation() + AHEAD));
   }
 
   public byte[] json() {

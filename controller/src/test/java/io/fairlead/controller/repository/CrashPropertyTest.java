@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.store;
+package io.fairlead.controller.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -10,7 +10,15 @@ import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RandomDeltas;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.store.ServiceStore.Sizes;
+import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Generation;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.Sizes;
+import io.fairlead.controller.store.SnapshotWrite;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -40,6 +48,8 @@ class CrashPropertyTest {
   private static final Duration DEADLINE = Duration.ofSeconds(5);
   private static final int LEADERS = 8;
   private static final int WRITES_MAX = 24;
+
+  private static final Steering STEERING = new TableSteering();
 
   private static TestingServer server;
   private static CuratorFramework client;
@@ -80,10 +90,11 @@ class CrashPropertyTest {
       CrashingClient crashing =
           new CrashingClient(client, random.nextInt(WRITES_MAX), random.nextBoolean());
       Sizes sizes = random.nextInt(4) == 0 ? new Sizes(1 << 20, 1 << 19) : new Sizes(200, 150);
-      ServiceStore store = new ServiceStore(crashing.client(), tree, DEADLINE, sizes);
+      ServiceRepository repository =
+          repository(new ServiceStore(crashing.client(), tree, DEADLINE, sizes));
       checkFenced(tree, epoch, last, random);
       try {
-        last = work(store, epoch, tree, history, random);
+        last = work(repository, epoch, tree, history, random);
       } catch (CrashingClient.Crash e) {
         last = check(tree, history);
       }
@@ -92,29 +103,30 @@ class CrashPropertyTest {
 
   /** As a leader does: takes over, then commits, and writes snapshots between, until it ends. */
   private static Optional<StoredService> work(
-      ServiceStore store, Epoch epoch, Tree tree, History history, Random random) throws Exception {
+      ServiceRepository repository, Epoch epoch, Tree tree, History history, Random random)
+      throws Exception {
     StoredService service;
-    Optional<StoredService> found = store.read("web");
+    Optional<StoredService> found = repository.read("web");
     if (found.isPresent()) {
       service = found.get();
-      store.removeOld(epoch, service);
+      repository.removeOld(epoch, service);
       checkNoOrphans(tree, service);
     } else {
       ServiceImage empty = ServiceImage.create(config(tree), 1_700_000_000);
       history.underWay = Optional.of(empty.ring());
-      service = store.create(epoch, empty);
+      service = repository.create(epoch, empty);
     }
     history.acknowledge(service.image().ring());
     Optional<SnapshotWrite> snapshot = Optional.empty();
     for (int step = 0; step < WRITES_MAX; step++) {
       if (snapshot.isEmpty()
           && random.nextInt(5) == 0
-          && service.snapshot() < service.image().ring().generation()) {
-        snapshot = Optional.of(SnapshotWrite.of(service));
+          && service.state().generations().snapshot() < service.image().ring().generation()) {
+        snapshot = Optional.of(ServiceRepository.snapshot(service));
       }
       if (snapshot.isPresent() && random.nextInt(4) > 0) {
-        if (!store.writeNext(epoch, service, snapshot.get())) {
-          service = store.publish(epoch, service, snapshot.get());
+        if (!repository.writeNext(epoch, service, snapshot.get())) {
+          service = repository.publish(epoch, service, snapshot.get());
           snapshot = Optional.empty();
         }
         continue;
@@ -122,7 +134,7 @@ class CrashPropertyTest {
       Delta delta = RandomDeltas.next(service.image().ring(), random);
       Ring next = service.image().ring().apply(delta);
       history.underWay = Optional.of(next);
-      service = store.commit(epoch, service, new ServiceImage(config(tree), next), delta);
+      service = repository.commit(epoch, service, new ServiceImage(config(tree), next), delta);
       history.acknowledge(next);
     }
     return Optional.of(service);
@@ -130,7 +142,8 @@ class CrashPropertyTest {
 
   /** What a reader finds after the crash. */
   private static Optional<StoredService> check(Tree tree, History history) throws Exception {
-    Optional<StoredService> found = new ServiceStore(client, tree, DEADLINE).read("web");
+    Optional<StoredService> found =
+        repository(new ServiceStore(client, tree, DEADLINE)).read("web");
     if (history.acknowledged.isEmpty() && found.isEmpty()) {
       return found;
     }
@@ -153,13 +166,28 @@ class CrashPropertyTest {
     long from = number(tree.latestSnapshot("web"));
     Ring ring =
         DeltaCodec.decodeSnapshot(
-            chunks(tree.snapshot("web", from)), latest.service(), from, latest.buckets());
+            ChunkNodes.read(client, tree.snapshot("web", from)),
+            latest.service(),
+            from,
+            latest.buckets());
     while (ring.generation() < latest.generation()) {
       assertThat(ring).isEqualTo(history.acknowledged.get(ring.generation()));
-      byte[] delta = chunks(tree.delta("web", ring.generation() + 1));
+      byte[] delta = ChunkNodes.read(client, tree.delta("web", ring.generation() + 1));
       ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
+      checkTable(tree, ring);
     }
     assertThat(ring).isEqualTo(latest);
+  }
+
+  /** What the steering method needs is committed with its generation or not at all. */
+  private static void checkTable(Tree tree, Ring ring) throws Exception {
+    String path = tree.blob("web", ring.generation(), Generation.STEERING);
+    Optional<byte[]> table = STEERING.blob(config(tree), ring);
+    if (table.isPresent()) {
+      assertThat(ChunkNodes.read(client, path)).isEqualTo(table.get());
+    } else {
+      assertThat(client.checkExists().forPath(path)).isNull();
+    }
   }
 
   /** A leader of an earlier epoch that goes on writes nothing. */
@@ -173,8 +201,9 @@ class CrashPropertyTest {
     ServiceImage next =
         new ServiceImage(service.image().config(), service.image().ring().apply(delta));
     Epoch before = new Epoch(epoch.number() - 1, epoch.version() - 1);
-    ServiceStore store = new ServiceStore(client, tree, DEADLINE, new Sizes(200, 150));
-    assertThatThrownBy(() -> store.commit(before, service, next, delta))
+    ServiceRepository repository =
+        repository(new ServiceStore(client, tree, DEADLINE, new Sizes(200, 150)));
+    assertThatThrownBy(() -> repository.commit(before, service, next, delta))
         .isInstanceOf(StoreException.Fenced.class);
   }
 
@@ -183,7 +212,11 @@ class CrashPropertyTest {
     Collections.sort(kept);
     assertThat(Long.parseLong(kept.get(kept.size() - 1)))
         .isEqualTo(service.image().ring().generation());
-    assertThat(kept).contains("%010d".formatted(service.snapshot()));
+    assertThat(kept).contains("%010d".formatted(service.state().generations().snapshot()));
+  }
+
+  private static ServiceRepository repository(ServiceStore store) {
+    return new ServiceRepository(store, config -> STEERING);
   }
 
   private static Tree plant() throws Exception {
@@ -209,12 +242,8 @@ class CrashPropertyTest {
         .build();
   }
 
-  private static byte[] chunks(String path) throws Exception {
-    return new ServiceReader(client, new Tree("")).chunks(path);
-  }
-
   private static long number(String path) throws Exception {
-    return ServiceReader.number(client.getData().forPath(path));
+    return Long.parseLong(new String(client.getData().forPath(path), StandardCharsets.US_ASCII));
   }
 
   private static byte[] bytes(String text) {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.repository;
+
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Generation;
+import io.fairlead.controller.store.Note;
+import io.fairlead.controller.store.ServiceReading;
+import io.fairlead.controller.store.ServiceState;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.SnapshotWrite;
+import io.fairlead.controller.store.StoreException;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Services as images, kept in a {@link ServiceStore} as bytes: each ring as a snapshot and deltas,
+ * and with every generation what its steering method needs besides.
+ *
+ * <p>Thread-safe as long as each service has one writer.
+ */
+public final class ServiceRepository {
+  private final ServiceStore store;
+  private final Function<ServiceConfig, Steering> steering;
+
+  public ServiceRepository(ServiceStore store) {
+    this(store, config -> config.steering().steering());
+  }
+
+  ServiceRepository(ServiceStore store, Function<ServiceConfig, Steering> steering) {
+    this.store = store;
+    this.steering = steering;
+  }
+
+  /** The same repository, for one write that leaves {@code note} beside it. */
+  public ServiceRepository with(Note note) {
+    return new ServiceRepository(store.with(note), steering);
+  }
+
+  /** For what concerns no image. */
+  public ServiceStore store() {
+    return store;
+  }
+
+  /** The service, or nothing if it does not exist. */
+  public Optional<StoredService> read(String name) throws StoreException {
+    Optional<ServiceReading> read = store.read(name);
+    return read.isPresent() ? Optional.of(decode(read.get(), Optional.empty())) : Optional.empty();
+  }
+
+  /**
+   * The service in one committed state, regardless of how many commits happen meanwhile; {@code
+   * known} itself if nothing has changed.
+   */
+  public Optional<StoredService> readCommitted(String name, Optional<StoredService> known)
+      throws StoreException {
+    Optional<ServiceReading> read = store.readCommitted(name, known.map(StoredService::state));
+    if (read.isEmpty()) {
+      return Optional.empty();
+    }
+    return read.map(ServiceReading::state).equals(known.map(StoredService::state))
+        ? known
+        : Optional.of(decode(read.get(), known));
+  }
+
+  private static StoredService decode(ServiceReading read, Optional<StoredService> known)
+      throws StoreException {
+    ServiceState state = read.state();
+    ServiceConfig config = state.config();
+    try {
+      Ring ring =
+          read.snapshot().isPresent()
+              ? DeltaCodec.decodeSnapshot(
+                  read.snapshot().get(),
+                  config.id(),
+                  state.generations().snapshot(),
+                  config.buckets())
+              : known.orElseThrow().image().ring();
+      for (byte[] delta : read.deltas()) {
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
+      }
+      ServiceImage image = new ServiceImage(config, ring);
+      return new StoredService(state.upkeep().map(image::withUpkeep).orElse(image), state);
+    } catch (RefusedException e) {
+      throw StoreException.Damaged.of(config.name(), e);
+    }
+  }
+
+  /** Creates the service with its ring's generation as a snapshot, and takes its id. */
+  public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
+    Generation first = generation(image, Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
+    return new StoredService(image, store.create(epoch, image.config(), image.upkeep(), first));
+  }
+
+  /** Writes the configuration of {@code changed}, which has the generation of {@code before}. */
+  public StoredService changeConfig(Epoch epoch, StoredService before, ServiceImage changed)
+      throws StoreException {
+    return new StoredService(changed, store.changeConfig(epoch, before.state(), changed.config()));
+  }
+
+  /**
+   * Commits the next generation, with its configuration and upkeep if they changed.
+   *
+   * @param next {@code before}'s image after {@code delta}
+   */
+  public StoredService commit(Epoch epoch, StoredService before, ServiceImage next, Delta delta)
+      throws StoreException {
+    byte[] bytes = DeltaCodec.encode(delta, before.image().ring());
+    ServiceState state =
+        store.commit(
+            epoch,
+            before.state(),
+            next.config(),
+            next.upkeep(),
+            generation(next, Generation.DELTA, bytes));
+    return new StoredService(next, state);
+  }
+
+  private Generation generation(ServiceImage image, String name, byte[] bytes) {
+    Generation generation = Generation.of(image.ring().generation(), name, bytes);
+    return steering
+        .apply(image.config())
+        .blob(image.config(), image.ring())
+        .map(blob -> generation.with(Generation.STEERING, blob))
+        .orElse(generation);
+  }
+
+  /** A snapshot of the service's latest generation, encoded and not yet written. */
+  public static SnapshotWrite snapshot(StoredService service) {
+    return new SnapshotWrite(
+        service.state().generations(), DeltaCodec.encode(service.image().ring()));
+  }
+
+  /**
+   * Writes the next chunk of a snapshot ahead of its {@link #publish}.
+   *
+   * @return whether there is more to write
+   */
+  public boolean writeNext(Epoch epoch, StoredService service, SnapshotWrite snapshot)
+      throws StoreException {
+    return store.writeNext(epoch, service.state(), snapshot);
+  }
+
+  /**
+   * Makes a written snapshot the latest one, and deletes generations that no reader needs any more.
+   *
+   * @param service as it is now, which may be later than the snapshot
+   */
+  public StoredService publish(Epoch epoch, StoredService service, SnapshotWrite snapshot)
+      throws StoreException {
+    return new StoredService(service.image(), store.publish(epoch, service.state(), snapshot));
+  }
+
+  /** Deletes generations that no reader needs and those that were never committed. */
+  public void removeOld(Epoch epoch, StoredService service) throws StoreException {
+    store.removeOld(epoch, service.state());
+  }
+
+  /** Deletes the service's config, upon which muxes stop serving it. */
+  public void delete(Epoch epoch, StoredService service) throws StoreException {
+    store.delete(epoch, service.state());
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
+
+/** Snapshots of services, and the removal of generations that no reader needs any more. */
+final class SnapshotStore {
+  private static final int KEPT_GENERATIONS = 16;
+
+  private final CuratorFramework client;
+  private final Tree tree;
+  private final FencedWrite write;
+  private final Sizes sizes;
+  private final Nodes nodes;
+  private final Chunks chunks;
+  private final Removal removal;
+
+  SnapshotStore(CuratorFramework client, Tree tree, FencedWrite write, Sizes sizes) {
+    this.client = client;
+    this.tree = tree;
+    this.write = write;
+    this.sizes = sizes;
+    this.nodes = new Nodes(client);
+    this.chunks = new Chunks(client);
+    this.removal = new Removal(client, write);
+  }
+
+  /**
+   * Writes the next chunk of a snapshot ahead of its {@link #publish}; the first removes what an
+   * interrupted attempt has left. A small snapshot has none.
+   *
+   * @return whether there is more to write
+   */
+  boolean writeNext(Epoch epoch, ServiceState service, SnapshotWrite snapshot)
+      throws StoreException {
+    if (isOneStep(snapshot)) {
+      return false;
+    }
+    String name = service.name();
+    String path = tree.snapshot(name, snapshot.generation());
+    return step(
+        epoch,
+        name,
+        snapshot,
+        () -> {
+          List<CuratorOp> ops = new ArrayList<>();
+          if (snapshot.next() == 0) {
+            removeRemains(epoch, name, path);
+            ops.add(nodes.create(path));
+          }
+          String chunk = Tree.chunk(path, snapshot.next());
+          ops.add(nodes.create(chunk, snapshot.take(sizes.chunkMax())));
+          write.once(epoch, ops);
+          return !snapshot.isWritten(sizes.chunkMax());
+        });
+  }
+
+  /**
+   * Makes a written snapshot the latest one, and deletes generations that no reader needs any more.
+   *
+   * @param service as it is now, which may be later than the snapshot
+   */
+  ServiceState publish(Epoch epoch, ServiceState service, SnapshotWrite snapshot)
+      throws StoreException {
+    String name = service.name();
+    ServiceState published =
+        step(
+            epoch,
+            name,
+            snapshot,
+            () -> {
+              List<CuratorOp> ops = new ArrayList<>();
+              if (isOneStep(snapshot)) {
+                String path = tree.snapshot(name, snapshot.generation());
+                removeRemains(epoch, name, path);
+                ops.addAll(chunks.create(path, snapshot.bytes(), sizes.chunkMax()));
+              }
+              byte[] number = Nodes.decimal(snapshot.generation());
+              ops.add(nodes.set(tree.latestSnapshot(name), -1, number));
+              write.once(epoch, ops);
+              return service.with(snapshot);
+            });
+    removeOld(epoch, published);
+    return published;
+  }
+
+  /** Deletes generations that no reader needs and those that were never committed. */
+  void removeOld(Epoch epoch, ServiceState service) throws StoreException {
+    String name = service.name();
+    Generations generations = service.generations();
+    long latest = generations.latest();
+    long oldest = Math.min(generations.snapshot(), latest - KEPT_GENERATIONS + 1);
+    try {
+      for (String child : client.getChildren().forPath(tree.generations(name))) {
+        long generation = Long.parseLong(child);
+        if (generation < oldest || generation > latest) {
+          remove(epoch, service, generation);
+        }
+      }
+    } catch (Exception e) {
+      throw new StoreException(
+          "old generations of service '%s' were not deleted: %s".formatted(name, e), e);
+    }
+  }
+
+  /**
+   * Deletes a generation that is old or was never committed, unless a commit that arrives late
+   * makes it the latest.
+   */
+  void remove(Epoch epoch, ServiceState service, long generation) throws Exception {
+    String name = service.name();
+    removal.run(
+        epoch,
+        tree.generation(name, generation),
+        nodes.unchanged(tree.latestGeneration(name), service.generations().latestVersion()));
+  }
+
+  private interface Step<T> {
+    T run() throws Exception;
+  }
+
+  private static <T> T step(Epoch epoch, String name, SnapshotWrite snapshot, Step<T> step)
+      throws StoreException {
+    try {
+      return step.run();
+    } catch (KeeperException.BadVersionException e) {
+      throw new StoreException.Fenced(
+          "snapshot %d of service '%s' in epoch %d: another controller leads"
+              .formatted(snapshot.generation(), name, epoch.number()));
+    } catch (Exception e) {
+      throw new StoreException(
+          "snapshot %d of service '%s' was not written: %s"
+              .formatted(snapshot.generation(), name, e),
+          e);
+    }
+  }
+
+  private boolean isOneStep(SnapshotWrite snapshot) {
+    return snapshot.bytes().length <= sizes.stepMax();
+  }
+
+  /** Of an interrupted attempt: no reader has read it, as long as it is not the latest. */
+  private void removeRemains(Epoch epoch, String name, String path) throws Exception {
+    removal.run(epoch, path, nodes.unchanged(tree.latestSnapshot(name)));
+  }
+}
