@@ -45,6 +45,21 @@ static void step(struct service_sync *sync);
 static void read_config(struct service_sync *sync);
 static void read_latest(struct service_sync *sync);
 
+/* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
+static uint32_t parse_number(const struct zk_reply *reply)
+{
+	uint64_t value = 0;
+
+	if (reply->len > 10)
+		return 0;
+	for (size_t i = 0; i < reply->len; i++) {
+		if (reply->data[i] < '0' || reply->data[i] > '9')
+			return 0;
+		value = value * 10 + (uint64_t)(reply->data[i] - '0');
+	}
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
 static void drop_image(struct service_sync *sync)
 {
 	if (sync->building)
@@ -185,7 +200,7 @@ static void on_config(void *context, const struct zk_reply *reply)
 static void on_latest(void *context, const struct zk_reply *reply)
 {
 	struct service_sync *sync = context;
-	uint32_t latest = zk_reply_number(reply);
+	uint32_t latest = parse_number(reply);
 
 	if (answered(sync) || !is_there(sync, reply, &sync->latest_missing))
 		return;
@@ -350,7 +365,7 @@ static void on_snapshot_number(void *context, const struct zk_reply *reply)
 	sync->fetching = false;
 	if (answered(sync))
 		return;
-	generation = reply->rc == ZOK ? zk_reply_number(reply) : 0;
+	generation = reply->rc == ZOK ? parse_number(reply) : 0;
 	if (generation) {
 		if (generation > sync->latest)
 			sync->latest = generation; /* it is committed; the watch on latest_gen is on its way */

@@ -222,20 +222,6 @@ static void sent(struct message *m, int rc)
 	push(m);
 }
 
-uint32_t zk_reply_number(const struct zk_reply *reply)
-{
-	uint64_t value = 0;
-
-	if (reply->len > 10)
-		return 0;
-	for (size_t i = 0; i < reply->len; i++) {
-		if (reply->data[i] < '0' || reply->data[i] > '9')
-			return 0;
-		value = value * 10 + (uint64_t)(reply->data[i] - '0');
-	}
-	return value <= UINT32_MAX ? (uint32_t)value : 0;
-}
-
 void zk_get(struct zk_client *zk, const char *path, bool watch, zk_fn fn, void *context)
 {
 	struct message *m = request(zk, fn, context);

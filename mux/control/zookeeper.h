@@ -48,9 +48,6 @@ struct zk_reply {
 	int child_count;
 };
 
-/* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */
-uint32_t zk_reply_number(const struct zk_reply *reply);
-
 typedef void (*zk_fn)(void *context, const struct zk_reply *reply);
 
 /* Run on the control thread, inside zk_run(). */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sync_world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "control/service_sync.h"
+#include "../delta_bytes.h"
+#include "../fake_zookeeper.h"
+#include "../image.h"
+
+enum { TEXT_MAX = 512, BUCKETS = 256, BACKENDS = 4 };
+
+struct world {
+	struct zk_client *zk;
+	struct service_sync_context context;
+	struct service_sync *sync; /* NULL: ended */
+	uint64_t now;
+	struct service *rival;
+	unsigned vanished;
+	int announce_error;
+	FILE *stderr_before;
+	char *log;
+	size_t log_len, log_seen;
+};
+
+static struct world *world;
+
+int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count)
+{
+	(void)announcer, (void)service, (void)vips, (void)count;
+	return world->announce_error;
+}
+
+static void on_changed(void *owner)
+{
+	(void)owner;
+}
+
+static void on_vanished(void *owner)
+{
+	(void)owner;
+	world->vanished++;
+}
+
+int sync_world_set_up(void **state)
+{
+	(void)state;
+	world = calloc(1, sizeof(*world));
+	assert_non_null(world);
+	world->zk = fake_zk_new();
+	world->context = (struct service_sync_context){
+	    .zk = world->zk,
+	    .place = {.tables = tables_new(1, &image_hops),
+		      .counters = counters_new(1),
+		      .announcer = (struct announcer *)world,
+		      .changes = change_log_new()},
+	    .root = "/fairlead",
+	    .changed = on_changed,
+	    .vanished = on_vanished,
+	};
+	world->sync = service_sync_new(&world->context, "web");
+	assert_non_null(world->sync);
+	world->stderr_before = stderr;
+	stderr = open_memstream(&world->log, &world->log_len);
+	assert_non_null(stderr);
+	return 0;
+}
+
+int sync_world_tear_down(void **state)
+{
+	(void)state;
+	if (world->sync)
+		service_sync_end(world->sync);
+	fake_zk_free(world->zk);
+	fclose(stderr);
+	stderr = world->stderr_before;
+	free(world->log);
+	change_log_free(world->context.place.changes);
+	tables_free(world->context.place.tables);
+	counters_free(world->context.place.counters);
+	free(world);
+	return 0;
+}
+
+/* --- what is true now ---------------------------------------------------------------------------------------- */
+
+static void append(char text[TEXT_MAX], const char *more)
+{
+	snprintf(text + strlen(text), TEXT_MAX - strlen(text), "%s", more);
+}
+
+/* The path below the service's; the generation, where it names one. */
+static const char *tail_of(const struct fake_request *request, uint32_t *generation)
+{
+	static const char service[] = "/fairlead/services/web/";
+	const char *tail = request->path + strlen(service);
+
+	assert_memory_equal(request->path, service, strlen(service));
+	if (sscanf(tail, "ring/gen/%u/", generation) != 1)
+		*generation = 0;
+	return tail;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
+}
+
+static void describe_request(const struct fake_request *request, char name[32])
+{
+	uint32_t generation;
+	const char *tail = tail_of(request, &generation);
+
+	if (generation && request->kind == FAKE_CHILDREN)
+		snprintf(name, 32, "%c%u", ends_with(tail, "/snapshot") ? 'S' : 'D', generation);
+	else if (generation)
+		name[0] = 0; /* a chunk, asked for along with the names */
+	else
+		snprintf(name, 32, "%s%s", request->kind == FAKE_EXISTS ? "exists " : "",
+			 !strcmp(tail, "config")                 ? "config"
+			 : !strcmp(tail, "ring/latest_gen")      ? "latest"
+			 : !strcmp(tail, "ring/latest_snapshot") ? "number"
+								 : tail);
+	if (request->watch)
+		strcat(name, "*");
+}
+
+/* The events of the log's lines since the last call. */
+static void describe_log(char text[TEXT_MAX])
+{
+	char name[64];
+
+	fflush(stderr);
+	for (const char *line = world->log + world->log_seen; line && *line; line = strchr(line, '\n') + 1) {
+		assert_int_equal(sscanf(line, "mux event=%63s", name), 1);
+		append(text, " ");
+		append(text, name);
+	}
+	world->log_seen = world->log_len;
+}
+
+static void describe(char text[TEXT_MAX])
+{
+	char name[96];
+
+	text[0] = 0;
+	for (size_t i = 0; i < fake_zk_count(world->zk); i++) {
+		describe_request(fake_zk_at(world->zk, i), name);
+		append(text, name);
+		append(text, *name ? " " : "");
+	}
+	if (!world->sync) {
+		append(text, "| ended");
+		describe_log(text);
+		return;
+	}
+	snprintf(name, sizeof(name), "| %s %u%s", service_state_name(service_sync_state(world->sync)),
+		 service_sync_generation(world->sync), service_sync_is_deleted(world->sync) ? " deleted" : "");
+	append(text, name);
+	append(text, " |");
+	if (service_sync_deadline(world->sync) != UINT64_MAX) {
+		snprintf(name, sizeof(name), " +%d", (int)(service_sync_deadline(world->sync) - world->now));
+		append(text, name);
+	}
+	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
+		if (service_sync_refused(world->sync, reason)) {
+			snprintf(name, sizeof(name), " %s:%u", refusal_name(reason),
+				 (unsigned)service_sync_refused(world->sync, reason));
+			append(text, name);
+		}
+	if (world->vanished) {
+		snprintf(name, sizeof(name), " listed:%u", world->vanished);
+		append(text, name);
+	}
+	describe_log(text);
+}
+
+/* --- events -------------------------------------------------------------------------------------------------- */
+
+/* The place of the first request of this name that waits, -1: none. */
+static int find(const char *wanted)
+{
+	for (size_t i = 0; i < fake_zk_count(world->zk); i++) {
+		char name[32];
+
+		describe_request(fake_zk_at(world->zk, i), name);
+		if (!strncmp(name, wanted, strlen(wanted)))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void answer(int i, int rc, const void *data, size_t len)
+{
+	const struct zk_reply reply = {.rc = rc, .data = data, .len = len};
+
+	fake_zk_answer(world->zk, (size_t)i, &reply);
+}
+
+/* The code of a failed answer, ZOK for anything else. */
+static int code_of(const char *how)
+{
+	return !strcmp(how, "none") ? ZNONODE : !strcmp(how, "lost") ? ZCONNECTIONLOSS : ZOK;
+}
+
+static void answer_config(int i, const char *how)
+{
+	static const char format[] =
+	    "{\"format\": %d, \"id\": %d, \"name\": \"web\", \"vips\": [\"10.99.0.%d\"], \"ports\": [{\"protocol\": "
+	    "\"tcp\", \"port\": 80}], \"steering\": \"ring\", \"buckets\": %d, \"hash\": \"siphash\", \"hashKey\": "
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"encap\": \"gue\", "
+	    "\"windowSeconds\": 240}";
+	char text[TEXT_MAX];
+
+	snprintf(text, sizeof(text), format, strcmp(how, "bad") ? 1 : 99, strcmp(how, "other") ? 1 : 2,
+		 strcmp(how, "vip") ? 1 : 7, strcmp(how, "other") ? BUCKETS : 2 * BUCKETS);
+	answer(i, code_of(how), text, strlen(text));
+}
+
+/* The bytes of a generation that the present image leads to; damaged ones end in another byte. */
+static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char *how, size_t *len)
+{
+	bool is_other = !strcmp(how, "other");
+	struct delta image = image_snapshot(is_other ? 2 : 1, generation, is_other ? 2 * BUCKETS : BUCKETS, BACKENDS);
+	struct delta move = image_move(&image, generation, generation % BUCKETS, 1, 2, 1, 1700000000);
+	size_t body_len;
+	uint8_t *body = delta_bytes_body(snapshot ? &image : &move, &body_len);
+	uint8_t *bytes = delta_bytes_wrap(snapshot ? &image : &move, body, body_len, len);
+
+	if (!strcmp(how, "damaged"))
+		bytes[*len - 1] ^= 1;
+	free(body);
+	image_free(&image);
+	image_free(&move);
+	return bytes;
+}
+
+/* Names and the one chunk, which follows them. */
+static void answer_chunks(int i, const char *how)
+{
+	char *good = "0000", *bad = "one";
+	uint32_t generation;
+	bool snapshot = ends_with(tail_of(fake_zk_at(world->zk, (size_t)i), &generation), "/snapshot");
+	struct zk_reply names = {
+	    .rc = code_of(how), .children = strcmp(how, "misnamed") ? &good : &bad, .child_count = 1};
+	size_t len;
+	uint8_t *bytes = generation_bytes(generation, snapshot, how, &len);
+
+	fake_zk_answer(world->zk, (size_t)i, &names);
+	answer(i, code_of(how), bytes, len);
+	free(bytes);
+}
+
+/* Another service takes the VIP 10.99.0.HOW; "goes": it is removed. */
+static void rival(const char *how)
+{
+	struct why why = {""};
+	struct service_config config;
+	char vip[32];
+
+	if (!strcmp(how, "goes")) {
+		tables_remove(world->context.place.tables, world->rival);
+		return;
+	}
+	snprintf(vip, sizeof(vip), "10.99.0.%s", how);
+	config = image_config(9, vip, BUCKETS);
+	strcpy(config.name, "rival");
+	assert_int_equal(tables_add(world->context.place.tables, &config, &world->rival, &why), 0);
+}
+
+static bool act(const char *event);
+
+/* Configuration and latest generation are read. */
+static bool act_read(const char *generation)
+{
+	char latest[32];
+
+	snprintf(latest, sizeof(latest), "latest %s", generation);
+	return act("config ok") && act(latest);
+}
+
+/* A first load: the snapshot is the latest generation. */
+static bool act_load(const char *generation)
+{
+	char number[32], snapshot[32];
+
+	snprintf(number, sizeof(number), "number %s", generation);
+	snprintf(snapshot, sizeof(snapshot), "S%s ok", generation);
+	return act("refresh") && act_read(generation) && act(number) && act(snapshot);
+}
+
+static bool act(const char *event)
+{
+	char what[16], how[32] = "";
+	int i;
+
+	if (sscanf(event, "%15s %31s", what, how) < 1)
+		return false;
+	if (!strcmp(what, "refresh"))
+		service_sync_refresh(world->sync);
+	else if (!strcmp(what, "watch"))
+		service_sync_changed(world->sync, strcmp(how, "latest") ? how : "ring/latest_gen");
+	else if (!strcmp(what, "confirm"))
+		service_sync_confirm(world->sync);
+	else if (!strcmp(what, "asked"))
+		return act("refresh") && act_read(how);
+	else if (!strcmp(what, "loaded"))
+		return act_load(how);
+	else if (!strcmp(what, "rival"))
+		rival(how);
+	else if (!strcmp(what, "announce"))
+		world->announce_error = strcmp(how, "works") ? -ENODEV : 0;
+	else if (!strcmp(what, "retry")) {
+		world->now = service_sync_deadline(world->sync);
+		fake_zk_set_now(world->zk, world->now);
+		service_sync_refresh(world->sync);
+		return !*how || act_read(how);
+	} else if (!strcmp(what, "end")) {
+		service_sync_end(world->sync);
+		world->sync = NULL;
+	} else {
+		i = find(what);
+		if (i < 0)
+			return false;
+		if (*what == 'S' || *what == 'D')
+			answer_chunks(i, how);
+		else if (!strcmp(what, "config") || !strcmp(what, "exists"))
+			answer_config(i, how);
+		else
+			answer(i, code_of(how), how, strlen(how));
+	}
+	return true;
+}
+
+void sync_world_play(const struct sync_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char text[TEXT_MAX];
+
+		if (!act(rows[i].event))
+			fail_msg("row %zu: nothing waits for '%s'", i, rows[i].event);
+		describe(text);
+		if (strcmp(text, rows[i].after))
+			fail_msg("row %zu, after '%s':\n  %s\nexpected\n  %s", i, rows[i].event, text, rows[i].after);
+	}
+}
