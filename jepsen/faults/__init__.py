@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jepsen/bin is made of: a cluster's nodes and programs, and what is done to them."""
+"""The code behind jepsen/bin: a cluster's nodes and programs, and the faults on them."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster as faults see it: nodes with addresses and programs, commands on them, and ways to cut what they say.
+"""A cluster as faults see it: nodes with addresses and programs, commands on them, and cuts between them.
 
-LabCluster (lab_cluster.py) has its nodes in network namespaces, SshCluster (ssh_cluster.py) on machines that are there.
+LabCluster (lab_cluster.py) has its nodes in network namespaces, SshCluster (ssh_cluster.py) on existing machines.
 """
 
 import json
@@ -17,9 +17,9 @@ from lab.deadline import LabError, until
 
 RUNNING, PAUSED, DEAD = "running", "paused", "dead"
 KINDS = ("mux", "controller", "zookeeper", "server")
-MAIN = {"mux": "mux", "server": "nginx", "controller": "controller"}  # the program meant by a node's name alone
-ANSWER_SECONDS = 120  # for a program that was started to answer at all
-SERVING_SECONDS = 120  # and for the cluster to serve with it
+MAIN = {"mux": "mux", "server": "nginx", "controller": "controller"}  # the program that a node's name alone means
+ANSWER_SECONDS = 120  # until a program that was started answers at all
+SERVING_SECONDS = 120  # until the cluster serves with it
 PROBE_SECONDS = 2
 
 
@@ -43,7 +43,7 @@ class Cluster(ABC):
         return self.nodes[name]
 
     def of_kind(self, kind: str) -> list[Node]:
-        """All nodes of a kind that have its program; `zookeeper` are the controllers' machines that have one."""
+        """All nodes of a kind that have its program; `zookeeper` means controllers' machines with a ZooKeeper."""
         machines = "controller" if kind == "zookeeper" else kind
         program = MAIN.get(kind, kind) if kind in KINDS else None
         of_kind = [node for node in self.nodes.values() if node.kind == machines]
@@ -56,7 +56,7 @@ class Cluster(ABC):
         program = program or MAIN.get(node.kind, "")
         if program not in node.programs:
             allowed = ", ".join(f"{name}/{each}" for each in node.programs) or f"none, {name} has no programs"
-            raise LabError(f"program '{text}' is not known; allowed: {allowed}")
+            raise LabError(f"unknown program '{text}'; allowed: {allowed}")
         return node, program
 
     # Programs.
@@ -67,18 +67,18 @@ class Cluster(ABC):
 
     @abstractmethod
     def check_start(self, node: Node, program: str) -> None:
-        """LabError if nobody has said how to start it."""
+        """LabError if there is no way to start it."""
 
     @abstractmethod
     def launch(self, node: Node, program: str) -> None:
-        """Starts what is dead."""
+        """Starts a dead program."""
 
     @abstractmethod
     def signal(self, node: Node, program: str, name: str) -> None:
         """Sends STOP, CONT, TERM or KILL to a program that is not dead; after the last two it stays dead."""
 
     def start(self, node: Node, program: str) -> None:
-        """Running, and answering in whatever way, when this returns; what is paused goes on."""
+        """Returns once the program runs and answers, whatever the answer; resumes a paused one."""
         state = self.state(node, program)
         if state == PAUSED:
             self.resume(node, program)
@@ -87,7 +87,7 @@ class Cluster(ABC):
             until(f"{node.name}/{program} answers", lambda: self._answers(node, program), ANSWER_SECONDS, pause=0.1)
 
     def stop(self, node: Node, program: str) -> None:
-        """Ended in order, or killed if that takes longer than ANSWER_SECONDS."""
+        """Stops it in order; kills it if that takes longer than ANSWER_SECONDS."""
         self._end(node, program, "TERM")
 
     def kill(self, node: Node, program: str) -> None:
@@ -103,7 +103,7 @@ class Cluster(ABC):
             return
         self.signal(node, program, how)
         if how == "TERM":
-            self.signal_if_alive(node, program, "CONT")  # a paused one hears it only then
+            self.signal_if_alive(node, program, "CONT")  # a paused one handles TERM only then
         what = f"{node.name}/{program} ends"
         try:
             until(what, lambda: self.state(node, program) == DEAD, ANSWER_SECONDS, pause=0.02)
@@ -119,26 +119,26 @@ class Cluster(ABC):
         if self.state(node, program) == DEAD:
             raise LabError(f"{node.name}/{program} is dead and cannot be paused")
         self.signal(node, program, "STOP")
-        until(f"{node.name}/{program} stands", lambda: self.state(node, program) == PAUSED, 10, pause=0.01)
+        until(f"{node.name}/{program} is paused", lambda: self.state(node, program) == PAUSED, 10, pause=0.01)
 
     def resume(self, node: Node, program: str) -> None:
         if self.state(node, program) != PAUSED:
             return
         self.signal(node, program, "CONT")
-        until(f"{node.name}/{program} goes on", lambda: self.state(node, program) != PAUSED, 10, pause=0.01)
+        until(f"{node.name}/{program} runs again", lambda: self.state(node, program) != PAUSED, 10, pause=0.01)
 
-    # What programs say.
+    # What programs answer.
 
     @abstractmethod
     def connect(self, node: Node, host: str, port: int, seconds: float) -> socket.socket:
-        """A TCP connection from the node, or from where it is seen alike."""
+        """A TCP connection from the node, or from a place with the same view."""
 
     @abstractmethod
     def port(self, node: Node, program: str) -> tuple[str, int]:
         """Where the program listens: HTTP of muxes and controllers, ZooKeeper's clients' port, the VIP of servers."""
 
     def _exchange(self, node: Node, program: str, request: bytes) -> bytes:
-        """What the program answers until it closes; empty if nothing came in PROBE_SECONDS."""
+        """The program's answer until it closes; empty if none arrived within PROBE_SECONDS."""
         answer = b""
         try:
             with self.connect(node, *self.port(node, program), PROBE_SECONDS) as connection:
@@ -151,7 +151,7 @@ class Cluster(ABC):
         return answer
 
     def health(self, node: Node, program: str) -> dict[str, Any]:
-        """The JSON of /healthz whatever its status; empty without an answer."""
+        """The JSON of /healthz regardless of its status; empty without an answer."""
         said = self._exchange(node, program, b"GET /healthz HTTP/1.0\r\nHost: fairlead\r\n\r\n")
         try:
             return json.loads(said.partition(b"\r\n\r\n")[2])
@@ -170,7 +170,7 @@ class Cluster(ABC):
         return True
 
     def serves(self, node: Node, program: str) -> bool:
-        """Whether it does what it is for, with the others; of a program without a way to ask, whether it runs."""
+        """Whether it does its job together with the others; for a program that cannot be asked, whether it runs."""
         if self.state(node, program) != RUNNING:
             return False
         if program == "mux":
@@ -185,7 +185,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def announced(self, mux: Node) -> bool:
-        """Whether the router sends the VIP to this mux, where that can be known."""
+        """Whether the router sends the VIP to this mux; true if there is no way to know."""
 
     def zookeeper_mode(self, node: Node) -> str | None:
         """leader, follower, standalone; None while it does not serve."""
@@ -205,13 +205,13 @@ class Cluster(ABC):
         return sorted(pairs, key=lambda pair: order.get(pair[1], 2))
 
     def revive(self) -> None:
-        """Starts and resumes all that is dead or paused, and waits until all of the cluster serves."""
+        """Starts and resumes every program that is dead or paused, and waits until the whole cluster serves."""
         for node, program in self.all_programs():
             self.start(node, program)
         self.wait_serving(self.all_programs())
 
     def upgrade(self, node: Node, program: str) -> None:
-        """As a package's upgrade does; of a server its server side."""
+        """As a package's upgrade does; for a server, its server side."""
         if program == "nginx":
             self.attach(node, 0)
             return
@@ -251,7 +251,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """What `nodes list` tells of the whole cluster."""
+        """What `nodes list` prints about the whole cluster."""
 
     # Commands.
 
@@ -261,7 +261,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def execute(self, node: Node, argv: list[str]) -> int:
-        """`nodes exec`: input, output and exit code are this process's."""
+        """`nodes exec`: input and output are this process's; returns the exit code."""
 
     @abstractmethod
     def tail(self, node: Node, program: str) -> str:
@@ -274,11 +274,11 @@ class Cluster(ABC):
 
     @abstractmethod
     def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
-        """Nothing passes on these ways, each from one node to another, until uncut(name)."""
+        """Drops all packets on these ways, each from one node to another, until uncut(name)."""
 
     @abstractmethod
     def check_ways(self, ways: list[tuple[str, str]]) -> None:
-        """LabError for a way that can't be cut."""
+        """LabError if one of the ways can't be cut."""
 
     @abstractmethod
     def check_slow(self, node: Node) -> None:
@@ -292,7 +292,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def uncut(self, name: str) -> None:
-        """Undoes what was cut or lost under this name; nothing to do if there is nothing."""
+        """Undoes cut, cut_zookeeper or lose under this name, if there was one."""
 
     @abstractmethod
     def slow(self, node: Node, milliseconds: float) -> None: ...
@@ -302,7 +302,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def attach(self, server: Node, clock_seconds: int) -> None:
-        """The server side's program replaced by one whose clock is so far ahead."""
+        """Replaces the server side's program by one whose clock is so far ahead."""
 
     @abstractmethod
     def zookeeper_data(self, node: Node) -> str:
@@ -310,7 +310,7 @@ class Cluster(ABC):
 
 
 def zookeeper_drop(table: str) -> str:
-    """nft rules for a host: what its own clients say to ZooKeeper and hear, the one on the same host included."""
+    """nft rules for a host: drop its clients' traffic with ZooKeeper, including the one on the same host."""
     port = topology.ZOOKEEPER_PORT
     return f"""\
 table inet {table} {{
@@ -321,5 +321,5 @@ table inet {table} {{
 
 
 def without(family: str, table: str) -> str:
-    """nft commands that delete a table, whether it is there or not."""
+    """nft commands that delete a table, whether it exists or not."""
     return f"table {family} {table} {{}}\ndelete table {family} {table}\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jepsen/bin's commands have in common: --cluster and --instance, and the cluster that these mean."""
+"""What all commands of jepsen/bin share: --cluster and --instance, and the cluster that they select."""
 
 import argparse
 import os
@@ -26,8 +26,8 @@ Action = Callable[[argparse.Namespace], Any]
 def verbs(
     command: str, about: str | None
 ) -> tuple[argparse.ArgumentParser, Callable[[str, Action, str], argparse.ArgumentParser]]:
-    """A command's parser, and what adds a verb to it: by name, by what it does and what is said of that."""
-    # Before the verb or after it; a default would undo what stands before.
+    """A command's parser, and a function that adds a verb to it: its name, its action and its help."""
+    # Allowed before the verb and after it; a default of the verb would override an option before it.
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("--cluster", type=Path, metavar="FILE", help="the scenarios' file (jepsen/scenarios.edn)")
     common.add_argument("--instance", metavar="NAME", help="which cluster, when several are up")
@@ -43,11 +43,11 @@ def verbs(
 
 
 def described(options: argparse.Namespace) -> dict[str, Any]:
-    """:cluster of the file."""
+    """The map :cluster of the file."""
     path = getattr(options, "cluster", SCENARIOS)
     read = edn.load(path)
     if not isinstance(read, dict) or not isinstance(read.get("cluster"), dict):
-        raise LabError(f"{path} has no map :cluster; jepsen/README.md says what must stand there")
+        raise LabError(f"{path} has no map :cluster; jepsen/README.md describes it")
     cluster = read["cluster"]
     if cluster.get("over") not in OVER:
         raise LabError(f"{path}: :over '{cluster.get('over')}' is refused; allowed: :lab, :ssh")
@@ -63,7 +63,7 @@ def cluster(options: argparse.Namespace) -> Cluster:
 
 
 def main(name: str, parse: Callable[[list[str] | None], argparse.Namespace], words: list[str] | None = None) -> int:
-    """The exit code of a command, by default of the one that this process is."""
+    """The exit code of a command, by default with this process's arguments."""
     interrupt.listen()
     options = parse(words)
     try:

@@ -37,7 +37,7 @@ class _Reader:
         if token in CLOSING:
             return self.collection(token)
         if not token or token in "])}":
-            raise self.refuse(f"'{token or 'the end'}' stands where a value should")
+            raise self.refuse(f"'{token or 'the end'}' in place of a value")
         if token[0] == '"':
             return re.sub(r"\\(.)", lambda escaped: ESCAPES.get(escaped[1], escaped[1]), token[1:-1])
         if token[0] == ":" and len(token) > 1:
@@ -47,7 +47,7 @@ class _Reader:
         try:
             return float(token) if re.search(r"[.eE]", token) else int(token)
         except ValueError:
-            raise self.refuse(f"'{token}' is not understood") from None
+            raise self.refuse(f"unknown token '{token}'") from None
 
     def collection(self, opening: str) -> Any:
         items = []
@@ -61,11 +61,11 @@ class _Reader:
 
 
 def parse(text: str, name: str = "EDN") -> Any:
-    """The one form in `text`; LabError with the line of what is wrong."""
+    """The one form in `text`; LabError with the line of the mistake."""
     reader = _Reader(text, name)
     value = reader.form(reader.token())
     if rest := reader.token():
-        raise reader.refuse(f"'{rest}' stands behind the end")
+        raise reader.refuse(f"'{rest}' after the end")
     return value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jepsen/bin/fault-ctl: faults of the network, of disks and of clocks, and the end of all of them."""
+"""jepsen/bin/fault-ctl: faults of the network, of disks and of clocks, and their healing."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from lab.deadline import LabError
 
 
 def begin(found: Cluster, fault: str, words: list[str]) -> None:
-    """The same fault of the same node is healed first."""
+    """Heals the same fault of the same node first."""
     kind = KINDS[fault]
     takes = kind.words if fault == "halves" else ("NODE", *kind.words)
     if len(words) != len(takes):
@@ -31,10 +31,10 @@ def begin(found: Cluster, fault: str, words: list[str]) -> None:
 
 
 def heal(found: Cluster, fault: str | None = None, node: str | None = None) -> None:
-    """Those that stand of the kind and of the node, the newest first; what can't be healed keeps nobody else from it.
+    """Heals the active faults of the kind and of the node, the newest first; if one fails, the others are healed.
 
-    A damaged member of ZooKeeper comes last: it gets what it has lost from the others, who must be reached, and, where
-    all is healed, must run.
+    A damaged member of ZooKeeper comes last: it gets its data back from the others, so these must be reachable, and
+    must run when everything is healed.
     """
     record = Record(found.directory)
     standing = [e for e in reversed(record.all()) if fault in (None, e["fault"]) and node in (None, e["node"])]
@@ -51,20 +51,20 @@ def heal(found: Cluster, fault: str | None = None, node: str | None = None) -> N
 
 
 def undo(found: Cluster, record: Record, faults: list[dict[str, Any]]) -> list[str]:
-    """In this order; the sentences of those that still stand."""
+    """Heals in this order; a sentence for each fault that could not be healed."""
     failed = []
     for each in faults:
         try:
             KINDS[each["fault"]].heal(found, found.node(each["node"]) if each["node"] else None)
         except LabError as error:
-            failed.append(f"{each['fault']} {each['node'] or ''}".strip() + f" still stands: {error}")
+            failed.append(f"{each['fault']} {each['node'] or ''}".strip() + f" is not healed: {error}")
             continue
         record.remove(each["fault"], each["node"])
     return failed
 
 
 def heal_all(found: Cluster) -> None:
-    """Nothing stands in anybody's way any more, everything runs, and the cluster serves."""
+    """Returns once no fault is left, every program runs and the cluster serves."""
     heal(found)
     found.revive()
 
@@ -75,7 +75,7 @@ def run_begin(options: argparse.Namespace) -> None:
     if fault == "partition":
         fault = words.pop(0) if words else ""
         if fault not in PARTITIONS:
-            raise LabError(f"partition '{fault}' is not known; allowed: {', '.join(PARTITIONS)}")
+            raise LabError(f"unknown partition '{fault}'; allowed: {', '.join(PARTITIONS)}")
     begin(cluster(options), fault, words)
 
 
@@ -85,10 +85,10 @@ def run_heal(options: argparse.Namespace) -> None:
         heal_all(found)
         return
     if options.fault not in KINDS:
-        raise LabError(f"fault '{options.fault}' is not known; allowed: {', '.join(KINDS)}")
+        raise LabError(f"unknown fault '{options.fault}'; allowed: {', '.join(KINDS)}")
     if options.node is not None:
         if options.fault == "halves":
-            raise LabError(f"node '{options.node}' is refused; allowed: heal halves, which is of no single node")
+            raise LabError(f"node '{options.node}' is refused; allowed: heal halves, which has no single node")
         found.node(options.node)
     heal(found, options.fault, options.node)
 
@@ -104,8 +104,8 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     for name, kind in KINDS.items():
         if name not in PARTITIONS:
             verb(name, run_begin, f"NODE {' '.join(kind.words)}".strip()).add_argument("words", nargs="*")
-    healing = verb("heal", run_heal, "undo all faults and start what is dead, or one kind, or that of one node")
+    healing = verb("heal", run_heal, "undo all faults and start dead programs; or undo one kind, or that of one node")
     healing.add_argument("fault", nargs="?")
     healing.add_argument("node", nargs="?")
-    verb("list", run_list, "the faults that stand, as JSON")
+    verb("list", run_list, "the active faults, as JSON")
     return parser.parse_args(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of fault: what it is told, what it does, how it is undone. Undoing what is not there does nothing."""
+"""Every kind of fault: its arguments, what it does, how it is undone. Undoing a missing fault does nothing."""
 
 import random
 from abc import ABC, abstractmethod
@@ -35,11 +35,11 @@ def whole(what: str, text: str, least: int, most: int) -> int:
 
 
 class Fault(ABC):
-    words: tuple[str, ...] = ()  # what it is told behind the node
+    words: tuple[str, ...] = ()  # its arguments after the node
 
     @abstractmethod
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        """LabError if it can't befall this node, or not so; nothing is done."""
+        """LabError if this node can't have the fault, or not with these arguments; changes nothing."""
 
     @abstractmethod
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None: ...
@@ -88,9 +88,7 @@ class FromRouter(_Cut):
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind in ("router", "client", "runner"):
-            raise LabError(
-                f"node '{node.name}' can't be parted from the router; allowed: a mux, a server, a controller"
-            )
+            raise LabError(f"node '{node.name}' can't be cut from the router; allowed: a mux, a server, a controller")
         cluster.check_ways([(node.name, "router")])
 
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
@@ -147,7 +145,7 @@ class OfZooKeeper(Fault):
 
 
 class Disk(OfZooKeeper):
-    """A file takes what is left of the disk under ZooKeeper's data; at its next write it leaves the ensemble."""
+    """A file fills the disk under ZooKeeper's data; at its next write the server leaves the ensemble."""
 
     words = ("full",)
 
@@ -157,7 +155,7 @@ class Disk(OfZooKeeper):
             raise LabError(f"disk '{words[0]}' is refused; allowed: full")
         data = cluster.zookeeper_data(node)  # never the machine's own disk
         if "yes" not in cluster.run(node, "sh", "-c", 'mountpoint -q "$1" && echo yes || echo no', "sh", data):
-            raise LabError(f"{data} of {node.name} is no disk of its own; allowed: a file system for ZooKeeper alone")
+            raise LabError(f"{data} of {node.name} is not a separate disk; allowed: a file system for ZooKeeper")
 
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         script = f'dd if=/dev/zero of="$1/{FILLER}" bs=64k 2>&1 | grep -q "No space left"'
@@ -165,14 +163,15 @@ class Disk(OfZooKeeper):
 
     def heal(self, cluster: Cluster, node: Node) -> None:
         cluster.run(node, "rm", "-f", f"{cluster.zookeeper_data(node)}/{FILLER}")
-        if cluster.zookeeper_mode(node) is None:  # it may live on without the thread that writes
+        if cluster.zookeeper_mode(node) is None:  # it may keep running without the thread that writes
             cluster.kill(node, "zookeeper")
         cluster.start(node, "zookeeper")
 
 
-# A log has 16 bytes of header, then transactions: 8 bytes with a CRC, 4 with a length, that many, and a 'B'. Damaged
-# content is refused; a damaged 'B' is taken for the log's end, and the member starts as if nothing were wrong, without
-# the rest. So bytes 8..15 of the first transaction are overwritten, which is read at each start whatever the snapshot.
+# A log has a header of 16 bytes, then transactions: 8 bytes with a CRC, 4 with a length, that many bytes, and a 'B'.
+# Damaged content is refused; a damaged 'B' is taken for the log's end, and the member starts without the rest, as if
+# nothing were wrong. So bytes 8..15 of the first transaction are overwritten, which each start reads, whatever the
+# snapshot.
 CORRUPT = r"""
 set -e
 for log in $(ls -t "$1"/version-2/log.*); do
@@ -188,10 +187,10 @@ FORGET = r'rm -rf "$1"/version-2'
 
 
 class Corrupt(OfZooKeeper):
-    """Bytes of the newest log are overwritten while it is down; it refuses to start, as it should.
+    """Overwrites bytes of the newest log while the server is down; it refuses to start, as it should.
 
-    Healed as an operator does it: its data is removed, and it gets them again from the others. That is safe only while
-    a quorum of others has everything.
+    Healing does what an operator does: it removes the server's data, and the server gets it again from the others. That
+    is safe only while a quorum of the others has all data.
     """
 
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
@@ -208,7 +207,7 @@ class Corrupt(OfZooKeeper):
 
 
 class Reshuffle(Fault):
-    """Another seed of the router's ECMP hash, or, where its kernel has no seed, other fields that are hashed."""
+    """Changes the seed of the router's ECMP hash or, if its kernel has no seed, the fields that are hashed."""
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind != "router":
@@ -228,7 +227,7 @@ class Reshuffle(Fault):
 
 
 class Halves(Fault):
-    """Told two lists of nodes and no node."""
+    """Takes two lists of nodes instead of a node."""
 
     words = ("A,B", "C,D")
 

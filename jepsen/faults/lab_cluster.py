@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster in network namespaces (lab/). Whatever passes between two machines crosses the rack's bridge in the
-router's namespace: there it is cut, lost or slowed, since a mux and an XDP program see packets before their own
-kernel's filters would."""
+"""The cluster in network namespaces (lab/). All packets between two machines cross the rack's bridge in the router's
+namespace. They are dropped or delayed there, since a mux and an XDP program see packets before the filters of their own
+kernel do."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ FIXED = {"service": SERVICE, "vip": topology.VIP, "port": topology.VIP_PORT, "cl
 
 
 def up(described: dict[str, Any], switch: str | None) -> str:
-    """Brings a lab up as :cluster says and leaves it running; its instance's name."""
+    """Brings a lab up as :cluster says and leaves it running; returns the instance's name."""
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
@@ -81,7 +81,7 @@ class LabCluster(Cluster):
         self.name = instance.name
         self.directory = instance.directory
         if "faults" not in instance.state["settings"]:
-            raise LabError(f"lab {instance.name} was not brought up for faults; one that 'nodes up' brings up is")
+            raise LabError(f"lab {instance.name} is not made for faults; allowed: one that 'nodes up' brought up")
         self.settings = instance.state["settings"]["faults"]
         self.nodes = {}
         for record in instance.state["namespaces"]:
@@ -162,7 +162,7 @@ class LabCluster(Cluster):
         return self.namespace(node).run(*argv, stdin=stdin)
 
     def execute(self, node: Node, argv: list[str]) -> int:
-        """On all nodes but the runner with process ids of its own."""
+        """The command has process ids of its own on all nodes but the runner."""
         apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *argv]
         command = argv if node.kind == "runner" else apart
         return subprocess.run(self.namespace(node).enter(command), check=False).returncode
@@ -182,7 +182,7 @@ class LabCluster(Cluster):
         return f'{{ "{node}", "{slow_port(node)}", "{node}b" }}'
 
     def _way(self, source: str, target: str) -> str:
-        """The match for what goes from one machine of the rack, or the router, to another, by its chain."""
+        """The rule, with its chain, that drops packets from one machine of the rack, or the router, to another."""
         if source == "router":
             return f"  chain output {{ oifname {self._ports(target)} drop; }}\n"
         if target == "router":
@@ -234,14 +234,14 @@ class LabCluster(Cluster):
                 self._nft(node, gone)
 
     def slow(self, node: Node, milliseconds: float) -> None:
-        """Its wire leaves the bridge; a program carries each frame, later, between it and a port in its place."""
+        """Takes the machine's wire off the bridge; a relay carries each frame, late, between it and a new port."""
         self.unslow(node)
         port, near = slow_port(node.name), f"r-{node.name}"
         mtu = f"mtu {topology.RACK_MTU}"
         self.router.ip(f"link add {port} {mtu} type veth peer name {near} {mtu}")
         for interface in (port, near):
             self.router.run("ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off")
-        # Without ARP: else the router would answer on wires that are no longer, or not, ports of its bridge.
+        # Without ARP: otherwise the router would answer on wires that are not ports of its bridge.
         self.router.ip(f"link set {near} arp off up", f"link set {port} up master {BRIDGE}")
         relay = [sys.executable, "-B", str(Path(__file__).with_name("relay.py")), node.name, near, str(milliseconds)]
         log = self.directory / "router" / f"slow-{node.name}.log"

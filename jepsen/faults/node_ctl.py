@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jepsen/bin/node-ctl: what befalls single programs of the cluster."""
+"""jepsen/bin/node-ctl: faults of single programs of the cluster."""
 
 import argparse
 
@@ -7,15 +7,15 @@ from jepsen.faults.cluster import KINDS, MAIN
 from jepsen.faults.command import cluster, verbs
 from lab.deadline import LabError
 
-# Methods of a cluster.
+# The methods of Cluster by verb.
 VERBS = {
-    "start": "start or resume a program; nothing to do if it runs",
-    "stop": "end it in order (SIGTERM)",
-    "kill": "end it at once (SIGKILL)",
-    "pause": "stop it where it stands (SIGSTOP)",
-    "resume": "let it go on (SIGCONT)",
+    "start": "start or resume a program, unless it runs",
+    "stop": "stop it in order (SIGTERM)",
+    "kill": "stop it at once (SIGKILL)",
+    "pause": "suspend it (SIGSTOP)",
+    "resume": "resume it (SIGCONT)",
     "restart": "stop and start",
-    "upgrade": "as a package's upgrade does; serving again when this returns",
+    "upgrade": "as a package's upgrade does; returns once it serves again",
 }
 
 

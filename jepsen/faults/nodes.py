@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jepsen/bin/nodes: the cluster, up and down, and what it is made of."""
+"""jepsen/bin/nodes: brings the cluster up and down, lists its nodes, runs commands on them."""
 
 import argparse
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which faults stand: faults.json of the instance, written before anything is done, so that all can be undone."""
+"""The active faults: faults.json of the instance, written before anything is done, so that all can be undone."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ class Record:
         directory.mkdir(parents=True, exist_ok=True)
 
     def all(self) -> list[dict[str, Any]]:
-        """Each {"fault", "node" (null of one without), "words"}, the oldest first."""
+        """Each {"fault", "node" (null if it has none), "words"}, the oldest first."""
         try:
             return json.loads(self.file.read_text())
         except FileNotFoundError:

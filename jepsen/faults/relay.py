@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries frames between two interfaces of this network namespace, each so many milliseconds late, in order.
+"""Carries frames between two interfaces of this network namespace, each delayed by some milliseconds, in order.
 
     relay.py INTERFACE INTERFACE MILLISECONDS
 
-It stands in for tc's netem, which not every kernel has. Frames come with their virtio_net_hdr, so that what GRO has put
-together passes as it is. What the far end cannot take at the moment is lost, as on a wire.
+It replaces tc's netem, which not every kernel has. Frames have their virtio_net_hdr, so that what GRO has merged passes
+unchanged. Frames that the far end cannot take at the moment are lost, as on a wire.
 """
 
 import select
@@ -23,7 +23,7 @@ WAITING_MAX = 100_000  # frames of one direction; more are lost
 
 
 def packets(interface: str) -> socket.socket:
-    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # hears nothing before it is bound
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # receives nothing before it is bound
     opened.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     opened.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)

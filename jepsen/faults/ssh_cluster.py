@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster on machines that are there, over SSH, as docs/fault-injection.md describes it. Nothing is installed.
+"""The cluster on existing machines, over SSH, as docs/fault-injection.md describes it. Nothing is installed.
 
-Packets are cut by nftables on the hosts that send and receive them, and on the router. What a mux takes by DPDK or
-AF_XDP, and a server by XDP, its own kernel never sees: that is cut where the router forwards it, if that is among the
-hosts.
+nftables drops packets on the hosts that send and receive them, and on the router. The kernel never sees packets that a
+mux takes by DPDK or AF_XDP, or a server by XDP: those are dropped where the router forwards them, if the router is
+among the hosts.
 """
 
 import ipaddress
@@ -32,7 +32,7 @@ PID_OF = {
     "unit": "systemctl show --property MainPID --value {}",
     "pid-file": "cat {} 2>/dev/null || echo 0",
 }
-# Of a router: the interface towards an address, its own and the other one's MAC address there, and if it is a bridge.
+# On a router: the interface towards an address, its own and the neighbour's MAC address, and whether it is a bridge.
 NEIGHBOUR = r"""
 port=$(ip route get {0} | sed -n 's/^[^ ]* dev \([^ ]*\).*/\1/p')
 for try in 1 2 3 4 5 6 7 8 9 10; do
@@ -40,7 +40,7 @@ for try in 1 2 3 4 5 6 7 8 9 10; do
   [ "$theirs" ] && break
   ip neighbour replace {0} dev "$port" use && sleep 0.2
 done
-[ "$theirs" ] || {{ echo "{0} is no neighbour of the router, at which its packets are to be cut" >&2; exit 1; }}
+[ "$theirs" ] || {{ echo "{0} is not a neighbour of the router, which is to drop its packets" >&2; exit 1; }}
 own=$(ip -o link show dev "$port" | sed -n 's/.* link\/ether \([^ ]*\).*/\1/p')
 [ "$(ip -o link show dev "$port" type bridge)" ] && kind=bridge || kind=port
 echo "$port" "$own" "$theirs" "$kind"
@@ -63,7 +63,7 @@ class SshCluster(Cluster):
         self.nodes["runner"] = Node("runner", "127.0.0.1", "runner", ())
         for key in ("service", "vip", "port"):
             if key not in described:
-                raise LabError(f":{key} is missing; allowed: what connections go to (docs/fault-injection.md)")
+                raise LabError(f":{key} is missing; allowed: the service of the connections (docs/fault-injection.md)")
 
     @staticmethod
     def _node(name: str, about: Any) -> Node:
@@ -71,9 +71,7 @@ class SshCluster(Cluster):
             raise LabError(f"host '{name}' is '{about}'; allowed: an IP address, or a map with :address")
         kind = about.get("kind", name.rstrip("0123456789"))
         if kind not in UNITS:
-            raise LabError(
-                f"host '{name}' is of no kind; allowed: a name that begins with {', '.join(UNITS)}, or :kind"
-            )
+            raise LabError(f"host '{name}' has no kind; allowed: a name that begins with {', '.join(UNITS)}, or :kind")
         if "address" not in about:
             raise LabError(f"host '{name}' has no :address; allowed: its IP address in the rack")
         try:
@@ -93,7 +91,7 @@ class SshCluster(Cluster):
         return self.hosts[node.name][key]
 
     def check(self) -> None:
-        """That each host can be reached and has what faults need."""
+        """LabError unless each host can be reached and has the commands that faults need."""
         for node in self._remote():
             for command in ("nft", "tc"):
                 self.run(node, "sh", "-c", f"command -v {command} >/dev/null || {{ echo no {command} >&2; exit 1; }}")
@@ -170,9 +168,9 @@ class SshCluster(Cluster):
         return node.address, self._program(node, program).get("port", default.get(program, 0))
 
     def _answers(self, node: Node, program: str) -> bool:
-        """Of a server only that its program runs: its VIP leads elsewhere from here."""
+        """For a server only whether its program runs: from here its VIP leads elsewhere."""
         runs = self.state(node, program) == RUNNING
-        # What was just started may not have written its pid file yet; a unit is known at once.
+        # A program that was just started may not have written its pid file yet; a unit's state is known at once.
         waited_for = program == "nginx" or (not runs and "unit" not in self._program(node, program))
         return runs if waited_for else super()._answers(node, program)
 
@@ -208,7 +206,7 @@ class SshCluster(Cluster):
         return "ip6" if ":" in address else "ip"
 
     def _filter(self, name: str, rules: dict[str, list[tuple[str, str]]]) -> None:
-        """Sets up, on each host by name, the table with (hook, match and verdict) pairs."""
+        """Creates the table on each host, by name, from pairs of a hook and a rule."""
         for host, lines in rules.items():
             hooks = "".join(f"  chain {hook} {{ type filter hook {hook} priority -150; }}\n" for hook in HOOKS)
             chains = "".join(f"  chain {hook} {{ {line}; }}\n" for hook, line in lines)
@@ -216,10 +214,10 @@ class SshCluster(Cluster):
             self.run(self.node(host), "nft", "-f", "-", stdin=table)
 
     def _by_router(self, router: Node, node: Node, away: bool, back: bool, verdict: str) -> list[tuple[str, str]]:
-        """Rules of the router for what it forwards to a node, as next hop, and for frames to it that come from there.
+        """Rules of the router for packets that it forwards to a node, as next hop, and for frames from the node to it.
 
-        Where it is also the hosts' bridge, these hooks may see what hosts send each other (net.bridge.
-        bridge-nf-call-iptables): that has another destination's MAC address, and enters where it leaves.
+        If it is also the hosts' bridge, these hooks may see packets between hosts (net.bridge.
+        bridge-nf-call-iptables): those have the MAC address of another destination, and enter where they leave.
         """
         port, own, theirs, bridge = self.shell(router, NEIGHBOUR.format(node.address)).split()
         routed = f'iifname != "{port}" ' if bridge == "bridge" else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to break the system on purpose, so that each verdict is seen to turn red. None is in what operators install."""
+"""Ways to break the system on purpose, to see each verdict turn red. Nothing that operators install has them."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ NAMES = ("chaining-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
-    """What lab.variant.Variant is to be told."""
+    """The arguments of lab.variant.Variant."""
     if switch is None:
         return {}
     if switch not in NAMES:
-        raise LabError(f"switch '{switch}' is not known; allowed: {', '.join(NAMES)}")
+        raise LabError(f"unknown switch '{switch}'; allowed: {', '.join(NAMES)}")
     if switch == "chaining-off":
         return {"chaining": False}
     environment = {"FAIRLEAD_SABOTAGE": switch}

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds connections from a client's node: plain HTTP/1.1, each answer is the server's name.
 
-The suite hands this program over as text (`nodes exec client1 -- python3 -c …`), so that nothing has to be installed
-there. Standard input has one order a line, standard output one line for each that has ended, both JSON; before all
-others it says {"ready": true}, as seconds count from when an order is read:
+The suite passes this program as text (`nodes exec client1 -- python3 -c …`), so that nothing has to be installed there.
+Standard input has one order a line, standard output one line for each connection that has ended, both JSON. The first
+line of output is {"ready": true}, since seconds count from when an order is read:
 
     {"id": 7, "host": "10.99.0.1", "port": 80, "kind": "tcp", "seconds": 30, "pause": 0.5, "answer": 20}
     {"id": 7, "requests": 60, "servers": ["server3"], "end": "closed", "seconds": 30.01, "last": 29.6}
 
 A request is sent every `pause` seconds for `seconds`, at least one; then the connection is closed in order. It is
-broken when it is reset or closed by the other side, when it is refused, or when an answer, or the connection, takes
-longer than `answer` seconds; `why` is then what the system said. `servers` are those that answered, each once, in
-order; `last` is when the last answer came, null without one. One of kind "mptcp" asks for MPTCP, and tells in
-`subflows` how many further ones it had at once, at most. The program ends when its input does.
+broken if the other side resets, closes or refuses it, or if an answer, or connecting, takes longer than `answer`
+seconds; `why` is then the system's error. `servers` are those that answered, each once, in order; `last` is the time of
+the last answer, null without one. A connection of kind "mptcp" asks for MPTCP, and reports in `subflows` the most
+further ones that it had at once. The program ends when its input does.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def connect(plain: socket.socket, address: tuple[str, int]) -> None:
-    """Connects a socket; asyncio's own `sock_connect` looks the address up, which it cannot for MPTCP."""
+    """Connects a socket; asyncio's own `sock_connect` resolves the address first, which fails for MPTCP."""
     loop = asyncio.get_running_loop()
     error = plain.connect_ex(address)
     if error == errno.EINPROGRESS:
@@ -64,7 +64,7 @@ async def connect(plain: socket.socket, address: tuple[str, int]) -> None:
 
 
 async def talk(order: dict, told: dict, begun: float) -> str:
-    """One connection's life; how it ended."""
+    """One connection's life; returns how it ended."""
     plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP if order["kind"] == "mptcp" else 0)
     plain.setblocking(False)
     writer = None

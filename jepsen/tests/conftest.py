@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One small cluster for all tests of a session, by the very commands that runners call."""
+"""One small cluster for all tests of a session, made with the commands that runners call."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ class Commands:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.instance: str | None = None
-        self.where: list[str] = []  # in front of each command: how to get where it runs
+        self.where: list[str] = []  # before each command: how to reach the place where it runs
 
     def ask(self, name: str, *words: object) -> subprocess.CompletedProcess:
         known = ["--cluster", str(self.file), *(["--instance", self.instance] if self.instance else [])]
@@ -50,7 +50,7 @@ class Commands:
         return {node["node"]: node for node in json.loads(self("nodes", "list", "-o", "json"))["nodes"]}
 
     def with_role(self, role: str) -> str:
-        """The node that has it, once one has."""
+        """The node with the role, once there is one."""
 
         def found() -> str | None:
             return next((name for name, node in self.nodes().items() if role in node["roles"]), None)
@@ -72,7 +72,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 
 @pytest.fixture
 def cluster(commands: Commands) -> Iterator[LabCluster]:
-    """The cluster with nothing wrong; afterwards everything is healed."""
+    """The cluster without faults; afterwards everything is healed."""
     yield LabCluster(Instance.load(commands.instance))
     begun = time.monotonic()
     commands("fault-ctl", "heal")

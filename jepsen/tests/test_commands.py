@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What befalls programs, healing from nothing but the file, and commands on nodes."""
+"""Faults of programs, healing from faults.json alone, and commands on nodes."""
 
 import json
 
@@ -17,7 +17,7 @@ def pids(cluster: LabCluster) -> dict[str, int]:
 
 
 def test_programs_are_paused_killed_stopped_and_started(commands: Commands, cluster: LabCluster) -> None:
-    """Each verb on what it is for, on what is so already, and on what is paused or dead."""
+    """Each verb on a program in the right state, in the wanted state, and on one that is paused or dead."""
     zookeeper = f"{commands.with_role('zookeeper-follower')}/zookeeper"
     for program, verbs in (
         ("mux1", (*PAUSE_AND_KILL, "start running", "start running")),
@@ -44,21 +44,21 @@ def test_a_paused_leader_is_replaced(commands: Commands, cluster: LabCluster) ->
 
 
 def test_each_kind_is_upgraded(commands: Commands, cluster: LabCluster) -> None:
-    """Of controllers and ZooKeeper one each: who their kinds are is asked without an upgrade, which takes long."""
+    """One controller and one ZooKeeper: of the kinds only the lists are checked, since an upgrade takes long."""
     before = pids(cluster)
     for words in (("--kind", "mux"), ("--kind", "server"), ("controller2",), ("controller3/zookeeper",)):
         commands("node-ctl", "upgrade", *words)
     replaced = {name for name, pid in pids(cluster).items() if pid != before[name]}
     wanted = {"mux1/mux", "mux2/mux", "controller2/controller", "controller3/zookeeper"}
-    assert replaced == wanted  # of a server the program in the kernel, under an application that goes on
+    assert replaced == wanted  # of a server, the program in the kernel, under an application that keeps running
     of_kind = {kind: [node.name for node in cluster.of_kind(kind)] for kind in KINDS}
     assert of_kind["controller"] == ["controller", "controller2"] and of_kind["server"] == ["server1", "server2"]
     assert of_kind["zookeeper"] == ["controller", "controller2", "controller3"]
 
 
 def test_all_is_healed_from_the_file_alone(commands: Commands, cluster: LabCluster) -> None:
-    """Whoever has begun it is gone: each command here is a process of its own. A damaged member of ZooKeeper needs the
-    others, from whom it is cut, and one is dead."""
+    """The process that made the faults is gone: each command is a process of its own. A damaged member of ZooKeeper
+    needs the others, but it is cut from them, and one of them is dead."""
     for words in (
         ("partition", "halves", "controller2,mux1", "controller,controller3,mux2"),
         ("partition", "from-zookeeper", "controller"),
@@ -94,7 +94,7 @@ def test_what_the_list_tells(commands: Commands, cluster: LabCluster) -> None:
     assert json.loads(commands("nodes", "exec", "runner", "--", "curl", "-sf", f"{http}/rings"))["mux"] == "mux1"
 
 
-def test_exec_passes_everything_on_and_sees_nobody_else(commands: Commands, cluster: LabCluster) -> None:
+def test_exec_passes_everything_on_and_sees_no_other_process(commands: Commands, cluster: LabCluster) -> None:
     done = commands.ask("nodes", "exec", "mux1", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
     before = pids(cluster)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain EDN as the executables read it."""
+"""Plain EDN, as the executables read it."""
 
 import pytest
 

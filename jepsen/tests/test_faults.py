@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault of fault-ctl bites, hits nobody else, and heals."""
+"""Each fault of fault-ctl takes effect, affects no other node, and heals."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ HEALING_SECONDS = 60
 
 
 def sockets(cluster: LabCluster, source: str, target: str) -> tuple[socket.socket, socket.socket]:
-    """One that sends on the one machine, connected, and one that listens on the other."""
+    """A connected socket that sends on one machine, and one that listens on the other."""
     receiver = cluster.node(target)
     with cluster.namespace(receiver).inside():
         listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -34,7 +34,7 @@ def sockets(cluster: LabCluster, source: str, target: str) -> tuple[socket.socke
 
 
 def datagrams(cluster: LabCluster, source: str, target: str, count: int) -> int:
-    """How many of so many datagrams from one machine to another arrive, the last of them within a second."""
+    """How many of `count` datagrams from one machine to another arrive, each at most a second after the one before."""
     sending, listening = sockets(cluster, source, target)
     with sending, listening:
         listening.settimeout(1)
@@ -50,12 +50,12 @@ def datagrams(cluster: LabCluster, source: str, target: str, count: int) -> int:
 
 
 def check_ways(cluster: LabCluster, passing: Iterable[str], cut: Iterable[str] = ()) -> None:
-    """Of ways like "mux1 mux2" those that pass do so, for 20 datagrams; what is cut brings nothing, even half a second
-    after all of these have come."""
+    """Ways are like "mux1 mux2". 20 datagrams arrive on each way that is open; none on a way that is cut, even half a
+    second after all the others have arrived."""
     ways = {way: sockets(cluster, *way.split()) for way in (*cut, *passing)}
     for sending, _ in ways.values():
         for _ in range(SENT_A_WAY):
-            with contextlib.suppress(OSError):  # what its own host drops, or can't resolve, is told to the sender
+            with contextlib.suppress(OSError):  # the sender gets an error for what its own host drops or can't resolve
                 sending.send(b"fairlead")
 
     def arrived(way: str) -> int:
@@ -104,7 +104,7 @@ def test_one_way(commands: Commands, cluster: LabCluster) -> None:
 
 
 def test_from_zookeeper(commands: Commands, cluster: LabCluster) -> None:
-    """Also from the one on the same machine, and nothing else that is there."""
+    """Also from the one on the same machine, and from nothing else there."""
     assert zookeeper_known(cluster, "mux1")
     for node in ("mux1", "controller"):
         commands("fault-ctl", "partition", "from-zookeeper", node)
@@ -112,10 +112,10 @@ def test_from_zookeeper(commands: Commands, cluster: LabCluster) -> None:
         address = topology.controller_address(number)
         assert not reaches(cluster, "controller", address, topology.ZOOKEEPER_PORT)
         assert reaches(cluster, "runner", address, topology.ZOOKEEPER_PORT)
-    until("the mux misses ZooKeeper", lambda: not zookeeper_known(cluster, "mux1"), HEALING_SECONDS)
+    until("the mux to lose ZooKeeper", lambda: not zookeeper_known(cluster, "mux1"), HEALING_SECONDS)
     assert zookeeper_known(cluster, "mux2")
     commands("fault-ctl", "heal", "from-zookeeper")
-    until("the mux has ZooKeeper", lambda: zookeeper_known(cluster, "mux1"), HEALING_SECONDS)
+    until("the mux to reach ZooKeeper", lambda: zookeeper_known(cluster, "mux1"), HEALING_SECONDS)
 
 
 def test_from_router(commands: Commands, cluster: LabCluster) -> None:
@@ -140,7 +140,7 @@ def test_loss(commands: Commands, cluster: LabCluster, node: str) -> None:
 
 
 def test_slow(commands: Commands, cluster: LabCluster) -> None:
-    """100 ms each way: a connection takes two of them. Nothing is lost by it."""
+    """100 ms each way: a connection takes two of them. No packet is lost."""
 
     def seconds() -> float:
         begun = time.monotonic()
@@ -150,7 +150,7 @@ def test_slow(commands: Commands, cluster: LabCluster) -> None:
     commands("fault-ctl", "slow", "mux1", 100)
     assert min(seconds() for _ in range(3)) >= 0.2
     check_ways(cluster, ["mux2 mux1", "mux1 server1"])
-    commands("fault-ctl", "partition", "one-way", "mux1", "mux2")  # by whichever port its packets come now
+    commands("fault-ctl", "partition", "one-way", "mux1", "mux2")  # whichever port its packets arrive by
     check_ways(cluster, ["mux2 mux1", "mux1 server1"], ["mux1 mux2"])
     commands("fault-ctl", "slow", "mux1", 20)
     commands("fault-ctl", "heal", "slow")
@@ -185,7 +185,7 @@ def test_disk(commands: Commands, cluster: LabCluster) -> None:
         weigh(cluster, 50 + int(time.monotonic()) % 50)
         return cluster.zookeeper_mode(node) is None
 
-    until("the member without room for its log is no member any more", left, 120)
+    until("the member without room for its log to leave the ensemble", left, 120)
     until("the others commit", lambda: weigh(cluster, 33), HEALING_SECONDS)
     commands("fault-ctl", "heal", "disk")
     until("it is a member", lambda: cluster.zookeeper_mode(node) == "follower", HEALING_SECONDS)
@@ -213,7 +213,7 @@ def test_reshuffle(commands: Commands, cluster: LabCluster) -> None:
     assert len(before) == 64 and len(set(before)) == 2
     commands("fault-ctl", "reshuffle", "router")
     moved = sum(a != b for a, b in zip(before, hops(), strict=True))
-    print(f"{moved} of 64 flows come by another mux")
+    print(f"{moved} of 64 flows arrive at another mux")
     assert moved >= 8  # of 32 expected
     commands("fault-ctl", "heal", "reshuffle")
     assert hops() == before

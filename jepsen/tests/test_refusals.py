@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the three commands refuse: each sentence names the field, the value and what is allowed, and nothing is done."""
+"""What the three commands refuse: each error names the field, the value and what is allowed, and changes nothing."""
 
 import argparse
 import contextlib
@@ -25,7 +25,7 @@ NODES = "allowed: router, controller, controller2, controller3, runner, client1,
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """A command listens to signals, as long as its process lives."""
+    """A command handles signals as long as its process lives."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -35,7 +35,7 @@ def signals_kept() -> Iterator[None]:
 
 
 def code_of(name: str, words: list[str]) -> int:
-    """What the executable of that name ends with; in this process, since there are many."""
+    """The exit code of the executable of that name; run in this process, since there are many."""
     with signals_kept():
         try:
             return command.main(name, PARSERS[name], words)
@@ -54,12 +54,12 @@ def code_of(name: str, words: list[str]) -> int:
         ("fault-ctl partition halves mux1, mux2", f"node '' is not in the cluster; {NODES}"),
         ("fault-ctl partition one-way mux1 mux9", f"node 'mux9' is not in the cluster; {NODES}"),
         ("fault-ctl heal loss mux9", f"node 'mux9' is not in the cluster; {NODES}"),
-        ("fault-ctl heal halves mux1", "node 'mux1' is refused; allowed: heal halves, which is of no single node"),
+        ("fault-ctl heal halves mux1", "node 'mux1' is refused; allowed: heal halves, which has no single node"),
         # unknown programs
-        ("node-ctl kill mux1/nginx", "program 'mux1/nginx' is not known; allowed: mux1/zebra, mux1/bgpd, mux1/mux"),
-        ("node-ctl kill router/mux", "program 'router/mux' is not known; allowed: router/zebra, router/bgpd"),
-        ("node-ctl kill router", "program 'router' is not known; allowed: router/zebra, router/bgpd"),
-        ("node-ctl pause client1", "program 'client1' is not known; allowed: none, client1 has no programs"),
+        ("node-ctl kill mux1/nginx", "unknown program 'mux1/nginx'; allowed: mux1/zebra, mux1/bgpd, mux1/mux"),
+        ("node-ctl kill router/mux", "unknown program 'router/mux'; allowed: router/zebra, router/bgpd"),
+        ("node-ctl kill router", "unknown program 'router'; allowed: router/zebra, router/bgpd"),
+        ("node-ctl pause client1", "unknown program 'client1'; allowed: none, client1 has no programs"),
         *(
             (f"node-ctl {verb}", f"{verb} names no program; allowed: {verb} NODE[/PROGRAM]\n")
             for verb in ("start", "stop", "kill", "pause", "resume", "restart")
@@ -76,15 +76,15 @@ def code_of(name: str, words: list[str]) -> int:
         ("nodes exec mux1", "exec names no command; allowed: nodes exec NODE -- COMMAND ..."),
         ("nodes logs /dev/null/logs", "directory '/dev/null/logs' is refused: Not a directory; allowed: one, or none"),
         # unknown faults
-        ("fault-ctl partition", "partition '' is not known; allowed: halves, one-way, from-zookeeper, from-router"),
-        ("fault-ctl partition thirds a b", "partition 'thirds' is not known; allowed: halves, one-way"),
-        ("fault-ctl heal flood", "fault 'flood' is not known; allowed: halves, one-way"),
+        ("fault-ctl partition", "unknown partition ''; allowed: halves, one-way, from-zookeeper, from-router"),
+        ("fault-ctl partition thirds a b", "unknown partition 'thirds'; allowed: halves, one-way"),
+        ("fault-ctl heal flood", "unknown fault 'flood'; allowed: halves, one-way"),
         # faults of the wrong nodes
         ("fault-ctl partition halves mux1 mux1,mux2", "halves 'mux1' is in both; allowed: lists without a common node"),
         ("fault-ctl partition halves mux1 client1", "node 'client1' can't be partitioned; allowed: router,"),
         ("fault-ctl partition one-way mux1 mux1", "one-way 'mux1' is refused; allowed: other nodes than mux1"),
         ("fault-ctl partition from-zookeeper server1", "node 'server1' is no client of ZooKeeper; allowed: a mux or a"),
-        ("fault-ctl partition from-router client1", "node 'client1' can't be parted from the router; allowed: a mux"),
+        ("fault-ctl partition from-router client1", "node 'client1' can't be cut from the router; allowed: a mux"),
         ("fault-ctl loss router 5", "node 'router' can't lose packets; allowed: any other than router and runner"),
         ("fault-ctl slow client1 5", "node 'client1' can't be slowed; allowed: a machine of the rack"),
         ("fault-ctl clock mux1 5", "node 'mux1' has no clock that can be shifted; allowed: a server"),
@@ -144,8 +144,8 @@ GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120"
     ("text", "sentence"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("{:a 1", "stands where a value should"),
-        ("[]", "has no map :cluster; jepsen/README.md says what must stand there"),
+        ("{:a 1", "in place of a value"),
+        ("[]", "has no map :cluster; jepsen/README.md describes it"),
         ("{:cluster {}}", ":over 'None' is refused; allowed: :lab, :ssh"),
         ("{:cluster {:over :telnet}}", ":over 'telnet' is refused; allowed: :lab, :ssh"),
         ("{:cluster {:over :lab}}", ":zookeepers 'None' is refused; allowed: a whole number"),
@@ -153,11 +153,14 @@ GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120"
         (f"{{:cluster {{:over :lab {GOOD} :muxes 10}}}}", "muxes '10' is refused; allowed: 1..9"),
         (f"{{:cluster {{:over :lab {GOOD} :port 81}}}}", ":port '81' is refused; allowed over :lab: 80"),
         ("{:cluster {:over :ssh}}", ":hosts is missing; allowed over :ssh: a map"),
-        ('{:cluster {:over :ssh :hosts {"gateway" "10.0.0.1"}}}', "host 'gateway' is of no kind; allowed: a name that"),
+        ('{:cluster {:over :ssh :hosts {"gateway" "10.0.0.1"}}}', "host 'gateway' has no kind; allowed: a name that"),
         ('{:cluster {:over :ssh :hosts {"mux1" {}}}}', "host 'mux1' has no :address; allowed: its IP address"),
         ('{:cluster {:over :ssh :hosts {"mux1" 5}}}', "host 'mux1' is '5'; allowed: an IP address, or a map with"),
         ('{:cluster {:over :ssh :hosts {"mux1" "m1"}}}', "host 'mux1' has the :address 'm1'; allowed: its IP address"),
-        ('{:cluster {:over :ssh :hosts {"mux1" "10.0.0.1"}}}', ":service is missing; allowed: what connections go to"),
+        (
+            '{:cluster {:over :ssh :hosts {"mux1" "10.0.0.1"}}}',
+            ":service is missing; allowed: the service",
+        ),
     ],
 )
 def test_a_bad_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, sentence: str) -> None:
@@ -169,7 +172,7 @@ def test_a_bad_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: st
 
 
 def test_the_executables_say_so(commands: Commands) -> None:
-    """The same by the programs themselves."""
+    """The same with the programs themselves."""
     assert "node 'mux9' is not in the cluster; allowed: router" in commands.refused("nodes", "exec", "mux9", "true")
     assert "restart names no program; allowed: restart NODE[/PROGRAM]" in commands.refused("node-ctl", "restart")
     assert "percent '-1' is refused; allowed: 0.01..100" in commands.refused("fault-ctl", "loss", "mux1", "-1")
@@ -178,4 +181,4 @@ def test_the_executables_say_so(commands: Commands) -> None:
         assert f"instance 'none' is not there; allowed: {known}" in commands.refused("nodes", "list")
     finally:
         commands.instance = known
-    assert run(["ip", "netns", "list"])  # it is all still there
+    assert run(["ip", "netns", "list"])  # everything is unchanged

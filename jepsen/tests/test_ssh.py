@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same commands over SSH: real SSH servers on machines of the small cluster, asked from its runner."""
+"""The same commands over SSH: real SSH servers on machines of the small cluster, called from its runner."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def lab(commands: Commands) -> LabCluster:
 
 @pytest.fixture(scope="module")
 def servers(lab: LabCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An SSH server on each host, for whom root's home is a directory with the key; that directory."""
+    """An SSH server on each host, which takes a directory with the key for root's home; returns that directory."""
     folder = tmp_path_factory.mktemp("ssh")
     run(["dropbearkey", "-t", "ed25519", "-f", f"{folder}/host"])
     run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/key"])
@@ -67,7 +67,7 @@ def servers(lab: LabCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="module")
 def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands]:
-    """Commands whose cluster is the lab's, by SSH."""
+    """Commands on the lab's cluster over SSH."""
     zookeeper = lab.process(lab.node("controller"), "zookeeper")
     nginx = lab.process(lab.node("server1"), "nginx")
     pids = {
@@ -97,7 +97,7 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
     by_ssh.instance = f"ssh-{os.getpid()}"
     by_ssh.where = lab.namespace(lab.node("runner")).enter([])
     for name in HOSTS:
-        until(f"SSH answers on {name}", lambda n=name: reaches(lab, "runner", lab.node(n).address, SSH_PORT), SECONDS)
+        until(f"SSH to answer on {name}", lambda n=name: reaches(lab, "runner", lab.node(n).address, SSH_PORT), SECONDS)
     yield by_ssh
     for program in ("controller/zookeeper", "server1/nginx"):
         by_ssh("node-ctl", "kill", program)
@@ -118,7 +118,7 @@ def test_programs(ssh: Commands, lab: LabCluster) -> None:
     pid_file = lab.directory / "server1" / "nginx" / "nginx.pid"
 
     def nginx() -> str:
-        """Its state as the kernel has it."""
+        """The program's state in the kernel."""
         try:
             letter = Path(f"/proc/{pid_file.read_text().strip()}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
@@ -139,7 +139,7 @@ def test_programs(ssh: Commands, lab: LabCluster) -> None:
 
 
 def test_partitions(ssh: Commands, lab: LabCluster) -> None:
-    """The router is these machines' bridge too: what it cuts is what comes to itself or is forwarded by it."""
+    """The router is also these machines' bridge: it cuts only packets to itself and those that it forwards."""
     ssh("fault-ctl", "partition", "halves", "mux1", "mux2,router")
     cut = ["mux1 mux2", "mux2 mux1", "mux1 router", "router mux1"]
     check_ways(lab, ["mux1 server1", "server1 mux1", "mux2 router", "router mux2"], cut)
@@ -206,7 +206,7 @@ def test_a_corrupt_log(ssh: Commands, lab: LabCluster) -> None:
 
 
 def test_slow(ssh: Commands, lab: LabCluster) -> None:
-    """Of a kernel without netem the missing module is named, and nothing stands."""
+    """The error for a kernel without netem names the module, and no fault is recorded."""
     done = ssh.ask("fault-ctl", "slow", "mux1", "10")
     there = "netem" in lab.run(lab.node("mux1"), "tc", "qdisc", "show", "dev", "eth0")
     if done.returncode == 0:
@@ -228,7 +228,7 @@ def test_what_can_not_be_done_is_named(ssh: Commands) -> None:
             "node 'runner' can't be partitioned; allowed: the hosts",
         ),
         (("fault-ctl", "clock", "mux1", "10"), "node 'mux1' has no clock that can be shifted; allowed: a server"),
-        (("node-ctl", "kill", "mux2"), "program 'mux2' is not known; allowed: none, mux2 has no programs"),
+        (("node-ctl", "kill", "mux2"), "unknown program 'mux2'; allowed: none, mux2 has no programs"),
         (
             ("node-ctl", "restart", "mux1"),
             "program 'mux1/mux' can't be started; allowed: :unit, or :pid-file with :start",
