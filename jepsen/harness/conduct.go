@@ -40,12 +40,12 @@ func parse(name string, words []string) (*options, error) {
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	flags.StringVar(&o.Bin, "bin", "jepsen/bin", "where nodes, node-ctl and fault-ctl are")
 	flags.StringVar(&o.File, "cluster", scenarios, "the scenarios")
-	flags.StringVar(&o.Instance, "instance", "", "a cluster that is up and stays up; default: one is made and taken down")
-	flags.StringVar(&o.schedule, "schedule", "", "its name in the scenarios (short; with --minutes long)")
-	flags.StringVar(&o.breaks, "switch", "", "break the system on purpose; its verdicts, and no others, must be false")
+	flags.StringVar(&o.Instance, "instance", "", "a cluster that is up and stays up (default: a new one, taken down afterwards)")
+	flags.StringVar(&o.schedule, "schedule", "", "a schedule of the scenarios (short; with --minutes long)")
+	flags.StringVar(&o.breaks, "switch", "", "break the system on purpose: exactly the verdicts of this switch must be false")
 	flags.StringVar(&o.workloads, "workload", "", "comma-separated: config, generations, connections, balance (all)")
-	flags.Float64Var(&o.minutes, "minutes", 0, "how long to draw the long schedule for")
-	flags.Uint64Var(&o.seed, "seed", 0, "what is drawn is drawn from it (the time)")
+	flags.Float64Var(&o.minutes, "minutes", 0, "the length of the long schedule, which is drawn")
+	flags.Uint64Var(&o.seed, "seed", 0, "the seed of all random draws (the time)")
 	flags.StringVar(&o.out, "out", "", "the report's directory (build/jepsen/<date>-<seed>)")
 	_ = flags.Parse(words)
 	if flags.NArg() > 0 {
@@ -122,7 +122,7 @@ func (c *conductor) say(format string, args ...any) {
 
 func (c *conductor) has(workload string) bool { return slices.Contains(c.names, workload) }
 
-// prepare reads the scenario, and decides what runs.
+// prepare reads the scenario and selects schedule and workloads.
 func prepare(o *options) (*conductor, error) {
 	c := &conductor{options: o, began: time.Now()}
 	var err error
@@ -146,7 +146,7 @@ func prepare(o *options) (*conductor, error) {
 	return c, c.judgesRed()
 }
 
-// judgesRed refuses workloads that never look at what a switch must turn red: nothing would be seen to fail.
+// judgesRed refuses workloads that lack a verdict which the switch must turn red: nothing would be seen to fail.
 func (c *conductor) judgesRed() error {
 	judged := map[edn.Keyword]bool{}
 	for _, name := range c.names {
@@ -156,7 +156,7 @@ func (c *conductor) judgesRed() error {
 	}
 	for verdict := range c.broken.Red {
 		if !judged[verdict] {
-			return fmt.Errorf("switch '%s' must turn :%s red, which no workload of '%s' judges; allowed: workloads that do", c.breaks, string(verdict), strings.Join(c.names, ","))
+			return fmt.Errorf("switch '%s' must turn :%s red, which no workload of '%s' judges; allowed: workloads that judge it", c.breaks, string(verdict), strings.Join(c.names, ","))
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func conduct(words []string) (int, error) {
 	return c.run()
 }
 
-// make sets the workloads up.
+// make creates recorder, workloads and nemesis.
 func (c *conductor) make() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *conductor) make() error {
 	return nil
 }
 
-// openSeconds is how long all connections may take to open, on a slow machine.
+// openSeconds is how long opening all connections may take, on a slow machine.
 const openSeconds = 120
 
 // run is the whole run: workloads, faults, healing, final reads, verdicts, report.
@@ -265,7 +265,7 @@ func (c *conductor) run() (int, error) {
 	return code, err
 }
 
-// tidy leaves the cluster with the services and the weights that it had.
+// tidy restores the services and the weights that the cluster had.
 func (c *conductor) tidy(weights map[int64]int64) error {
 	var set error
 	if len(weights) > 0 {
@@ -274,7 +274,7 @@ func (c *conductor) tidy(weights map[int64]int64) error {
 	return errors.Join(set, c.config.Remove())
 }
 
-// last are the services' generations, as a controller says.
+// last returns the generation of each service, from a controller.
 func (c *conductor) last() (map[string]int64, error) {
 	answer, err := c.api.Await("/v1/services", time.Minute)
 	if err != nil {
@@ -294,7 +294,7 @@ func (c *conductor) last() (map[string]int64, error) {
 	return last, nil
 }
 
-// judge writes the histories, the verdicts and the page; 0 if exactly the verdicts are false that must be.
+// judge writes the histories, the verdicts and the page. It returns 0 if exactly the expected verdicts are false.
 func (c *conductor) judge(failure error) (int, error) {
 	numbers := c.scenario.Workloads
 	settings := check.Settings{Tolerance: numbers.Balance.Tolerance}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPrepare: what a run is asked for is refused before a cluster is brought up, and how to repeat it is told.
+// TestPrepare: wrong options are refused before a cluster is brought up; a run names the command that repeats it.
 func TestPrepare(t *testing.T) {
 	for _, each := range []struct{ words, again, says string }{
 		{"--seed 7", "jepsen/run --seed 7 --schedule short --cluster ../scenarios.edn", ""},

@@ -50,7 +50,7 @@ func client(words []string) (int, error) {
 	return 0, traffic.Run(options, os.Stdin, os.Stdout)
 }
 
-// judge prints the verdicts of a history and ends with 1 unless all are true.
+// judge prints the verdicts of a history and returns 1 unless all are true.
 func judge(words []string) (int, error) {
 	var settings check.Settings
 	flags := flag.NewFlagSet("check", flag.ExitOnError)

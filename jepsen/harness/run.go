@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// run brings a cluster up, conducts in it on the node `runner`, and takes it down, however it ends.
+// run brings a cluster up, runs `conduct` on its node `runner`, and takes it down, whatever the outcome.
 func run(words []string) (int, error) {
 	o, err := parse("run", words)
 	if err != nil {
@@ -24,7 +24,7 @@ func run(words []string) (int, error) {
 		return 2, err
 	}
 	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the last: its terminal is gone
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // SIGHUP: the terminal was closed
 	ours := o.Instance == ""
 	if ours {
 		began := time.Now()
@@ -47,7 +47,7 @@ func run(words []string) (int, error) {
 			fmt.Printf("logs:   %s/logs\n", o.out)
 		}
 	}
-	last := []string{"fault-ctl", "heal"} // a run that broke off has not
+	last := []string{"fault-ctl", "heal"} // an interrupted run has not healed
 	if ours {
 		last = []string{"nodes", "down"}
 	}
@@ -57,7 +57,7 @@ func run(words []string) (int, error) {
 	return code, err
 }
 
-// conductInside runs this program again, on the node from which everything is reached.
+// conductInside runs this program again, on the node that reaches all others.
 func (o *options) conductInside(interrupts <-chan os.Signal) (int, error) {
 	self, err := os.Executable()
 	if err != nil {

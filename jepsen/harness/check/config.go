@@ -17,15 +17,15 @@ type write struct {
 	backend int64
 	weight  int64
 	onlyIf  int64           // :conditional: the revision that the service must have
-	weights map[int64]int64 // :apply: the whole pool; :read: what was seen
+	weights map[int64]int64 // :apply: the whole pool; :read: the result
 }
 
-// configOp is a completed operation of the config workload: from invocation to completion, if that is known.
+// configOp is an operation of the config workload: its invocation, and its completion if that is known.
 type configOp struct {
 	service  string
 	write    write
 	call     int64 // index of its invocation
-	returned int64 // index of its completion; 0 for an outcome that is not known
+	returned int64 // index of its completion; 0 for an unknown outcome
 	revision int64 // after an acknowledged write, or as read
 	final    bool
 	op       history.Op
@@ -33,7 +33,7 @@ type configOp struct {
 
 func (c configOp) known() bool { return c.returned != 0 }
 
-// touches says what the operation makes of a backend: its weight, or that it is gone.
+// touches returns the state in which the operation leaves a backend: its weight, or that it is gone.
 func (w write) touches(backend int64) (weight int64, there, touched bool) {
 	switch w.kind {
 	case "apply":
@@ -77,8 +77,8 @@ func decodeWrite(op history.Op) (string, write, int64, error) {
 	return service, result, payload.Revision, err
 }
 
-// configOps pairs invocations with completions. Left out are refused operations, which changed nothing, and reads
-// that were not answered. An operation whose completion is :info, or missing, has no known outcome.
+// configOps pairs invocations with completions. It leaves out refused operations, which changed nothing, and reads
+// without an answer. An operation whose completion is :info or missing has an unknown outcome.
 func configOps(ops []history.Op) ([]configOp, error) {
 	var done []configOp
 	open := map[any]int{}
@@ -132,7 +132,7 @@ func configOps(ops []history.Op) ([]configOp, error) {
 	return done, nil
 }
 
-// byService groups operations, and lists the services in alphabetical order.
+// byService groups operations, and returns the services in alphabetical order.
 func byService(done []configOp) (map[string][]configOp, []string) {
 	groups := map[string][]configOp{}
 	for _, each := range done {

@@ -23,8 +23,8 @@ var (
 	outOfTime           = newRule("linearizable", "out-of-time", Unknown)
 )
 
-// pool is a service's state: its revision, and the weights in the form "1=100 2=50". It is over once all that was
-// answered has its place (see end).
+// pool is a service's state: its revision, and the weights in the form "1=100 2=50". It is over once all acknowledged
+// operations have their place (see end).
 type pool struct {
 	revision int64
 	weights  string
@@ -52,7 +52,7 @@ func (p pool) parsed() map[int64]int64 {
 	return weights
 }
 
-// after is the state that the write leads to; false if it would be refused.
+// after returns the state that the write leads to; false if it would be refused.
 func (p pool) after(w write) (pool, bool) {
 	weights := p.parsed()
 	_, there := weights[w.backend]
@@ -84,12 +84,12 @@ func (p pool) after(w write) (pool, bool) {
 	return pool{revision: p.revision + 1, weights: next}, true
 }
 
-// end is an operation behind all that was answered.
+// end is an operation after all acknowledged ones.
 const end = "end"
 
-// step is one operation on a service. One of unknown outcome changes something where it stands, or it stands behind the
-// end: whether it was refused, or never arrived, or changed nothing is not asked. Were that possible anywhere, each such
-// operation would double what the search has to try.
+// step performs one operation on a service. An operation of unknown outcome changes something at its place, or comes
+// after the end: then it was refused, never arrived, or changed nothing. If that were possible at any place, each such
+// operation would double the search.
 func (p pool) step(op configOp) (bool, pool) {
 	switch {
 	case op.write.kind == end:
@@ -107,15 +107,15 @@ func (p pool) step(op configOp) (bool, pool) {
 	return possible && next.revision == op.revision, next
 }
 
-// Linearizable asks whether the acknowledged writes and reads of each service can be put into one order that
-// keeps real time and in which each answer is the one that a single pool would have given.
+// Linearizable checks that the acknowledged writes and reads of each service have an order that agrees with real time
+// and in which each answer is the one that a single pool would have given.
 //
 // Assumes: each service begins with revision 1 and no backends; only these operations change it; a change raises the
-// revision by one, and a write of what is so already leaves it. Steps: leave out what was refused (it
-// changed nothing, and why it was refused is not asked), let unknown outcomes go on for ever, search with porcupine,
-// service by service; what never took effect comes behind all answers. What can mislead: times are those of the client that asked, so that all processes must share one
-// clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing read proves nothing, and
-// reads must be asked for with Cache-Control: no-cache, since others may be old by design.
+// revision by one, and a write that changes nothing leaves it. Steps: leave out refused operations (they changed nothing;
+// the reason is not checked), let those of unknown outcome end never, search with porcupine, service by service;
+// operations that never took effect come after all acknowledged ones. What can mislead: times are the clients', so all
+// processes must share one clock; many unknown outcomes make the search long, and then the verdict is unknown; a missing
+// read proves nothing; reads must be sent with Cache-Control: no-cache, since others may be stale by design.
 func Linearizable(ops []history.Op, settings Settings) (Verdict, error) {
 	limit := settings.Search
 	if limit == 0 {
@@ -156,9 +156,10 @@ func Linearizable(ops []history.Op, settings Settings) (Verdict, error) {
 	return judged(against, fmt.Sprintf("%d answers about %d services have an order", known, len(names))), nil
 }
 
-// search looks for an order of the operations, and of an end behind all that were answered: first for one in which
-// operations of unknown outcome make those revisions alone that no acknowledged write says to be its own. Mostly there is
-// one, and few are tried; only else for any. One that makes a higher revision than anybody was told stands behind the end.
+// search looks for an order of the operations, with an end after all acknowledged ones: first for one in which operations
+// of unknown outcome lead only to revisions that no acknowledged write has. Usually there is one, and few orders are
+// tried; otherwise it looks for any order. An operation that leads to a higher revision than any answer has comes after
+// the end.
 func search(operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
 	last, highest := int64(0), int64(0)
 	claimed := map[int64]bool{}
@@ -190,7 +191,7 @@ func search(operations []porcupine.Operation, limit time.Duration) porcupine.Che
 	return porcupine.CheckOperationsTimeout(model, operations, limit/2)
 }
 
-// firstUnexplained is the first completion up to which no order exists: history before it has one.
+// firstUnexplained names the first completion up to which no order exists: the history before it has one.
 func firstUnexplained(operations []porcupine.Operation, limit time.Duration) string {
 	ends := []int64{}
 	for _, each := range operations {

@@ -38,8 +38,8 @@ func (l *log) judge(t *testing.T) Verdict {
 	return verdict
 }
 
-// TestManyUnknownOutcomes: fifty writes without an answer, of which one took effect, leave no doubt. A run of six minutes
-// had as many, and was unknown after a minute of search.
+// TestManyUnknownOutcomes: fifty writes without an answer, one of which took effect, do not make the verdict unknown. A
+// run of six minutes had as many, and was unknown after a minute of search.
 func TestManyUnknownOutcomes(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -50,7 +50,7 @@ func TestManyUnknownOutcomes(t *testing.T) {
 	}{
 		{"none took effect", false, 50, 7, True},
 		{"one did", true, 50, 7, True},
-		{"nobody wrote what is read", true, 8, 8, False},
+		{"no write explains the read", true, 8, 8, False},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,8 +84,8 @@ func TestManyUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// TestSearchIsExact: of short histories it finds what trying everything finds, with unknown outcomes that change
-// something or nothing wherever they stand.
+// TestSearchIsExact: on short histories it finds what an exhaustive search finds, in which operations of unknown outcome
+// change something or nothing at any place.
 func TestSearchIsExact(t *testing.T) {
 	everything := porcupine.Model{
 		Init: func() any { return emptyPool },

@@ -17,7 +17,7 @@ import (
 
 // Cluster calls the executables of jepsen/bin for one instance.
 type Cluster struct {
-	Bin      string // their directory
+	Bin      string // its directory
 	File     string // jepsen/scenarios.edn
 	Instance string // "" for the only one
 }
@@ -47,7 +47,7 @@ type Listing struct {
 	Nodes []Node `json:"nodes"`
 }
 
-// With are the nodes that have a role, in the list's order.
+// With returns the nodes that have a role, in the list's order.
 func (l Listing) With(role string) (nodes []Node) {
 	for _, node := range l.Nodes {
 		if slices.Contains(node.Roles, role) {
@@ -57,10 +57,10 @@ func (l Listing) With(role string) (nodes []Node) {
 	return nodes
 }
 
-// commandSeconds bound every command: a rolling upgrade of everything takes longest.
+// commandSeconds bounds every command: a rolling upgrade of all nodes takes longest.
 const commandSeconds = 300
 
-// Run runs a program of jepsen/bin; its error is the sentence that it says. What it prints is returned.
+// Run runs a program of jepsen/bin and returns its output; the error has the sentence that it printed.
 func (c Cluster) Run(program string, words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandSeconds*time.Second)
 	defer cancel()

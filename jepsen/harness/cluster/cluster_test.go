@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// executables makes programs of that name and text; their directory.
+// executables writes shell scripts by name and returns their directory.
 func executables(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	bin := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// TestRecorder: operations come in order of time, the nemesis stands in every workload, and what is written is read again.
+// TestRecorder: operations are in order of time, the nemesis' in every workload, and survive writing and reading.
 func TestRecorder(t *testing.T) {
 	recorder := NewRecorder([]string{"config", "connections"})
 	recorder.AddAt("config", Op{Time: 1 << 60, Process: int64(2), Type: OK, F: "read", Value: Pair("web", map[string]int64{"a": 1}), Revision: 7, Final: true})

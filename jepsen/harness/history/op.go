@@ -13,7 +13,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// The types of an operation. What is not known to have happened or not is Info, never Fail.
+// The types of an operation. An unknown outcome is Info, never Fail.
 const (
 	Invoke = edn.Keyword("invoke")
 	OK     = edn.Keyword("ok")
@@ -21,10 +21,10 @@ const (
 	Info   = edn.Keyword("info")
 )
 
-// Nemesis is the process of whoever makes faults; all others are numbers.
+// Nemesis is the process that makes faults; all others are numbers.
 const Nemesis = edn.Keyword("nemesis")
 
-// Op is one line: an invocation, its completion, or something that was seen. Time is in nanoseconds since the run began.
+// Op is one line: an invocation, its completion, or an observation. Time is in nanoseconds since the run began.
 type Op struct {
 	Index    int64          `edn:"index"`
 	Time     int64          `edn:"time"`
@@ -33,11 +33,11 @@ type Op struct {
 	F        edn.Keyword    `edn:"f"`
 	Value    edn.RawMessage `edn:"value"`
 	Revision int64          `edn:"revision,omitempty"` // of the service after an acknowledged write
-	Final    bool           `edn:"final,omitempty"`    // seen after everything was healed
+	Final    bool           `edn:"final,omitempty"`    // seen after everything had healed
 	Error    string         `edn:"error,omitempty"`
 }
 
-// IsNemesis says whether the operation is one of who makes faults.
+// IsNemesis reports whether the operation is the nemesis'.
 func (op Op) IsNemesis() bool { return op.Process == Nemesis }
 
 // Into decodes the value; the error names the operation.
@@ -69,7 +69,7 @@ func (op Op) Keyed(payload any) (service string, err error) {
 	return service, nil
 }
 
-// Value encodes what an operation is about. It panics for what EDN cannot say, which is a defect of the caller.
+// Value encodes an operation's value. It panics if EDN has no form for it, which is a defect of the caller.
 func Value(value any) edn.RawMessage {
 	text, err := edn.Marshal(value)
 	if err != nil {
@@ -93,7 +93,7 @@ type Header struct {
 	SearchMilliseconds int64               `edn:"search-milliseconds"` // the limit of the search for an order
 }
 
-// Read decodes operations, one a line; lines that hold nothing but a comment are passed over.
+// Read decodes operations, one a line; it skips lines that are empty or comments.
 func Read(from io.Reader) ([]Op, error) {
 	var ops []Op
 	lines := bufio.NewScanner(from)
@@ -115,7 +115,7 @@ func Read(from io.Reader) ([]Op, error) {
 	return ops, lines.Err()
 }
 
-// ReadShared decodes a shared history: the header on a line of its own (comments may stand before it), then operations.
+// ReadShared decodes a shared history: the header on a line of its own, after any comments, then operations.
 func ReadShared(path string) (Header, []Op, error) {
 	var header Header
 	text, err := os.ReadFile(path)

@@ -10,7 +10,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Recorder collects the operations of a run, by workload. What the nemesis does stands in each of them.
+// Recorder collects the operations of a run, by workload. Each workload has the nemesis' operations, too.
 type Recorder struct {
 	origin    time.Time
 	lock      sync.Mutex
@@ -18,7 +18,7 @@ type Recorder struct {
 	ops       map[string][]Op
 }
 
-// NewRecorder begins a run now.
+// NewRecorder returns a recorder of a run that begins now.
 func NewRecorder(workloads []string) *Recorder {
 	return &Recorder{origin: time.Now(), workloads: workloads, ops: map[string][]Op{}}
 }
@@ -26,7 +26,7 @@ func NewRecorder(workloads []string) *Recorder {
 // Now is the time of an operation, in nanoseconds since the run began.
 func (r *Recorder) Now() int64 { return int64(time.Since(r.origin)) }
 
-// Add records an operation as of now: invocations before they are sent, completions after they have come.
+// Add records an operation as of now: invocations before they are sent, completions after they have arrived.
 func (r *Recorder) Add(workload string, op Op) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -34,14 +34,14 @@ func (r *Recorder) Add(workload string, op Op) {
 	r.ops[workload] = append(r.ops[workload], op)
 }
 
-// AddAt records what happened at another time; histories are put in order when they are taken.
+// AddAt records an operation of another time; History sorts them.
 func (r *Recorder) AddAt(workload string, op Op) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.ops[workload] = append(r.ops[workload], op)
 }
 
-// Fault records what the nemesis does, as of now.
+// Fault records an operation of the nemesis as of now.
 func (r *Recorder) Fault(f edn.Keyword, value any, failure error) {
 	op := Op{Process: Nemesis, Type: Info, F: f, Value: Value(value)}
 	if failure != nil {
@@ -52,7 +52,7 @@ func (r *Recorder) Fault(f edn.Keyword, value any, failure error) {
 	}
 }
 
-// History is a workload's so far, in order of time.
+// History returns a workload's operations so far, in order of time.
 func (r *Recorder) History(workload string) []Op {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nemesis carries a schedule out: each step's commands when its time has come, on whom its role then names, and
-// logged before and after.
+// Package nemesis runs a schedule: each step's commands at its time, on the node that has its role then, logged before
+// and after.
 package nemesis
 
 import (
@@ -18,10 +18,10 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// roleWait is how long a role that no node has, such as :leader during an election, is asked for again. Tests shorten it.
+// roleWait is how long a step waits for a node with its role, such as :leader during an election. Tests shorten it.
 var roleWait = 10 * time.Second
 
-// programs of the roles; a role that is not here has none.
+// programs by role; other roles have none.
 var programs = map[string]string{
 	"controller": "controller", "leader": "controller", "follower": "controller",
 	"zookeeper": "zookeeper", "zookeeper-leader": "zookeeper", "zookeeper-follower": "zookeeper",
@@ -44,13 +44,13 @@ type Nemesis struct {
 	standing standing
 }
 
-// nobody is why a step was not done: no node had its role.
-type nobody string
+// noNode is the error of a step that was not done: no node had its role.
+type noNode string
 
-func (n nobody) Error() string { return "no node is " + string(n) }
+func (n noNode) Error() string { return "no node is " + string(n) }
 
-// Run carries all steps out and returns when the last has healed, no sooner than after `seconds`. Its errors are commands that
-// failed; steps that found nobody of their role are no error, unless all did: then nothing was hurt.
+// Run runs all steps and returns when the last has healed, but not before `seconds` are over. Its errors are those of
+// failed commands; a step that found no node of its role is no error, unless no step found one: then no fault was made.
 func (n *Nemesis) Run(schedule scenario.Schedule, seed uint64) error {
 	draw := scenario.NewDraw(seed)
 	began := time.Now()
@@ -71,7 +71,7 @@ func (n *Nemesis) Run(schedule scenario.Schedule, seed uint64) error {
 	close(failures)
 	var first error
 	for err := range failures {
-		var none nobody
+		var none noNode
 		switch {
 		case errors.As(err, &none):
 			missed++
@@ -106,7 +106,7 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	delete(step, "at")
 	left, err := n.begin(step, fault, drawn)
 	if err != nil {
-		for _, key := range []edn.Keyword{"node", "program", "may-break"} { // found before it had to wait
+		for _, key := range []edn.Keyword{"node", "program", "may-break"} { // its node before it had to wait
 			delete(step, key)
 		}
 		n.Recorder.Fault("start", step, err)
@@ -122,7 +122,7 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	return n.commands("heal", fault, fault.Heal, step)
 }
 
-// claimed is the program that a step is on; of an upgrade that of all nodes of its kind, "*/mux".
+// claimed is the program that a step is on; for an upgrade all programs of its kind, such as "*/mux".
 func claimed(step scenario.Step, fault scenario.Fault) string {
 	kind, said := step["kind"]
 	if !said {
@@ -135,8 +135,8 @@ func claimed(step scenario.Step, fault scenario.Fault) string {
 	return program
 }
 
-// begin resolves the step when it may stand beside those that do; who has its role may be another one then. It returns
-// what to call once the step is healed.
+// begin waits until the step may run beside the active ones and resolves it again, since its role may have moved. It
+// returns a function to call once the step has healed.
 func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) (func(), error) {
 	for {
 		if err := n.resolve(step, fault, drawn); err != nil {
@@ -150,8 +150,8 @@ func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) 
 	}
 }
 
-// resolve finds the step's node and program, and what it may break; it asks again while nobody is found, or nobody can
-// be asked.
+// resolve finds the step's node and program, and what it may break; it asks again while no node has the role or the
+// nodes cannot be listed.
 func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64) error {
 	role, byRole := step["on"].(edn.Keyword)
 	name, byName := step["on"].(string)
@@ -185,13 +185,13 @@ func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64
 			if err != nil {
 				return err
 			}
-			return nobody(string(role) + name)
+			return noNode(string(role) + name)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
 }
 
-// ownRole is the first of a node's roles that the fault can befall.
+// ownRole is the first of a node's roles that the fault can be made on.
 func ownRole(node cluster.Node, fault scenario.Fault) edn.Keyword {
 	at := slices.IndexFunc(node.Roles, func(role string) bool { return fault.On[edn.Keyword(role)] })
 	if at < 0 {
@@ -220,7 +220,7 @@ func (n *Nemesis) commands(f edn.Keyword, fault scenario.Fault, commands [][]any
 	return failure
 }
 
-// Heal undoes everything that stands, and starts what is dead.
+// Heal undoes all faults and starts dead programs.
 func (n *Nemesis) Heal() error {
 	value := map[edn.Keyword]any{"fault": edn.Keyword("all")}
 	n.Recorder.Fault("heal", value, nil)
@@ -229,7 +229,7 @@ func (n *Nemesis) Heal() error {
 	return err
 }
 
-// Describe is the schedule in one line a step.
+// Describe returns the schedule, one line a step.
 func Describe(schedule scenario.Schedule) string {
 	var lines []string
 	for _, step := range schedule.Steps {

@@ -22,7 +22,7 @@ const nodes = `{"nodes": [
  {"node": "mux1", "roles": ["mux"]}, {"node": "mux2", "roles": ["mux"]}, {"node": "mux3", "roles": ["mux"]},
  {"node": "server1", "roles": ["server"]}, {"node": "router", "roles": ["router"]}]}`
 
-// made is a nemesis whose executables write down with what they are called; and what they wrote.
+// made returns a nemesis whose executables record their arguments, and a function that returns these.
 func made(t *testing.T) (*Nemesis, func() []string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// third is the mux that this seed's first draw means.
+// third is the mux that the first draw of this seed selects.
 func third(seed uint64) string {
 	return fmt.Sprintf("mux%d", scenario.NewDraw(seed).Next()%3+1)
 }
@@ -96,7 +96,7 @@ func TestSteps(t *testing.T) {
 		{"a command that fails", step("fault", kill, "on", edn.Keyword("server")),
 			[]string{"node-ctl kill server1/nginx"},
 			[]string{"start server1 connections-of-node", "start server1 connections-of-node node-ctl: it has ended"}, "node-ctl: it has ended"},
-		{"nobody of that name, any more", step("fault", kill, "on", "mux9", "node", "mux1"), nil, []string{"start  none no node is mux9"},
+		{"no node of that name any more", step("fault", kill, "on", "mux9", "node", "mux1"), nil, []string{"start  none no node is mux9"},
 			"none of 1 steps found a node of its role"},
 	} {
 		t.Run(each.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestRoleIsAwaited: a role that nobody has yet is asked for again.
+// TestRoleIsAwaited: a step waits for a node with its role.
 func TestRoleIsAwaited(t *testing.T) {
 	nemesis, calls := made(t)
 	bin := nemesis.Cluster.(cluster.Cluster).Bin
@@ -146,8 +146,8 @@ func TestRoleIsAwaited(t *testing.T) {
 	}
 }
 
-// TestNobodyCanBeAsked: a step that cannot find out whom it is on has failed; that is not the same as nobody of its role.
-func TestNobodyCanBeAsked(t *testing.T) {
+// TestNodesCannotBeListed: a step that cannot list the nodes has failed; that differs from no node having its role.
+func TestNodesCannotBeListed(t *testing.T) {
 	nemesis, calls := made(t)
 	bin := nemesis.Cluster.(cluster.Cluster).Bin
 	if err := os.WriteFile(filepath.Join(bin, "nodes"), []byte("#!/bin/sh\necho 'nodes: no lab is up' >&2\nexit 1\n"), 0o755); err != nil {
@@ -165,7 +165,7 @@ func TestNobodyCanBeAsked(t *testing.T) {
 	}
 }
 
-// TestOverlap: a step begins at its time although another stands, and Run returns when all have healed, not before its end.
+// TestOverlap: a step begins at its time although another is active, and Run returns when all have healed.
 func TestOverlap(t *testing.T) {
 	nemesis, calls := made(t)
 	began := time.Now()

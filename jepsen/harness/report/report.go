@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report makes a run's page: what was done, the verdicts, and a timeline with the faults shaded.
+// Package report writes a run's page: the schedule, the verdicts, and a timeline with the faults shaded.
 package report
 
 import (
@@ -22,22 +22,22 @@ var page string
 
 // Run is all that a page shows.
 type Run struct {
-	Title    string // what was run
-	Command  string // that runs it again
+	Title    string // the schedule or switch
+	Command  string // that repeats it
 	Seed     uint64
 	Date     string
 	Verdicts []check.Verdict
-	Wanted   string // what verdicts were wanted, in a sentence
+	Wanted   string // the expected verdicts, as a sentence
 	Green    bool
 	Schedule string // a line a step
 	Faults   []*check.Fault
 	Traffic  []traffic.Second
 	Lags     map[string][]workload.Lag
-	Broken   []int64 // times of connections that ended badly
+	Broken   []int64 // times at which connections broke
 	Files    []string
 }
 
-// Note takes what the timeline shows out of a workload's history: the faults, and the connections that broke.
+// Note takes the faults and the broken connections from a workload's history, for the timeline.
 func (r *Run) Note(workload string, ops []history.Op) error {
 	if len(r.Faults) == 0 {
 		faults, err := check.Faults(ops)
@@ -64,7 +64,7 @@ func (r *Run) Note(workload string, ops []history.Op) error {
 	return nil
 }
 
-// Charts of the timeline, one under the other.
+// The charts of the timeline, from top to bottom.
 type chart struct {
 	Title  string
 	Unit   string
@@ -95,14 +95,14 @@ const (
 	width, left       = 1000.0, 60.0
 	chartHi, chartGap = 110, 40
 	rowHi             = 13  // of faults' names, above the charts
-	letter            = 6.6 // a wide guess of a letter's width
+	letter            = 6.6 // a generous estimate of a letter's width
 )
 
 var colours = []string{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b"}
 
 type point struct{ at, value float64 }
 
-// Write makes the page.
+// Write writes the page.
 func Write(to io.Writer, run Run) error {
 	end := 1.0
 	for _, each := range run.Traffic {
@@ -135,7 +135,7 @@ func Write(to io.Writer, run Run) error {
 	for _, mux := range slices.Sorted(maps.Keys(run.Lags)) {
 		behind := map[int]float64{}
 		for _, lag := range run.Lags[mux] {
-			if second := int(lag.At / 1e9); lag.Generations >= 0 { // how far behind is who does not answer, nobody knows
+			if second := int(lag.At / 1e9); lag.Generations >= 0 { // -1: a mux without an answer has no known lag
 				behind[second] = max(behind[second], float64(lag.Generations))
 			}
 		}
@@ -174,7 +174,7 @@ func Write(to io.Writer, run Run) error {
 	})
 }
 
-// label places the bands' names in rows, none over another and all within the width; how many rows these are.
+// label places the bands' names in rows, without overlap and within the width, and returns the number of rows.
 func label(bands []band) int {
 	var ends []float64 // of each row
 	for i := range bands {
@@ -218,7 +218,7 @@ func draw(title, unit string, x func(float64) float64, lines ...named) chart {
 			text += fmt.Sprintf("%.1f,%.1f ", x(each.at), chartHi-each.value/top*chartHi)
 		}
 		if len(lines) == 1 {
-			line.name = "" // the title says it
+			line.name = "" // the title has it
 		}
 		made.Series = append(made.Series, series{line.name, colours[number%len(colours)], text, int(labelX)})
 		labelX += letter * float64(len(line.name)+3)

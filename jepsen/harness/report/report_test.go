@@ -20,7 +20,7 @@ import (
 
 const second = int64(1e9)
 
-// drawn is the page's timeline.
+// drawn returns the page's timeline.
 type drawn struct {
 	ViewBox string   `xml:"viewBox,attr"`
 	Rects   []rect   `xml:"rect"`
@@ -62,7 +62,7 @@ func page2svg(t *testing.T, run Run) (page string, svg drawn) {
 	return page, svg
 }
 
-// crowded has one fault each five seconds, which stand for ten.
+// crowded has a fault every five seconds, for ten seconds each.
 func crowded(count int) Run {
 	run := Run{Title: "a run", Green: true, Lags: map[string][]workload.Lag{}}
 	for number := range count {
@@ -109,7 +109,7 @@ func TestNothingLiesOverAnotherThing(t *testing.T) {
 	}
 }
 
-// apart looks that no text of a line begins before the one at its left has ended.
+// apart fails if a text of a line begins before the one at its left has ended.
 func apart(t *testing.T, texts []text) {
 	t.Helper()
 	slices.SortFunc(texts, func(a, b text) int {
@@ -148,8 +148,8 @@ func TestWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotAnswer: a mux that does not answer is not drawn as one that is up to date.
-func TestWhoDoesNotAnswer(t *testing.T) {
+// TestSilentMux: a mux that does not answer is not drawn as up to date.
+func TestSilentMux(t *testing.T) {
 	run := crowded(1)
 	run.Lags = map[string][]workload.Lag{"mux1": {{At: second, Generations: 2}, {At: 2 * second, Generations: -1}, {At: 3 * second, Generations: 4}}}
 	_, svg := page2svg(t, run)
@@ -193,7 +193,7 @@ func TestNote(t *testing.T) {
 		}
 	}
 	var run Run
-	for range 2 { // the faults stand in each workload's history, and are taken once
+	for range 2 { // each workload's history has the faults; the page has them once
 		if err := run.Note("connections", recorder.History("connections")); err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ring computes what was committed: images of services from the snapshots and deltas of protocol/README.md §5, and their
-// sums. It is plain on purpose, shares no code with controller or mux, and keeps every rule of a reader that
-// could tell a wrong ring from a right one.
+// Package ring computes what was committed: images of services from the snapshots and deltas of protocol/README.md §5,
+// and their sums. It is simple on purpose, shares no code with controller or mux, and enforces every rule for readers by
+// which a wrong ring could be detected.
 package ring
 
 import (
@@ -28,7 +28,7 @@ type Bucket struct {
 	Since             uint32
 }
 
-// Image is a service at one generation. It is never changed: Apply makes a new one.
+// Image is a service at one generation. It is immutable: Apply returns a new one.
 type Image struct {
 	Service    uint32
 	Generation uint32
@@ -43,7 +43,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// reader takes little-endian numbers from a body; running out of bytes is an error that stays.
+// reader takes little-endian numbers from a body; once it runs out of bytes, the error stays.
 type reader struct {
 	left  []byte
 	short bool
@@ -81,7 +81,7 @@ func column[T uint16 | uint32](r *reader, n int, one func() T) []T {
 	return values
 }
 
-// open checks the header against what is wanted, unpacks the body and checks the sum of both.
+// open checks the header, decompresses the body and checks the sum of both.
 func open(data []byte, magic string, service, generation, base uint32, buckets int) (*reader, error) {
 	if len(data) < headerBytes {
 		return nil, fmt.Errorf("%d bytes are no header", len(data))
@@ -122,7 +122,7 @@ func open(data []byte, magic string, service, generation, base uint32, buckets i
 	return &reader{left: body}, nil
 }
 
-// backends reads the list into a map that holds more already.
+// backends adds the entries of the list to a map.
 func (r *reader) backends(into map[uint16]Backend) error {
 	last := uint16(0)
 	for range r.count(22) {
@@ -158,7 +158,7 @@ func Snapshot(data []byte, service, generation uint32, buckets int) (*Image, err
 	return image, image.check(0, len(image.Buckets))
 }
 
-// Apply is the image that a delta leads to.
+// Apply returns the image after a delta.
 func (image *Image) Apply(data []byte) (*Image, error) {
 	generation := image.Generation + 1
 	r, err := open(data, "FLD2", image.Service, generation, image.Generation, len(image.Buckets))
@@ -188,7 +188,7 @@ func (image *Image) Apply(data []byte) (*Image, error) {
 		if count[i] == 0 || i > 0 && owner[i] < owner[i-1] {
 			return nil, fmt.Errorf("delta %d: run %d takes %d buckets of %d", generation, i, count[i], owner[i])
 		}
-		// The run's buckets, one by one, among those it counts.
+		// The run's buckets, one by one, among those that it counts.
 		for skipped, taken := uint32(0), uint32(0); taken < count[i]; at++ {
 			if at >= len(image.Buckets) {
 				return nil, fmt.Errorf("delta %d: run %d goes beyond the ring", generation, i)
@@ -210,7 +210,7 @@ func (image *Image) Apply(data []byte) (*Image, error) {
 	return next, nil
 }
 
-// check refuses buckets of owners that are not known, or removed.
+// check refuses buckets whose owners are unknown or removed.
 func (image *Image) check(from, to int) error {
 	for i, bucket := range image.Buckets[from:to] {
 		owner, known := image.Backends[bucket.Current]
@@ -218,14 +218,14 @@ func (image *Image) check(from, to int) error {
 			return fmt.Errorf("bucket %d belongs to %d, which is not in the pool", from+i, bucket.Current)
 		}
 		if _, known := image.Backends[bucket.Previous]; bucket.Previous != 0 && !known {
-			return fmt.Errorf("bucket %d belonged to %d, which nobody knows", from+i, bucket.Previous)
+			return fmt.Errorf("bucket %d belonged to unknown backend %d", from+i, bucket.Previous)
 		}
 	}
 	return nil
 }
 
-// Sum is what a mux says of the same ring (jepsen/README.md): CRC-32C, 8 hex digits, of the buckets and of the
-// backends that a snapshot lists, without their weights.
+// Sum returns the sum that a mux reports of the same ring (jepsen/README.md): CRC-32C, 8 hex digits, of the buckets and
+// of the backends that a snapshot lists, without their weights.
 func (image *Image) Sum() string {
 	var bytes []byte
 	little := binary.LittleEndian

@@ -84,7 +84,7 @@ func unhex(text string) []byte {
 	return bytes
 }
 
-// same compares by buckets and by the sum; the sum knows which removed backends count.
+// same compares buckets and sums; the sum covers the removed backends that count.
 func same(t *testing.T, name string, got *Image, err error, wanted *Image) {
 	t.Helper()
 	if err != nil {
@@ -119,7 +119,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestMalformed: what protocol/README.md refuses is refused here, in whatever words.
+// TestMalformed: everything that protocol/README.md refuses is refused here, with any message.
 func TestMalformed(t *testing.T) {
 	all := read(t)
 	about := all.MalformedFor
@@ -136,7 +136,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestSum: a value that was computed apart from this code, and every part of a ring that it covers.
+// TestSum: a value that was computed independently, and every part of a ring that the sum covers.
 func TestSum(t *testing.T) {
 	build := func() *Image {
 		return &Image{7, 3, map[uint16]Backend{1: {Address: [16]byte{15: 1}}, 2: {Removed: true, Address: [16]byte{15: 2}}, 9: {Removed: true, Address: [16]byte{15: 9}}},
@@ -161,7 +161,7 @@ func TestSum(t *testing.T) {
 		}
 	}
 	image := build()
-	delete(image.Backends, 9) // removed, and no bucket names it
+	delete(image.Backends, 9) // removed, and in no bucket
 	image.Backends[1] = Backend{Weight: 50, Address: [16]byte{15: 1}}
 	if image.Sum() != wanted {
 		t.Error("the sum covers weights, or removed backends that no bucket names")

@@ -2,13 +2,13 @@
 
 package scenario
 
-// Draw is SplitMix64: the same seed gives the same numbers in every language.
+// Draw is SplitMix64: a seed gives the same numbers in every language.
 type Draw struct{ state uint64 }
 
-// NewDraw begins with a seed.
+// NewDraw returns the sequence of a seed.
 func NewDraw(seed uint64) *Draw { return &Draw{seed} }
 
-// Next is the next 64 bits.
+// Next returns the next 64 bits.
 func (d *Draw) Next() uint64 {
 	d.state += 0x9e3779b97f4a7c15
 	z := d.state
@@ -17,8 +17,8 @@ func (d *Draw) Next() uint64 {
 	return z ^ z>>31
 }
 
-// Below is a number in 0..n-1.
+// Below returns a number in 0..n-1.
 func (d *Draw) Below(n int) int { return int(d.Next() % uint64(n)) }
 
-// Float is a number in 0..1, 1 left out.
+// Float returns a number from 0 to below 1.
 func (d *Draw) Float() float64 { return float64(d.Next()>>11) / (1 << 53) }

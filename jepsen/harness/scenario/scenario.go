@@ -23,7 +23,7 @@ type Scenario struct {
 	Switches  map[edn.Keyword]Switch   `edn:"switches"`
 }
 
-// Cluster is what the runner needs to know of it; the rest is for jepsen/bin.
+// Cluster has the keys that the runner needs; the others are for jepsen/bin.
 type Cluster struct {
 	WindowSeconds float64 `edn:"window-seconds"`
 	Service       string  `edn:"service"`
@@ -31,7 +31,7 @@ type Cluster struct {
 	Port          int     `edn:"port"`
 }
 
-// Workloads has the numbers of each.
+// Workloads has the parameters of each.
 type Workloads struct {
 	Config      Config      `edn:"config"`
 	Generations Generations `edn:"generations"`
@@ -54,8 +54,8 @@ type Generations struct {
 	ConvergeSeconds  float64 `edn:"converge-seconds"`
 }
 
-// Connections: long-lived ones, which share of these asks for MPTCP, requests a second on each, short ones a second, and when
-// an answer counts as missing.
+// Connections: the number of long-lived ones, the share of these that asks for MPTCP, requests a second on each, short
+// ones a second, and when an answer counts as missing.
 type Connections struct {
 	Connections       int     `edn:"connections"`
 	MPTCP             float64 `edn:"mptcp"`
@@ -64,13 +64,13 @@ type Connections struct {
 	AnswerSeconds     float64 `edn:"answer-seconds"`
 }
 
-// Balance: how far a share of the buckets may be off, and how many connections are opened to count them.
+// Balance: by how much a share of the buckets may differ, and how many connections are opened to count them.
 type Balance struct {
 	Tolerance   float64 `edn:"tolerance"`
 	Connections int     `edn:"connections"`
 }
 
-// Fault is one that can be made: its commands' words are strings, or keywords that the step fills in.
+// Fault is a kind of fault: its commands' words are strings, or keywords that the step fills in.
 type Fault struct {
 	On       map[edn.Keyword]bool        `edn:"on"`
 	Defaults map[edn.Keyword]any         `edn:"defaults"`
@@ -80,7 +80,7 @@ type Fault struct {
 	MayBreak map[edn.Keyword]edn.Keyword `edn:"may-break"`
 }
 
-// Step is one fault of a schedule: when, for how long, which, on whom, and further words for its commands.
+// Step is one fault of a schedule: when, for how long, which, on which role or node, and words for its commands.
 type Step map[edn.Keyword]any
 
 // Schedule has its steps, or says how to draw them.
@@ -93,8 +93,8 @@ type Schedule struct {
 	Weights map[edn.Keyword]float64 `edn:"weights"`
 }
 
-// Switch breaks the system on purpose; Red are the verdicts that must then be false, and no others but those that
-// follow from them: Entailed may be false or not.
+// Switch breaks the system on purpose. Exactly the verdicts in Red must then be false; those in Entailed, which may
+// follow from them, may be false.
 type Switch struct {
 	Red       map[edn.Keyword]bool `edn:"red"`
 	Entailed  map[edn.Keyword]bool `edn:"entailed"`
@@ -103,7 +103,7 @@ type Switch struct {
 	Steps     []Step               `edn:"steps"`
 }
 
-// Read decodes the file and refuses steps of faults or roles that it does not have.
+// Read decodes the file and refuses steps with unknown faults or roles.
 func Read(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func names[V any](of map[edn.Keyword]V) string {
 	return strings.Join(words, " ")
 }
 
-// Schedule is the one of that name, drawn from the seed if it says how to draw, for so many seconds.
+// Schedule returns the schedule of that name, drawn from the seed for so many seconds if it says how to draw one.
 func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule, error) {
 	schedule, known := s.Schedules[edn.Keyword(name)]
 	if !known {
@@ -166,7 +166,7 @@ func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule
 	return schedule, nil
 }
 
-// Switch is the one of that name.
+// Switch returns the switch of that name.
 func (s *Scenario) Switch(name string) (Switch, error) {
 	found, known := s.Switches[edn.Keyword(name)]
 	if !known {
@@ -175,11 +175,11 @@ func (s *Scenario) Switch(name string) (Switch, error) {
 	return found, nil
 }
 
-// settleSeconds are left at a drawn schedule's end without a new fault.
+// settleSeconds is how long a drawn schedule has no new fault at its end.
 const settleSeconds = 15
 
-// draw makes steps: each begins when the one before has healed, or with the chance :overlap half of :every sooner, when it
-// may still stand.
+// draw makes steps: each begins when the one before has healed, or, with probability :overlap, half of :every sooner,
+// while that one may still be active.
 func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
 	drawn := Schedule{Seconds: seconds}
 	var total float64
@@ -226,10 +226,10 @@ func (s *Scenario) draw(how Schedule, seconds float64, draw *Draw) Schedule {
 
 func round(seconds float64) float64 { return float64(int(seconds*10)) / 10 }
 
-// At is when the step begins, in seconds from the schedule's.
+// At is when the step begins, in seconds from the start of the schedule.
 func (s Step) At() float64 { return number(s["at"]) }
 
-// For is how long it stands, in seconds.
+// For is how long the fault is active, in seconds.
 func (s Step) For() float64 { return number(s["for"]) }
 
 // Fault is its name.
@@ -245,7 +245,7 @@ func number(value any) float64 {
 	return 0
 }
 
-// Words fills in a command: keywords are taken from the step, then from the fault's defaults.
+// Words fills in a command: the values of keywords are taken from the step, then from the fault's defaults.
 func (f Fault) Words(command []any, step Step) ([]string, error) {
 	var words []string
 	for _, word := range command {
@@ -264,7 +264,7 @@ func (f Fault) Words(command []any, step Step) ([]string, error) {
 	return words, nil
 }
 
-// Breaks is what the fault may break on a node of that role.
+// Breaks returns which connections the fault may break on a node of that role.
 func (f Fault) Breaks(role edn.Keyword) edn.Keyword {
 	if broken, said := f.MayBreak[role]; said {
 		return broken

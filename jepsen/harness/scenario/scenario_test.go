@@ -26,7 +26,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestSchedules: the file's schedules can be read, and each step's commands be filled in.
+// TestSchedules: the file's schedules can be read, and each step's commands can be filled in.
 func TestSchedules(t *testing.T) {
 	all, err := Read(file)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestDrawn: the same seed draws the same steps, another one others, and what is :alone stands alone.
+// TestDrawn: the same seed draws the same steps, another seed others, and a fault that is :alone overlaps with none.
 func TestDrawn(t *testing.T) {
 	all, err := Read(file)
 	if err != nil {
@@ -82,14 +82,14 @@ func TestDrawn(t *testing.T) {
 			}
 			for j, each := range drawn.Steps {
 				if i != j && each.At() < step.At()+step.For() && step.At() < each.At()+each.For() {
-					t.Errorf("seed %d: %v stands with %v", seed, step, each)
+					t.Errorf("seed %d: %v overlaps with %v", seed, step, each)
 				}
 			}
 		}
 	}
 }
 
-// TestDrawnAlike: the steps that the runner in Clojure draws of the same rules (scenario_test.clj has the same ones).
+// TestDrawnAlike: the runner in Clojure draws the same steps by the same rules (scenario_test.clj has the same ones).
 func TestDrawnAlike(t *testing.T) {
 	var all Scenario
 	if err := edn.Unmarshal([]byte(`{
@@ -111,7 +111,7 @@ func TestDrawnAlike(t *testing.T) {
 	}
 }
 
-// TestRefused: each defect is named, with what is allowed.
+// TestRefused: the error names each defect, and what is allowed.
 func TestRefused(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package traffic is the client: a process of its own on a client's node, with as many live connections as asked for.
-// Each answer names the server that gave it. What happens goes to standard output, one JSON object a line; it
-// ends in order when its standard input does.
+// Package traffic is the client: a process of its own on a client's node that keeps a number of connections alive. Each
+// answer names the server that sent it. The process reports on standard output, one JSON object a line, and ends in
+// order when its standard input does.
 package traffic
 
 import (
@@ -31,22 +31,22 @@ type Options struct {
 	Interval      float64 // seconds between requests of a long-lived one
 	LifeLeast     float64 // seconds
 	LifeMost      float64
-	ShortRate     float64 // connections of one request, a second
+	ShortRate     float64 // connections with one request, a second
 	AnswerSeconds float64 // without an answer a connection is broken
-	Count         int     // if not 0: only so many connections of one request, at once, and then the end
+	Count         int     // if not 0: open only so many connections with one request, at once, then end
 	Seed          uint64
 }
 
-// Line is one of standard output: exactly one of its parts is there.
+// Line is a line of standard output: exactly one of its parts is set.
 type Line struct {
-	Clock  *int64  `json:"clock,omitempty"` // the first line: nanoseconds of the clock that all other times are of
+	Clock  *int64  `json:"clock,omitempty"` // the first line: the clock of all other times, in nanoseconds
 	Opened *Opened `json:"opened,omitempty"`
 	Ended  *Ended  `json:"ended,omitempty"`
 	Second *Second `json:"second,omitempty"`
 	Done   bool    `json:"done,omitempty"`
 }
 
-// Kind is what a connection asked for. One of MPTCP to whom the other side answers with TCP goes on by that.
+// Kind is what a connection asked for. If the other side answers MPTCP with TCP, the connection continues with TCP.
 type Kind string
 
 // The two kinds.
@@ -55,7 +55,7 @@ const (
 	MPTCP Kind = "mptcp"
 )
 
-// Opened is a connection that begins: before its SYN.
+// Opened is a connection that is about to send its SYN.
 type Opened struct {
 	ID   int64 `json:"id"`
 	At   int64 `json:"at"`
@@ -71,13 +71,13 @@ type Ended struct {
 	Requests   int64    `json:"requests"`
 	Servers    []string `json:"servers"`
 	Kind       Kind     `json:"kind"`
-	Subflows   int      `json:"subflows"` // further ones that it had at once, at most; 0 of TCP
+	Subflows   int      `json:"subflows"` // the most further ones that it had at once; 0 for TCP
 	End        string   `json:"end"`
 	Why        string   `json:"why,omitempty"`
 	Local      string   `json:"local"`
 }
 
-// Second is what one second brought; latencies in milliseconds.
+// Second sums up one second; latencies are in milliseconds.
 type Second struct {
 	At       int64   `json:"at"`
 	Open     int     `json:"open"` // long-lived connections that have been answered
@@ -86,7 +86,7 @@ type Second struct {
 	Most     float64 `json:"most"`
 }
 
-// dialsAtOnce bounds the connections that open at once at the beginning, so that no backlog overflows.
+// dialsAtOnce bounds how many connections open at once at the beginning, so that no backlog overflows.
 const dialsAtOnce = 64
 
 type client struct {
@@ -126,7 +126,7 @@ func Run(options Options, in io.Reader, out io.Writer) error {
 		if number < options.MPTCP {
 			kind = MPTCP
 		}
-		// The first lives are cut at random, so that not all end at once.
+		// The first lives are shortened at random, so that not all end at once.
 		first := options.LifeLeast + draw.Float64()*(options.LifeMost-options.LifeLeast)
 		seed := draw.Uint64()
 		wait.Add(1)
@@ -149,7 +149,7 @@ func (c *client) say(line Line) {
 	defer c.lock.Unlock()
 	if err := c.out.Encode(line); err != nil {
 		fmt.Fprintln(os.Stderr, "client: cannot write:", err)
-		os.Exit(1) // nobody listens any more
+		os.Exit(1) // the reader has gone
 	}
 }
 
@@ -167,7 +167,7 @@ func (c *client) slot(life float64, seed uint64, kind Kind) {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	for !c.stopped() {
 		if !c.connection(max(life, 1), kind) {
-			c.pause(1) // who was refused does not ask again at once
+			c.pause(1) // after a refusal it does not connect again at once
 		}
 		life = c.options.LifeLeast + draw.Float64()*(c.options.LifeMost-c.options.LifeLeast)
 	}
@@ -219,7 +219,7 @@ func (c *client) seconds() {
 	}
 }
 
-// connection lives for so many seconds, or for one request if that is 0; whether it was closed in order.
+// connection lives for so many seconds, or for one request if that is 0; it reports whether it was closed in order.
 func (c *client) connection(life float64, kind Kind) bool {
 	c.dials <- struct{}{}
 	c.lock.Lock()
@@ -253,7 +253,7 @@ func (c *client) connection(life float64, kind Kind) bool {
 	return err == nil
 }
 
-// end is the word for how a connection ended; `open` if it ever was.
+// end is the word for how a connection ended; `open` says whether it was ever open.
 func end(err error, open bool) string {
 	var network net.Error
 	switch {
@@ -267,7 +267,7 @@ func end(err error, open bool) string {
 	return "reset"
 }
 
-// talk asks again and again until the life is over. Between requests it listens, so that an end is noticed at once.
+// talk sends requests until the life is over. Between requests it reads, so that an end is noticed at once.
 func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Duration, first func()) error {
 	begin := time.Now()
 	over := begin.Add(time.Duration(life * float64(time.Second)))
@@ -315,13 +315,13 @@ func (c *client) answered(conn net.Conn, each *Ended, server string, took time.D
 	c.lock.Unlock()
 }
 
-// From linux/mptcp.h: the first byte of what this option tells is the number of further subflows.
+// From linux/mptcp.h: the first byte of this option is the number of further subflows.
 const (
 	solMPTCP  = 284
 	infoMPTCP = 1
 )
 
-// subflows are a connection's further ones now; 0 if it is TCP, asked for or not.
+// subflows returns how many further subflows a connection has now; 0 for TCP, asked for or not.
 func subflows(conn net.Conn) int {
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -339,7 +339,7 @@ func subflows(conn net.Conn) int {
 	return count
 }
 
-// listen waits for the next request's time; anything that comes, or an end, is an error.
+// listen waits for the time of the next request; data or an end before that is an error.
 func (c *client) listen(conn net.Conn, reader *bufio.Reader, until time.Time) error {
 	_ = conn.SetReadDeadline(until)
 	_, err := reader.ReadByte()
@@ -347,7 +347,7 @@ func (c *client) listen(conn net.Conn, reader *bufio.Reader, until time.Time) er
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	case err == nil:
-		return errors.New("bytes came that nobody asked for")
+		return errors.New("unexpected bytes arrived")
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// start runs a client against a server; lines() ends it and returns what it said.
+// start runs a client against a server; lines() ends it and returns its output.
 func start(t *testing.T, options Options) (lines func() []Line, said <-chan Line) {
 	t.Helper()
 	in, stop := io.Pipe()
@@ -48,7 +48,7 @@ func options(address string) Options {
 	return Options{Address: address, Connections: 5, Interval: 0.01, LifeLeast: 60, LifeMost: 60, AnswerSeconds: 20, Seed: 1}
 }
 
-// awaitEnd is the first connection that ends.
+// awaitEnd returns the first connection that ends.
 func awaitEnd(t *testing.T, said <-chan Line) Ended {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -76,7 +76,7 @@ func serve(t *testing.T, handle func(http.ResponseWriter, *http.Request)) (addre
 	return listener.Addr().String(), func() { _ = server.Close() }
 }
 
-// TestOrderly: connections are answered, named, and closed when told to.
+// TestOrderly: connections are answered, name their server, and are closed in order.
 func TestOrderly(t *testing.T) {
 	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
 	lines, said := start(t, options(address))
@@ -106,7 +106,7 @@ func TestOrderly(t *testing.T) {
 	}
 }
 
-// TestBroken: each way of breaking has its word.
+// TestBroken: each way to break has its word.
 func TestBroken(t *testing.T) {
 	t.Run("another server", func(t *testing.T) {
 		count := 0
@@ -145,7 +145,7 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%+v", each)
 		}
 	})
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		address, stop := serve(t, nil)
 		stop()
 		lines, said := start(t, options(address))
@@ -166,7 +166,7 @@ func TestBroken(t *testing.T) {
 	})
 }
 
-// TestCount: so many connections of one request, then the end.
+// TestCount: so many connections with one request, then the end.
 func TestCount(t *testing.T) {
 	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
 	with := options(address)
@@ -183,7 +183,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestKinds: as many connections as asked for are by MPTCP, also those that take another's place.
+// TestKinds: as many connections as asked for use MPTCP, including those that replace others.
 func TestKinds(t *testing.T) {
 	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
 	with := options(address)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workload is what clients and operators do while the cluster is hurt, written down as histories.
+// Package workload is what clients and operators do during the faults, recorded as histories.
 package workload
 
 import (
@@ -18,26 +18,26 @@ import (
 // API asks controllers by REST.
 type API struct {
 	Controllers []string // URLs
-	Run         string   // drawn for this run: the beginning of every key, as controllers remember those of runs before
+	Run         string   // drawn for this run: a prefix of every key, since controllers remember those of earlier runs
 	client      *http.Client
 }
 
-// attemptSeconds is how long one controller is waited for, before another one is asked.
+// attemptSeconds is the time-out of one attempt, before another controller is asked.
 const attemptSeconds = 4
 
-// NewAPI asks these controllers.
+// NewAPI returns the API of these controllers.
 func NewAPI(controllers []string) *API {
 	return &API{Controllers: controllers, client: &http.Client{Timeout: attemptSeconds * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 5 * time.Second}}}
 }
 
-// Answer is one that came, whatever its status.
+// Answer is an answer with any status.
 type Answer struct {
 	Status int
 	ETag   string
 	Body   []byte
 }
 
-// Generation is the service's, as a write's answer or the ETag of a read says.
+// Generation is the service's, from a write's answer or the ETag of a read.
 func (a Answer) Generation() (int64, error) {
 	var result struct {
 		Generation int64 `json:"generation"`
@@ -63,10 +63,10 @@ func (a Answer) problem() error {
 	return fmt.Errorf("%d: %s", a.Status, problem.Detail)
 }
 
-// ErrUnknown: nobody knows whether the request took effect.
+// ErrUnknown: the request may have taken effect.
 var ErrUnknown = errors.New("the outcome is unknown")
 
-// ErrRefused: the request was refused, and has changed nothing.
+// ErrRefused: the request was refused and changed nothing.
 var ErrRefused = errors.New("refused")
 
 // Request is one of REST.
@@ -108,9 +108,9 @@ func (api *API) send(controller string, request Request) (Answer, error) {
 	return Answer{answer.StatusCode, answer.Header.Get("ETag"), text}, nil
 }
 
-// Write sends a change until it is answered for good, at one controller after the other, beginning with number `first`.
-// Under its key it takes place once however often it is sent. ErrRefused is certain only if no attempt before was left
-// without an answer: that one may still be under way.
+// Write sends a change to one controller after the other, beginning with number `first`, until it gets a definite answer.
+// Under its key it takes effect once, however often it is sent. It returns ErrRefused only if all earlier attempts were
+// answered: one without an answer may still be in progress.
 func (api *API) Write(request Request, key string, first int, within time.Duration) (Answer, error) {
 	if request.Headers == nil {
 		request.Headers = map[string]string{}
@@ -126,7 +126,7 @@ func (api *API) Write(request Request, key string, first int, within time.Durati
 			return answer, nil
 		case err == nil && answer.Status < 500:
 			if open {
-				return answer, fmt.Errorf("%w: an attempt before had no answer, then %w", ErrUnknown, answer.problem())
+				return answer, fmt.Errorf("%w: an earlier attempt had no answer, then %w", ErrUnknown, answer.problem())
 			}
 			return answer, fmt.Errorf("%w: %w", ErrRefused, answer.problem())
 		case err == nil:
@@ -142,12 +142,12 @@ func (api *API) Write(request Request, key string, first int, within time.Durati
 	}
 }
 
-// neverSent: the connection could not be made, so that nothing was sent on it.
+// neverSent reports whether the connection could not be made, so that nothing was sent on it.
 func neverSent(err error) bool {
 	return strings.Contains(err.Error(), "connect: connection refused") || strings.Contains(err.Error(), "connect: no route to host")
 }
 
-// Read asks one controller once, for what is as new as anything committed before: it answers 503 where it cannot be sure.
+// Read asks one controller once for the latest committed state: it answers 503 if it cannot be sure to have it.
 func (api *API) Read(path string, controller int) (Answer, error) {
 	answer, err := api.send(api.Controllers[controller%len(api.Controllers)], Request{Method: "GET", Path: path, Headers: map[string]string{"Cache-Control": "no-cache"}})
 	if err == nil && answer.Status != 200 {
@@ -179,7 +179,7 @@ type Backend struct {
 	Buckets int64  `json:"buckets"`
 }
 
-// Backends reads the list out of an answer.
+// Backends decodes the list in an answer.
 func (a Answer) Backends() ([]Backend, error) {
 	var backends []Backend
 	if err := json.Unmarshal(a.Body, &backends); err != nil {

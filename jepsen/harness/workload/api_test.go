@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// controller answers each request by the next of its statuses; 0 hangs up without an answer.
+// controller answers each request with the next of its statuses; 0 hangs up without an answer.
 func controller(t *testing.T, statuses ...int) (string, *atomic.Int64) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -21,7 +21,7 @@ func controller(t *testing.T, statuses ...int) (string, *atomic.Int64) {
 			panic(http.ErrAbortHandler)
 		}
 		if r.Method == "PUT" && r.Header.Get("Idempotency-Key") != "key" {
-			t.Errorf("a write came under the key %q", r.Header.Get("Idempotency-Key"))
+			t.Errorf("a write with the key %q arrived", r.Header.Get("Idempotency-Key"))
 		}
 		w.WriteHeader(status)
 		fmt.Fprint(w, `{"generation": 7, "detail": "because"}`)
@@ -30,7 +30,7 @@ func controller(t *testing.T, statuses ...int) (string, *atomic.Int64) {
 	return server.URL, &asked
 }
 
-// TestWrite: what is certain is said to be, and nothing else. A refusal after an attempt without an answer is not certain.
+// TestWrite: only definite outcomes are reported as such. A refusal after an attempt without an answer is not definite.
 func TestWrite(t *testing.T) {
 	for _, row := range []struct {
 		name          string

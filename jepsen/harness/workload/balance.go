@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/jepsen/scenario"
 )
 
-// Balance asks after healing what each backend has.
+// Balance reads after healing which buckets and connections each backend has.
 type Balance struct {
 	API         *API
 	Numbers     scenario.Balance
@@ -21,13 +21,13 @@ type Balance struct {
 	Seed        uint64
 }
 
-// probes are the connections that are opened to count them, unless the scenario has another number.
+// probes is the number of connections that are opened to count them, unless the scenario has another one.
 const probes = 2000
 
-// weights that are set before it is counted: uneven, and one backend without any.
+// weights are set before counting: uneven, and one backend has none.
 var balanceWeights = []int64{100, 50, 150, 0, 100}
 
-// Set gives the backends uneven weights; muxes have to apply them before anything is counted.
+// Set gives the backends uneven weights; muxes must apply them before anything is counted.
 func (b *Balance) Set() error {
 	service := b.Connections.Listing.Service
 	err := SetWeights(b.API, service, fmt.Sprintf("balance-%d", b.Seed), func(at int, _ Backend) int64 { return balanceWeights[at%len(balanceWeights)] })
@@ -67,7 +67,7 @@ func (b *Balance) Count() error {
 	for server, count := range servers {
 		id, known := ids[server]
 		if !known {
-			return fmt.Errorf("'%s' answered, and no backend of %s has its address", server, listing.Service)
+			return fmt.Errorf("'%s' answered, but no backend of %s has its address", server, listing.Service)
 		}
 		shares.Connections[id] = count
 	}

@@ -17,7 +17,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// configWindow is short, so that the id of a removed backend can be added again soon; no traffic goes to these services.
+// configWindow is short, so that the id of a removed backend can soon be added again; these services have no traffic.
 const configWindow = 1
 
 // Config is many writers and readers of a few services, through all controllers.
@@ -33,15 +33,16 @@ type Config struct {
 	wait      sync.WaitGroup
 }
 
-// servicePrefix tells the services of these runs from all others.
+// servicePrefix distinguishes the services of these runs from all others.
 const servicePrefix = "faults-"
 
-// service has a name that no run before has had: what muxes and audit say of another one's would be taken for this one's.
+// service returns a name that no earlier run had: otherwise what muxes and audit report of that run's service would be
+// taken for this one's.
 func (c *Config) service(number int) string {
 	return fmt.Sprintf("%s%s%d", servicePrefix, c.API.Run, number+1)
 }
 
-// Services are the names of all.
+// Services returns all names.
 func (c *Config) Services() (names []string) {
 	for number := range c.Numbers.Services {
 		names = append(names, c.service(number))
@@ -53,7 +54,7 @@ func (c *Config) vip(number int) string { return fmt.Sprintf("10.99.1.%d", numbe
 
 func address(backend int64) string { return fmt.Sprintf("10.1.0.%d", 20+backend) }
 
-// Create makes the services, each at generation 1 without backends, in place of those that a run has left which broke off.
+// Create creates the services, each at generation 1 without backends, and deletes those of an interrupted run.
 func (c *Config) Create() error {
 	if err := c.Remove(); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (c *Config) key(what string, number int) string {
 	return fmt.Sprintf("%s-%d-%d", what, c.Seed, number)
 }
 
-// Start lets the writers go.
+// Start starts the writers.
 func (c *Config) Start() {
 	c.stop = make(chan struct{})
 	pause := time.Duration(float64(c.Numbers.Writers) / c.Numbers.Rate * float64(time.Second))
@@ -116,14 +117,14 @@ func (c *Config) Start() {
 				}
 				next = time.Now().Add(time.Duration((0.5 + draw.Float64()) * float64(pause)))
 				if !c.operate(process, writer, number, draw) {
-					process = c.processes.Add(1) // whose write has no known outcome never speaks again
+					process = c.processes.Add(1) // a process invokes nothing after an unknown outcome
 				}
 			}
 		}()
 	}
 }
 
-// Stop ends the writers, each after its operation.
+// Stop stops the writers, each after its operation.
 func (c *Config) Stop() {
 	close(c.stop)
 	c.wait.Wait()
@@ -134,7 +135,7 @@ type version struct {
 	etag     string
 }
 
-// operate is one operation of a writer; false if its outcome is unknown.
+// operate performs one operation of a writer; it returns false if the outcome is unknown.
 func (c *Config) operate(process int64, writer, number int, draw *rand.Rand) bool {
 	service := draw.IntN(c.Numbers.Services)
 	name := c.service(service)
@@ -196,7 +197,7 @@ func (c *Config) operate(process int64, writer, number int, draw *rand.Rand) boo
 	return op.Type != history.Info
 }
 
-// read asks one controller once: a read that is not answered has changed nothing, and fails. A final one insists.
+// read asks one controller once: without an answer a read fails, as it changed nothing. A final read then tries all.
 func (c *Config) read(process int64, name string, controller int, final bool) bool {
 	op := history.Op{Process: process, Type: history.Invoke, F: "read", Value: history.Pair(name, nil), Final: final}
 	c.Recorder.Add("config", op)

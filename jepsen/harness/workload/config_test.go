@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/jepsen/scenario"
 )
 
-// pools answers as a controller does for services and the weights of their backends; a key is answered again as before.
+// pools answers as a controller does for services and the weights of their backends; a key gets the same answer again.
 type pools struct {
 	lock     sync.Mutex
 	services map[string]map[int64]int64
@@ -81,8 +81,8 @@ func served(t *testing.T, p *pools) string {
 	return server.URL
 }
 
-// TestServices: each run has services of its own, also of the same seed, takes away what another one has left, and nobody
-// else's.
+// TestServices: each run has services of its own, even with the same seed, and deletes those of earlier runs and no
+// others.
 func TestServices(t *testing.T) {
 	p := &pools{services: map[string]map[int64]int64{"web": {}, "s1": {}, "faults-broken-off-1": {}}}
 	url := served(t, p)
@@ -106,7 +106,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestMover: weights are changed at once, can be set as they were, and it is an error if none ever was changed.
+// TestMover: weights are changed in one generation and can be restored; it is an error if none was ever changed.
 func TestMover(t *testing.T) {
 	before := map[int64]int64{1: 70, 2: 80, 3: 90}
 	p := &pools{services: map[string]map[int64]int64{"web": maps.Clone(before), "empty": {}}}
@@ -121,7 +121,7 @@ func TestMover(t *testing.T) {
 	}
 	for service, moves := range map[string]bool{"web": true, "empty": false} {
 		said := make(chan struct{}, 10)
-		api.Run = service + "-" // a key is answered as before
+		api.Run = service + "-" // a key gets the same answer again
 		mover := &Mover{API: api, Service: service, Window: 120, Seed: 7, Say: func(string, ...any) { said <- struct{}{} }}
 		mover.Start()
 		if moves {

@@ -24,9 +24,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// A connection lives this part of the service's window. Its bucket moves at most three times meanwhile (see Mover), which
-// is how far servers follow it (protocol/README.md §3); and a connection that is older than its bucket's move plus the
-// window breaks as documented.
+// A connection lives for this part of the service's window. Its bucket moves at most three times meanwhile (see Mover):
+// beyond that servers do not follow it (protocol/README.md §3), and a connection that is older than its bucket's move
+// plus the window breaks as documented.
 const (
 	lifeLeast = 0.15
 	lifeMost  = 0.5
@@ -42,14 +42,14 @@ type Connections struct {
 	Recorder *history.Recorder
 	Seed     uint64
 	Self     string // this program's path
-	Remote   string // and the one where it is put on nodes of other machines
+	Remote   string // its path on nodes of other machines
 
 	clients []*client
 	next    int64 // number of a connection among those of all clients
 	lock    sync.Mutex
 	seconds []traffic.Second // of all clients, in the recorder's time
 	mptcp   int              // connections by MPTCP that were answered
-	joined  int              // and those of them that had a further subflow
+	joined  int              // those of them that had a further subflow
 }
 
 // client is the program on one node.
@@ -57,7 +57,7 @@ type client struct {
 	name    string
 	command *exec.Cmd
 	stop    io.Closer
-	offset  int64 // from its clock to the recorder's
+	offset  int64 // the recorder's clock minus its own
 	numbers map[int64]int64
 	open    int
 	done    bool
@@ -67,7 +67,7 @@ type client struct {
 
 func (c *Connections) address() string { return fmt.Sprintf("%s:%d", c.Listing.VIP, c.Listing.Port) }
 
-// begin starts a client on a node; each of its lines is heard.
+// begin starts a client on a node, and a reader of its lines.
 func (c *Connections) begin(node string, hear func(*client, traffic.Line), words ...string) (*client, error) {
 	each := &client{name: node, numbers: map[int64]int64{}, ended: make(chan error, 1)}
 	program, err := c.program(node)
@@ -104,7 +104,7 @@ func (c *Connections) begin(node string, hear func(*client, traffic.Line), words
 		}
 		err := each.command.Wait()
 		if err == nil && !each.done {
-			err = fmt.Errorf("it ended before it was done")
+			err = fmt.Errorf("it ended too early")
 		}
 		if err != nil {
 			err = fmt.Errorf("the client on %s: %w: %s", node, err, strings.TrimSpace(each.said.String()))
@@ -114,7 +114,7 @@ func (c *Connections) begin(node string, hear func(*client, traffic.Line), words
 	return each, nil
 }
 
-// program is where this program is on a client's node. The lab's nodes share the machine's files; to others it is sent.
+// program returns this program's path on a client's node. The lab's nodes share the machine's files; to others it is copied.
 func (c *Connections) program(node string) (string, error) {
 	if c.Listing.Over != "ssh" {
 		return c.Self, nil
@@ -127,12 +127,12 @@ func (c *Connections) program(node string) (string, error) {
 	send := c.Cluster.Exec(node, "sh", "-c", `mkdir -p "$(dirname "$1")" && cat >"$1.new" && chmod 755 "$1.new" && mv "$1.new" "$1"`, "sh", c.Remote)
 	send.Stdin = self
 	if said, err := send.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s cannot be put on %s: %w: %s", c.Remote, node, err, strings.TrimSpace(string(said)))
+		return "", fmt.Errorf("%s cannot be copied to %s: %w: %s", c.Remote, node, err, strings.TrimSpace(string(said)))
 	}
 	return c.Remote, nil
 }
 
-// Start opens the connections, shared out among the clients' nodes.
+// Start opens the connections, distributed over the clients' nodes.
 func (c *Connections) Start() error {
 	nodes := c.Listing.With("client")
 	if len(nodes) == 0 {
@@ -158,13 +158,13 @@ func (c *Connections) Start() error {
 	return nil
 }
 
-// asked is how many of the long-lived connections are by MPTCP.
+// asked is how many of the long-lived connections ask for MPTCP.
 func (c *Connections) asked() int {
 	return int(math.Round(c.Numbers.MPTCP * float64(c.Numbers.Connections)))
 }
 
-// Joined says how many connections by MPTCP there were, and how many had a further subflow; an error if none had, so that
-// they were no test of anything.
+// Joined reports how many connections by MPTCP there were and how many had a further subflow; an error if none had, as
+// they then tested nothing.
 func (c *Connections) Joined() (string, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -175,7 +175,7 @@ func (c *Connections) Joined() (string, error) {
 	return fmt.Sprintf("%d of %d connections by MPTCP had a second subflow", c.joined, c.mptcp), nil
 }
 
-// connectionOp is what an operation says of a connection before its end is known.
+// connectionOp is the value of an operation before the connection's end is known.
 type connectionOp struct {
 	ID     int64       `edn:"id"`
 	Client string      `edn:"client"`
@@ -217,7 +217,7 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 	}
 }
 
-// Seconds are those of all clients so far.
+// Seconds returns those of all clients so far.
 func (c *Connections) Seconds() []traffic.Second {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -251,7 +251,7 @@ func (c *Connections) Await(within time.Duration) error {
 	}
 }
 
-// Stop ends all connections in order, each after the answer that it waits for.
+// Stop closes all connections in order, each after the answer that it waits for.
 func (c *Connections) Stop() error {
 	var failure error
 	for _, each := range c.clients {
@@ -265,7 +265,7 @@ func (c *Connections) Stop() error {
 	return failure
 }
 
-// Probe opens so many connections from all clients' nodes, and counts who answered them.
+// Probe opens so many connections from all clients' nodes, and counts them by the server that answered.
 func (c *Connections) Probe(count int) (map[string]int64, error) {
 	servers := map[string]int64{}
 	var lock sync.Mutex
@@ -296,12 +296,12 @@ func (c *Connections) Probe(count int) (map[string]int64, error) {
 		}
 	}
 	if broken != "" {
-		return nil, fmt.Errorf("a connection to count shares by broke: %s", broken)
+		return nil, fmt.Errorf("a connection for counting shares broke: %s", broken)
 	}
 	return servers, nil
 }
 
-// Mover changes weights of the service with the connections, so that their buckets move.
+// Mover changes weights of the connections' service, so that their buckets move.
 type Mover struct {
 	API     *API
 	Service string
@@ -313,7 +313,7 @@ type Mover struct {
 	moved   int
 }
 
-// Start moves buckets now and then: no bucket more than movesMost times in the longest life of a connection.
+// Start moves buckets from time to time: no bucket more than movesMost times in the longest life of a connection.
 func (m *Mover) Start() {
 	m.stop = make(chan struct{})
 	pause := time.Duration(lifeMost * m.Window / movesMost * 1.05 * float64(time.Second))
@@ -336,7 +336,7 @@ func (m *Mover) Start() {
 	}()
 }
 
-// Stop ends the moving; an error if nothing ever moved, so that connections had nothing to outlive.
+// Stop stops the moves; an error if nothing ever moved, so that connections had nothing to survive.
 func (m *Mover) Stop() error {
 	close(m.stop)
 	m.wait.Wait()
@@ -346,7 +346,7 @@ func (m *Mover) Stop() error {
 	return nil
 }
 
-// move takes some servers' load away and gives it to the others.
+// move shifts load from some servers to the others.
 func (m *Mover) move(number int, draw *rand.Rand) error {
 	weights := []int64{0, 50, 100, 150, 200}
 	draw.Shuffle(len(weights), func(a, b int) { weights[a], weights[b] = weights[b], weights[a] })
@@ -361,7 +361,7 @@ func backends(api *API, service string) ([]Backend, error) {
 	return answer.Backends()
 }
 
-// Weights are those of a service's backends, by id.
+// Weights returns those of a service's backends, by id.
 func Weights(api *API, service string) (map[int64]int64, error) {
 	all, err := backends(api, service)
 	weights := map[int64]int64{}

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/jepsen/traffic"
 )
 
-// TestProgram: on a node that shares this machine's files the program is called where it is; to any other it is sent before.
+// TestProgram: on a node that shares this machine's files the program is called where it is; to any other it is copied.
 func TestProgram(t *testing.T) {
 	bin, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "harness")
 	self := filepath.Join(bin, "self")
@@ -43,7 +43,7 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	c := &Connections{Cluster: cluster.Cluster{Bin: bin}, Listing: cluster.Listing{Over: "ssh"}, Self: "/bin/sh", Remote: "/dev/null/harness"}
-	if _, err := c.program("client1"); err == nil || !strings.Contains(err.Error(), "/dev/null/harness cannot be put on client1") {
+	if _, err := c.program("client1"); err == nil || !strings.Contains(err.Error(), "/dev/null/harness cannot be copied to client1") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -21,13 +21,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// auditEvery: records are listed with each such poll only, as there are thousands.
+// auditEvery: only one in so many polls lists the audit records, as there are thousands.
 const auditEvery = 5
 
-// sessionSeconds of the readers of ZooKeeper: short, so that a server that hangs is left soon.
+// sessionSeconds of the readers of ZooKeeper: short, so that a reader soon leaves a server that hangs.
 const sessionSeconds = 3
 
-// Generations watches what is committed, and what muxes apply.
+// Generations records what is committed and what muxes apply.
 type Generations struct {
 	Numbers  scenario.Generations
 	Recorder *history.Recorder
@@ -39,12 +39,12 @@ type Generations struct {
 	epochs    map[string]check.Commit
 	records   map[string]bool // audit records that were read
 	lags      map[string][]Lag
-	asked     map[string]int64 // by mux the number from which to ask next
+	asked     map[string]int64 // by mux, the number from which to ask next
 	stop      chan struct{}
 	wait      sync.WaitGroup
 }
 
-// Lag is how many generations a mux lacked at a moment, of all services together; -1 if it did not answer.
+// Lag is by how many generations a mux was behind, summed over all services; -1 if it did not answer.
 type Lag struct {
 	At          int64
 	Generations int64
@@ -56,7 +56,7 @@ type committed struct {
 	sums  map[int64]string
 }
 
-// Start begins to watch: a reader for each ZooKeeper server, so that the one that is hurt is not the one that is asked.
+// Start starts a reader for each ZooKeeper server, so that at least one is not affected by a fault.
 func (g *Generations) Start() {
 	g.committed, g.epochs, g.records = map[string]*committed{}, map[string]check.Commit{}, map[string]bool{}
 	g.lags, g.asked = map[string][]Lag{}, map[string]int64{}
@@ -72,8 +72,8 @@ func (g *Generations) Start() {
 	}
 }
 
-// logEnd is the number that a mux's log goes on with, and which process of it says so. What was applied before is of
-// generations that ZooKeeper may not have any more. Who does not answer is read from the beginning.
+// logEnd returns the number of the next entry of a mux's log, and the process that has it. ZooKeeper may have deleted the
+// generations of earlier entries. The log of a mux that does not answer is read from the beginning.
 func logEnd(mux cluster.Node) (since int64, boot string) {
 	said, err := ask(mux, 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func logEnd(mux cluster.Node) (since int64, boot string) {
 	return said.Next, said.Boot
 }
 
-// Stop ends the watching, and records of the commits those whose epoch nobody told.
+// Stop stops the readers, and records the commits whose epoch was never read.
 func (g *Generations) Stop() {
 	close(g.stop)
 	g.wait.Wait()
@@ -122,13 +122,13 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// follow asks one server again and again. What fails is asked anew, since servers are killed and paused all the time.
+// follow polls one server. After an error it connects again, since servers are killed and paused all the time.
 func (g *Generations) follow(server string) {
 	for {
 		connection, err := g.connect(server)
 		over := make(chan struct{})
 		if err == nil {
-			go func() { // a request waits for as long as the server is away
+			go func() { // a request blocks as long as the server is away
 				select {
 				case <-g.stop:
 				case <-over:
@@ -158,7 +158,7 @@ func (g *Generations) stopped() bool {
 	}
 }
 
-// look reads what is new: of each service the generations, and the records that say in which epoch they were made.
+// look reads what is new: the generations of each service, and the audit records with their epochs.
 func (g *Generations) look(connection *zk.Conn, audit bool) error {
 	names, _, err := connection.Children("/fairlead/services")
 	if err != nil {
@@ -211,7 +211,7 @@ func chunks(connection *zk.Conn, path string) ([]byte, error) {
 	return all, nil
 }
 
-// service reads its generations that are not known yet; where one is gone already it goes on from the newest snapshot.
+// service reads the generations that are not known yet; if one was deleted, it continues from the newest snapshot.
 func (g *Generations) service(connection *zk.Conn, name string) error {
 	base := "/fairlead/services/" + name
 	latest, err := number(connection, base+"/ring/latest_gen")
@@ -244,7 +244,7 @@ func (g *Generations) service(connection *zk.Conn, name string) error {
 	return nil
 }
 
-// next is the generation after the image, or without one the newest snapshot.
+// next returns the generation after the image or, without one, the newest snapshot.
 func (g *Generations) next(connection *zk.Conn, base string, image *ring.Image) (*ring.Image, error) {
 	if image != nil {
 		delta, err := chunks(connection, fmt.Sprintf("%s/ring/gen/%010d/delta", base, image.Generation+1))
@@ -283,7 +283,7 @@ func (g *Generations) next(connection *zk.Conn, base string, image *ring.Image) 
 	return snapshot, err
 }
 
-// commit notes a generation; it is recorded once its epoch is known.
+// commit keeps a generation; it is recorded once its epoch is known.
 func (g *Generations) commit(service string, image *ring.Image) {
 	sum := image.Sum()
 	g.lock.Lock()
@@ -299,7 +299,7 @@ func (g *Generations) commit(service string, image *ring.Image) {
 	}
 }
 
-// audit reads a record, once, whichever server has it.
+// audit reads a record once, from any server.
 func (g *Generations) audit(connection *zk.Conn, name string) error {
 	g.lock.Lock()
 	seen := g.records[name]
@@ -323,14 +323,14 @@ func (g *Generations) audit(connection *zk.Conn, name string) error {
 	}
 	g.records[name] = true
 	place := fmt.Sprintf("%s/%d", record.Service, record.Generation)
-	if _, known := g.epochs[place]; !known { // a change of settings alone has the generation of before
+	if _, known := g.epochs[place]; !known { // a change of settings alone has the same generation
 		g.epochs[place] = record
 	}
 	g.settle(record.Service, record.Generation)
 	return nil
 }
 
-// settle records a commit of which both the sum and the epoch are known. The lock is held.
+// settle records a commit once both its sum and its epoch are known. The caller holds the lock.
 func (g *Generations) settle(service string, generation int64) {
 	known := g.committed[service]
 	record, told := g.epochs[fmt.Sprintf("%s/%d", service, generation)]
@@ -380,7 +380,7 @@ func ask(mux cluster.Node, since int64) (rings, error) {
 	return said, json.NewDecoder(answer.Body).Decode(&said)
 }
 
-// ask asks a mux what it serves now.
+// ask returns what a mux serves now.
 func (g *Generations) ask(mux cluster.Node) (rings, error) {
 	g.lock.Lock()
 	since := g.asked[mux.Node]
@@ -388,7 +388,7 @@ func (g *Generations) ask(mux cluster.Node) (rings, error) {
 	return ask(mux, since)
 }
 
-// watch asks a mux again and again for what it has applied since a number of that process of it.
+// watch polls a mux for what it has applied, from a number on in the log of one process.
 func (g *Generations) watch(process int64, mux cluster.Node, since int64, boot string) {
 	for {
 		said, err := ask(mux, since)
@@ -421,12 +421,12 @@ func (g *Generations) watch(process int64, mux cluster.Node, since int64, boot s
 	}
 }
 
-// gap says whose log is not known as a whole.
+// gap names a mux whose log was not seen completely.
 type gap struct {
 	Mux string `edn:"mux"`
 }
 
-// see notes how far behind the mux is.
+// see records by how many generations the mux is behind.
 func (g *Generations) see(mux string, said rings, err error) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -446,15 +446,15 @@ func (g *Generations) see(mux string, said rings, err error) {
 	g.lags[mux] = append(g.lags[mux], lag)
 }
 
-// Lags are those of each mux.
+// Lags returns those of each mux.
 func (g *Generations) Lags() map[string][]Lag {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	return g.lags
 }
 
-// Converge waits until everything that is committed was read here, `last` of each service at least, and all muxes serve it;
-// and records what they serve then, or when time is up.
+// Converge waits until every commit has been read, at least up to `last` of each service, and all muxes serve it. Then,
+// or when time is up, it records what they serve.
 func (g *Generations) Converge(last map[string]int64) {
 	deadline := time.Now().Add(time.Duration(g.Numbers.ConvergeSeconds * float64(time.Second)))
 	for !(g.read(last) && g.converged()) && time.Now().Before(deadline) {
@@ -478,7 +478,7 @@ func (g *Generations) Converge(last map[string]int64) {
 	}
 }
 
-// read says whether each service's generations were read up to the last, and all their records.
+// read reports whether each service's generations were read up to the last, with all their records.
 func (g *Generations) read(last map[string]int64) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -496,7 +496,7 @@ func (g *Generations) read(last map[string]int64) bool {
 	return true
 }
 
-// converged asks every mux for every service.
+// converged reports whether every mux serves the last generation of every service.
 func (g *Generations) converged() bool {
 	for _, mux := range g.Listing.With("mux") {
 		said, err := g.ask(mux)

@@ -26,7 +26,7 @@ type mux struct {
 	boot    string
 	applied []map[string]any
 	away    bool
-	lost    int // so many of the first are not kept any more
+	lost    int // so many of the first have been dropped
 }
 
 func (m *mux) apply(generation int, how string) {
@@ -64,7 +64,7 @@ func (m *mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(said)
 }
 
-// observed is who watches that mux alone; ZooKeeper is told of by the test.
+// observed returns a recorder of that mux alone; the test sets what ZooKeeper has.
 func observed(t *testing.T, m *mux) *Generations {
 	t.Helper()
 	server := httptest.NewServer(m)
@@ -104,7 +104,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// TestWatch: each applied generation is recorded once and in order, also over a restart, after which numbers begin anew.
+// TestWatch: each applied generation is recorded once and in order, also across a restart, which restarts the numbers.
 func TestWatch(t *testing.T) {
 	m := &mux{boot: "a"}
 	m.apply(1, "snapshot")
@@ -145,7 +145,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestLogs: of a mux that has long been there only what is new is recorded, and what its log has lost shows as a gap.
+// TestLogs: of a mux that ran before, only new entries are recorded, and entries that its log dropped show as a gap.
 func TestLogs(t *testing.T) {
 	m := &mux{boot: "a"}
 	m.apply(1, "snapshot")
@@ -153,7 +153,7 @@ func TestLogs(t *testing.T) {
 	g := observed(t, m)
 	since, boot := logEnd(g.Listing.Nodes[0])
 	if since != 3 || boot != "a" {
-		t.Errorf("the log goes on with %d of %q", since, boot)
+		t.Errorf("the log continues with %d of %q", since, boot)
 	}
 	m.apply(3, "delta")
 	m.apply(4, "delta")
@@ -171,11 +171,11 @@ func TestLogs(t *testing.T) {
 		t.Errorf("recorded %v as %q", got, said)
 	}
 	if since, boot := logEnd(cluster.Node{HTTP: "http://127.0.0.1:1"}); since != 0 || boot != "" {
-		t.Errorf("of nobody's log %d of %q", since, boot)
+		t.Errorf("of a mux without an answer, %d of %q", since, boot)
 	}
 }
 
-// TestConverge: it waits for a mux that is behind, and records what was served then, or that nobody answered.
+// TestConverge: it waits for a mux that is behind, and records what it served then, or that it did not answer.
 func TestConverge(t *testing.T) {
 	final := func(g *Generations) (ops []history.Op) {
 		return slices.DeleteFunc(g.Recorder.History("generations"), func(op history.Op) bool { return !op.Final })
@@ -237,7 +237,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestSettle: a commit is recorded once, when both its sum and its epoch are known, whichever comes first.
+// TestSettle: a commit is recorded once, when both its sum and its epoch are known, in either order.
 func TestSettle(t *testing.T) {
 	for _, sumFirst := range []bool{true, false} {
 		g := observed(t, &mux{})
