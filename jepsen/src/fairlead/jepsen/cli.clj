@@ -22,7 +22,7 @@
             [jepsen.checker.timeline :as timeline]))
 
 (def workloads
-  "By name, the parts that a workload is made of. Each part has processes of its own."
+  "By name, the parts of a workload. Each part has processes of its own."
   {:config      [config/workload]
    :generations [config/workload generations/observer]
    :connections [connections/workload]
@@ -38,7 +38,7 @@
     (reduce into #{} (map #(get special-nemeses % #{%}) names))))
 
 (defn- problem
-  "The sentence about what the options ask for and the scenarios do not have."
+  "The sentence about an option that the scenarios cannot satisfy."
   [{:keys [scenarios nemesis switch minutes]}]
   (let [schedules (set (keys (:schedules scenarios)))
         known     (into schedules (keys (:faults scenarios)))
@@ -55,7 +55,7 @@
            "; allowed: that one alone")
 
       (and minutes (not= #{:long} nemesis))
-      (str "--minutes " minutes "; allowed: with --nemesis long, which is drawn for so long")
+      (str "--minutes " minutes "; allowed: with --nemesis long, whose length it is")
 
       (and switch (seq nemesis))
       (str "--switch " (name switch) " with --nemesis; allowed: one of them, a switch has steps of its own")
@@ -116,7 +116,7 @@
       (assoc opts :steps steps, :time-limit (or seconds limit)))))
 
 (defn- checkers
-  "Jepsen's plots, and all verdicts; of a cluster that is broken on purpose, whether the right ones are false."
+  "Jepsen's plots, and all verdicts; for a cluster that is broken on purpose, whether the right ones are false."
   [{:keys [scenarios switch steps]} checkers]
   (cond-> (checker/compose (merge {:perf       (checker/perf)
                                    :timeline   (timeline/html)

@@ -50,8 +50,8 @@
   (str/join "-" (conj (pop (str/split version #"-")) generation)))
 
 (defn outcome
-  "What an answer with an error says of a write: `:fail` where nothing was written, else `:info`. Every
-  4xx refuses as a whole; 503 says in `allowed` whether anything was written."
+  "The outcome of a write whose answer is an error: `:fail` if nothing was written, else `:info`. Every
+  4xx refuses the whole write; 503 says in `allowed` whether anything was written."
   [{:keys [status body]}]
   (cond
     (<= 400 status 499) :fail
@@ -59,13 +59,13 @@
     :else :info))
 
 (defn sentence
-  "What an answer with an error says, shortly."
+  "The error in an answer, as one line."
   [{:keys [status body]}]
   (str status " " (if (map? body) (str (:title body) " " (:field body) " " (:detail body)) body)))
 
 (defmacro with-errors
-  "Evaluates to the body's operation. What goes wrong becomes `:fail` where it certainly did not
-  happen (a connection that was never made; any read, `(idempotent f)`), and `:info` where it may have."
+  "Evaluates to the body's operation. An error becomes `:fail` if the operation certainly had no effect
+  (a connection that was never made; any read, `(idempotent f)`), and `:info` if it may have had one."
   [op idempotent & body]
   `(let [op#    ~op
          maybe# (if (~idempotent (:f op#)) :fail :info)]

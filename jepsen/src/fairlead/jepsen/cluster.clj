@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.cluster
-  "The cluster, through jepsen/bin: everything that touches it goes this way, as in the other
-  runner. Test maps carry `:bin`, `:scenarios-file` and `:instance`."
+  "The cluster, through jepsen/bin, by which both runners do everything that touches it. Test maps
+  have `:bin`, `:scenarios-file` and `:instance`."
   (:refer-clojure :exclude [run!])
   (:require [clojure.data.json :as json]
             [clojure.java.io :as io]
@@ -9,7 +9,7 @@
             [clojure.string :as str]))
 
 (defn words
-  "A command of jepsen/bin with the options that say which cluster is meant."
+  "A command of jepsen/bin with the options that select the cluster."
   [{:keys [bin scenarios-file instance]} [command & more]]
   (concat [(str (io/file bin command)) "--cluster" (str scenarios-file)]
           (when instance ["--instance" instance])
@@ -21,7 +21,7 @@
   (apply shell/sh (concat (words test command) (when in [:in in]))))
 
 (defn run!
-  "Runs a command of jepsen/bin and returns what it says; throws its sentence if it fails."
+  "Runs a command of jepsen/bin and returns its output; throws its error if it fails."
   [test command]
   (let [{:keys [exit out err]} (run test command)]
     (if (zero? exit)
@@ -30,7 +30,7 @@
                       {:command command, :exit exit})))))
 
 (defn state
-  "What `nodes list` says of the cluster: `{:instance :service :vip :port :zookeeper :nodes}`."
+  "What `nodes list` prints: `{:instance :service :vip :port :zookeeper :nodes}`."
   [test]
   (json/read-str (run! test ["nodes" "list" "-o" "json"]) :key-fn keyword))
 

@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.db
   "The cluster as Jepsen's database. It is brought up by `jepsen/bin/nodes up` beforehand, since the suite itself runs
-  on its node `runner`; here each node is asked over the remote whether it answers, what is hurt is healed,
+  on its node `runner`; here each node is asked over the remote whether it answers, faults are healed,
   and the workload's services are created. When Jepsen asks for logs, `nodes logs` collects those of all nodes at once."
   (:require [clojure.java.io :as io]
             [clojure.tools.logging :refer [info]]

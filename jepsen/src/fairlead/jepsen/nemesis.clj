@@ -3,9 +3,9 @@
   "Faults as nemesis packages, `{:nemesis :generator :final-generator :perf}`, one for each fault of scenarios.edn. They
   all run commands of jepsen/bin, and heal before the final reads.
 
-  A fault's operations are `:start-FAULT` and `:heal-FAULT`, with a step as value: what it is on, and, once that is
-  known, its `:node` and `:program`, and `:may-break`, which connections it excuses. A heal names the step that it
-  undoes by `:step`; what was not started needs none.
+  A fault's operations are `:start-FAULT` and `:heal-FAULT`, with a step as value: the role or node that it is on, and,
+  once they are known, its `:node` and `:program`, and `:may-break`, which connections it excuses. A heal names the step
+  that it undoes by `:step`; a step that was not started needs no heal.
 
   Jepsen's `nemesis-package` is not used: it always includes the nemesis of clocks, which compiles a program on each
   node and sets the machine's clock."
@@ -19,7 +19,7 @@
             [jepsen.nemesis.combined :as combined]))
 
 (def role-seconds
-  "How long a role that no node has is asked for again: an election takes some."
+  "How many seconds a step waits for a node with its role, since an election takes time."
   10)
 
 (def colours
@@ -31,7 +31,7 @@
   (keyword (str (name phase) "-" (name fault))))
 
 (defn- resolve-step!
-  "A step with its node; asks again while nobody has the role."
+  "A step with its node; asks again while no node has the role."
   [test draw step]
   (loop [left role-seconds]
     (let [resolved (scenario/resolve-step (:nodes (cluster/state test)) draw step)]
@@ -45,8 +45,8 @@
     (cluster/run! test command)))
 
 (defn- start!
-  "Starts a step. One that nothing heals takes as long as it takes: it runs beside what follows, until its
-  heal waits for it."
+  "Starts a step. One that needs no heal runs beside the steps that follow, as long as it takes; its heal waits
+  for it."
   [{:keys [scenarios] :as test} {:keys [fault] :as step}]
   (if (seq (get-in scenarios [:faults fault :heal]))
     (run-phase! test :start step)
@@ -95,7 +95,7 @@
   {:type :info, :f (f :heal fault), :value {:fault fault, :step step}})
 
 (defn- at-random
-  "A fault again and again: on a role of those that it can be on, for some seconds, then nothing for some."
+  "A fault repeatedly: on one of its roles for some seconds, then none for some seconds."
   [fault {:keys [on]} [least most] interval]
   (let [roles   (sort (disj on :none))
         counter (atom 0)]
@@ -121,7 +121,7 @@
   [seconds]
   (long (* 1e9 seconds)))
 
-; `starts` are `{:at :op :for :alone}`, the next first; `heals` is a sorted map of `[at step]` to the like, of what stands.
+; `starts` are `{:at :op :for :alone}`, the next first; `heals` are the same for active faults, a sorted map by `[at step]`.
 (defrecord Schedule [starts heals]
   gen/Generator
   (op [this _ {:keys [time] :as ctx}]
@@ -144,13 +144,13 @@
   (update [this _ _ _] this))
 
 (def unhealed-seconds
-  "After so long it is waited for what nothing heals, an upgrade."
+  "After so many seconds the schedule waits for a step that needs no heal, an upgrade."
   30)
 
 (defn schedule
   "A generator of a list of steps: each start at its time, and its heal so much later. Overlapping steps are the
-  combined faults. Jepsen's nemesis does one thing at a time: a command that takes long delays what follows, but
-  shortens no fault, and what is `:alone` waits until all else has healed."
+  combined faults. Jepsen's nemesis does one thing at a time: a command that takes long delays those after it, but
+  shortens no fault, and a fault that is `:alone` waits until all others have healed."
   [faults steps seed]
   (Schedule. (sort-by :at
                       (for [[n draw {:keys [at fault] :as step}] (map vector (range) (scenario/draws seed) steps)]
@@ -174,7 +174,7 @@
     (cluster/run test ["fault-ctl" "heal"])))
 
 (def heal-all
-  "Undoes everything, and starts whatever does not run, before the final reads."
+  "Undoes all faults, and starts dead programs, before the final reads."
   {:nemesis         (HealAll.)
    :generator       nil
    :final-generator {:type :info, :f :heal, :value nil}

@@ -34,6 +34,6 @@
                                (core/execute! this context {:cmd (str "cat " (quoted path))})))))))
 
 (defn namespaces
-  "The remote for a test whose cluster stands in namespaces."
+  "The remote for a test whose cluster is in namespaces."
   [test]
   (Namespaces. test nil))

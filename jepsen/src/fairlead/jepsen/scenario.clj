@@ -6,7 +6,7 @@
             [clojure.string :as str]))
 
 (defn read-file
-  "The scenarios in a file. Refuses, by its key, one that lacks a part."
+  "The scenarios in a file. Throws, with the key, if a part is missing."
   [path]
   (let [scenarios (edn/read-string (slurp path))]
     (doseq [part [:cluster :workloads :faults :schedules :switches]]
@@ -26,18 +26,18 @@
        (rest (range))))
 
 (defn pick
-  "The member of a collection that a draw names; nil of an empty one."
+  "The member of a collection that a draw selects; nil if it is empty."
   [draw coll]
   (when (seq coll)
     (nth coll (Long/remainderUnsigned draw (count coll)))))
 
 (defn- fraction
-  "The number in 0..1, 1 left out, that a draw names."
+  "The number from 0 to below 1 of a draw."
   [draw]
   (/ (double (unsigned-bit-shift-right draw 11)) 9007199254740992.0))
 
 (defn- weighted
-  "The key of a map of weights that a draw names."
+  "The key of a map of weights that a draw selects."
   [weights draw]
   (let [faults (sort (keys weights))
         parts  (reductions + (map weights faults))
@@ -46,7 +46,7 @@
         (last faults))))
 
 (def settle-seconds
-  "So long a drawn schedule ends without a new fault."
+  "How long a drawn schedule has no new fault at its end."
   15)
 
 (defn- tenths
@@ -54,7 +54,7 @@
   (/ (double (long (* 10 seconds))) 10))
 
 (defn- drawn-step
-  "The step that four draws name, due at `at` where those before it have healed at `healed`: `[step ends]`."
+  "The step of four draws, due at `at` if those before it have healed by `healed`: `[step ends]`."
   [faults {:keys [weights overlap every] [least most] :for} at healed [which role lasting overlapping]]
   (let [fault                   (weighted weights which)
         {:keys [on heal alone]} (faults fault)
@@ -70,8 +70,8 @@
      (+ begins lasts)]))
 
 (defn- drawn-steps
-  "Steps for so many seconds: each begins when those before it have healed, or, with the chance `:overlap`, half of
-  `:every` sooner, when they may stand; one that is `:alone` never. Rules and draws are those of the harness in Go."
+  "Steps for so many seconds: each begins when those before it have healed, or, with probability `:overlap`, half of
+  `:every` sooner, while they may be active; one that is `:alone` never. Rules and draws are those of the harness in Go."
   [faults {:keys [every] :as how} seconds seed]
   (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
     (if (<= (- seconds settle-seconds) at)
@@ -82,8 +82,8 @@
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
 (defn schedule
-  "`{:seconds :steps}` of the schedule of that name: those that it lists, or, where it says how to draw them, such as
-  are drawn from the seed for so many seconds."
+  "`{:seconds :steps}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
+  drawn from the seed for so many seconds."
   [{:keys [faults schedules]} name seconds seed]
   (let [{:keys [every] :as described} (get schedules name)]
     (if every
@@ -91,7 +91,7 @@
       (select-keys described [:seconds :steps]))))
 
 (def programs
-  "By role, which of its programs a node plays it with."
+  "By role, the program that has it."
   {:controller "controller", :leader "controller", :follower "controller"
    :zookeeper "zookeeper", :zookeeper-leader "zookeeper", :zookeeper-follower "zookeeper"
    :mux "mux", :server "nginx"})
@@ -135,6 +135,6 @@
     (mapv (partial mapv fill) (phase description))))
 
 (defn parse-faults
-  "Faults and schedules that a word like `kill,pause` names."
+  "The faults and schedules in a word like `kill,pause`."
   [word]
   (into #{} (map keyword) (remove #{""} (str/split word #","))))

@@ -12,7 +12,7 @@
 (def session-milliseconds 20000)
 
 (defn connect
-  "A session as the one that `nodes list` describes; the file's first line is who may read everything."
+  "A session with the login that `nodes list` names: the first line of the file, a user that may read everything."
   ^ZooKeeper [{:keys [connect scheme login]}]
   (let [zk (ZooKeeper. connect (int session-milliseconds) (reify Watcher (process [_ _])))]
     (when login
@@ -37,7 +37,7 @@
   (format "/fairlead/services/%s/ring/gen/%010d" service generation))
 
 (defn- first-snapshot
-  "The oldest snapshot of a service that is still there, as a ring."
+  "The oldest remaining snapshot of a service, as a ring."
   [^ZooKeeper zk service latest]
   (let [gens (map parse-long (children zk (str "/fairlead/services/" service "/ring/gen")))]
     (some (fn [generation]
@@ -48,7 +48,7 @@
 
 (defn- follow
   "The rings of a service after `ring` (nil: from its oldest snapshot on), up to what is committed
-  now. Where a generation has been deleted meanwhile it begins anew at the oldest snapshot."
+  now. If a generation has been deleted meanwhile, it starts again at the oldest snapshot."
   [^ZooKeeper zk service ring]
   (let [latest (parse-long (text zk (str "/fairlead/services/" service "/ring/latest_gen")))
         begin  #(some-> (first-snapshot zk service latest) vector)]
@@ -62,7 +62,7 @@
             (recur (conj rings next) next)
             (let [[again] (begin)]
               (when (or (nil? again) (<= (:generation again) (:generation at)))
-                (throw (ex-info (str service ": generation " (inc (:generation at)) " is missing, and no later snapshot is there")
+                (throw (ex-info (str service ": generation " (inc (:generation at)) " is missing, and there is no later snapshot")
                                 {:service service})))
               (recur (conj rings again) again))))))))
 
@@ -77,7 +77,7 @@
       [number (json/read-str (String. data "UTF-8") :key-fn keyword) (.getCzxid stat)])))
 
 (def nothing
-  "What a reader knows in the beginning: rings by service, the latest audit record, epochs by
+  "The initial state of a reader: rings by service, the latest audit record, epochs by
   `[service generation]`, and commits whose record has not been seen yet."
   {:rings {}, :audit -1, :epochs {}, :pending []})
 

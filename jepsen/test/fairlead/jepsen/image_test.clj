@@ -59,7 +59,7 @@
         (is (= (plain (ring (:result row))) (plain result)))
         (is (= (image/sum (ring (:result row))) (image/sum result)))))))
 
-(deftest sums-tell-rings-apart
+(deftest different-rings-have-different-sums
   (let [base    (ring (:result (first (:chains @vectors))))
         changed (fn [k copy bucket]
                   (assoc base k (let [a (copy (k base) (alength (k base)))]

@@ -25,7 +25,7 @@
 (deftest each-step-of-a-schedule-starts-and-heals-once
   (is (= [[2 :start-kill 0] [4 :start-reshuffle 1] [4 :heal-reshuffle 1] [7 :heal-kill 0]]
          (begun steps (constantly 0))))
-  (testing "what takes long shortens no fault"
+  (testing "a long command shortens no fault"
     (is (= [[2 :start-kill 0] [12 :start-reshuffle 1] [12 :heal-kill 0] [12 :heal-reshuffle 1]]
            (begun steps {:start-kill 10, :heal-kill 0, :start-reshuffle 0, :heal-reshuffle 0})))
     (is (= [[2 :start-reshuffle 0] [2 :heal-reshuffle 0] [12 :start-kill 1] [17 :heal-kill 1]]
@@ -34,7 +34,7 @@
   (testing "what nothing heals is waited for later"
     (is (= [[2 :start-upgrade 0] [3 :start-kill 1] [8 :heal-kill 1] [32 :heal-upgrade 0]]
            (begun [{:at 2 :fault :upgrade} {:at 3 :for 5 :fault :kill :on :mux}] (constantly 0)))))
-  (testing "what stands alone waits, and is waited for"
+  (testing "a fault that is alone waits for the others, and they for it"
     (is (= [[2 :start-kill 0] [9 :heal-kill 0] [9 :start-corrupt 1] [15 :heal-corrupt 1] [15 :start-kill 2] [16 :heal-kill 2]]
            (begun [{:at 2 :for 7 :fault :kill :on :zookeeper} {:at 4 :for 6 :fault :corrupt :on :zookeeper}
                    {:at 8 :for 1 :fault :kill :on :mux}]
@@ -58,10 +58,10 @@
 (defn op [f value & {:as more}]
   (merge {:process :nemesis :type :info :f f :value value} more))
 
-(deftest what-befell-the-run-itself
+(deftest checks-of-the-run-itself
   (doseq [[why valid? n ops]
           [["all steps" true 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0 :node "mux1"}) (op :heal-kill {:step 0})]]
-           ["nobody of its role" true 2 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")
+           ["no node of its role" true 2 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")
                                          (op :start-kill {:step 1}) (op :start-kill {:step 1 :node "mux1"})]]
            ["never anybody of its role" :unknown 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")]]
            ["a step never began" :unknown 2 [(op :start-kill {:step 0}) (op :heal-kill {:step 0})]]

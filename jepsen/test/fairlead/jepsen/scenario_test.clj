@@ -55,7 +55,7 @@
     (is (= {:seconds 150 :steps (get-in @scenarios [:schedules :short :steps])}
            (scenario/schedule @scenarios :short 1800 7)))
     (is (seq (for [[a b] (partition 2 1 steps) :when (< (:at b) (+ (:at a) (:for a 0)))] [a b]))
-        "some stand together")
+        "some overlap")
     (doseq [seed        (range 50)
             :let        [steps (drawn 900 seed)]
             [n step]    (map-indexed vector steps)

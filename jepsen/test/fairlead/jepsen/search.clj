@@ -1,8 +1,8 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.search
-  "A search for an order that tries everything: what Knossos is compared with, and what stands in
-  for it where Jepsen is not installed. Wing and Gong: Testing and Verifying Concurrent Objects,
-  1993, with the states remembered that led nowhere."
+  "An exhaustive search for an order, to compare Knossos with, and to replace it where Jepsen is not
+  installed. Wing and Gong: Testing and Verifying Concurrent Objects, 1993; states that led nowhere
+  are remembered."
   (:require [fairlead.jepsen.model :as model]))
 
 (defn- operations

@@ -32,8 +32,8 @@
 
 (defn- kind
   "Whether a nemesis' operation begins a fault (`:start`) or ends one (`:heal`).
-  This suite calls them `:start-kill`, `:heal-kill`, so that Jepsen's plots tell them
-  apart; shared histories say `:start`, `:heal`."
+  This suite calls them `:start-kill`, `:heal-kill`, so that Jepsen's plots show
+  them apart; shared histories have `:start`, `:heal`."
   [{:keys [f]}]
   (let [word (first (str/split (name f) #"-" 2))]
     (#{:start :heal} (keyword word))))

@@ -125,7 +125,7 @@
   (shuffle (map :rest (cluster/with-role (:state test) :controller))))
 
 (defn- weigh!
-  "Sets weights of backends. Whoever reads this history looks at connections, so an unknown outcome is just that."
+  "Sets weights of backends. An unknown outcome needs no care: only connections are judged."
   [{:keys [http]} test {[_ weights] :value :as op}]
   (with-errors op #{}
     (let [base    (first (urls test))
@@ -161,7 +161,7 @@
                                               (order test (swap! ids inc) :tcp 0)))
                                      (range counted-connections))
           _       (when-let [{:keys [end why]} (first (remove #(= "closed" (:end %)) told))]
-                    (throw (ex-info (str "a connection to count shares by broke: " end " " why) {})))
+                    (throw (ex-info (str "a connection for counting shares broke: " end " " why) {})))
           counts  (frequencies (map #(ids-of (first (:servers %))) told))]
       (assoc op :type :ok :value {:service     (get-in test [:state :service])
                                   :weights     (into {} (map (juxt :id :weight)) body)

@@ -120,7 +120,7 @@
   (reusable? [_ _] true))
 
 (defn- begin!
-  "Reads what is committed before anybody writes, so that no generation is deleted unseen. The first `:observe` tells it."
+  "Reads what is committed before the first write, so that no generation is deleted unseen. The first `:observe` has it."
   [session state test]
   (let [[known commits] (zookeeper/commits (session! session test) zookeeper/nothing false)]
     (reset! state (update known :pending into commits))))
