@@ -12,7 +12,6 @@
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
 
-#include "rewrite.h"
 #include "wire.bpf.h"
 
 struct macs {
@@ -78,7 +77,7 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 				   void *inner, enum fl_counter counter)
 {
-	__u32 delta = outer->ip_len + sizeof(*outer->udp) + steer->header_len;
+	__u32 delta = outer->ip_len + encap_inner_at(outer, steer);
 	void *end = packet_end(ctx);
 	struct ethhdr *eth = packet_start(ctx);
 	struct ethhdr *moved = (void *)eth + delta;
@@ -103,10 +102,8 @@ static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *
 					const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
 {
 	fib->family = to_ipv6 ? FL_FLOW_IPV6 : FL_FLOW_IPV4;
-	fib->l4_protocol = IPPROTO_UDP;
-	fib->sport = outer->udp->source;
-	fib->dport = outer->udp->dest;
-	fib->tot_len = bpf_ntohs(outer->udp->len) + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
+	encap_route_fill(outer, fib);
+	fib->tot_len = outer->payload_len + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
 	fib->ifindex = ctx->ingress_ifindex;
 	if (to_ipv6) {
 		__builtin_memcpy(fib->ipv6_src, source, sizeof(fib->ipv6_src));
@@ -118,29 +115,15 @@ static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *
 	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 }
 
-/*
- * Writes Ethernet, IP, UDP and steer header of the packet that goes on; the head has been moved so that they fit. False
- * only if it hasn't.
- */
-static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *macs, __u8 class, bool to_ipv6,
-					const struct fl_address *source, const struct fl_address *next,
-					struct fl_tag_message *tagged)
+/* Writes all headers of the packet that is chained; the head has been moved so that they fit. False only if it hasn't. */
+static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *macs, enum fl_encap_number encap,
+					__u8 class, bool to_ipv6, const struct fl_address *source,
+					const struct fl_address *next, struct fl_tag_message *tagged)
 {
-	struct fl_siphash_key key = tag_key_read();
 	struct ethhdr *eth = packet_start(ctx);
-	__u8 *end = packet_end(ctx), *ip = (__u8 *)(eth + 1), *udp, *gue;
 
-	if (ip + FL_IPV6_LEN + sizeof(struct udphdr) + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
+	if (!encap_chain(encap, (__u8 *)(eth + 1), packet_end(ctx), to_ipv6, class, source, next, tagged))
 		return false;
-	udp = ip + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
-	gue = udp + sizeof(struct udphdr);
-	if (!fl_steer_chain(gue, end) || (config.tagged && !fl_tag_chain(&key, gue, end, tagged)))
-		return false;
-	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
-	if (to_ipv6)
-		fl_outer_ipv6(ip, class, fl_load_be16(udp + FL_UDP_AT_LEN), source->bytes, next->bytes);
-	else
-		fl_outer_ipv4(ip, class, fl_load_be16(udp + FL_UDP_AT_LEN), source->bytes + 12, next->bytes + 12);
 	__builtin_memcpy(eth, macs, sizeof(*macs));
 	eth->h_proto = to_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	return true;
@@ -187,7 +170,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	}
 	if (outer->ip_len != ip_len && bpf_xdp_adjust_head(ctx, (int)outer->ip_len - (int)ip_len))
 		return drop(FL_COUNTER_DROP_NO_ROOM);
-	if (!chain_write(ctx, &macs, class, to_ipv6, source, next, &scratch->tagged))
+	if (!chain_write(ctx, &macs, outer->encap, class, to_ipv6, source, next, &scratch->tagged))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
 	count(counter);
 	if (counter == FL_COUNTER_CHAIN_BY_KERNEL)

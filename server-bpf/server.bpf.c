@@ -29,12 +29,11 @@ static __always_inline void remember(const struct fl_verdict_in *in, const struc
 static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struct outer *outer,
 						 const struct fl_steer *steer, struct fl_tag_message *message)
 {
-	const __u8 *gue = (const __u8 *)(outer->udp + 1);
 	struct fl_siphash_key key = tag_key_read();
 
 	if (!(steer->flags & FL_STEER_TAG))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING;
-	if (!fl_tag_message(gue, steer, gue + steer->header_len, packet_end(ctx), message) ||
+	if (!encap_tag_message(outer, packet_end(ctx), steer, message) ||
 	    fl_tag_load(steer->tag) != fl_tag(&key, message))
 		return FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG;
 	return (enum fl_counter)0;
@@ -94,7 +93,7 @@ int fairlead_server(struct xdp_md *ctx)
 		return drop(FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	if (outer.malformed)
 		return drop(outer.why);
-	in->malformed = fl_steer_parse((const __u8 *)(outer.udp + 1), packet_end(ctx), &in->steer);
+	in->malformed = encap_parse(&outer, packet_end(ctx), &in->steer);
 	if (in->malformed != FL_STEER_OK)
 		return drop(fl_counter_of_steer_error(in->malformed));
 	if (!inner_parse(ctx, &outer, &in->steer, flow, &headers))

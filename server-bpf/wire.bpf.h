@@ -14,35 +14,12 @@
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>
-#include "flow.h"
-#include "memory.bpf.h"
+#include "encap.bpf.h"
 
 enum wire_numbers {
 	IPV4_OFFSET_MASK = 0x1fff,
 	IPV4_MORE_FRAGMENTS = 0x2000,
 };
-
-/* A packet that is ours. */
-struct outer {
-	struct udphdr *udp;
-	__u32 ip_len; /* of the IP header */
-	__u8 class;   /* DSCP and ECN */
-	bool is_ipv6;
-	bool is_mapped; /* source is IPv6 and holds an IPv4 address, which would pass for a peer's of that family */
-	struct fl_address source;
-	bool malformed;
-	enum fl_counter why; /* if malformed */
-};
-
-static __always_inline void *packet_start(const struct xdp_md *ctx)
-{
-	return (void *)(long)ctx->data;
-}
-
-static __always_inline void *packet_end(const struct xdp_md *ctx)
-{
-	return (void *)(long)ctx->data_end;
-}
 
 static __always_inline bool is_self_ipv4(__be32 address)
 {
@@ -85,26 +62,26 @@ static __always_inline void outer_refuse(struct outer *outer, enum fl_counter wh
 	outer->why = why;
 }
 
-/* Notes a UDP datagram that does not fill its IP packet, or an IP packet of which only frame_len bytes came. */
-static __always_inline void lengths_check(struct outer *outer, const struct udphdr *udp, __u32 packet_len,
-					  __u32 frame_len)
+/* Refuses a packet whose frame is too short for it, or whose payload does not fill it. */
+static __always_inline void lengths_check(struct outer *outer, const void *l4, __u32 packet_len, __u32 frame_len)
 {
-	if (packet_len > frame_len || packet_len < outer->ip_len + sizeof(*udp) ||
-	    bpf_ntohs(udp->len) != packet_len - outer->ip_len)
+	outer->payload_len = packet_len - outer->ip_len;
+	if (packet_len > frame_len || packet_len < outer->ip_len ||
+	    !encap_has_len(outer->encap, l4, outer->payload_len))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH);
 }
 
 static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 frame_len, struct outer *outer)
 {
-	struct udphdr *udp;
+	void *l4;
 
-	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
-	    !is_self_ipv4(ip->daddr) || ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
+	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || !is_self_ipv4(ip->daddr) ||
+	    ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
 		return false;
-	udp = (void *)ip + ip->ihl * 4;
-	if ((void *)(udp + 1) > end || udp->dest != bpf_htons(config.port))
+	l4 = (void *)ip + ip->ihl * 4;
+	if (!encap_find(ip->protocol, l4, end, &outer->encap))
 		return false;
-	outer->udp = (void *)(ip + 1);
+	outer->payload = (void *)(ip + 1);
 	outer->ip_len = sizeof(*ip);
 	outer->class = ip->tos;
 	outer->is_ipv6 = false;
@@ -115,24 +92,22 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
 	else
-		lengths_check(outer, udp, bpf_ntohs(ip->tot_len), frame_len);
+		lengths_check(outer, l4, bpf_ntohs(ip->tot_len), frame_len);
 	return true;
 }
 
 static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u32 frame_len, struct outer *outer)
 {
-	struct udphdr *udp = (void *)(ip + 1);
-
-	if ((void *)(udp + 1) > end || ip->version != 6 || ip->nexthdr != IPPROTO_UDP || !is_self_ipv6(&ip->daddr) ||
-	    udp->dest != bpf_htons(config.port))
+	if ((void *)(ip + 1) > end || ip->version != 6 || !is_self_ipv6(&ip->daddr) ||
+	    !encap_find(ip->nexthdr, ip + 1, end, &outer->encap))
 		return false;
-	outer->udp = udp;
+	outer->payload = (void *)(ip + 1);
 	outer->ip_len = sizeof(*ip);
 	outer->class = (__u8)(ip->priority << 4 | ip->flow_lbl[0] >> 4);
 	outer->is_ipv6 = true;
 	__builtin_memcpy(&outer->source, &ip->saddr, sizeof(outer->source));
 	outer->is_mapped = is_mapped(&ip->saddr);
-	lengths_check(outer, udp, sizeof(*ip) + bpf_ntohs(ip->payload_len), frame_len);
+	lengths_check(outer, ip + 1, sizeof(*ip) + bpf_ntohs(ip->payload_len), frame_len);
 	return true;
 }
 
@@ -157,12 +132,11 @@ static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 static __always_inline bool inner_parse(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 					struct fl_flow *flow, struct fl_flow_headers *headers)
 {
-	void *data = (void *)(outer->udp + 1) + steer->header_len;
-	__u32 udp_len = bpf_ntohs(outer->udp->len);
-	__u32 before = sizeof(*outer->udp) + steer->header_len;
+	__u32 inner_at = encap_inner_at(outer, steer);
 
-	return udp_len >= before && fl_flow_read(data, packet_end(ctx), udp_len - before,
-						 steer->inner_protocol == FL_GUE_PROTO_IPV4, false, flow, headers);
+	return outer->payload_len >= inner_at &&
+	       fl_flow_read(outer->payload + inner_at, packet_end(ctx), outer->payload_len - inner_at,
+			    steer->inner_protocol == FL_GUE_PROTO_IPV4, false, flow, headers);
 }
 
 #endif

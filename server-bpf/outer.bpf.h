@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The outer header of a packet that is ours, as wire.bpf.h fills it in and the encapsulations read it. */
+#ifndef FAIRLEAD_OUTER_BPF_H
+#define FAIRLEAD_OUTER_BPF_H
+
+#include <linux/bpf.h>
+#include "encap.h"
+#include "memory.bpf.h"
+
+struct outer {
+	enum fl_encap_number encap;
+	__u8 *payload;     /* behind an IP header without options */
+	__u32 payload_len; /* as the IP header says */
+	__u32 ip_len;      /* of the IP header */
+	__u8 class;        /* DSCP and ECN */
+	bool is_ipv6;
+	bool is_mapped; /* source is IPv6 and holds an IPv4 address, which would pass for a peer's of that family */
+	struct fl_address source;
+	bool malformed;
+	enum fl_counter why; /* if malformed */
+};
+
+static __always_inline void *packet_start(const struct xdp_md *ctx)
+{
+	return (void *)(long)ctx->data;
+}
+
+static __always_inline void *packet_end(const struct xdp_md *ctx)
+{
+	return (void *)(long)ctx->data_end;
+}
+
+#endif
