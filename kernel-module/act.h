@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What is done about a packet that is not dropped by its verdict. All take the packet and return the counter of the
- * exit that it took.
- */
+/* What happens to a packet that its verdict does not drop. */
 #ifndef FAIRLEAD_ACT_H
 #define FAIRLEAD_ACT_H
 
@@ -11,22 +8,42 @@
 #include "instance.h"
 #include "mangle.h"
 
+struct fl_arrival;
+struct flowi4;
+struct flowi6;
+
 /*
- * deliver.c: strips everything in front of the inner packet, which begins inner_at bytes from skb->data, and gives it
- * back to the kernel, its destination replaced if mangling is not NULL. as: if that succeeds.
+ * deliver.c: removes everything in front of the inner packet, which begins inner_at bytes from skb->data, and returns
+ * it to the kernel, its destination replaced if mangling is not NULL. Takes the packet and returns the counter of its
+ * exit: `as` if it was delivered.
  */
 enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_ipv4, const struct fl_mangling *mangling,
 			   enum fl_counter as);
 
 /*
- * chain.c: sends the packet, whose UDP header is at skb->data, on to another server, from our own address. tagged is
- * its message as it came in, if we have the cluster's key.
+ * chain.c: what all encapsulations need to chain. A chained packet is one of this host's own: routed as such (no
+ * forwarding needs to be on), with new outer headers. The inner packet and the traffic class stay.
  */
-enum fl_counter fl_chain(struct net *net, struct sk_buff *skb, const struct fl_setup *setup,
-			 const struct fl_address *next, struct fl_tag_message *tagged);
+enum fl_chain_numbers {
+	FL_CHAIN_TTL = 64, /* loops are bounded by hops, not by TTL */
+};
 
-/* chain.c: the same in the paper's format, for a packet whose inner header is at skb->data. next is IPv4. */
-enum fl_counter fl_chain_ipip(struct net *net, struct sk_buff *skb, const struct fl_setup *setup,
-			      const struct fl_address *next);
+/*
+ * The route from our own address to out.next for an outer packet of len bytes; fills in the addresses. NULL if there is
+ * none, with the counter of why not in *refusal.
+ */
+struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flowi4 *fl4, unsigned int len,
+				   enum fl_counter *refusal);
+struct dst_entry *fl_chain_route_ipv6(const struct fl_arrival *arrival, struct flowi6 *fl6, unsigned int len,
+				      enum fl_counter *refusal);
+
+/* Completes a checksum that the sender left open: the inner packet's, as the outer one's went with its header. */
+bool fl_chain_sum_complete(struct sk_buff *skb);
+
+/* Makes a packet that came in one of our own, without anything that the stack knew of it. */
+void fl_chain_forget_arrival(struct sk_buff *skb);
+
+/* Frees the packet and returns why. */
+enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why);
 
 #endif

@@ -100,7 +100,7 @@ static struct socket *listen(struct net *net, const struct fl_setup *setup, enum
 	struct udp_tunnel_sock_cfg tunnel = {
 	    .sk_user_data = instance,
 	    .encap_type = 1,
-	    .encap_rcv = fl_receive,
+	    .encap_rcv = fl_gue_receive,
 	};
 	/* Checksum 0 is what muxes send: RFC 6935 and 6936 for IPv6. */
 	struct udp_port_cfg port = {.local_udp_port = htons(setup->port), .ipv6_v6only = true};

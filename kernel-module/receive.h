@@ -1,15 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A received packet, and the encapsulations that servers receive (server/encap.h). An encapsulation is a file with its
+ * struct fl_encap: where packets come in, it fills in an arrival and calls fl_receive(), which uses the rest.
+ */
 #ifndef FAIRLEAD_RECEIVE_H
 #define FAIRLEAD_RECEIVE_H
 
-struct sk_buff;
-struct sock;
+#include <encap.h>
 
-/* What the UDP socket calls for each packet, in softirq under rcu_read_lock(). Takes every packet: returns 0. */
-int fl_receive(struct sock *sk, struct sk_buff *skb);
+#include "instance.h"
+#include "mangle.h"
 
-/* From then on packets of the paper's format come in, to servers that are set up for it. */
+struct fl_encap;
+
+/* The encapsulation fills in the first five. */
+struct fl_arrival {
+	const struct fl_encap *encap;
+	struct fl_instance *instance;
+	const struct fl_setup *setup;
+	struct net *net;
+	struct sk_buff *skb;
+	unsigned int inner_at; /* from skb->data */
+	struct fl_flow flow;
+	struct fl_flow_headers headers;
+	bool mangled, conflict; /* conflict: both ends have another connection here */
+	struct fl_mangling mangling;
+	union { /* the inner header as the host's sockets will see it, if mangled */
+		struct iphdr ipv4;
+		struct ipv6hdr ipv6;
+	} header;
+	struct fl_verdict_in in;
+	struct fl_verdict_out out;
+	struct fl_tag_message tagged; /* if the setup has the cluster's key */
+};
+
+struct fl_encap {
+	bool has_bucket;  /* packets name their bucket, so that its move is remembered */
+	bool has_options; /* the outer header may have IP options */
+
+	/* Fills in.steer and inner_at if it returns FL_STEER_OK. What the encapsulation reads is linear. */
+	enum fl_steer_error (*parse)(struct fl_arrival *arrival);
+
+	/* Writes arrival->tagged; false if there is no complete inner IP header. NULL: a setup with a key has none. */
+	bool (*tag_message)(struct fl_arrival *arrival);
+
+	/* Sends the packet to the server out.next. Takes it, and returns the counter of its exit. */
+	enum fl_counter (*chain)(struct fl_arrival *arrival);
+
+	/* Packets come in from now on, and no longer. NULL: they come in by the instance's sockets. */
+	int (*open)(void);
+	void (*close)(void);
+};
+
+/* Classifies, decides and acts. Called in softirq under rcu_read_lock(). Takes every packet: returns 0. */
+int fl_receive(struct fl_arrival *arrival);
+
+/* gue.c: what the UDP socket calls for each packet. */
+int fl_gue_receive(struct sock *sk, struct sk_buff *skb);
+enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival);
+
+/* Opens all encapsulations: their packets reach the servers that are set up for them. */
 int fl_receive_register(void);
 void fl_receive_unregister(void);
+
+#define FL_ENCAP_ROW(NAME, word) extern const struct fl_encap fl_##word;
+FL_ENCAPS_OF_MODULE(FL_ENCAP_ROW)
+#undef FL_ENCAP_ROW
 
 #endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* GUE with the steer header, which comes in by the instance's UDP sockets: skb->data is at the UDP header. */
+#include "act.h"
+#include "receive.h"
+
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ip_tunnels.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/udp_tunnel.h>
+
+enum {
+	OUTER4_LEN = sizeof(struct iphdr) + sizeof(struct udphdr),
+	OUTER6_LEN = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
+};
+
+static const u8 *gue_base(const struct sk_buff *skb)
+{
+	return skb->data + sizeof(struct udphdr);
+}
+
+static const u8 *linear_end(const struct sk_buff *skb)
+{
+	return skb->data + skb_headlen(skb);
+}
+
+enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival)
+{
+	const struct sk_buff *skb = arrival->skb;
+	struct fl_steer *steer = &arrival->in.steer;
+	enum fl_steer_error error = fl_steer_parse(gue_base(skb), linear_end(skb), steer);
+
+	arrival->inner_at = sizeof(struct udphdr) + steer->header_len;
+	return error;
+}
+
+static bool tag_message(struct fl_arrival *arrival)
+{
+	const struct fl_steer *steer = &arrival->in.steer;
+	const u8 *gue = gue_base(arrival->skb);
+
+	return fl_tag_message(gue, steer, gue + steer->header_len, linear_end(arrival->skb), &arrival->tagged);
+}
+
+/* What of the old outer headers is kept in the new ones: the traffic class, and the source port, which spreads flows. */
+struct outer {
+	__be16 source_port;
+	u8 class;
+};
+
+/* Removes the outer headers and rewrites the steer header; new outer headers are then pushed. */
+static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
+{
+	const struct fl_setup *setup = arrival->setup;
+	struct sk_buff *skb = arrival->skb;
+	u8 *gue, *end;
+
+	if (skb_ensure_writable(
+		skb, min_t(unsigned int, skb_headlen(skb), sizeof(struct udphdr) + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN)))
+		return false;
+	skb_pull(skb, sizeof(struct udphdr));
+	if (skb_cow_head(skb, headroom) || !fl_chain_sum_complete(skb))
+		return false;
+	gue = skb->data;
+	end = gue + skb_headlen(skb);
+	if (!fl_steer_chain(gue, end) || (setup->tagged && !fl_tag_chain(&setup->tag_key, gue, end, &arrival->tagged)))
+		return false; /* never: it has been parsed */
+	fl_chain_forget_arrival(skb);
+	return true;
+}
+
+static enum fl_counter chain_ipv4(struct fl_arrival *arrival, const struct outer *outer)
+{
+	struct flowi4 fl4 = {
+	    .flowi4_proto = IPPROTO_UDP,
+	    .fl4_sport = outer->source_port,
+	    .fl4_dport = htons(arrival->setup->port),
+	};
+	enum fl_counter refusal;
+	struct rtable *route = fl_chain_route_ipv4(arrival, &fl4, sizeof(struct iphdr) + arrival->skb->len, &refusal);
+
+	if (!route)
+		return fl_chain_refuse(arrival->skb, refusal);
+	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dst.dev) + OUTER4_LEN)) {
+		ip_rt_put(route);
+		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
+	}
+	udp_tunnel_xmit_skb(route, NULL, arrival->skb, fl4.saddr, fl4.daddr, outer->class, FL_CHAIN_TTL, htons(IP_DF),
+			    fl4.fl4_sport, fl4.fl4_dport, false, true);
+	return FL_COUNTER_CHAIN;
+}
+
+static enum fl_counter chain_ipv6(struct fl_arrival *arrival, const struct outer *outer)
+{
+	struct flowi6 fl6 = {
+	    .flowi6_proto = IPPROTO_UDP,
+	    .fl6_sport = outer->source_port,
+	    .fl6_dport = htons(arrival->setup->port),
+	};
+	enum fl_counter refusal;
+	struct dst_entry *route =
+	    fl_chain_route_ipv6(arrival, &fl6, sizeof(struct ipv6hdr) + arrival->skb->len, &refusal);
+
+	if (!route)
+		return fl_chain_refuse(arrival->skb, refusal);
+	if (!rewrite(arrival, LL_RESERVED_SPACE(route->dev) + OUTER6_LEN)) {
+		dst_release(route);
+		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_NO_ROOM);
+	}
+	udp_tunnel6_xmit_skb(route, NULL, arrival->skb, NULL, &fl6.saddr, &fl6.daddr, outer->class, FL_CHAIN_TTL, 0,
+			     fl6.fl6_sport, fl6.fl6_dport, true);
+	return FL_COUNTER_CHAIN;
+}
+
+static enum fl_counter chain(struct fl_arrival *arrival)
+{
+	const struct sk_buff *skb = arrival->skb;
+	enum fl_outer_family family = fl_outer_family(&arrival->out.next);
+	struct outer outer = {
+	    .source_port = udp_hdr(skb)->source,
+	    .class = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb)),
+	};
+
+	if (fl_address_is_none(&arrival->setup->self[family]))
+		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_CHAIN_FAMILY);
+	return family == FL_OUTER_IPV4 ? chain_ipv4(arrival, &outer) : chain_ipv6(arrival, &outer);
+}
+
+const struct fl_encap fl_gue = {
+    .has_bucket = true,
+    .parse = fl_gue_parse,
+    .tag_message = tag_message,
+    .chain = chain,
+};
+
+int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
+{
+	struct fl_arrival arrival = {.encap = &fl_gue,
+				     .instance = rcu_dereference_sk_user_data(sk),
+				     .net = sock_net(sk),
+				     .skb = skb,
+				     .in.trusted = true};
+
+	arrival.setup = arrival.instance ? rcu_dereference(arrival.instance->setup) : NULL;
+	if (!arrival.setup) { /* the server is being stopped */
+		kfree_skb(skb);
+		return 0;
+	}
+	return fl_receive(&arrival);
+}
