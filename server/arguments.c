@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "form.h"
 #include "refusal.h"
 
 static int set_mode(struct arguments *arguments, const char *text)
@@ -21,22 +22,16 @@ static int set_mode(struct arguments *arguments, const char *text)
 
 static int set_form(struct arguments *arguments, const char *text)
 {
-	arguments->is_module = !strcmp(text, "module");
-	return arguments->is_module || !strcmp(text, "bpf") ? 0 : refusal_print("--form", text, "bpf, module");
-}
+	static const struct form *const forms[] = {&form_bpf, &form_module};
+	size_t i;
 
-/* What only the form tells: the module serves all interfaces of the network namespace, a program one. */
-static int check_form(const struct arguments *arguments)
-{
-	if (!arguments->is_module)
-		return arguments->interface ? 0 : refusal_print("--interface", "", "the name of an interface");
-	if (arguments->interface)
-		return refusal_print("--interface", arguments->interface,
-				     "none with --form module, which serves the whole network namespace");
-	if (arguments->clock_error)
-		return refusal_print("--clock-error", arguments->clock_error,
-				     "none with --form module: its clock is the kernel's");
-	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (strcmp(text, forms[i]->word))
+			continue;
+		arguments->form = forms[i];
+		return 0;
+	}
+	return refusal_print("--form", text, "bpf, module");
 }
 
 static int set_format(struct arguments *arguments, const char *text)
@@ -71,6 +66,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	};
 	int option, err = 0;
 
+	arguments->form = &form_bpf;
 	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
 		if (option == '?' || (option == 'o' && !show) || (!strchr("iof", option) && !attach))
 			return option == '?' ? -EINVAL
@@ -122,19 +118,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	}
 	if (!err && optind < argc)
 		err = refusal_print(argv[0], argv[optind], "flags only");
-	return err ? err : check_form(arguments);
-}
-
-/* What the module has and the XDP program has not. */
-static int check_program(const struct config *config)
-{
-	if (config->program.ipip_service)
-		return refusal_print("--ipip-service", "given",
-				     "only with --form module: the XDP program takes GUE alone");
-	if (config->program.mangle)
-		return refusal_print("--mangle", "given",
-				     "only with --form module: the XDP program sees no replies, to write the VIP back");
-	return 0;
+	return err ? err : arguments->form->check_arguments(arguments);
 }
 
 int arguments_config(const struct arguments *arguments, struct config *config)
@@ -164,5 +148,5 @@ int arguments_config(const struct arguments *arguments, struct config *config)
 		config->program.mangle = 1;
 	if (!err)
 		err = config_check(config);
-	return err || arguments->is_module ? err : check_program(config);
+	return err ? err : arguments->form->check_config(config);
 }

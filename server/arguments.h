@@ -7,12 +7,14 @@
 #include "document.h"
 #include "program.h"
 
+struct form;
+
 struct arguments {
-	const char *interface;
-	const char *address, *port, *window, *peers, *tag_key, *ipip_service, *config,
-	    *clock_error; /* NULL if not given */
+	/* NULL if not given */
+	const char *interface, *address, *port, *window, *peers;
+	const char *tag_key, *ipip_service, *config, *clock_error;
 	bool no_chaining, mangle;
-	bool is_module; /* the kernel module's form */
+	const struct form *form;
 	enum program_mode mode;
 	enum document_format format;
 };

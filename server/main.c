@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "host.h"
-#include "module_form.h"
+#include "form.h"
 #include "mptcp.h"
-#include "running.h"
-#include "show.h"
 
 enum exit_code {
 	EXIT_DONE = 0,
@@ -49,51 +46,20 @@ static const char usage[] =
 static int attach(const struct arguments *arguments)
 {
 	static struct config config;
-	struct running running;
-	int err;
 
 	if (arguments_config(arguments, &config))
 		return EXIT_USAGE;
-	if (arguments->is_module)
-		return module_form_attach(&config) ? EXIT_REFUSED : EXIT_DONE;
-	config.program.redirect = host_needs_redirect(arguments->interface);
-	err = running_open(&running, arguments->interface);
-	if (!err)
-		err = host_check(&config, running.interface);
-	if (!err)
-		err = program_attach(&running, &config, arguments->mode);
-	running_close(&running);
-	return err ? EXIT_REFUSED : EXIT_DONE;
+	return arguments->form->attach(arguments, &config) ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static int detach(const struct arguments *arguments)
 {
-	struct running running;
-	int err;
-
-	if (arguments->is_module)
-		return module_form_detach() ? EXIT_REFUSED : EXIT_DONE;
-	err = running_open(&running, arguments->interface);
-	if (!err)
-		err = program_detach(&running);
-	running_close(&running);
-	return err ? EXIT_REFUSED : EXIT_DONE;
+	return arguments->form->detach(arguments) ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static int show(const struct arguments *arguments)
 {
-	struct running running;
-	int err;
-
-	if (arguments->is_module)
-		return module_form_show(arguments->format) ? EXIT_REFUSED : EXIT_DONE;
-	err = running_open(&running, arguments->interface);
-	if (!err)
-		err = running_check(&running);
-	if (!err)
-		err = show_print(&running, arguments->format);
-	running_close(&running);
-	return err ? EXIT_REFUSED : EXIT_DONE;
+	return arguments->form->show(arguments) ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "client.h"
-#include "module_form.h"
+#include "form.h"
 #include "refusal.h"
 
 /* What a dump of the memory counts. */
@@ -36,11 +36,12 @@ static int attach_fail(const struct module_client *client, const struct config *
 	return err;
 }
 
-int module_form_attach(const struct config *config)
+static int attach(const struct arguments *arguments, struct config *config)
 {
 	struct module_client client;
 	int err = module_open(&client);
 
+	(void)arguments;
 	if (err) {
 		fail(&client, err);
 	} else {
@@ -58,11 +59,12 @@ static int absent(void)
 	return -ENOENT;
 }
 
-int module_form_detach(void)
+static int detach(const struct arguments *arguments)
 {
 	struct module_client client;
 	int err = module_open(&client);
 
+	(void)arguments;
 	if (err) {
 		fail(&client, err);
 	} else {
@@ -111,7 +113,7 @@ static const char *version_read(char *text, size_t size)
 	return text;
 }
 
-static int show(struct module_client *client, enum document_format format)
+static int show_print(struct module_client *client, enum document_format format)
 {
 	static struct module_state state;
 	struct buckets buckets = {.now = (fl_u64)time(NULL)};
@@ -142,12 +144,39 @@ static int show(struct module_client *client, enum document_format format)
 	return 0;
 }
 
-int module_form_show(enum document_format format)
+static int show(const struct arguments *arguments)
 {
 	struct module_client client;
 	int err = module_open(&client);
 
-	err = err ? fail(&client, err) : show(&client, format);
+	err = err ? fail(&client, err) : show_print(&client, arguments->format);
 	module_close(&client);
 	return err;
 }
+
+/* The module serves all interfaces of the network namespace, with the kernel's clock. */
+static int check_arguments(const struct arguments *arguments)
+{
+	if (arguments->interface)
+		return refusal_print("--interface", arguments->interface,
+				     "none with --form module, which serves the whole network namespace");
+	if (arguments->clock_error)
+		return refusal_print("--clock-error", arguments->clock_error,
+				     "none with --form module: its clock is the kernel's");
+	return arguments->mode == PROGRAM_AUTO ? 0 : refusal_print("--mode", "given", "none with --form module");
+}
+
+static int check_config(const struct config *config)
+{
+	(void)config; /* it takes every one */
+	return 0;
+}
+
+const struct form form_module = {
+    .word = "module",
+    .check_arguments = check_arguments,
+    .check_config = check_config,
+    .attach = attach,
+    .detach = detach,
+    .show = show,
+};
