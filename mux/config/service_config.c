@@ -18,6 +18,62 @@ bool service_config_same_ring(const struct service_config *a, const struct servi
 	       a->key.k0 == b->key.k0 && a->key.k1 == b->key.k1;
 }
 
+/* Every field of struct service_config, by the key that it is read from. */
+#define FIELD(key, member, fixed)                                                                                      \
+	{                                                                                                              \
+		key, offsetof(struct service_config, member), sizeof(((struct service_config *)0)->member), fixed      \
+	}
+
+static const struct field {
+	const char *key;
+	size_t at, size;
+	bool fixed; /* for the service's life */
+} fields[] = {
+    FIELD("id", id, true),
+    FIELD("name", name, true),
+    FIELD("vips", vips_count, false),
+    FIELD("vips", vips, false),
+    FIELD("ports", ports_count, false),
+    FIELD("ports", ports, false),
+    FIELD("mptcpPorts", mptcp, false),
+    FIELD("steering", steering, true),
+    FIELD("buckets", buckets, true),
+    FIELD("hash", hash, true),
+    FIELD("hashKey", key, true),
+    FIELD("affinity", affinity, true),
+    FIELD("encap", encap, true),
+    FIELD("quicServerId", quic, false),
+    FIELD("maxSegmentSize", mss, false),
+    FIELD("windowSeconds", window, false),
+};
+
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+int service_config_check_change(const struct service_config *before, const struct service_config *after,
+				struct why *why)
+{
+	const char *a = (const char *)before, *b = (const char *)after;
+	char allowed[128] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < FIELDS; i++)
+		if (!fields[i].fixed && (!i || strcmp(fields[i].key, fields[i - 1].key)))
+			len += (size_t)snprintf(allowed + len, sizeof(allowed) - len, "%s%s", len ? ", " : "",
+						fields[i].key);
+	for (int i = 0; i < FIELDS; i++)
+		if (fields[i].fixed && memcmp(a + fields[i].at, b + fields[i].at, fields[i].size))
+			return why_refuse(why, -EINVAL, "service %s: %s can't change; allowed: changes of %s",
+					  before->name, fields[i].key, allowed);
+	return 0;
+}
+
+void service_config_take_changes(struct service_config *config, const struct service_config *from)
+{
+	for (int i = 0; i < FIELDS; i++)
+		if (!fields[i].fixed)
+			memcpy((char *)config + fields[i].at, (const char *)from + fields[i].at, fields[i].size);
+}
+
 /* name: how messages call the value; its key in object is what follows the dot, if there is one. */
 static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out, struct why *why)
 {

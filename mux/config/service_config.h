@@ -80,6 +80,13 @@ int service_config_parse(const char *json, size_t len, const char *name, struct 
 /* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
 
+/* -EINVAL and why if something differs that is fixed for a service's life, such as its buckets. */
+int service_config_check_change(const struct service_config *before, const struct service_config *after,
+				struct why *why);
+
+/* Copies everything that may change during a service's life, such as its VIPs. */
+void service_config_take_changes(struct service_config *config, const struct service_config *from);
+
 /* Whether a port names a backend; port in host order. */
 static inline bool mptcp_ports_has(const struct mptcp_ports *mptcp, uint8_t protocol, uint16_t port)
 {

@@ -21,7 +21,7 @@
 
 enum {
 	QUEUES_MAX = 64,
-	VIPS_MAX = 65536, /* TABLES_VIPS_MAX and the mux's own */
+	VIPS_MAX = 65536, /* REGISTRY_VIPS_MAX and the mux's own */
 	VLANS_MAX = 2,
 	GUE_PORT = 6080,
 	VIP = 1,  /* everything to it is the mux's */

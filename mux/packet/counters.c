@@ -7,8 +7,8 @@
 struct counters {
 	unsigned workers;
 	struct worker_counters *worker;
-	struct service_counters base[TABLES_SERVICES_MAX]; /* of a slot when its service was added */
-	uint64_t base_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];
+	struct service_counters base[REGISTRY_SERVICES_MAX]; /* of a slot when its service was added */
+	uint64_t base_drops[REGISTRY_SERVICES_MAX][SERVICE_DROPS];
 };
 
 struct counters *counters_new(unsigned workers)

@@ -7,7 +7,7 @@
 #define FAIRLEAD_MUX_COUNTERS_H
 
 #include "packet/packet.h"
-#include "service/tables.h"
+#include "service/registry.h"
 
 /* What is dropped after its service was found counts for the service, too: these verdicts, and no others. */
 enum {
@@ -35,8 +35,8 @@ struct worker_counters {
 	uint64_t bytes;             /* of frames received that were steered */
 	uint64_t moved;             /* steered with MOVED */
 	uint64_t samples[SAMPLE_RESULTS];
-	struct service_counters services[TABLES_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
-	uint64_t service_drops[TABLES_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
+	struct service_counters services[REGISTRY_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
+	uint64_t service_drops[REGISTRY_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
 } __attribute__((aligned(64)));
 
 struct counters;

@@ -101,12 +101,8 @@ struct lookup *lookup_new(struct service *const *services, uint32_t count, const
 	lookup->mask = slots - 1;
 	lookup->slots = aligned_alloc(64, slots * sizeof(*lookup->slots));
 	lookup->ports = calloc(n ? n : 1, sizeof(*lookup->ports));
-	lookup->services = calloc(count ? count : 1, sizeof(*lookup->services));
-	if (!lookup->slots || !lookup->ports || !lookup->services)
+	if (!lookup->slots || !lookup->ports)
 		goto fail;
-	if (count)
-		memcpy(lookup->services, services, count * sizeof(*lookup->services));
-	lookup->services_count = count;
 	memset(lookup->slots, 0, slots * sizeof(*lookup->slots));
 	fill_entries(services, count, entries);
 	qsort(entries, n, sizeof(*entries), compare);
@@ -137,6 +133,5 @@ void lookup_free(struct lookup *lookup)
 		return;
 	free(lookup->slots);
 	free(lookup->ports);
-	free(lookup->services);
 	free(lookup);
 }

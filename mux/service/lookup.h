@@ -38,20 +38,18 @@ struct lookup {
 	uint32_t vips;
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
-	uint32_t services_count;
-	struct service **services; /* all, also those without VIPs */
 	const struct peers *peers; /* not the lookup's own */
 };
 
 /*
- * The services' VIPs, ports and ports of ids; no VIP, protocol and port may be there twice. Addresses of the mux itself
- * stand there, too, if they are no VIPs; none (all zero) is left out. NULL: no memory.
+ * The services' VIPs, ports and ports of ids; no VIP, protocol and port may occur twice. Addresses of the mux itself
+ * are entered too unless they are VIPs; none (all zero) is left out. NULL: no memory.
  */
 struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
 			  uint32_t selves_count);
 void lookup_free(struct lookup *lookup);
 
-/* IPv4 stands as ::ffff:a.b.c.d: these are its two words as loaded from memory, given the address as loaded. */
+/* IPv4 is kept as ::ffff:a.b.c.d: these are its two words as loaded from memory, given the address as loaded. */
 static inline uint64_t lookup_low_of_ipv4(uint32_t address)
 {
 	return (uint64_t)address << 32 | 0xffff0000U;

@@ -51,6 +51,20 @@ bool peers_differ(const struct peers *peers, const struct next_hops *hops)
 	return false;
 }
 
+struct peers *peers_renew(const struct peers *old, const struct next_hops *hops)
+{
+	struct fl_address *addresses = calloc(old->count, sizeof(*addresses));
+	struct peers *peers;
+
+	if (!addresses)
+		return NULL;
+	for (uint32_t i = 0; i < old->count; i++)
+		addresses[i] = old->list[i].address;
+	peers = peers_new(addresses, old->count, &addresses[0], &old->seed, hops);
+	free(addresses);
+	return peers;
+}
+
 void peers_free(struct peers *peers)
 {
 	free(peers);

@@ -20,6 +20,7 @@
 #include "packet/burst.h"
 #include "encap/encap.h"
 #include "service/lookup.h"
+#include "service/registry.h"
 #include "service/tables.h"
 #include "host/xdp.h"
 #include "../delta_bytes.h"
@@ -305,7 +306,7 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	struct why why = {{0}};
 
 	(void)state;
-	for (uint16_t id = 1; id <= TABLES_SERVICES_MAX; id++) {
+	for (uint16_t id = 1; id <= REGISTRY_SERVICES_MAX; id++) {
 		config = named(id, FL_BUCKETS_MIN);
 		config.vips[0] = vip_at(id);
 		last = must_add(tables, &config);
@@ -314,15 +315,15 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	tables_listen(tables, &listener);
 	assert_serves(tables, first, &first->config.vips[0]);
 	assert_serves(tables, last, &last->config.vips[0]);
-	config = named(TABLES_SERVICES_MAX + 1, FL_BUCKETS_MIN);
-	config.vips[0] = vip_at(TABLES_SERVICES_MAX + 1);
+	config = named(REGISTRY_SERVICES_MAX + 1, FL_BUCKETS_MIN);
+	config.vips[0] = vip_at(REGISTRY_SERVICES_MAX + 1);
 	lookup = tables_lookup(tables);
 	assert_int_equal(tables_add(tables, &config, &out, &why), -ENOSPC);
 	assert_string_equal(why.text, "service service4097: this mux has 4096 services; at most 4096 are allowed");
 	assert_null(out);
 	assert_ptr_equal(tables_lookup(tables), lookup);
 	assert_null(tables_find(tables, config.name));
-	assert_int_equal(told.count, TABLES_SERVICES_MAX);
+	assert_int_equal(told.count, REGISTRY_SERVICES_MAX);
 	/* the place of one that goes is free */
 	tables_remove(tables, first);
 	out = must_add(tables, &config);
@@ -374,15 +375,15 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 	uint16_t id = 0;
 
 	(void)state;
-	while (vips < TABLES_VIPS_MAX) {
+	while (vips < REGISTRY_VIPS_MAX) {
 		config = named(++id, FL_BUCKETS_MIN);
-		for (config.vips_count = 0; config.vips_count < SERVICE_VIPS_MAX && vips < TABLES_VIPS_MAX;)
+		for (config.vips_count = 0; config.vips_count < SERVICE_VIPS_MAX && vips < REGISTRY_VIPS_MAX;)
 			config.vips[config.vips_count++] = vip_at(vips++);
 		last = must_add(tables, &config);
 	}
 	assert_serves(tables, last, &config.vips[config.vips_count - 1]);
 	tables_listen(tables, &listener);
-	assert_int_equal(told.count, TABLES_VIPS_MAX);
+	assert_int_equal(told.count, REGISTRY_VIPS_MAX);
 	assert_map_holds(&told);
 	lookup = tables_lookup(tables);
 	/* one more, of another service or of the same one */
@@ -398,7 +399,7 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 	assert_int_equal(tables_change(tables, last, &config, &why), -ENOSPC);
 	assert_int_equal(last->config.vips_count, SERVICE_VIPS_MAX - 1);
 	assert_ptr_equal(tables_lookup(tables), lookup);
-	assert_int_equal(told.count, TABLES_VIPS_MAX);
+	assert_int_equal(told.count, REGISTRY_VIPS_MAX);
 	assert_serves(tables, last, &last->config.vips[SERVICE_VIPS_MAX - 2]);
 	/* another one in place of one that goes */
 	config.vips_count--;

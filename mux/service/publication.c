@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/publication.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "config/address.h"
+#include "ring/backend.h"
+#include "service/lookup.h"
+
+struct publication {
+	struct lookup *lookup; /* atomic */
+	struct rte_rcu_qsbr *rcu;
+};
+
+struct publication *publication_new(unsigned readers, struct lookup *lookup)
+{
+	struct publication *publication = calloc(1, sizeof(*publication));
+	size_t rcu_bytes = (rte_rcu_qsbr_get_memsize(readers) + 63) & ~(size_t)63;
+
+	if (!publication)
+		return NULL;
+	publication->rcu = aligned_alloc(64, rcu_bytes);
+	if (!publication->rcu || rte_rcu_qsbr_init(publication->rcu, readers)) {
+		publication_free(publication);
+		return NULL;
+	}
+	publication->lookup = lookup;
+	return publication;
+}
+
+void publication_free(struct publication *publication)
+{
+	if (!publication)
+		return;
+	lookup_free(publication->lookup);
+	free(publication->rcu);
+	free(publication);
+}
+
+struct rte_rcu_qsbr *publication_rcu(const struct publication *publication)
+{
+	return publication->rcu;
+}
+
+/* Polls with a sleep in between: workers may need the core. */
+void publication_synchronize(struct publication *publication)
+{
+	static const struct timespec pause = {.tv_nsec = 20 * 1000};
+	uint64_t token = rte_rcu_qsbr_start(publication->rcu);
+
+	while (!rte_rcu_qsbr_check(publication->rcu, token, false))
+		nanosleep(&pause, NULL);
+}
+
+const struct lookup *publication_lookup(const struct publication *publication)
+{
+	return __atomic_load_n(&publication->lookup, __ATOMIC_ACQUIRE);
+}
+
+void publication_swap(struct publication *publication, struct lookup *lookup)
+{
+	struct lookup *old = publication->lookup;
+
+	__atomic_store_n(&publication->lookup, lookup, __ATOMIC_RELEASE);
+	publication_synchronize(publication);
+	lookup_free(old);
+}
+
+static int check_service(const struct service *service, const struct delta *delta, struct why *why)
+{
+	if (delta->service != service->id)
+		return why_refuse(why, -EINVAL, "service: generation %u is of service %u; %s is service %u",
+				  delta->generation, delta->service, service->config.name, service->id);
+	if (delta->buckets != service->config.buckets)
+		return why_refuse(why, -EINVAL, "buckets: generation %u has %u; service %s has %u", delta->generation,
+				  delta->buckets, service->config.name, service->config.buckets);
+	for (uint32_t i = 0; service->encap == ENCAP_IPIP && i < delta->backends_count; i++) {
+		char text[ADDRESS_TEXT_MAX];
+
+		if (!fl_address_is_ipv4(&delta->backends[i].address))
+			return why_refuse(why, -EAFNOSUPPORT,
+					  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address",
+					  delta->backends[i].id, address_print(&delta->backends[i].address, text));
+	}
+	return 0;
+}
+
+int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
+		     const struct next_hops *hops, struct why *why)
+{
+	struct ring *ring, *old = service->ring;
+	int error = check_service(service, snapshot, why);
+
+	if (error)
+		return error;
+	ring = ring_new(snapshot->buckets);
+	if (!ring)
+		return why_refuse(why, -ENOMEM, "service %s: no memory for %u buckets", service->config.name,
+				  snapshot->buckets);
+	error = ring_load(ring, snapshot, why);
+	if (error)
+		goto fail;
+	ring->backends = backends_new(NULL, snapshot, hops, why);
+	if (!ring->backends) {
+		error = -errno;
+		goto fail;
+	}
+	__atomic_store_n(&service->ring, ring, __ATOMIC_RELEASE);
+	if (old)
+		publication_synchronize(publication);
+	ring_free(old);
+	return 0;
+
+fail:
+	ring_free(ring);
+	return error;
+}
+
+int publication_apply(struct publication *publication, struct service *service, const struct delta *delta,
+		      const struct next_hops *hops, struct why *why)
+{
+	struct ring *ring = service->ring;
+	struct backends *old = NULL, *backends;
+	int error = check_service(service, delta, why);
+
+	if (error)
+		return error;
+	if (!ring)
+		return why_refuse(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
+	error = ring_follows(ring, delta, why);
+	if (error)
+		return error;
+	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, hops)) {
+		backends = backends_new(ring->backends, delta, hops, why);
+		if (!backends)
+			return -errno;
+		old = ring->backends;
+		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
+	}
+	/* If this fails, the added backends stay: the same delta adds them again. */
+	error = ring_apply(ring, delta, why);
+	if (old) {
+		publication_synchronize(publication);
+		backends_free(old);
+	}
+	return error;
+}
+
+bool publication_refresh(struct publication *publication, struct service *const *services, uint32_t count,
+			 const struct next_hops *hops)
+{
+	struct backends **old = calloc(count ? count : 1, sizeof(*old));
+	bool complete = true;
+	uint32_t n = 0;
+
+	if (!old)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ring *ring = services[i]->ring;
+		struct backends *backends;
+		int error;
+
+		if (!ring)
+			continue;
+		backends = backends_refresh(ring->backends, services[i]->id, hops, &error);
+		complete &= !error;
+		if (!backends)
+			continue;
+		old[n++] = ring->backends;
+		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
+	}
+	if (n)
+		publication_synchronize(publication);
+	while (n)
+		backends_free(old[--n]);
+	free(old);
+	return complete;
+}
