@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The parts of the test run: how each is run, and how its cases are counted. Called by scripts/test.
+The parts of the test run: how each runs, and how its cases are counted. Called by scripts/test.
 
-A part is a list of commands whose output is shown and kept in build/logs/<part>.log, and a reader of the results that
-they leave. A command that fails although no case did (a build that breaks, a crash, a missing tool) is a failed case of
-its own, and so is a part in which no case ran at all: no part can pass by not running. Behind the table of all parts
-each failed case is named once more, and each skipped one with its reason, so that the end of a log tells everything.
+A part is a list of commands, whose output is shown and kept in build/logs/<part>.log, and a reader of their results.
+A command that fails although no case did (a broken build, a crash, a missing tool) counts as a failed case. So does a
+part in which no case ran: no part can pass by not running. After the table of all parts, each failed case is listed
+again, and each skipped one with its reason, so that the end of a log is a complete summary.
 
-Environment: FUZZ_SECONDS (20), the time of each fuzzer; CI, if set, adds the fuzzers to parts that are named.
+Environment: FUZZ_SECONDS (20), the time of each fuzzer; CI, if set, adds the fuzzers to the given parts.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
-NAMED = 50  # cases of a part that are named behind the table
+NAMED = 50  # cases of a part that are listed after the table
 OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
-# Before a command: with interfaces and a /run (where namespaces have their names) of its own.
+# Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
 
@@ -64,13 +64,13 @@ class Counts:
 
 def stop(process: subprocess.Popen) -> None:
     """
-    Ends a command that still runs: meson by SIGTERM, as SIGINT ends only its longest test; others by SIGINT, on which
-    pytest takes the lab's namespaces down. What then remains is killed.
+    Stops a command that is still running: meson by SIGTERM, because SIGINT stops only its longest test; others by
+    SIGINT, on which pytest removes the lab's namespaces. What remains is killed.
     """
     gentle = signal.SIGTERM if process.args[0] == "meson" else signal.SIGINT
-    for way, seconds in ((gentle, 60), (signal.SIGKILL, None)):
+    for sent, seconds in ((gentle, 60), (signal.SIGKILL, None)):
         if process.poll() is None:
-            os.killpg(process.pid, way)
+            os.killpg(process.pid, sent)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(seconds)
 
@@ -88,11 +88,11 @@ class Part:
         print(line, file=self.log, flush=True)
 
     def run(self, *command: str | Path, **environment: str) -> int:
-        """Runs a command with its output shown and logged; its exit code, or 1 with a sentence if it has none."""
+        """Runs a command, shows and logs its output. Returns its exit code; 1 and a failed case if it cannot run."""
         return self.capture(*command, **environment)[0]
 
     def capture(self, *command: str | Path, **environment: str) -> tuple[int, str]:
-        """As run, with the command's own output, among which there is none of others that run beside it."""
+        """Like run, and returns the command's own output, without that of commands that run in parallel."""
         words = [str(word) for word in command]
         self.show(f"$ {' '.join(words)}")
         try:
@@ -110,7 +110,7 @@ class Part:
         except OSError as error:
             self.counts.fail(f"{words[0]} cannot be run: {error.strerror}")
             return 1, ""
-        # A daemon that outlives the command may hold its output open: then the end of the output is not waited for.
+        # A daemon that outlives the command may keep its output open, so the end of the output is not awaited.
         output = []
 
         def read() -> None:
@@ -130,7 +130,7 @@ class Part:
         return process.returncode, "".join(output)
 
     def settle(self, counts: Counts, code: int, what: str) -> None:
-        """Takes the cases in; a bad exit code that no failed case explains is one more."""
+        """Adds the cases; a non-zero exit code without a failed case counts as one."""
         self.counts.add(counts)
         if code and not counts.failed:
             self.counts.fail(f"{what} ended with {code}, though no case failed: see build/logs/{self.name}.log")
@@ -168,8 +168,8 @@ def meson_setup(part: Part, folder: Path, *options: str, **environment: str) -> 
 
 def meson_results(folder: Path, suite: str) -> Counts:
     """
-    Cases from JUnit, and from the JSON log each program that did not end well although its cases say nothing: a crash
-    or a time-out in the middle leaves only the cases that ran.
+    Cases from JUnit, and from the JSON log each program that failed without a failed case: after a crash or a time-out
+    JUnit has only the cases that ran.
     """
     logs = folder / "meson-logs"
     cases = logs / f"{suite}.junit.xml"
@@ -198,18 +198,18 @@ def run_meson(part: Part) -> None:
 
 
 def run_mux(part: Part) -> None:
-    """The suite, then what of it has several threads again under ThreadSanitizer, which knows no other sanitizer."""
+    """The suite; then its multi-threaded tests again under ThreadSanitizer, which excludes the other sanitizers."""
     run_meson(part)
     if not meson_setup(part, THREADS, "-Db_sanitize=thread", "-Db_lundef=false"):
         return
     nouns = ("change", "fragments", "meeting", "sampler")
     if part.run("meson", "compile", "-C", THREADS, *(f"test_mux_{noun}" for noun in nouns)):
-        part.counts.fail("the tests with threads do not compile under ThreadSanitizer")
+        part.counts.fail("the multi-threaded tests do not compile under ThreadSanitizer")
         return
     for stale in (THREADS / "meson-logs").glob("threads.*"):
         stale.unlink()
     command = ["meson", "test", "-C", THREADS, "--no-rebuild", "--logbase", "threads", "--print-errorlogs"]
-    if int(Path("/proc/sys/vm/mmap_rnd_bits").read_text()) > 28:  # then addresses lie where its shadow should
+    if int(Path("/proc/sys/vm/mmap_rnd_bits").read_text()) > 28:  # then mappings collide with its shadow memory
         command = ["setarch", "--addr-no-randomize", *command]
     code = part.run(*command, "--timeout-multiplier", "4", "--num-processes", "2", *(f"mux {noun}" for noun in nouns))
     part.settle(meson_results(THREADS, "threads"), code, "meson test under ThreadSanitizer")
@@ -220,7 +220,7 @@ def run_lint(part: Part) -> None:
 
 
 def run_lines(part: Part, command: str) -> None:
-    """A command that prints a line for each case, `ok - NAME` or `not ok - NAME`."""
+    """Runs a command that prints a line for each case, `ok - NAME` or `not ok - NAME`."""
     code, said = part.capture(command)
     lines = said.splitlines()
     counts = Counts(passed=sum(line.startswith("ok - ") for line in lines))
@@ -252,18 +252,18 @@ def run_api(part: Part) -> None:
 
 def run_lab(part: Part) -> None:
     """
-    Tests that share one lab, those that bring up labs of their own, and the benchmarks at their smallest: two runs at a
-    time, since all mostly wait. Each has a network and a /run of its own, so that none sees another's labs.
+    Tests that share one lab, tests with labs of their own, and the benchmarks at their smallest size. Two runs at a
+    time, because all mostly wait. Each has a network and a /run of its own, so that no run sees another's labs.
     """
     if part.run("lab/build"):
-        part.counts.fail("lab/build failed: nothing to bring up")
+        part.counts.fail("lab/build failed")
         return
     sys.path.insert(0, str(ROOT))
     from lab.machine_server import archive
     from lab.vm.kernel import choose, kernels
 
     for kernel in kernels():
-        archive(choose(kernel))  # with the kernel's package, for which the runs have no way out
+        archive(choose(kernel))  # includes the kernel's package, which the runs cannot download
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
     shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS]
     own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in OWN_LABS}
@@ -283,12 +283,12 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: one run of the system as it
-    is, and one for each switch, which must turn exactly the right verdicts red. Beside the runs, on a lab of their own,
-    the tests of the executables that make faults: both mostly wait.
+    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: one run of the unmodified
+    system, and one for each switch, which must turn exactly the expected verdicts red. In parallel with the runs, on a
+    lab of their own, the tests of the executables that inject faults: both mostly wait.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
-        part.counts.fail("lab/build failed: nothing to bring up")
+        part.counts.fail("lab/build failed")
         return
     code, said = part.capture("go", "-C", "jepsen/harness", "test", "-v", "./...")
     counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
@@ -322,13 +322,13 @@ def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
             counts.passed += 1
     part.settle(counts, code, f"jepsen/run {' '.join(words)}")
     if not counts.passed + counts.failed:
-        part.counts.fail(f"jepsen/run {' '.join(words)} judged nothing")
+        part.counts.fail(f"jepsen/run {' '.join(words)} reported no verdict")
 
 
 def run_module(part: Part) -> None:
     """
-    The module's own tests on each kernel, then those of part server that both forms pass, shared out among the kernels:
-    a machine of each at once.
+    The module's own tests on each kernel; then the tests of part server that both forms pass, divided among the
+    kernels, with one machine of each kernel in parallel.
     """
     sys.path.insert(0, str(ROOT))
     from lab.vm.kernel import kernels
@@ -339,7 +339,7 @@ def run_module(part: Part) -> None:
     code = part.run("kernel-module/tests/run", f"--junit={own}")
     part.settle(junit([own]), code, "kernel-module/tests/run")
     if part.run("meson", "compile", "-C", build, "server/tests/application:executable"):
-        part.counts.fail("the application of the connections' tests does not compile")
+        part.counts.fail("the test application does not compile")
         return
 
     def run(kernel: str) -> tuple[Path, int]:
@@ -359,7 +359,7 @@ def run_module(part: Part) -> None:
 
 
 def run_fuzz(part: Part) -> None:
-    """Every fuzzer for FUZZ_SECONDS from its committed corpus, two at a time; what they find new stays in build."""
+    """Every fuzzer for FUZZ_SECONDS from its committed corpus, two at a time; new inputs stay in build."""
     text = os.environ.get("FUZZ_SECONDS", "20")
     if not re.fullmatch(r"[1-9]\d{0,4}", text):
         part.counts.fail(f"FUZZ_SECONDS is '{text}'; allowed: 1..99999")
@@ -398,7 +398,7 @@ def fuzz(target: dict, seconds: int) -> tuple[str, int, str]:
     return name, done.returncode, done.stdout + done.stderr
 
 
-# In this order: what fails soonest comes first. Minutes: a part that takes longer is stopped and has failed.
+# In this order: what fails soonest comes first. Minutes: a part that takes longer is stopped and fails.
 PARTS: dict[str, tuple[Callable[[Part], None], int]] = {
     "lint": (run_lint, 3),
     "protocol": (run_meson, 10),
@@ -420,7 +420,7 @@ def run_part(name: str) -> tuple[Counts, float]:
     part = Part(name, minutes)
     try:
         run(part)
-    except Exception as error:  # whatever it is, the other parts still run and the summary still comes
+    except Exception as error:  # the other parts still run, and the summary is still printed
         part.counts.fail(f"{type(error).__name__}: {error}")
     if part.counts.passed + part.counts.failed == 0:
         part.counts.fail("no test ran")
@@ -431,7 +431,7 @@ def run_part(name: str) -> tuple[Counts, float]:
 
 
 def named(part: str, counts: Counts) -> list[str]:
-    """A line for each failed case and each skipped one, by its part; of very many only the first."""
+    """A line for each failed and each skipped case of a part, at most NAMED of each."""
     lines = []
     for what, sentences in (("failed", counts.failures), ("skipped", counts.skips)):
         lines += [f"{what}: {part}: {sentence}" for sentence in sentences[:NAMED]]
