@@ -37,7 +37,7 @@ def up(options: argparse.Namespace) -> int:
 
 
 def instructions(up: Instance) -> str:
-    """What to try on a lab that is up."""
+    """Commands to try on a lab that is up."""
     instance = up.name
     run = f"lab/lab exec --instance {instance}"
     api = f"--api http://{topology.CONTROLLER}:{topology.REST_PORT}"
@@ -55,7 +55,7 @@ def instructions(up: Instance) -> str:
 
 
 def _counters(up: Instance, run: str) -> str:
-    """How to see the counters of a server of each kind that there is."""
+    """Commands that show the counters of a server of each kind in the lab."""
     shown: dict[str, str] = {}
     for node in (record["node"] for record in up.state["namespaces"] if record["node"].startswith("server")):
         if isinstance(up.find(node), Channel):
@@ -82,7 +82,7 @@ def status(options: argparse.Namespace) -> int:
     if not chosen:
         print("no lab is up")
     for instance in chosen:
-        print(f"lab {instance.name}{'  LEFT BEHIND BY A DEAD RUN' if instance.abandoned else ''}  {instance.directory}")
+        print(f"lab {instance.name}{'  LEFT BY A DEAD RUN' if instance.abandoned else ''}  {instance.directory}")
         for process in instance.processes():
             print(f"  {process.name:<24} {'process ' + str(process.pid) if process.alive else 'not running'}")
     return 0

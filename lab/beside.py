@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service beside "web", for as long as a block of code runs: lab/dual.py and lab/mptcp.py are of this kind."""
+"""A service beside "web" for the time of a `with` block; lab/dual.py and lab/mptcp.py have two kinds."""
 
 import abc
 from types import TracebackType
@@ -10,7 +10,7 @@ from lab.server import Server
 
 
 class BesideService(abc.ABC):
-    """Its kinds say how it is made and taken away, and how a server is prepared for it."""
+    """Subclasses say how it is created and deleted, and how a server is prepared for it."""
 
     name: str
 
@@ -48,13 +48,13 @@ class BesideService(abc.ABC):
             self.lab.api("DELETE", f"/v1/services/{self.name}")
 
     def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
-        """Committed as one generation and applied by every running mux; the answer says what moved."""
+        """Commits the changes as one generation, waits until every running mux has it, and returns what moved."""
         plan = self.lab.change(*changes, service=self.name)
         self.lab.wait_applied(service=self.name)
         return plan
 
     def add(self, server: Server) -> dict[str, Any]:
-        """A server of the lab's joins this service, too."""
+        """Adds one of the lab's servers to this service, too."""
         self._prepare(server)
         return self.change(self._addition(server))
 

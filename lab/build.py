@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab runs: where it is, and a sentence for each thing that is missing.
+"""What the lab runs: where it is, and a sentence for each missing part.
 
-The muxes' and servers' binaries come from build/lab (or $FAIRLEAD_BUILD_DIR), the controller from its jar. lab/build
-makes them.
+The muxes' and servers' binaries are in build/lab (or $FAIRLEAD_BUILD_DIR), the controller is its jar. lab/build
+builds them.
 """
 
 import os
@@ -26,7 +26,7 @@ COMMANDS = ("ip", "ethtool", "nsenter", "ss", "nginx", "mptcpize", "vtysh", "jav
 
 
 def missing(machines: bool = False) -> list[str]:
-    """One sentence for each thing without which no lab, or none with virtual machines, can be brought up."""
+    """One sentence for each missing part that a lab, or one with virtual machines, needs."""
     found = []
     commands = COMMANDS + MACHINE_COMMANDS if machines else COMMANDS
     files = (MUX, SERVER, JAR, AGENT) if machines else (MUX, SERVER, JAR)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who chains to whom, as seen on the wire: the rack's bridge counts encapsulated packets from one server to another.
+"""Which server chains to which, seen on the wire: the rack's bridge counts encapsulated packets from server to server.
 
-A mux's packets are not counted: they have the mux's address as outer source, chained ones that of the server. The table
-belongs to the router's namespace and goes with it.
+Packets of a mux are not counted: their outer source is the mux, that of chained ones is the server. The table belongs
+to the router's namespace and vanishes with it.
 """
 
 import json
@@ -46,7 +46,7 @@ class Chains:
         router.run("nft", "-f", str(rules))
 
     def packets(self) -> dict[tuple[str, str], int]:
-        """Packets by the addresses, of either family, of who chained and to whom."""
+        """Packets by the addresses, of either family, of the server that chained and the one it chained to."""
         said = [json.loads(self._router.run("nft", "-j", "list", "set", "bridge", "chaining", name)) for name in SETS]
         sets = [entry["set"] for listed in said for entry in listed["nftables"] if "set" in entry]
         elements = [element["elem"] for listed in sets for element in listed.get("elem", [])]

@@ -24,17 +24,17 @@ class ClientNode(Node):
         self.namespace.sysctl(ipv4__ip_local_port_range="10000 65000")
 
     def retransmitted(self) -> int:
-        """TCP segments that this client has sent again, over all its connections."""
+        """TCP segments that this client has retransmitted, over all its connections."""
         lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith("Tcp:")]
         return int(dict(zip(*lines, strict=True))["RetransSegs"])
 
     def ends(self) -> set[str]:
-        """address:port of each connection that this client knows of, also while it ends it."""
+        """address:port of each of this client's connections, including those that it is closing."""
         listed = [line.split() for line in self.run("ss", "-Htan").splitlines()]
         return {fields[3] for fields in listed if fields[0] not in ("LISTEN", "TIME-WAIT")}
 
     def add_second_way(self, router: Router) -> None:
-        """eth1, another wire to the router, from whose address MPTCP opens a further subflow of each connection."""
+        """Adds eth1, another wire to the router; MPTCP opens a further subflow of each connection from its address."""
         address, gateway = f"10.4.{self.number}.2", f"10.4.{self.number}.1"
         wire(self, router, f"{self.name}b", topology.CLIENT_MTU, [f"{address}/24"], "eth1")
         router.namespace.ip(f"addr add {gateway}/24 dev {self.name}b")
@@ -51,5 +51,5 @@ class ClientNode(Node):
             self.namespace.ip("link del eth1", f"rule del table {SECOND_TABLE}")
 
     def add_address(self, address: str) -> None:
-        """Another source address for this client's connections."""
+        """Adds another source address for this client's connections."""
         self.namespace.ip(f"addr add {address}/24 dev eth0")

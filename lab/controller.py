@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of the control plane: a controller, ZooKeeper inside it or beside it; of several, some have only one."""
+"""A machine of the control plane: a controller, with ZooKeeper inside or beside it; of several, some have only one."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class Controller(Node):
             login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]
-        # It starts in half the time without the optimising compiler, and has little to do here.
+        # Without the optimising compiler it starts in half the time, and it has little to do here.
         env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
         self.process = self.program("controller", [*variant.controller, *self.store, *listen], env)
         self.api = Rest(self.namespace, self.address, topology.REST_PORT)
@@ -49,15 +49,15 @@ class Controller(Node):
         until("the controller leads", self.has_taken_over, seconds, pause=0.1)
 
     def wait_serving(self, seconds: float = 120) -> None:
-        """Until it leads, or follows one that does."""
+        """Until it leads, or follows a leader."""
         until(f"{self.name} serves", self._serves, seconds, pause=0.1)
 
     def restore(self, backup: Path) -> str:
-        """Rebuilds the cluster in an empty ZooKeeper; what the controller says of it."""
+        """Rebuilds the cluster in an empty ZooKeeper; returns the controller's output."""
         return self.run(str(build.CONTROLLER), *self.store, "--restore", str(backup))
 
     def ctl(self, *words: str) -> str:
-        """What fairleadctl answers here."""
+        """The output of fairleadctl here."""
         return self.run(str(build.CTL), "--api", f"http://{self.address}:{topology.REST_PORT}", *words)
 
     @property
@@ -74,7 +74,7 @@ class Controller(Node):
         return self._health().get("leaderUrl")
 
     def _health(self) -> dict[str, Any]:
-        """Empty while it does not answer, or answers that it does not serve."""
+        """Empty while it does not answer, or reports that it does not serve."""
         try:
             return self.api("GET", "/healthz")
         except (Refused, Unreachable):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: traffic throughout, event after event, and a table that says whether anything broke.
+"""The demo: traffic throughout, one event after the other, and a table that shows whether anything broke.
 
-Exits 0 only if nothing did, every event ran to its end, and packets were chained (else the events would not have shown
-anything). A failing event is reported and ends the demo.
+Exits 0 only if nothing broke, every event completed, and packets were chained (otherwise the events would have shown
+nothing). An event that fails is reported and ends the demo.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SERVERS = 4
 
 
 class Watch:
-    """Draws each second of traffic as it is reported; a thread of its own. Use as a context manager."""
+    """Draws each second of traffic as it is reported, in a thread of its own. Use as a context manager."""
 
     def __init__(self, lab: Lab, traffic: Traffic, timeline: Timeline) -> None:
         self.lab, self.traffic, self.timeline = lab, traffic, timeline
@@ -49,7 +49,7 @@ class Watch:
         while not self._done.wait(0.1):
             seconds = self.traffic.seconds()[self.drawn :]
             chained = self._newly_chained() if seconds else 0
-            for second in seconds:  # more than one when asking the servers takes long: virtual machines on a busy host
+            for second in seconds:  # more than one if querying the servers takes long: virtual machines on a busy host
                 self.drawn += 1
                 self.timeline.second(second, chained // len(seconds))
 
@@ -106,10 +106,10 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/demo",
-        description="Builds Fairlead, brings up a small datacenter in network namespaces, and lets servers, muxes and "
-        "controllers come and go under traffic. Exits 0 only if no connection breaks.",
+        description="Builds Fairlead, brings up a small datacenter in network namespaces, and adds, kills and removes "
+        "servers, muxes and controllers under traffic. Exits 0 only if no connection breaks.",
     )
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="write what happened there, as JSON")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="write the summary there, as JSON")
     parser.add_argument("--keep", action="store_true", help="leave the lab running, and say how to play with it")
     parser.add_argument(
         "--connections", type=int, default=240, help="long-lived connections, at least 200 (%(default)s)"
@@ -146,7 +146,7 @@ def main() -> int:
             timeline.verdict(False, f"{summary['broken']} of {summary['connections']:,} connections broke.")
         if options.keep:
             lab.detach()
-            print(f"The lab stays up as {lab.instance.name}. To play with it:\n{instructions(lab.instance)}")
+            print(f"The lab stays up as {lab.instance.name}. To explore it:\n{instructions(lab.instance)}")
     return 0 if good else 1
 
 

@@ -3,8 +3,8 @@
 
     client ── IPv4, IPv6 ──▶ 10.99.0.2, 2001:db8:99::1 ──▶ mux ──▶ odd servers over IPv4, even ones over IPv6
 
-So all four combinations of what is inside and outside occur. TCP is nginx's, on port 80; on UDP port 5300 a program
-tells what it got (lab/udp_server.py).
+So all four combinations of inner and outer family occur. TCP port 80 is nginx; on UDP port 5300 a program reports what
+it received (lab/udp_server.py).
 
     with DualService(lab) as service, lab.traffic(vip=topology.DUAL_VIP6) as traffic:
         service.drain(1)
@@ -25,7 +25,7 @@ VIPS = (topology.DUAL_VIP, topology.DUAL_VIP6)
 
 
 def backend_address(server: Server) -> str:
-    """What the service calls this server by."""
+    """The server's address as a backend of this service."""
     return server.address if server.number % 2 else server.address6
 
 
@@ -54,12 +54,12 @@ class DualService(BesideService):
         for program in self._programs:
             program.stop()
         for vip in VIPS:
-            until(f"nobody announces {vip}", lambda vip=vip: not self.lab.router.vip_hops(vip), 30)
+            until(f"no mux announces {vip}", lambda vip=vip: not self.lab.router.vip_hops(vip), 30)
 
     def _prepare(self, server: Server) -> None:
         """Has the server listen for datagrams, too."""
         if not isinstance(server, XdpServer):
-            raise LabError(f"{server.name} is a virtual machine, which has no program that answers datagrams")
+            raise LabError(f"{server.name} is a virtual machine, which has no program to answer datagrams")
         argv = [sys.executable, "-m", "lab.udp_server", str(UDP_PORT), server.name, *VIPS]
         program = server.program(f"udp-{len(server.instance.processes())}", argv, {"PYTHONPATH": str(build.ROOT)})
         self._programs.append(program)

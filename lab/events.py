@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What befalls the lab while traffic runs: each event once, for the demo and for the tests.
+"""Events in the lab while traffic runs, for the demo and for the tests.
 
-An event is over when what it may break has broken: it ends with wait_quiet(). `tell` takes a sentence for whoever
-watches. Events pick their servers from those that have a weight, so that they can follow each other in any order.
+An event is over when everything it may break has broken: it ends with wait_quiet(). `tell` takes a sentence for the
+viewer. Events pick their servers from those that have a weight, so that they can follow each other in any order.
 """
 
 import time
@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 WATCH_SECONDS = 4  # of traffic after a change, to see what it does
 OUTAGE_SECONDS = 20
 FLOOD_RATE = 15_000
-FLOOD_RATE_MACHINES = 3_000  # where virtual machines take their share of it with an emulated processor
+FLOOD_RATE_MACHINES = 3_000  # if virtual machines, whose processors are emulated, take a share of it
 FLOOD_SECONDS = 8.0
 
 
@@ -42,7 +42,7 @@ def _moved(plan: dict, lab: Lab) -> str:
 
 
 def add_server(lab: Lab, traffic: Traffic, tell: Tell, machine: bool = False) -> Server:
-    """A server of the XDP form, or a virtual `machine`; which one it was."""
+    """Adds a server of the XDP form, or a virtual `machine`; returns its number."""
     server, plan = lab.add_server(machine=machine)
     tell(f"{server.name} joins: {_moved(plan, lab)}")
     traffic.wait_seconds(WATCH_SECONDS)
@@ -51,7 +51,7 @@ def add_server(lab: Lab, traffic: Traffic, tell: Tell, machine: bool = False) ->
 
 
 def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int | None = None) -> None:
-    """As an operator would: weight 0, out of the service, and off once its last connection has ended in order."""
+    """As an operator would: weight 0, removed from the service, switched off once its last connection was closed."""
     number = active(lab)[1] if number is None else number
     server = lab.servers[number]
     plan = lab.drain(number)
@@ -99,24 +99,24 @@ def start_mux(lab: Lab, traffic: Traffic, tell: Tell) -> None:
 
 
 def upgrade_mux(lab: Lab, traffic: Traffic, tell: Tell) -> None:
-    """As a package's upgrade would: the old process ends in order, a new one starts under the same name."""
+    """As a package's upgrade would: the old process stops in order, a new one starts under the same name."""
     mux = lab.running_muxes()[0]
     sent_again, began, second = lab.retransmitted(), time.monotonic(), len(traffic.seconds())
     lab.stop_mux(mux.number)
     ended = next(line for line in reversed(mux.process.tail(20).splitlines()) if "event=drained" in line)
-    tell(f"{mux.name} was told to end and did after {time.monotonic() - began:.1f} s: {ended.split('drained ', 1)[1]}")
+    tell(f"{mux.name} was told to stop and did after {time.monotonic() - began:.1f} s: {ended.split('drained ', 1)[1]}")
     traffic.wait_seconds(WATCH_SECONDS // 2)
     lab.start_mux(mux.number)
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.wait_quiet()
     tell(
         f"its new process serves; of {sum(s['requests'] for s in traffic.seconds()[second:]):,} requests meanwhile "
-        f"clients sent {lab.retransmitted() - sent_again} segments again"
+        f"clients retransmitted {lab.retransmitted() - sent_again} segments"
     )
 
 
 def restart_controller(lab: Lab, traffic: Traffic, tell: Tell) -> None:
-    """Its death is no one's business; after its return it commits the next generation."""
+    """Its death affects no traffic; after its return it commits the next generation."""
     before = lab.service()["generation"]
     lab.kill_controller()
     tell(f"the controller is killed at generation {before}")
@@ -130,15 +130,13 @@ def restart_controller(lab: Lab, traffic: Traffic, tell: Tell) -> None:
         {number: 100 for number, b in lab.backends().items() if b["weight"] == 0} or {active(lab)[0]: 90}
     )
     lab.wait_applied()
-    tell(
-        f"it is back after {time.monotonic() - started:.1f} s with generation {before} and goes on: {_moved(plan, lab)}"
-    )
+    tell(f"it is back after {time.monotonic() - started:.1f} s with generation {before}: {_moved(plan, lab)}")
     traffic.wait_seconds(WATCH_SECONDS)
     traffic.wait_quiet()
 
 
 def stop_zookeeper(lab: Lab, traffic: Traffic, tell: Tell) -> None:
-    """The muxes serve on with what they have; a change waits until ZooKeeper is back."""
+    """The muxes keep serving with what they have; a change waits until ZooKeeper is back."""
     number = active(lab)[0]
     lab.stop_zookeeper()
     stopped = time.monotonic()
@@ -167,7 +165,7 @@ def drain_under_flood(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     tell(f"a SYN flood of {rate:,} packets/s from client2, for {FLOOD_SECONDS:g} s")
     traffic.wait_seconds(2)
     plan = lab.drain(number)
-    tell(f"in the midst of it, {lab.servers[number].name} is drained: {_moved(plan, lab)}")
+    tell(f"during the flood, {lab.servers[number].name} is drained: {_moved(plan, lab)}")
     sent = flood.finish(FLOOD_SECONDS + 60)[-1]
     tell(f"the flood is over: {sent['packets']:,} packets in {sent['seconds']:.1f} s")
     traffic.wait_quiet()

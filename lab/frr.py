@@ -2,8 +2,9 @@
 """FRR in a node: zebra and bgpd with their sockets, configuration and logs in the node's own directory.
 
 The mux's side, by scripts/frr-config, redistributes kernel routes to VIPs and accepts nothing; the router's side
-accepts VIPs from whoever speaks BGP on the rack, and announces nothing. Each family has a session of its own. Hold time
-is 9 s and there is no BFD: a mux that dies takes its kernel routes with it, which bgpd, still alive, withdraws at once.
+accepts VIPs from every BGP speaker on the rack and announces nothing. Each family has a session of its own. The hold
+time is 9 s and there is no BFD: the kernel routes of a mux vanish with it, and bgpd, which still runs, withdraws them
+at once.
 """
 
 import json
@@ -55,7 +56,7 @@ router bgp {topology.ROUTER_AS}
 
 
 def mux_config(own_as: int, router_id: str) -> str:
-    """What an operator's tool writes for a mux of this lab, without BFD."""
+    """The configuration that scripts/frr-config writes for a mux of this lab, without BFD."""
     words = ["--as", str(own_as), "--router-id", router_id, "--hold", "9", "--no-bfd"]
     for router, vips in ((topology.ROUTER, topology.VIPS), (topology.ROUTER6, topology.VIPS6)):
         words += ["--neighbor", f"{router}={topology.ROUTER_AS}", "--vips", vips]
@@ -70,7 +71,7 @@ class Frr:
         self._socket = self.directory / "zserv.api"
         (self.directory / "bgpd.conf").write_text(config)
         (self.directory / "zebra.conf").write_text("log stdout informational\n")
-        shutil.chown(self.directory, "frr", "frr")  # the daemons give up root and make their sockets here
+        shutil.chown(self.directory, "frr", "frr")  # the daemons drop root and create their sockets here
         self.zebra = self._daemon("zebra")
         self.bgpd = self._daemon("bgpd")
 
@@ -89,16 +90,16 @@ class Frr:
         )
 
     def start(self) -> None:
-        """Starts both, zebra first: bgpd asks for its socket at once, and then only each ten seconds.
+        """Starts both, zebra first: bgpd tries its socket at once, and then only every ten seconds.
 
-        A bgpd that speaks to others before zebra has told it of its interfaces takes no IPv6 route from them, ever.
+        A bgpd that opens sessions before it has the interfaces from zebra never accepts an IPv6 route on them.
         """
         self.node.instance.start(self.zebra)
         until(f"{self.zebra.name} listens", lambda: self._socket.exists() or self.zebra.expect_alive(), START_SECONDS)
         self.node.instance.start(self.bgpd)
 
     def wait(self) -> None:
-        """Until bgpd has heard of zebra."""
+        """Until bgpd is connected to zebra."""
         command = ("vtysh", "--vty_socket", str(self.directory), "-d", "zebra", "-c", "show zebra client summary")
         asked = self.directory / "zebra.vty"
         until(

@@ -4,12 +4,12 @@
     /run/fairlead-lab/<id>/state.json      owner, namespaces (in order of creation), processes, settings
     /run/fairlead-lab/<id>/<node>/         configuration and logs of that node's programs
 
-A namespace is written down before it is made, and everything else of a lab lives inside a namespace or inside the
-directory (XDP programs live and die with their interface; a virtual machine is a process, QEMU, in a namespace of its
-own, and its TAP lives and dies with QEMU; small disks are mounted in the directory). So undoing is: for each namespace,
-newest first, end the processes in it and delete it; then unmount and delete the directory. That works after a crash at
-any point, from the file alone. An interrupt is not heard within a step (lab/interrupt.py), so that undoing never meets
-a command that is still making something.
+A namespace is recorded before it is created, and everything else of a lab is inside a namespace or inside the directory
+(an XDP program exists as long as its interface; a virtual machine is a process, QEMU, in a namespace of its own, and
+its TAP exists as long as QEMU; small disks are mounted in the directory). So undoing is: for each namespace, newest
+first, end the processes in it and delete it; then unmount and delete the directory. That works after a crash at any
+point, from the file alone. An interrupt is deferred to the end of a step (lab/interrupt.py), so that undoing never runs
+while a command still creates something.
 An instance without an owner was left running on purpose; one whose owner has died is a leftover.
 """
 
@@ -96,7 +96,7 @@ class Instance:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """Only one process at a time changes the state: it is read anew at the beginning and saved at the end."""
+        """Only one process at a time changes the state: it is read again at the beginning and saved at the end."""
         with open(self.directory / "lock", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.state = json.loads((self.directory / "state.json").read_text())
@@ -109,16 +109,16 @@ class Instance:
         self.save()
 
     def save(self) -> None:
-        """Replaces the state file in one step; a reader sees the one or the other."""
+        """Replaces the state file atomically."""
         with self._lock:
             next_state = self.directory / "state.json.next"
             next_state.write_text(json.dumps(self.state, indent=1) + "\n")
             next_state.rename(self.directory / "state.json")
 
-    # What is made, and therefore undone.
+    # What is created, and therefore undone.
 
     def namespace(self, node: str, machine: bool = False) -> Namespace:
-        """A new namespace for a node, written down before it is made; for a `machine` it is QEMU's."""
+        """A new namespace for a node, recorded before it is created; for a `machine` it is QEMU's."""
         namespace = Namespace(f"fl-{self.name}-{node}")
         self.state["namespaces"].append({"node": node, "name": namespace.name, "machine": machine})
         self.save()
@@ -126,7 +126,7 @@ class Instance:
         return namespace
 
     def mount(self, path: Path, megabytes: int) -> None:
-        """A small disk on an empty directory of this instance, written down before it is made."""
+        """A small disk on an empty directory of this instance, recorded before it is created."""
         self.state.setdefault("mounts", []).append(str(path))
         self.save()
         run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(path)])
@@ -171,7 +171,7 @@ class Instance:
         self.save()
 
     def undo(self, keep_logs: bool = False) -> Path | None:
-        """Undoes all of it, newest first, and returns where the logs were moved to if they were to be kept."""
+        """Undoes everything, newest first; returns where the logs were moved to, if they are kept."""
         kept = None
         with held():
             for record in reversed(self.state["namespaces"]):
@@ -187,7 +187,7 @@ class Instance:
         return kept
 
     def _undo(self, name: str) -> None:
-        """One namespace; what was started a moment ago may not have entered it yet, and is known by its record."""
+        """Undoes one namespace; a process that was just started may not have entered it yet, but has a record."""
         namespace = Namespace(name)
         if namespace.exists:
             started = [p for p in self.processes() if p.namespace.name == name]
@@ -195,7 +195,7 @@ class Instance:
             namespace.delete()
 
     def tails(self, lines: int = 12) -> str:
-        """The ends of the logs of processes that have died, and of those that logged last."""
+        """The ends of the logs of processes that have died, and of those with the latest entries."""
         processes = self.processes()
         dead = [p for p in processes if not p.alive]
         running = [p for p in processes if p not in dead and p.log.exists()]
@@ -226,6 +226,6 @@ def _end_all(what: str, running: Callable[[], set[int]]) -> None:
         except LabError:
             if how == signal.SIGKILL:
                 raise
-    for pid in pids:  # a killed FRR daemon leaves its crash log's directory
+    for pid in pids:  # a killed FRR daemon leaves the directory of its crash log
         for crash_logs in FRR_CRASH_LOGS.glob(f"*.{pid}"):
             shutil.rmtree(crash_logs, ignore_errors=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT and SIGTERM, heard between two steps and never within one.
+"""SIGINT and SIGTERM, handled between two steps and never within one.
 
-Python turns a signal into an exception wherever the program happens to be: between the start of a command and the note
-that it was started, for instance. Then the command goes on by itself, and nobody undoes what it makes. So whatever
-begins something that another step undoes does so while interrupts are `held`, and so does the undoing itself.
+Python turns a signal into an exception wherever the program is at the moment, for instance between the start of a
+command and the record of it. Then the command continues by itself, and what it creates is never undone. So each step
+that starts something which another step undoes runs while interrupts are `held`, and so does the undoing itself.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def listen() -> None:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """An interrupt that comes within is raised at the end, also in place of an exception that it may have caused."""
+    """An interrupt within is raised at the end, also in place of an exception that it may have caused."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

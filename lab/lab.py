@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab: everything of the topology together, and what one can do with it.
+"""The lab: the whole topology, and its API.
 
     with Lab(servers=4, muxes=2) as lab:
         lab.api("GET", "/v1/services/web")
@@ -7,7 +7,7 @@
             traffic.wait_open()
             lab.kill_mux(1)
 
-Leaving the block undoes everything; leaving it by an exception shows the interesting logs first and keeps them.
+Leaving the block undoes everything; leaving it by an exception first shows the relevant logs, and keeps them.
 """
 
 import sys
@@ -54,7 +54,7 @@ class Lab:
 
         Of the servers, `servers` have the XDP program and the `vm_servers` after them are virtual machines with the
         module; `vm_kernel` is a release or a series ("6.1") of those whose headers are installed. Several `zookeepers`
-        are an ensemble, in which everybody logs in. `variant`: see lab/variant.py.
+        are an ensemble that requires logins. `variant`: see lab/variant.py.
         """
         if embedded and (zookeepers, controllers) != (1, 1):
             raise LabError(
@@ -76,7 +76,7 @@ class Lab:
         self.window = window
         self.embedded = embedded
         self.buckets = buckets
-        self.settings: dict[str, Any] = {}  # what else the state file is to tell of this lab
+        self.settings: dict[str, Any] = {}  # what else the state file has about this lab
         self.wanted_servers = servers
         self.wanted_muxes = muxes
         self.wanted_zookeepers = 0 if embedded else zookeepers
@@ -85,7 +85,7 @@ class Lab:
         self.servers: dict[int, Server] = {}
         self.muxes: dict[int, Mux] = {}
         self.clients: list[ClientNode] = []
-        self._numbered = 0  # machines are never given a number twice
+        self._numbered = 0  # a number is never used twice
         self._chained_by_former = 0
         self._chained_lock = threading.Lock()
         self._detached = False
@@ -106,7 +106,7 @@ class Lab:
             self._abandon(error)
 
     def _abandon(self, error: BaseException | None) -> None:
-        """Undoes the lab. After a failure (an interrupt is none) the logs' ends are shown, and all of them kept."""
+        """Undoes the lab. After a failure (an interrupt is none) it shows the ends of the logs, and keeps all logs."""
         if not hasattr(self, "instance"):
             return
         if not isinstance(error, Exception):
@@ -124,7 +124,7 @@ class Lab:
             raise
 
     def up(self) -> None:
-        """Everything there, the service created, and the VIP on the router by way of every mux."""
+        """Brings everything up, creates the service, and waits until the router has the VIP through every mux."""
         build.check(self.has_machines)
         settings: dict[str, Any] = {
             **self.settings,
@@ -174,7 +174,7 @@ class Lab:
         self.wait_announced()
 
     def detach(self) -> None:
-        """From now on the lab stays up, whatever becomes of this process."""
+        """From now on the lab stays up, even when this process ends."""
         with held():
             self.instance.detach()
             self._detached = True
@@ -202,13 +202,13 @@ class Lab:
     # The service.
 
     def api(self, method: str, path: str, body: Any = None, timeout: float | None = None) -> Any:
-        """Of the first controller that runs."""
+        """The REST API of the first controller that runs."""
         running = next((each for each in self.controllers if each.process.alive), self.controller)
         return running.api(method, path, body, timeout)
 
     @property
     def controller(self) -> Controller:
-        """The first, and the only one as a rule."""
+        """The first controller, usually the only one."""
         return self.machines[0]
 
     @property
@@ -226,7 +226,7 @@ class Lab:
         return {backend["id"]: backend for backend in self.api("GET", f"/v1/services/{SERVICE}/backends")}
 
     def change(self, *changes: dict[str, Any], service: str = SERVICE) -> dict[str, Any]:
-        """Commits the changes as one generation; the answer says what moved."""
+        """Commits the changes as one generation; returns what moved."""
         return self.api("POST", f"/v1/services/{service}/changes", {"changes": list(changes)})
 
     def weights(self, weights: dict[int, int]) -> dict[str, Any]:
@@ -271,11 +271,11 @@ class Lab:
     # Servers.
 
     def start_server(self, number: int, machine: bool = False) -> Server:
-        """A new server that has begun to start, not yet known to the controller."""
+        """A new server that is starting and not yet known to the controller."""
         server: Server
         if machine:
             if self.vm_kernel is None:
-                raise LabError("this lab has no virtual machines; one with vm_servers or a vm_kernel has")
+                raise LabError("this lab has no virtual machines; allowed: a lab with vm_servers or a vm_kernel")
             server = MachineServer(self.instance, self.router, number, self.window, self.vm_kernel, self._archive)
         else:
             server = XdpServer(self.instance, self.router, number, self.window, self.variant)
@@ -284,13 +284,13 @@ class Lab:
         return server
 
     def wait_server(self, server: Server) -> None:
-        """Until it serves; from then on it belongs to `servers`."""
+        """Waits until it serves; from then on it is one of `servers`."""
         server.wait()
         with self._chained_lock:
             self.servers[server.number] = server
 
     def add_server(self, weight: int = 100, machine: bool = False) -> tuple[Server, dict[str, Any]]:
-        """A new server, added to the service and applied by the muxes; and what the controller moved for it."""
+        """Adds a new server to the service and waits for the muxes; returns it and what the controller moved for it."""
         server = self.start_server(self._numbered + 1, machine)
         self.wait_server(server)
         plan = self.change({"op": "add", "id": server.number, "address": server.address, "weight": weight})
@@ -303,19 +303,19 @@ class Lab:
         return plan
 
     def remove_server(self, number: int) -> None:
-        """Takes the server out of the service; its machine stays, for connections that are still chained to it."""
+        """Removes the server from the service; its machine stays, for connections that are still chained to it."""
         self.change({"op": "remove", "id": number})
         self.wait_applied()
 
     def switch_off(self, number: int) -> None:
-        """The server's machine is gone; what it has chained stays in the sum."""
+        """Deletes the server's machine; the sum of chained packets keeps its count."""
         with self._chained_lock:
             server = self.servers.pop(number)
             self._chained_by_former += server.chained()
         self.instance.remove(server.name)
 
     def chained_packets(self) -> int:
-        """Packets that servers have sent on to a bucket's previous owner, all servers together."""
+        """Packets that servers have forwarded to a bucket's previous owner, all servers together."""
         with self._chained_lock:
             return self._chained_by_former + sum(server.chained() for server in self.servers.values())
 
@@ -329,12 +329,12 @@ class Lab:
         self.muxes[number].kill()
 
     def stop_mux(self, number: int) -> None:
-        """In order, and gone from the router's route when this returns."""
+        """Stops it in order; returns once the router's route lacks it."""
         self.muxes[number].stop()
         self.wait_announced()
 
     def start_mux(self, number: int) -> None:
-        """Started, caught up, and announced."""
+        """Starts it; returns once it has caught up and is announced."""
         self.muxes[number].start()
         self.wait_applied()
         self.wait_announced()
@@ -355,7 +355,7 @@ class Lab:
 
     def _zookeeper(self):
         if self.controller.zookeeper is None:
-            raise LabError("ZooKeeper is embedded in the controller here; a lab with embedded=False has it apart")
+            raise LabError("ZooKeeper is embedded in the controller here; allowed: a lab with embedded=False")
         return self.controller.zookeeper
 
     # Traffic.
@@ -367,11 +367,11 @@ class Lab:
         return Traffic(self.clients, long, interval, short_rate, answer_seconds=seconds, vip=vip)
 
     def retransmitted(self) -> int:
-        """TCP segments that clients have sent again: no more than these were lost on the way by the muxes."""
+        """TCP segments that clients have retransmitted: the muxes lost no more than these."""
         return sum(client.retransmitted() for client in self.clients)
 
     def client_ends(self) -> set[str]:
-        """Where clients have connections. A server may hold more: a RST, which nobody sends again, can be lost."""
+        """Clients' connections by server. A server may hold more: a RST is never retransmitted and can be lost."""
         return {end for client in self.clients for end in client.ends()}
 
     def syn_flood(self, rate: int = 15_000, seconds: float = 8) -> TestClient:

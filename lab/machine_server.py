@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server that is a virtual machine: Debian's kernel with the module, nginx, and eth0 plugged into the rack by a TAP.
 
-All that makes it a server is in its set-up script, which the machine runs at each start: a machine that was killed and
-is started again, by whomever, comes back as it was.
+Everything that makes it a server is in its set-up script, which the machine runs at each start: a machine that was
+killed and is started again comes back as it was.
 """
 
 import shlex
@@ -52,7 +52,7 @@ class MachineServer(Server):
 
     def _setup(self) -> str:
         paths = {f"/proc/sys/net/{key.replace('__', '/')}": value for key, value in (NODE_SYSCTLS | SYSCTLS).items()}
-        # The kernel made eth0 before the sysctls said that addresses need not be looked for elsewhere.
+        # The kernel created eth0 before the sysctls turned duplicate address detection off.
         addresses = [f"addr add {a} dev eth0{' nodad' if ':' in a else ''}" for a in self.interface_addresses]
         addresses += [f"addr add {vip} dev lo" for vip in VIPS]
         addresses += [f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)]

@@ -4,8 +4,8 @@
     client<n>  eth0 10.2.<n>.2 ── router     first subflows, to 10.99.0.1:8080: by bucket
                eth1 10.4.<n>.2 ── router     further ones, to 10.99.0.1:20000 + id of the server: by that id
 
-With `by_id=False` servers tell clients of no port and let them join at 8080, where muxes hash each subflow by itself:
-what a load balancer does that knows nothing of MPTCP.
+With `by_id=False` servers announce no port and let clients join at 8080, where muxes hash each subflow by itself: as a
+load balancer without support for MPTCP does.
 
     with MptcpService(lab) as service, service.traffic(100) as traffic:
         service.wait_joined(100)
@@ -28,7 +28,7 @@ from lab.traffic import Traffic
 PORT = 8080
 IDS = 999
 
-# A range of its own for each service: for a minute after its last subflow a port cannot be listened on again.
+# A range for each service: for a minute after its last subflow a port cannot be listened on again.
 _first_ports = itertools.count(20_000, IDS + 1)
 
 
@@ -56,7 +56,7 @@ class MptcpService(BesideService):
         self.lab.api("POST", "/v1/services", spec)
         for server in self.lab.servers.values():
             if not isinstance(server, XdpServer):
-                raise LabError(f"{server.name} is a virtual machine, which has no program that speaks MPTCP")
+                raise LabError(f"{server.name} is a virtual machine, which has no program with MPTCP")
             self._prepare(server)
         self.change(*(self._addition(server) for server in self.servers.values()))
 
@@ -70,7 +70,7 @@ class MptcpService(BesideService):
             client.remove_second_way()
 
     def _prepare(self, server: Server) -> None:
-        """Has the server listen, and tell its clients of its port."""
+        """Has the server listen, and announce its port to its clients."""
         argv = [sys.executable, "-m", "lab.mptcp_server", topology.VIP, str(PORT), server.name]
         program = server.program(f"mptcp-{len(server.instance.processes())}", argv, {"PYTHONPATH": str(build.ROOT)})
         self._programs[server.number] = program
@@ -90,14 +90,14 @@ class MptcpService(BesideService):
     def traffic(self, long: int) -> Traffic:
         return Traffic(self.lab.clients, long, 0.25, 0, PORT)
 
-    # What has come of it.
+    # Results.
 
     def held(self) -> dict[str, int]:
-        """Connections by server, as the servers' first subflows say."""
+        """Connections by server, from the servers' first subflows."""
         return self._established(lambda _: PORT)
 
     def joined(self) -> dict[str, int]:
-        """Further subflows by server, at the port that names it."""
+        """Further subflows by server, at the port with its id."""
         return self._established(lambda server: self.first + server.number)
 
     def _established(self, port) -> dict[str, int]:
@@ -109,7 +109,7 @@ class MptcpService(BesideService):
         return {name: count for name, count in counts.items() if count}
 
     def subflows(self) -> Counter[int]:
-        """How many of the clients' connections have how many further subflows."""
+        """The number of clients' connections by their number of further subflows."""
         counts: Counter[int] = Counter()
         for client in self.lab.clients:
             for line in client.run("ss", "-HMnOi", "state", "established").splitlines():

@@ -22,7 +22,7 @@ class Mux(Node):
         self, instance: Instance, router: Router, number: int, port: str, zookeepers: int, variant: Variant = USUAL
     ) -> None:
         if port not in PORTS:
-            raise LabError(f"mux port '{port}' is not known; allowed: {', '.join(PORTS)}")
+            raise LabError(f"unknown mux port '{port}'; allowed: {', '.join(PORTS)}")
         address = topology.mux_address(number)
         super().__init__(instance, f"mux{number}", address, topology.rack_address6(address))
         self.number = number
@@ -54,7 +54,7 @@ class Mux(Node):
         self.process.kill()
 
     def stop(self) -> None:
-        """In order: it withdraws its VIPs, serves what still comes, and ends."""
+        """Stops it in order: it withdraws its VIPs, serves packets that still arrive, and ends."""
         self.process.stop()
         if self.process.exit_code not in (0, None):
             raise LabError(
@@ -62,6 +62,6 @@ class Mux(Node):
             )
 
     def metrics(self) -> dict[str, float]:
-        """Every sample of /metrics by its name and labels, as they stand there."""
+        """Every sample of /metrics by its name and labels, as printed there."""
         samples = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", self.http("GET", "/metrics"), re.MULTILINE)
         return {name: float(value) for name, value in samples}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network namespace by name: made, entered, configured, deleted.
+"""A network namespace by name: create, enter, configure, delete.
 
 Commands enter it by `nsenter --net`, which changes nothing but the network; `ip netns exec` would also give each of
 them a /sys of its own.
@@ -29,7 +29,7 @@ def _setns(descriptor: int) -> None:
 def run(argv: list[str], stdin: str | None = None) -> str:
     """The command's standard output; LabError with its standard error when it fails.
 
-    An interrupt waits for its end: what a command makes is either there, or never will be. It has a session of its own,
+    An interrupt waits for its end: what a command creates exists afterwards or never will. It has a session of its own,
     so that a terminal's interrupt does not end it either.
     """
     with held():
@@ -75,7 +75,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def inside(self):
-        """The calling thread, and what it makes meanwhile, belongs to this namespace; other threads do not."""
+        """The calling thread, and what it creates meanwhile, is in this namespace; other threads are not."""
         with open("/proc/thread-self/ns/net", "rb") as home, open(self.path, "rb") as there:
             try:
                 _setns(there.fileno())
@@ -99,7 +99,7 @@ class Namespace:
             return socket.create_connection((host, port), timeout)
 
     def processes(self) -> list[int]:
-        """Ids of the processes inside, the caller's own left out."""
+        """Ids of the processes inside, without the caller's own."""
         inode = self.inode
         found = []
         for entry in Path("/proc").iterdir():
@@ -108,6 +108,6 @@ class Namespace:
             try:
                 if (entry / "ns/net").stat().st_ino == inode:
                     found.append(int(entry.name))
-            except OSError:  # it ended while we looked
+            except OSError:  # it has ended meanwhile
                 continue
         return found

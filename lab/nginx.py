@@ -35,14 +35,14 @@ http {{
 
 
 def config(directory: Path, name: str) -> str:
-    """nginx's configuration; `directory` is there for its files, `name` is what it answers."""
+    """nginx's configuration; `directory` is for its files, `name` is its answer."""
     vips = (topology.VIP, topology.DUAL_VIP, f"[{topology.DUAL_VIP6}]")
     listen = "\n".join(f"    listen {vip}:{topology.VIP_PORT} backlog=4096;" for vip in vips)
     return CONFIG.format(directory=directory, listen=listen, name=name)
 
 
 def command(directory: Path, mptcp: bool = False) -> list[str]:
-    """Runs nginx in the foreground, from the `nginx.conf` in `directory`; it cannot ask for MPTCP by itself."""
+    """Runs nginx in the foreground with the `nginx.conf` in `directory`; nginx itself cannot ask for MPTCP."""
     return [
         *(["mptcpize", "run"] if mptcp else []),
         "nginx",
@@ -56,6 +56,6 @@ def command(directory: Path, mptcp: bool = False) -> list[str]:
 
 
 def clients(node: Node) -> set[str]:
-    """The other ends, address:port, of the connections to VIPs that this machine holds at the moment."""
+    """The remote address:port of each connection to a VIP that this machine holds now."""
     listed = node.run("ss", "-Htn", "state", "established", "sport", "=", f":{topology.VIP_PORT}")
     return {line.split()[3] for line in listed.splitlines()}

@@ -9,7 +9,7 @@ from lab.namespace import Namespace
 from lab.process import Process
 from lab.topology import is_ipv6
 
-# IPv6 addresses serve at once, without a search for duplicates, and nobody asks for routers.
+# IPv6 addresses are usable at once, without duplicate address detection, and no node solicits routers.
 # rp_filter off: replies come from a server although the request came from a mux.
 SYSCTLS = {
     "ipv6__conf__all__disable_ipv6": 0,
@@ -27,7 +27,7 @@ SYSCTLS = {
 
 class Node:
     def __init__(self, instance: Instance, name: str, address: str, address6: str, machine: bool = False) -> None:
-        """With `machine` the namespace is only where QEMU runs."""
+        """With `machine` the namespace only holds QEMU."""
         self.instance = instance
         self.name = name
         self.address = address
@@ -39,7 +39,7 @@ class Node:
 
     @property
     def interface_addresses(self) -> list[str]:
-        """Both, with the lengths of their networks' prefixes."""
+        """Both addresses, with the prefix lengths of their networks."""
         return [f"{self.address}/24", f"{self.address6}/64"]
 
     def run(self, *argv: str) -> str:
@@ -66,9 +66,9 @@ def wire(
 ) -> None:
     """A cable from `near` to `far`, with `near_addresses` (a.b.c.d/len) on the near end.
 
-    Checksum and segmentation offload are off at both ends: a packet leaves as it would leave on copper, since muxes
-    and XDP programs see bytes, not promises. GRO is on at the far end, because a frame that an XDP program sends back
-    goes to the peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
+    Checksum and segmentation offload are off at both ends: packets are as on a physical wire, since muxes and XDP
+    programs see the bytes as they are. GRO is on at the far end, because a frame that an XDP program sends back goes to
+    the peer's NAPI, and a veth has NAPI only with GRO or a program of its own.
     """
     near.namespace.ip(
         f"link add {near_interface} numtxqueues 1 numrxqueues 1 mtu {mtu} type veth "

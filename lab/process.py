@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A long-running program of the lab: started in a namespace, logged to a file, stopped or killed by its id.
 
-Everything about it stands in a plain record that the instance's state file keeps, so that another run of the lab's
-command can see it, kill it and start it again. A process id alone is not trusted: the kernel's start time must match.
+Everything about it is in a plain record in the instance's state file, so that another run of the lab's command can see
+it, kill it and start it again. A process id alone is not trusted: the kernel's start time must match.
 """
 
 import os
@@ -19,7 +19,7 @@ STOP_SECONDS = 8.0
 
 
 def start_ticks(pid: int) -> int | None:
-    """When the process was started, in clock ticks since boot; None if it is not there or only a zombie."""
+    """When the process was started, in clock ticks since boot; None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -86,7 +86,7 @@ class Process:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Asks it to end; kills it when it has not done so after STOP_SECONDS."""
+        """Sends SIGTERM; kills it if it has not ended after STOP_SECONDS."""
         try:
             self._end(signal.SIGTERM)
         except LabError:
@@ -99,7 +99,7 @@ class Process:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended: None while it runs, or if another run of the lab's command had started it."""
+        """Its exit code: None while it runs, or if another run of the lab's command started it."""
         return None if self._child is None else self._child.poll()
 
     def cpu_seconds(self) -> float:

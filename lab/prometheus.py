@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts of docs/alerts.yaml, evaluated by Prometheus' own engine on what controllers and muxes show at a moment.
+"""The alerts of docs/alerts.yaml, evaluated by Prometheus' own engine on the metrics of controllers and muxes.
 
-promtool plays the scrape as if nothing had changed for two hours, longer than any alert waits.
+promtool replays one scrape as if nothing had changed for two hours, longer than any alert waits.
 """
 
 import json
@@ -19,7 +19,7 @@ MINUTES = 120
 
 
 def scrape(lab: Lab) -> dict[str, str]:
-    """Of every controller and mux that runs, by its name."""
+    """The metrics of every controller and mux that runs, by its name."""
     texts = {each.name: each.api("GET", "/metrics") for each in lab.controllers if each.process.alive}
     return texts | {each.name: each.http("GET", "/metrics") for each in lab.running_muxes()}
 
@@ -41,7 +41,7 @@ def series(scrapes: dict[str, str]) -> list[dict[str, str]]:
 
 
 def disagreement(scrapes: dict[str, str], wanted: dict[str, int], directory: Path) -> str:
-    """promtool's words on where what fires is not what is `wanted` (how often, by name; no others), else nothing."""
+    """promtool's report if the alerts that fire are not exactly those `wanted` (count by name), else nothing."""
     samples = [{"labels": f'{{alertname="{name}"}}', "value": times} for name, times in sorted(wanted.items())]
     expression = {
         "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',

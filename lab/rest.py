@@ -20,7 +20,7 @@ class Refused(LabError):
 
 
 class Unreachable(LabError):
-    """No complete answer came: nobody listens, or it died meanwhile. What was asked may or may not have been done."""
+    """No complete answer: no listener, or it died meanwhile. The request may or may not have taken effect."""
 
 
 class Rest:

@@ -7,8 +7,8 @@ from lab.instance import Instance
 from lab.node import Node
 
 BRIDGE = "rack"
-# Of its own: else the bridge takes the lowest of its ports, another one with some machine that joins, and those who
-# have the router's IPv6 address in their tables go on to send to the old one.
+# Fixed: otherwise the bridge takes the lowest MAC address of its ports, which may change when a machine joins, and
+# neighbours of the router's IPv6 address would keep sending to the old one.
 MAC = "02:00:00:00:00:01"
 
 
@@ -27,9 +27,9 @@ class Router(Node):
         self.frr = Frr(self, ROUTER)
 
     def plug(self, interface: str) -> None:
-        """Makes the far end of a machine's wire a port of the rack."""
+        """Adds the far end of a machine's wire to the rack's bridge."""
         self.namespace.ip(f"link set {interface} master {BRIDGE}")
 
     def vip_hops(self, vip: str = topology.VIP) -> list[str]:
-        """The muxes that the kernel's route to the VIP goes to."""
+        """The muxes in the kernel's route to the VIP."""
         return self.route_hops(vip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner: a machine with a wire into the rack, for programs that talk to controllers, ZooKeeper and muxes alike."""
+"""The runner: a machine wired to the rack, for programs that talk to controllers, ZooKeeper and muxes."""
 
 from lab import topology
 from lab.instance import Instance

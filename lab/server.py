@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server: nginx on the VIP (on its loopback), fairlead-server in front of it, direct return.
 
-Two kinds of one face: `XdpServer` is a namespace with the XDP program on its rack port, `MachineServer`
+Two kinds with one interface: `XdpServer` is a namespace with the XDP program on its rack port, `MachineServer`
 (lab/machine_server.py) a virtual machine with the kernel module.
 """
 
@@ -45,7 +45,7 @@ class Server(Node):
         self.chaining = chaining
 
     def start(self) -> None:
-        """Begins to start it; wait() for it."""
+        """Starts it without waiting; see wait()."""
         raise NotImplementedError
 
     def wait(self) -> None:
@@ -57,19 +57,19 @@ class Server(Node):
         return attachment(self.command, self.form, self.address, self.window, chaining)
 
     def attach(self, chaining: bool = True) -> None:
-        """Sets the server side up, or swaps its configuration; its memory stays."""
+        """Sets the server side up, or replaces its configuration; its tables stay."""
         self.run(*self.attachment(chaining))
 
     def show(self) -> dict[str, Any]:
         return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
 
     def chained(self) -> int:
-        """Packets that this server has sent on to a bucket's previous owner."""
+        """Packets that this server has forwarded to a bucket's previous owner."""
         counters = self.show()["counters"]
         return counters["chain"] + counters["chain_by_kernel"]
 
     def connections(self) -> int:
-        """Connections to VIPs that it holds at the moment."""
+        """The number of connections to VIPs that it holds now."""
         return len(nginx.clients(self))
 
 
@@ -83,7 +83,7 @@ class XdpServer(Server):
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)
-        # The way to a bucket's previous owner is looked up in the kernel's tables, also from one family to the other.
+        # The route to a bucket's previous owner comes from the kernel's tables, also from one family to the other.
         self.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__accept_local=1)
         self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__conf__eth0__forwarding=1)
         self.namespace.ip(

@@ -4,8 +4,8 @@
     time  req/s  slowest  chained/s  broken   new connections        all requests
     12 s    964     2 ms        103       0   11113333444455555      111222333444555
 
-Both bars are shares per server, drawn with the servers' numbers: the left one shows where new connections go, the right
-one who answers. They differ as long as connections stay with the server that they began with.
+Both bars are shares per server, drawn with the servers' numbers: the left one of new connections, the right one of all
+answers. They differ as long as connections stay with the server that they began with.
 """
 
 import sys

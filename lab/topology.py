@@ -25,13 +25,13 @@ The last servers may be virtual machines, with a kernel of their own and the mod
 namespace holds QEMU, and their eth0 is a TAP interface on the rack.
 
 There can be up to 5 controllers and as many ZooKeeper servers, on the machines controller, controller2, ... (.5 to .9).
-A runner (.4) is there only if asked for. Room is left for 9 muxes (.11 to .19) and 200 servers (.21 and on); more
-clients take 10.2.<n>.0/24. For MPTCP a client can have a second wire to the router, eth1 with 10.4.<n>.2/24.
+A runner (.4) is optional. There is room for 9 muxes (.11 to .19) and 200 servers (.21 and on); more clients have
+10.2.<n>.0/24. For MPTCP a client can have a second wire to the router, eth1 with 10.4.<n>.2/24.
 """
 
 import ipaddress
 
-RACK_MTU = 1600  # 1500 for the client's packet, and what encapsulation adds
+RACK_MTU = 1600  # 1500 for the client's packet, the rest for encapsulation
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
 RUNNER = "10.1.0.4"
@@ -45,7 +45,7 @@ DUAL_VIP6 = "2001:db8:99::1"
 VIPS = "10.99.0.0/16"
 VIPS6 = "2001:db8:99::/64"
 VIP_PORT = 80
-MPTCP_PORTS = (15_000, 15_999)  # of further subflows of web, where it has these: the first, and the id of the server
+MPTCP_PORTS = (15_000, 15_999)  # of further subflows of web, if it has any: this plus the id of the server
 FLOOD_SOURCES = "10.3.0.0/16"
 ZOOKEEPER_PORT = 2181
 REST_PORT = 8080

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic: test clients in the clients' namespaces, as seen from the lab's side."""
+"""Traffic: test clients in the clients' namespaces, controlled from the lab's side."""
 
 import json
 import subprocess
@@ -16,14 +16,14 @@ from lab.deadline import LabError, until
 from lab.interrupt import held
 
 ANSWER_SECONDS = 10.0  # without an answer count as broken
-MACHINE_ANSWER_SECONDS = 40.0  # where virtual machines answer, whose processors are emulated
+MACHINE_ANSWER_SECONDS = 40.0  # if virtual machines answer, whose processors are emulated
 SLACK_SECONDS = 30  # for a client on a busy host
 
 
 class TestClient:
-    """One test client's process: orders go in, a thread keeps what comes out."""
+    """One test client's process: takes orders; a thread keeps its output."""
 
-    __test__ = False  # not a test case, whatever its name looks like to pytest
+    __test__ = False  # not a test case, despite its name
 
     def __init__(
         self, node: ClientNode, *arguments: str, timeout: float = ANSWER_SECONDS, vip: str = topology.VIP
@@ -58,7 +58,7 @@ class TestClient:
         self.say(json.dumps(order) + "\n")
 
     def finish(self, seconds: float) -> list[dict[str, Any]]:
-        """Ends its input, waits for its end and returns all of its lines."""
+        """Closes its input, waits for its end and returns all of its lines."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()
@@ -138,7 +138,7 @@ class Traffic:
         return [merge(lines) | {"open": sum(line["open"] for line in lines)} for lines in zip(*reported, strict=False)]
 
     def latest(self) -> list[dict[str, Any]]:
-        """Each client's last second; LabError if one has ended, for which nobody needs to wait."""
+        """Each client's last second; LabError if a client has ended, so that no caller waits for it."""
         self._expect_clients()
         latest = [[line for line in list(client.lines) if line["event"] == "second"][-1:] for client in self.clients]
         return [line for lines in latest for line in lines]
@@ -178,10 +178,10 @@ class Traffic:
         return sum(line["event"] == "second" for line in list(client.lines))
 
     def wait_quiet(self) -> None:
-        """Until everything asked before now is answered or counted as broken: what an event may break, it has broken.
+        """Until every request so far is answered or counted as broken: all that an event may break has then broken.
 
-        How long that takes says nothing, but for the client's own limit: a processor that is emulated, or shared with
-        others, takes its time.
+        Only the client's own time-out bounds the duration: a processor that is emulated, or shared with others, takes
+        its time.
         """
         now = time.monotonic()  # of one clock for all processes of the machine
         until(
@@ -196,12 +196,12 @@ class Traffic:
         return self.lines("broken")
 
     def renew(self, server: str) -> None:
-        """Has the clients end in order what they hold with `server`, and open anew."""
+        """Has the clients close their connections to `server` in order, and open new ones."""
         for client in self.clients:
             client.order(do="renew", server=server)
 
     def stop(self) -> dict[str, Any]:
-        """Ends all connections in order and returns the totals; every request has been answered or counted broken."""
+        """Closes all connections in order and returns the totals; every request was answered or counted as broken."""
         if self.total is None:
             finished = [client.finish(self.answer_seconds + SLACK_SECONDS) for client in self.clients]
             self.total = merge(lines[-1] for lines in finished)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers each datagram by a line: its own name, and the length and SHA-256 of what came.
+"""Answers each datagram with a line: its own name, and the length and SHA-256 of the datagram.
 
 python3 -m lab.udp_server PORT NAME ADDRESS...
 """

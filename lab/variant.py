@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what a lab differs from the usual one: fault injection (jepsen/) wants a place to run at and small disks."""
+"""How a lab differs from the usual one: fault injection (jepsen/) needs a node for its runner and small disks."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,13 +9,13 @@ from lab import build
 
 @dataclass(frozen=True)
 class Variant:
-    runner: bool = False  # one node more, for a program that talks to all of the cluster
-    zookeeper_megabytes: int | None = None  # how much each ZooKeeper's disk holds; None: what the machine has
+    runner: bool = False  # one more node, for a program that talks to the whole cluster
+    zookeeper_megabytes: int | None = None  # the size of each ZooKeeper's disk; None: the machine's disk
     mux: Path = build.MUX
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers
-    # web also speaks MPTCP: nginx listens so, clients have a second way, and what comes by it goes to MPTCP_PORTS.
+    # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ZooKeeper as a process of its own on a controller's machine, to be stopped apart from the controller.
+"""ZooKeeper as a process of its own on a controller's machine, to be stopped without the controller.
 
-Alone it is open to everybody, as when trying things out; several are an ensemble, and protected: controllers and muxes
-log in.
+A single server is open to everyone, as for first experiments; several are an ensemble, and protected: controllers and
+muxes log in.
 """
 
 import shutil
@@ -37,7 +37,7 @@ def connect_string(count: int) -> str:
 
 
 def login_file(node: Node, *lines: str) -> Path:
-    """A file of logins as the controller and the mux want it: nobody else can read it."""
+    """A file of logins as the controller and the mux require it: no other user can read it."""
     path = node.directory / "zookeeper-login"
     path.touch(mode=0o600)
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -46,7 +46,7 @@ def login_file(node: Node, *lines: str) -> Path:
 
 class ZooKeeper:
     def __init__(self, node: Node, number: int, count: int, megabytes: int | None = None) -> None:
-        """`number`: which one of `count`, from 1; `megabytes`: of a disk of its own."""
+        """`number`: which one of `count`, from 1; `megabytes`: the size of a disk of its own."""
         self.node = node
         self.data = node.directory / "zookeeper-data"
         self.member = f"{number}\n" if count > 1 else ""
@@ -77,7 +77,7 @@ class ZooKeeper:
 
     def forget(self) -> None:
         """Empties its disk; only while it does not run."""
-        for entry in self.data.iterdir():  # a disk of its own can't be removed, only what is on it
+        for entry in self.data.iterdir():  # a mounted disk can't be removed, only its contents
             if entry.is_dir():
                 shutil.rmtree(entry)
             else:
@@ -86,7 +86,7 @@ class ZooKeeper:
             (self.data / "myid").write_text(self.member)
 
     def _serves(self) -> bool:
-        """Alone or as one of a quorum; without one it answers, and says that it does not serve."""
+        """Alone or as one of a quorum; without one it answers that it does not serve."""
         self.process.expect_alive()
         try:
             with self.node.namespace.connect(self.node.address, topology.ZOOKEEPER_PORT, 2) as connection:

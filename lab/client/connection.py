@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTTP/1.1 connection: sends a request when told to, parses the answer, and notices each way of breaking."""
+"""One HTTP/1.1 connection: sends requests on demand, parses the answers, and notices each way of breaking."""
 
 import asyncio
 import time
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Watcher(Protocol):
-    """Who wants to know what happens on a connection."""
+    """The observer of a connection."""
 
     def answered(self, connection: "Connection", server: str, seconds: float, first: bool) -> None:
-        """An answer came, `seconds` after its request; `first` on this connection or not."""
+        """An answer arrived, `seconds` after its request; `first` on this connection or not."""
 
     def ended(self, connection: "Connection", broken: str | None) -> None:
         """Called once; `broken` is a kind of counts.BROKEN, or None when we closed it ourselves."""
@@ -20,19 +20,19 @@ class Connection(asyncio.Protocol):
     def __init__(self, watcher: Watcher, request: bytes) -> None:
         self.watcher = watcher
         self.request = request
-        self.server: str | None = None  # who answered first
+        self.server: str | None = None  # that answered first
         self.waiting_since: float | None = None
         self.opened = time.monotonic()
         self.local = ""
         self._transport: asyncio.Transport | None = None
         self._received = b""
-        self.over = False  # ended, one way or the other
+        self.over = False  # ended, in whichever way
         self._closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        host, port, *_ = transport.get_extra_info("sockname")  # of IPv6 more stands behind
+        host, port, *_ = transport.get_extra_info("sockname")  # IPv6 has more fields
         self.local = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
@@ -40,13 +40,13 @@ class Connection(asyncio.Protocol):
         return self._transport is not None and not self.over and not self._closing
 
     def send(self) -> None:
-        """Sends a request; the one before must have been answered."""
+        """Sends a request; the previous one must have been answered."""
         assert self._transport is not None and self.waiting_since is None
         self.waiting_since = time.monotonic()
         self._transport.write(self.request)
 
     def close(self) -> None:
-        """Ends it in order: at once, or after the answer that is still under way."""
+        """Closes it in order: at once, or after the answer that is still outstanding."""
         self._closing = True
         if self.waiting_since is None:
             self._end(None)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client counts, and what it calls broken.
+"""What the client counts, and which connections count as broken.
 
 A connection is broken when a user would notice, in one of these ways:
 
     reset             the peer reset it
-    eof               the peer closed it; nginx is set up never to do so
-    timeout           a request, or the opening, had no answer for 10 s (--timeout; 40 s where virtual machines answer)
-    another_server    an answer came from another server than the connection's first
+    eof               the peer closed it; nginx is configured never to do so
+    timeout           a request, or the SYN, had no answer for 10 s (--timeout; 40 s if virtual machines answer)
+    another_server    an answer came from another server than the connection's first one
     bad_answer        an answer that is not a 200 with a server's name
     refused           a new connection was not accepted (RST, unreachable)
 
-A slow answer (a packet was lost and sent again) is not broken; the slowest answer of each second is shown.
+A slow answer (a packet was lost and retransmitted) does not count; the slowest answer of each second is shown.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ BROKEN = ("reset", "eof", "timeout", "another_server", "bad_answer", "refused")
 
 
 class Counts:
-    """Counts over a stretch of time."""
+    """Counts over a period."""
 
     def __init__(self) -> None:
         self.connections = 0

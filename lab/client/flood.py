@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bounded SYN flood, for the lab alone: at most 20,000 packets/s, at most 60 s, from made-up sources, to a lab VIP.
+"""A bounded SYN flood, for the lab only: at most 20,000 packets/s, at most 60 s, from made-up sources, to a lab VIP.
 
-It refuses to run anywhere but in the network namespace of a lab's client, and to aim at anything but the lab's VIPs, so
-that it cannot leave the lab. Output at the end: {"event": "flood", "packets": …, "seconds": …}.
+It runs only in the network namespace of a lab's client and sends only to the lab's VIPs, so that it cannot leave the
+lab. Output at the end: {"event": "flood", "packets": …, "seconds": …}.
 """
 
 import errno
@@ -19,7 +19,7 @@ from lab.namespace import RUN as NAMESPACES
 
 RATE_MAX = 20_000
 SECONDS_MAX = 60
-PACKETS = 32_768  # made beforehand, then sent over and over
+PACKETS = 32_768  # made beforehand, then sent repeatedly
 BATCH_SECONDS = 0.005
 
 
@@ -31,7 +31,7 @@ def checksum(data: bytes) -> int:
 
 
 def syn(source: bytes, destination: bytes, source_port: int, port: int, sequence: int) -> bytes:
-    """An IPv4 packet that carries a TCP SYN."""
+    """An IPv4 packet with a TCP SYN."""
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0x4000, 64, socket.IPPROTO_TCP, 0, source, destination)
     ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
     tcp = struct.pack("!HHIIBBHHH", source_port, port, sequence, 0, 5 << 4, 0x02, 64240, 0, 0)
@@ -81,7 +81,7 @@ def run(interface: str, gateway: str, host: str, port: int, rate: int, seconds: 
 
 
 def hardware_address(interface: str, gateway: str) -> bytes:
-    """The gateway's, from the kernel's table; a datagram to it first makes sure that there is an entry."""
+    """The gateway's MAC address, from the kernel's table; a datagram to it first creates the entry."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.sendto(b"", (gateway, 9))
     deadline = time.monotonic() + 3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows: one real connection for each `address port` line of standard input, and which server answered it.
+"""Flows: one real connection for each line `address port` of standard input, and which server answered it.
 
-Output: {"source": …, "port": …, "server": …} or {…, "error": …} a flow, in the order in which they end.
+Output: {"source": …, "port": …, "server": …} or {…, "error": …} for each flow, in the order in which they end.
 """
 
 import asyncio

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load: a number of long-lived connections that send a request at an interval, and short ones at a rate.
 
-A long-lived connection that broke is counted, reported and replaced. Short ones are opened, send one request and are
-closed. Each second a line of statistics goes out, each broken connection a line at once, and totals at the end. Orders
-come as JSON lines on standard input:
+A long-lived connection that breaks is counted, reported and replaced. Short ones are opened, send one request and are
+closed. Output is a line of statistics each second, a line for each broken connection at once, and totals at the end.
+Orders are JSON lines on standard input:
 
-    {"do": "renew", "server": "server2"}    close in order what server2 holds, and open anew (a drain's last step)
-    {"do": "stop"}                          wait for the answers under way, close everything in order, print totals
+    {"do": "renew", "server": "server2"}    close server2's connections in order and open new ones (a drain's last step)
+    {"do": "stop"}                          wait for outstanding answers, close all connections in order, print totals
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Load:
     opening: dict[asyncio.Task, float] = field(default_factory=dict)  # since when
     stopping: bool = False
 
-    # What connections tell.
+    # What connections report.
 
     def answered(self, connection: Connection, server: str, seconds: float, first: bool) -> None:
         self.second.answered(server, seconds, first)
@@ -100,7 +100,7 @@ class Load:
         except OSError:
             self._unopened("refused", connection, long)
             return
-        if connection.over:  # broke between the handshake and here; counted already
+        if connection.over:  # broke since the handshake; already counted
             self._replace(long)
             return
         self.live.add(connection)
@@ -136,7 +136,7 @@ class Load:
             asyncio.get_running_loop().call_later(REPLACE_SECONDS, self._open, True)
 
     def _next(self, connection: Connection) -> None:
-        """Sends on a long-lived connection, unless the answer before is still missing; again after the interval."""
+        """Sends on a long-lived connection, unless the last answer is still missing; again after the interval."""
         if not connection.usable:
             return
         if connection.waiting_since is None:
@@ -163,7 +163,7 @@ class Load:
         self.stopping = True
         for connection in list(self.live):
             connection.close()
-        while self.live or self.opening:  # bounded: the sweep ends what has no answer
+        while self.live or self.opening:  # bounded: the sweep ends connections without an answer
             await asyncio.sleep(0.02)
         for task in (sweep, report):
             task.cancel()
@@ -185,7 +185,7 @@ class Load:
                     for connection in [c for c in self.live if c.server == order["server"]]:
                         connection.close()
                 case unknown:
-                    raise ValueError(f"order '{unknown}' is not known; allowed: renew, stop")
+                    raise ValueError(f"unknown order '{unknown}'; allowed: renew, stop")
 
     async def _sweep(self) -> None:
         while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One lab for the whole session, built and brought up on first use; each test begins with it level."""
+"""One lab for the whole session, built and brought up on first use; each test begins with equal weights."""
 
 import subprocess
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ def session_lab(built: None) -> Iterator[Lab]:
 
 @pytest.fixture
 def lab(session_lab: Lab) -> Lab:
-    """The session's lab with both muxes, and four servers of weight 100 that chain."""
+    """The session's lab with both muxes and four servers of weight 100 that chain."""
     level(session_lab)
     return session_lab
 
 
 @pytest.fixture(scope="module")
 def dual(session_lab: Lab) -> Iterator[DualService]:
-    """The service of both families, with all servers of the lab that are there at first."""
+    """The service of both families, with the lab's first servers."""
     level(session_lab)
     with DualService(session_lab) as service:
         yield service

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client notices each way of breaking, and nothing else: it is run against servers that misbehave on purpose."""
+"""The client reports each way of breaking, and nothing else: it runs against servers that misbehave on purpose."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ def answer(name: str, status: str = "200 OK") -> bytes:
 
 
 async def request(reader: asyncio.StreamReader) -> bool:
-    """Whether a request came; False at the client's orderly end."""
+    """Whether a request arrived; False at the client's orderly end."""
     try:
         await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as end:
@@ -84,7 +84,7 @@ def serving(behaviour: Behaviour) -> Iterator[int]:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await behaviour(reader, writer)
-        except OSError:  # the client gave the connection up, as it should for some of these
+        except OSError:  # the client closed the connection, as it should for some of these
             pass
         finally:
             writer.close()
@@ -102,7 +102,7 @@ def serving(behaviour: Behaviour) -> Iterator[int]:
 
 
 def run_client(port: int, *load: str, seconds: int = 2) -> list[dict]:
-    """Runs the client until it has reported some seconds, then ends it in order; all that it said."""
+    """Runs the client until it has reported some seconds, then ends it in order; returns its output."""
     client = subprocess.Popen(
         [
             sys.executable,

@@ -22,7 +22,7 @@ def small_lab(built: None) -> Iterator[Lab]:
 
 
 class Stream:
-    """Adds one backend after the other until the controller is gone; what was acknowledged, and what was in flight."""
+    """Adds backends until the controller is gone; records those that were acknowledged, and the one in flight."""
 
     def __init__(self, lab: Lab, first: int) -> None:
         self.lab = lab
@@ -70,7 +70,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_repeated(small_lab: Lab) ->
         new = now - present
         assert present <= now and set(stream.acknowledged) <= new, "an acknowledged backend is lost"
         unacknowledged = new - set(stream.acknowledged)
-        assert unacknowledged <= {stream.in_flight}, "a backend that nobody asked for"
+        assert unacknowledged <= {stream.in_flight}, "a backend that was never requested"
         assert list(stream.acknowledged.values()) == list(
             range(generation + 1, generation + len(stream.acknowledged) + 1)
         )

@@ -20,8 +20,8 @@ SIZE = 8000  # six fragments of either family, at the clients' MTU
 FRAGMENTS = 6
 ANSWER_SECONDS = 2.0
 ATTEMPTS = 5
-# Fragments of one datagram, in turn to the one and the other mux: offsets count eights of bytes, of which each has 185
-# (IPv4) or 181 (IPv6). What is no fragment goes as ever.
+# The fragments of a datagram, alternately to one mux and the other: offsets count units of 8 bytes, of which each
+# fragment has 185 (IPv4) or 181 (IPv6). Other packets are routed as always.
 APART = """\
 table inet apart {{
   chain forward {{
@@ -36,7 +36,7 @@ table inet apart {{
 
 
 def test_each_family_is_served_over_each(lab: Lab, dual: DualService) -> None:
-    """Odd servers are reached by IPv4, even ones by IPv6, for clients of both."""
+    """Odd servers are reached over IPv4, even ones over IPv6, for clients of both."""
     for vip in VIPS:
         assert len(lab.router.vip_hops(vip)) == len(lab.muxes)
         with lab.traffic(long=LONG, interval=0.2, short_rate=0, vip=vip) as traffic:
@@ -68,13 +68,13 @@ def apart(lab: Lab, dual: DualService):
 
 
 def counts(mux: Mux) -> Counter[str]:
-    """What the mux has counted, by verdict or reason."""
+    """The mux's counters, by verdict or reason."""
     samples = mux.metrics().items()
     return Counter({name.split('"')[1]: int(n) for name, n in samples if "packets_total{v" in name or "_drops" in name})
 
 
 def ask(lab: Lab, vip: str, data: bytes) -> tuple[list[str], int]:
-    """Sends a datagram from a port of its own until it is answered: the answer's words, and how often it was sent."""
+    """Sends a datagram from its own port until it is answered; returns the answer's words and how often it was sent."""
     family = socket.AF_INET6 if topology.is_ipv6(vip) else socket.AF_INET
     with lab.clients[0].namespace.inside():
         sock = socket.socket(family, socket.SOCK_DGRAM)
@@ -93,7 +93,7 @@ def ask(lab: Lab, vip: str, data: bytes) -> tuple[list[str], int]:
 def test_fragments_meet_at_one_server_though_they_reach_different_muxes(lab: Lab, apart: None, vip: str) -> None:
     draw = random.Random(20261122)
     muxes = list(lab.muxes.values())
-    ask(lab, vip, b"so that everybody knows the way")
+    ask(lab, vip, b"so that neighbours are resolved")
     before = [counts(mux) for mux in muxes]
     sent, servers = 0, Counter()
     for _ in range(DATAGRAMS):
@@ -105,7 +105,7 @@ def test_fragments_meet_at_one_server_though_they_reach_different_muxes(lab: Lab
     grown = [counts(mux) - earlier for mux, earlier in zip(muxes, before, strict=True)]
     print(f"{sent} datagrams, by server {dict(servers)}, by mux {[dict(each) for each in grown]}")
     assert len(servers) > 1
-    # Each mux has got half of each datagram's fragments, and sent on those of the datagrams that are the other's.
+    # Each mux got half of each datagram's fragments, and forwarded those of the datagrams that the other one has.
     assert all(each["fragment_forwarded"] > 0 for each in grown)
     forwarded, steered = (sum(each[verdict] for each in grown) for verdict in ("fragment_forwarded", "service"))
     assert DATAGRAMS * FRAGMENTS // 2 <= forwarded <= sent * FRAGMENTS // 2
@@ -142,7 +142,7 @@ def test_nothing_breaks_of_either_family(lab: Lab, dual: DualService) -> None:
         assert traffic.total is not None
         assert traffic.total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
         assert traffic.total["connections"] >= LONG and traffic.total["requests"] > LONG
-    # Each family's servers chain to the other's as well: nobody but this service calls servers by IPv6, or drains 1.
+    # Servers of each family chain to the other's, too: only this service uses servers' IPv6 addresses, or drains 1.
     called = {server.name: backend_address(server) for server in lab.servers.values()}
     families = Counter()
     for (chainer, owner), packets in chains.packets().items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three ZooKeeper servers that ask who one is, three controllers, and traffic: what fails of them, and what goes on."""
+"""Three ZooKeeper servers with logins, three controllers, and traffic: parts fail, and the others continue."""
 
 import threading
 import time
@@ -17,10 +17,10 @@ BACKEND = "/v1/services/web/backends/1"
 WRITES = 5  # acknowledged between two faults
 REFUSED_WITHOUT_A_QUORUM = (
     "to try again",  # nothing was written
-    "to send it again under the same Idempotency-Key",  # the leader was reached, and gave no answer
-    "to look at the service's generation",  # ZooKeeper was reached, and did not tell the outcome
+    "to send it again under the same Idempotency-Key",  # the leader was reached but gave no answer
+    "to look at the service's generation",  # ZooKeeper was reached but did not report the outcome
 )
-MOVING_SECONDS = 60  # for leadership, sessions and quorums to move, on a machine that is busy
+MOVING_SECONDS = 60  # for leadership, sessions and quorums to move, on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def ensemble(built: None) -> Iterator[Lab]:
 
 
 def write(controller: Controller, weight: int, key: str | None = None) -> dict | None:
-    """The answer to a change; None if it was refused because of ZooKeeper, or if the answer is lost."""
+    """The answer to a change; None if it was refused because of ZooKeeper, or if the answer was lost."""
     headers = {"Idempotency-Key": key} if key else {}
     try:
         return controller.api("PATCH", BACKEND, {"weight": weight}, timeout=40, headers=headers)
@@ -42,7 +42,7 @@ def write(controller: Controller, weight: int, key: str | None = None) -> dict |
 
 
 class Stream:
-    """Changes one after the other, each sent to one controller after the other until it is acknowledged."""
+    """Makes one change after the other, each sent to one controller after the other until it is acknowledged."""
 
     def __init__(self, controllers: list[Controller]) -> None:
         self.controllers = controllers
@@ -85,7 +85,7 @@ class Stream:
 
 
 def wait_known(lab: Lab, generation: int) -> None:
-    """Until every controller has heard of it: one whose session moves at that moment hears a little later."""
+    """Until every controller has it: one whose session is moving gets it a little later."""
     for each in lab.controllers:
         until(
             f"{each.name} is at generation {generation}",
@@ -95,7 +95,7 @@ def wait_known(lab: Lab, generation: int) -> None:
 
 
 def audited(lab: Lab, since: int) -> list[int]:
-    """The generations that the audit records tell of, the earliest first, of those after `since`."""
+    """The generations in the audit records after `since`, the earliest first."""
     records: list[dict] = []
 
     def read() -> bool:
@@ -110,7 +110,7 @@ def audited(lab: Lab, since: int) -> list[int]:
 
 
 def expect_alerts(lab: Lab, wanted: dict[str, int], directory: Path) -> None:
-    """That these alerts fire, so often, and no others, once everybody has noticed what is the matter."""
+    """Waits until exactly these alerts fire, each so often."""
 
     def differ() -> str:
         return prometheus.disagreement(prometheus.scrape(lab), wanted, directory)
@@ -122,7 +122,7 @@ def expect_alerts(lab: Lab, wanted: dict[str, int], directory: Path) -> None:
 
 
 def test_nothing_is_lost_or_repeated_while_each_of_them_is_restarted(ensemble: Lab, tmp_path: Path) -> None:
-    """Also: the loss of one controller or ZooKeeper server, ordered or not, is nothing that traffic or muxes notice."""
+    """Also, traffic and muxes do not notice the loss of a controller or ZooKeeper server, whether stopped or killed."""
     lab = ensemble
     before = lab.service()["generation"]
     with lab.traffic(long=20, interval=0.2, short_rate=10) as traffic:
@@ -193,7 +193,7 @@ def test_without_a_quorum_reads_and_muxes_go_on(ensemble: Lab, tmp_path: Path) -
 
 
 def test_a_cluster_whose_zookeeper_is_lost_is_restored(ensemble: Lab, tmp_path: Path) -> None:
-    """As docs/control-plane.md says, while the muxes serve what they have."""
+    """As docs/control-plane.md describes, while the muxes keep serving with what they have."""
     lab = ensemble
     file = tmp_path / "backup.json"
     lab.controller.ctl("backup", "-f", str(file))

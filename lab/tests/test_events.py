@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No connection breaks, whatever comes and goes; and without chaining, connections do break."""
+"""No connection breaks when parts are added, removed or killed; without chaining, connections do break."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def test_moving_half_of_all_buckets_breaks_nothing(lab: Lab) -> None:
 
 
 def test_without_chaining_moving_half_of_all_buckets_breaks_connections(lab: Lab) -> None:
-    """The same test with the cure switched off must fail, else it shows nothing."""
+    """The same test without chaining must fail; otherwise it shows nothing."""
     lab.chaining(False)
     try:
         total, chained, broken = under_traffic(lab, events.move_half)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paper's encapsulation from end to end: real muxes, and the kernel module in virtual machines.
 
-What the muxes write and what a server sends on is taken from the rack's wire and must be, byte for byte, what the
-oracle of the shared vectors writes.
+Packets that the muxes write and that a server forwards are captured on the rack's wire and must equal, byte for byte,
+those of the oracle of the shared vectors.
 """
 
 import socket
@@ -24,7 +24,7 @@ CAPTURED = 20  # packets of each kind
 
 @pytest.fixture(scope="module")
 def ipip_lab(built: None) -> Iterator[Lab]:
-    """Two machines, and the lab's service made anew with encap ipip."""
+    """Two machines, and the lab's service created again with encap ipip."""
     with Lab(servers=0, window=WINDOW, vm_servers=2, vm_kernel=kernels()[0]) as lab:
         lab.api("DELETE", f"/v1/services/{SERVICE}")
         spec = {"name": SERVICE, "vips": [topology.VIP], "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}]}
@@ -41,7 +41,7 @@ def ipip_lab(built: None) -> Iterator[Lab]:
 
 
 class Wire:
-    """What passes a server's port of the rack: (header of 36 bytes, inner packet) of each packet of protocol 4."""
+    """Captures packets of protocol 4 at a server's port of the rack: (header of 36 bytes, inner packet) each."""
 
     def __init__(self, lab: Lab, server: str) -> None:
         with lab.router.namespace.inside():
@@ -65,7 +65,7 @@ class Wire:
 
 
 def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
-    """One of two servers is drained: the other chains in the format in which packets come."""
+    """One of two servers is drained: the other chains in the format of the packets that arrive."""
     lab = ipip_lab
     drained, owner = lab.servers[1], lab.servers[2]
     muxes = {mux.address for mux in lab.running_muxes()}
@@ -75,7 +75,7 @@ def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
         lab.drain(1)
         generation = lab.service()["generation"]
         until("packets are chained", owner.chained, 30)
-        told: dict[bytes, bytes] = {}  # a packet that a mux sent to the owner, by what is in it
+        told: dict[bytes, bytes] = {}  # packets that a mux sent to the owner, by their inner packets
         chained = 0
         with Wire(lab, owner.name) as wire:
             while len(told) < CAPTURED or chained < CAPTURED:
@@ -88,7 +88,7 @@ def test_connections_live_on_by_ipip(ipip_lab: Lab) -> None:
                     assert header == ipip.write(fields)
                     assert fields["innerLength"] == len(inner)
                     told[inner] = header
-                elif inner in told:  # else it passed before we looked
+                elif inner in told:  # otherwise it passed before the capture
                     assert (fields["source"], fields["destination"]) == (owner.address, drained.address)
                     assert header + inner == ipip.chain(told[inner] + inner, owner.address, drained.address)
                     assert ipip.read(told[inner])["previous"] == drained.address

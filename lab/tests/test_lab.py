@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab itself: it leaves nothing behind, not even after a crash, and says what it refuses."""
+"""The lab itself: it leaves nothing behind, not even after a crash, and its errors say what is allowed."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def begin_and_interrupt(*arguments):
 subprocess.Popen._execute_child = begin_and_interrupt
 runpy.run_module("lab", run_name="__main__")
 """
-# Stands in for a command, and lets that one do its work only later.
+# Replaces a command, and runs it only later.
 LATE = """\
 #!/bin/sh
 if rm {directory}/next 2>/dev/null; then
@@ -61,7 +61,7 @@ def links() -> set[str]:
 
 
 def left_behind(name: str, processes: list[Process]) -> list[str]:
-    """What is still there of a lab: namespaces, its directory, programs, FRR's crash logs, pinned BPF objects."""
+    """What is left of a lab: namespaces, its directory, programs, FRR's crash logs, pinned BPF objects."""
     found = [str(path) for path in Path("/run/netns").glob(f"fl-{name}-*")]
     found += [str(path) for path in RUN.glob(name)]
     found += [process.name for process in processes if process.alive]
@@ -105,7 +105,7 @@ def test_a_crashed_run_is_found_and_undone(built: None) -> None:
 
 
 def test_an_interrupted_up_leaves_no_machine_behind(built: None) -> None:
-    """The interrupt comes while the virtual machine boots."""
+    """The interrupt arrives while the virtual machine boots."""
     before, labs = links(), {instance.name for instance in Instance.all()}
     command = [build.ROOT / "lab" / "lab", "up", "--servers", "0", "--muxes", "1", "--vm-servers", "1"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -132,7 +132,7 @@ def test_an_interrupted_up_leaves_no_machine_behind(built: None) -> None:
 def test_an_interrupt_while_a_command_begins_leaves_nothing_behind(
     built: None, tmp_path: Path, at: int, number: signal.Signals
 ) -> None:
-    """The worst moment, made to last: the `at`-th command of `up` has begun, and does its work only later."""
+    """The worst moment, prolonged: the `at`-th command of `up` has started, but does its work only later."""
 
     def everything() -> set[str]:
         return links() | {str(path) for path in [*Path("/run/netns").glob("fl-*"), *RUN.glob("*")]}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No mux feeds itself or another one: each packet that is made to go round is counted once, by two real muxes.
+"""No mux sends packets to itself or another mux: two real muxes count each packet that could loop once.
 
-How often packets were counted, but for what is the kernel's, is how often they came to a mux: a packet that a mux sent
-to itself or to the other would be there twice.
+The number of counted packets, without those for the kernel, is the number that arrived at a mux: a packet that a mux
+sent to itself or to the other would be counted twice.
 """
 
 import itertools
@@ -26,7 +26,7 @@ PACKETS = 60
 
 
 def counts(lab: Lab) -> Counter[str]:
-    """What both muxes have counted for VIPs and for themselves, by verdict or reason."""
+    """The counters of both muxes for VIPs and for themselves, by verdict or reason."""
     sums: Counter[str] = Counter()
     for mux in lab.muxes.values():
         for name, value in mux.metrics().items():
@@ -36,7 +36,7 @@ def counts(lab: Lab) -> Counter[str]:
 
 
 def send(lab: Lab, packets: Iterable[Packet]) -> int:
-    """From a client, with whatever source they have; how many these were."""
+    """Sends packets from a client, with any source; returns how many these were."""
     with lab.clients[0].namespace.inside():
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     with raw:
@@ -45,7 +45,7 @@ def send(lab: Lab, packets: Iterable[Packet]) -> int:
 
 
 def counted(lab: Lab, packets: Iterable[Packet]) -> Counter[str]:
-    """What becomes of them. A packet that went round would still do so while those that come last are counted."""
+    """How they are counted. A packet in a loop would still loop while the last ones are counted."""
     before = counts(lab)
     sent = send(lab, packets)
     until("the packets are counted", lambda: (counts(lab) - before).total() >= sent, 30)
@@ -70,8 +70,8 @@ def loop(lab: Lab) -> Iterator[None]:
         yield
     finally:
         lab.api("DELETE", f"/v1/services/{SERVICE}")
-        # else the next test takes a route that is about to go for its own
-        until(f"nobody announces {VIP}", lambda: not lab.router.vip_hops(VIP), 60)
+        # otherwise the next test takes a route that is about to vanish for its own
+        until(f"no mux announces {VIP}", lambda: not lab.router.vip_hops(VIP), 60)
 
 
 def addition(number: int, address: str) -> dict[str, Any]:
@@ -79,14 +79,14 @@ def addition(number: int, address: str) -> dict[str, Any]:
 
 
 def wrap(source: str, destination: str, inner: Packet, header: dict | None) -> Packet:
-    """What a mux sends: with a steer header to a server, without one to another mux."""
+    """A packet as a mux sends it: with a steer header to a server, without one to another mux."""
     gue = steer.write(header) if header else bytes([0, 4, 0, 0])
     return IP(src=source, dst=destination) / UDP(sport=0xC000, dport=GUE_PORT) / Raw(gue + bytes(inner))
 
 
 @pytest.mark.parametrize("vip", [VIP, topology.VIP])
 def test_no_vip_becomes_a_backend(lab: Lab, loop: None, vip: str) -> None:
-    """The controller takes none. What a mux does with one that it is told of is in mux/tests/test_loop.c."""
+    """The controller refuses one. mux/tests/test_loop.c tests what a mux does with one in its configuration."""
     with pytest.raises(Refused) as refused:
         lab.change(addition(9, vip), service=SERVICE)
     assert refused.value.status == 409 and vip in str(refused.value)
@@ -112,10 +112,10 @@ def test_what_says_to_come_from_a_mux_a_server_or_a_vip_goes_nowhere_twice(lab: 
     server = lab.servers[min(lab.servers)]
     syns = [IP(src=s.address, dst=topology.VIP) / TCP(sport=next(ports), dport=80) for s in (mux1, mux2, server)] * 20
     assert counted(lab, syns) == {"service": 60}
-    # a datagram of another service's: both would answer each other
+    # a datagram from another service: both would answer each other
     assert counted(lab, [IP(src=topology.VIP, dst=VIP) / UDP(sport=80, dport=GUE_PORT)] * 20) == {"ip_source": 20}
 
-    # as a mux sends to a server: what two muxes would get that were each other's backends
+    # as a mux sends to a server: as if two muxes were each other's backends
     inner = IP(src=lab.clients[0].address, dst=topology.VIP) / TCP(sport=next(ports), dport=80)
     header = {
         "hops": 0, "service": 1, "bucket": 7, "generation": 1, "innerProtocol": 4,
@@ -124,11 +124,11 @@ def test_what_says_to_come_from_a_mux_a_server_or_a_vip_goes_nowhere_twice(lab: 
     first, later = fragment(inner / Raw(b"x" * 100), 64)[:2]
     until("mux2 knows mux1", lambda: counted(lab, [wrap(mux1.address, mux2.address, first, None)])["service"], 30)
     assert counted(lab, [wrap(mux1.address, mux2.address, inner, header)] * 20) == {"peer_malformed": 20}
-    # as a mux sends to another: not what is whole, not what is wrapped twice, and nobody else's
+    # as a mux sends to another, but: not a fragment, encapsulated twice, or from another sender
     assert counted(lab, [wrap(mux1.address, mux2.address, inner, None)] * 20) == {"peer_malformed": 20}
     twice = wrap(mux2.address, mux1.address, later, None)
     assert counted(lab, [wrap(mux1.address, mux2.address, twice, None)] * 20) == {"peer_malformed": 20}
     assert counted(lab, [wrap(server.address, mux2.address, first, None)] * 20) == {"peer_unknown": 20}
-    # fragments of one datagram, at the mux that has it not: they stay with whom they came to
+    # fragments of one datagram, at the mux that does not have it: they stay at the mux that they arrived at
     assert counted(lab, [wrap(mux1.address, mux2.address, first, None)] * 20) == {"service": 20}
     assert counted(lab, [wrap(mux2.address, mux1.address, first, None)] * 20) == {"service": 20}

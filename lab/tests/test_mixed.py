@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of both forms behind one VIP: XDP programs in namespaces, and the kernel module in virtual machines.
 
-A virtual machine's processor is emulated: what it answers in a second is a fraction of what a namespace does. So the
-load is smaller than in test_events.py: 80 long-lived connections with two requests a second each, and 10 short ones.
+A virtual machine's processor is emulated: it answers a fraction of the requests that a namespace does. So the load is
+smaller than in test_events.py: 80 long-lived connections with two requests a second each, and 10 short ones a second.
 """
 
 import subprocess
@@ -57,8 +57,8 @@ def test_commands_run_in_a_machine(mixed_lab: Lab) -> None:
     assert (done.returncode, done.stdout) == (127, "") and "nothing-such" in done.stderr
 
 
-def test_a_command_whose_caller_left_is_killed_and_holds_nobody_up(mixed_lab: Lab) -> None:
-    """As many as there are ports run at once; one more waits until one is free."""
+def test_a_command_whose_caller_left_is_killed_and_delays_no_other(mixed_lab: Lab) -> None:
+    """As many commands as there are ports run at once; one more waits until a port is free."""
     channel = machines(mixed_lab)[0].machine.channel
     with ThreadPoolExecutor(PORTS + 1) as callers:
         left = [callers.submit(channel.run, ["sleep", "1234"], b"", 2) for _ in range(PORTS)]
@@ -71,7 +71,7 @@ def test_a_command_whose_caller_left_is_killed_and_holds_nobody_up(mixed_lab: La
 
 
 def test_a_machine_without_work_idles(mixed_lab: Lab) -> None:
-    """Whatever is busy in a machine is busy on the host: its agents sleep until somebody asks."""
+    """A busy machine keeps the host busy: its agents sleep until a host connects."""
     server = machines(mixed_lab)[0]
 
     def idle() -> float:
@@ -100,7 +100,7 @@ def test_a_machine_that_was_killed_comes_back(mixed_lab: Lab) -> None:
 
 
 def test_servers_of_both_forms_chain_to_each_other_and_nothing_breaks(mixed_lab: Lab) -> None:
-    """One of each form is added and one drained, removed and switched off; meanwhile a mux dies and returns."""
+    """One server of each form is added, and one drained, removed and switched off; meanwhile a mux dies and returns."""
     lab = mixed_lab
     chains = Chains(lab.router)
     forms = {server.address: form(server) for server in lab.servers.values()}
@@ -124,7 +124,9 @@ def test_servers_of_both_forms_chain_to_each_other_and_nothing_breaks(mixed_lab:
     for (chainer, owner), packets in chains.packets().items():
         seen[forms[chainer], forms[owner]] += packets
     print(f"{total['connections']} connections, {total['requests']} requests, slowest {total['slowest_ms']:.0f} ms")
-    print(f"packets chained on the wire, by form: {dict(seen)}; by the counters of who is left: {dict(counted)}")
+    print(
+        f"packets chained on the wire, by form: {dict(seen)}; by the counters of the remaining servers: {dict(counted)}"
+    )
     assert total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
     assert total["connections"] >= LONG and total["requests"] > LONG
     assert seen["xdp", "module"] > 0 and seen["module", "xdp"] > 0

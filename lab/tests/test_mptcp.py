@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPTCP through the muxes: every further subflow reaches the server of the first, whatever happens meanwhile."""
+"""MPTCP through the muxes: every further subflow reaches the server of the first, also during changes."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def dropped(lab: Lab, reason: str) -> float:
 
 
 def test_plain_hashing_loses_most_second_subflows(lab: Lab) -> None:
-    """With 4 servers one in 4 is hashed to the right one; 50 of 100 would be 5.8 standard deviations above."""
+    """With 4 servers, one in 4 is hashed to the right one; 50 of 100 would be 5.8 standard deviations above."""
     with MptcpService(lab, by_id=False) as service:
         before = service.counters()["MPJoinNoTokenFound"]
 
@@ -43,7 +43,7 @@ def test_plain_hashing_loses_most_second_subflows(lab: Lab) -> None:
 
 
 def test_every_second_subflow_joins_the_server_of_the_first(lab: Lab, service: MptcpService) -> None:
-    """Meanwhile a server is added, one drained, and a mux killed; then what was drained connects anew."""
+    """A server is added, one drained, and a mux killed; then the clients of the drained one connect again."""
     before = service.counters()
     with service.traffic(CONNECTIONS) as traffic:
         traffic.wait_open()
@@ -67,9 +67,9 @@ def test_every_second_subflow_joins_the_server_of_the_first(lab: Lab, service: M
         service.wait_joined(CONNECTIONS)
         lab.start_mux(1)
 
-        for number in sorted(service.servers)[:2]:  # a second one, so that the new server is surely chosen by some
+        for number in sorted(service.servers)[:2]:  # a second one, so that some connections surely use the new server
             traffic.renew(f"server{number}")
-        until("nobody holds the drained server", lambda: f"server{drained}" not in service.held(), 60)
+        until("no client holds the drained server", lambda: f"server{drained}" not in service.held(), 60)
         traffic.wait_open()
         service.wait_joined(CONNECTIONS)
         assert added.name in service.held()
@@ -81,7 +81,7 @@ def test_every_second_subflow_joins_the_server_of_the_first(lab: Lab, service: M
 
 
 def test_connections_outlive_the_way_of_their_first_subflow(lab: Lab, service: MptcpService) -> None:
-    """The second one alone carries them, so it really ends where the connection is."""
+    """Only the second subflow carries them, so it really ends where the connection is."""
     with service.traffic(CONNECTIONS) as traffic:
         traffic.wait_open()
         service.wait_joined(CONNECTIONS)
@@ -97,7 +97,7 @@ def test_connections_outlive_the_way_of_their_first_subflow(lab: Lab, service: M
 
 
 def test_explain_and_drops_by_id(lab: Lab, service: MptcpService) -> None:
-    """Controller and muxes say where a port goes; one that names nobody is dropped under its own reason."""
+    """Controller and muxes report where a port goes; packets to one without a server have their own drop reason."""
     number = max(service.servers)
     query = "protocol=tcp&source=10.2.1.2&sourcePort=40000&destination=10.99.0.1&destinationPort="
     first = service.first

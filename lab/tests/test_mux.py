@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mux does besides forwarding: it withdraws its VIP by dying, and rests when there is nothing to do."""
+"""What a mux does besides forwarding: its VIP is withdrawn when it dies, and it idles when there is nothing to do."""
 
 import time
 
@@ -7,7 +7,7 @@ from lab import Lab
 from lab.deadline import until
 
 IDLE_SECONDS = 10
-HOLD_SECONDS = 9  # of BGP (lab/frr.py): after them the router would have given the mux up by itself
+HOLD_SECONDS = 9  # of BGP (lab/frr.py): after that time the router would drop the mux by itself
 
 
 def test_the_vip_is_withdrawn_with_its_mux_and_not_by_bgp_s_hold_time(lab: Lab) -> None:
@@ -31,7 +31,7 @@ def test_an_idle_mux_uses_less_than_5_percent_of_a_core(lab: Lab) -> None:
 
 
 def test_both_muxes_forward(lab: Lab) -> None:
-    """ECMP spreads by the L4 hash, so that the tests above them all exercise both muxes."""
+    """ECMP uses the L4 hash, so all other tests exercise both muxes."""
     key = 'fairlead_mux_service_packets_total{service="web"}'
     before = {mux: mux.metrics().get(key, 0) for mux in lab.muxes.values()}
     with lab.traffic(long=100, interval=0.2, short_rate=20) as traffic:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients meet at a mux besides being served: a way to servers that is too narrow, an answer to ping, tags."""
+"""What clients get from a mux besides service: errors for packets too big for the servers' path, ping replies, tags."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ from lab.deadline import until
 from lab.dual import DualService, backend_address
 
 NARROW = 1500
-# What fits beside outer IP, UDP, GUE, steer, and room for a move, by the family of what is outside.
+# What fits beside outer IP, UDP, GUE, steer, and room for a move, by outer family.
 TOLD = {"IPv4": NARROW - 20 - 8 - 4 - 12 - 8, "IPv6": NARROW - 40 - 8 - 4 - 12 - 20}
 BODY = 500_000
 KEY = "000102030405060708090a0b0c0d0e0f"
@@ -35,7 +35,7 @@ def request(sock: socket.socket, method: str, body: bytes = b"") -> bytes:
 
 @pytest.fixture
 def narrow(lab: Lab) -> Iterator[Lab]:
-    """The way from muxes to servers has the clients' own MTU, as where nobody has made it larger."""
+    """The path from muxes to servers has the clients' own MTU, as in a network where it was not raised."""
     muxes = list(lab.muxes.values())
     for mux in muxes:
         mux.namespace.ip(f"link set eth0 mtu {NARROW}")
@@ -46,14 +46,14 @@ def narrow(lab: Lab) -> Iterator[Lab]:
 
 
 def forget(lab: Lab) -> None:
-    """Clients know no path's MTU any more."""
+    """Clears the clients' path MTUs."""
     for client in lab.clients:
         for family in ("-4", "-6"):
             client.run("ip", family, "route", "flush", "cache")
 
 
 def connect(lab: Lab, vip: str, servers: set[str]) -> socket.socket:
-    """A client's connection to one of these servers, on which it has answered."""
+    """A client's connection to one of these servers, after its first answer."""
     for _ in range(100):
         sock = lab.clients[0].namespace.connect(vip, topology.VIP_PORT, 10)
         sock.settimeout(20)
@@ -66,7 +66,7 @@ def connect(lab: Lab, vip: str, servers: set[str]) -> socket.socket:
 @pytest.mark.parametrize("outside", ["IPv4", "IPv6"])
 @pytest.mark.parametrize("vip", [topology.DUAL_VIP, topology.DUAL_VIP6])
 def test_a_narrow_way_is_no_black_hole(narrow: Lab, dual: DualService, vip: str, outside: str) -> None:
-    """A real client sends full-sized segments, is told what fits, and sends them again: every byte arrives."""
+    """A real client sends full-sized segments, gets the MTU, and retransmits them: every byte arrives."""
     ipv6 = topology.is_ipv6(vip)
     servers = {s.name for s in narrow.servers.values() if topology.is_ipv6(backend_address(s)) == (outside == "IPv6")}
     before = sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values())
@@ -74,7 +74,7 @@ def test_a_narrow_way_is_no_black_hole(narrow: Lab, dual: DualService, vip: str,
     with contextlib.closing(connect(narrow, vip, servers)) as sock:
         server = request(sock, "POST", bytes(BODY))
         assert request(sock, "GET") == server  # answered once the body was read to its end
-        # IP_MTU, IPV6_MTU: of the path, as the kernel knows it now
+        # IP_MTU, IPV6_MTU: the kernel's current value for the path
         mtu = sock.getsockopt(socket.IPPROTO_IPV6, 24) if ipv6 else sock.getsockopt(socket.IPPROTO_IP, 14)
     assert mtu == TOLD[outside]
     assert sum(mux.metrics()[TOO_BIG] for mux in narrow.muxes.values()) > before
@@ -121,7 +121,7 @@ def test_the_ipv6_vip_answers_a_ping(lab: Lab, dual: DualService) -> None:
 
 @contextlib.contextmanager
 def restarted(lab: Lab, *more: str) -> Iterator[None]:
-    """Every mux in turn with further arguments, and without them afterwards."""
+    """Restarts each mux in turn with further arguments, and without them afterwards."""
 
     def restart() -> None:
         for number, mux in lab.muxes.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where connections go: shares by weight, and where `explain` says."""
+"""Where connections go: shares by weight, and to the server that `explain` reports."""
 
 import math
 import random
@@ -14,12 +14,12 @@ from lab.traffic import flows
 CONNECTIONS = 20_000
 WEIGHTS = (80, 90, 110, 120)
 FLOWS = 1_000
-DEVIATIONS = 5.5  # standard ones: 4e-8 of a normal distribution lie beyond
+DEVIATIONS = 5.5  # standard deviations: 4e-8 of a normal distribution is beyond
 
 
 @pytest.fixture
 def sources(session_lab: Lab) -> dict[str, str]:
-    """A fresh source address of each client: no port of it has been used. The last octet counts up with each use."""
+    """A new source address for each client, with no port used so far. The last octet grows with each use."""
     fresh = {}
     for node in session_lab.clients:
         prefix = node.address.rpartition(".")[0]
@@ -30,7 +30,7 @@ def sources(session_lab: Lab) -> dict[str, str]:
 
 
 def test_shares_follow_weights_over_20_000_connections(lab: Lab, sources: dict[str, str]) -> None:
-    """Real connections, half from each client; chance alone exceeds the bound once in a million runs."""
+    """Real connections, half from each client; the bound is exceeded by chance once in a million runs."""
     servers = active(lab)
     weights = {number: WEIGHTS[index % len(WEIGHTS)] for index, number in enumerate(servers)}
     lab.weights(weights)

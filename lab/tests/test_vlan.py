@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mux whose way to servers is a VLAN: the kernel's interfaces say so, and are followed when they change.
+"""A mux that reaches its servers through a VLAN: it uses the kernel's interfaces, and follows their changes.
 
-The mux runs in a virtual machine, as not every host's kernel has VLANs. Its eth0 is a TAP interface here, where this
-test is router and servers at once: clients' packets come untagged or in a VLAN, the servers are in another one.
+The mux runs in a virtual machine, as not every host's kernel has VLANs. Its eth0 is a TAP interface here; this test is
+both router and servers: clients' packets arrive untagged or in a VLAN, the servers are in another one.
 
     here: TAP  ── clients' packets ─────────────▶  eth0    10.1.0.11          :the machine, still_mux
-               ── tag 9: clients' packets ──────▶  eth0.9                       (NICs drop VLANs that nobody has)
+               ── tag 9: clients' packets ──────▶  eth0.9                       (NICs drop unknown VLANs)
                ◀─ tag 5: 10.1.5.21, ::22 ────────  eth0.5  10.1.5.11, 2001:db8:5::11
 """
 
@@ -46,13 +46,13 @@ from lab.vm.machine import Machine, Plug
 MTU = 1600
 MAC, OURS = "52:54:00:00:05:11", "02:00:00:00:05:21"
 VIP, CLIENT = "10.99.0.1", "203.0.113.7"
-BACKENDS = {"10.1.5.21": "10.1.5.11", "2001:db8:5::22": "2001:db8:5::11"}  # and what packets for them come from
+BACKENDS = {"10.1.5.21": "10.1.5.11", "2001:db8:5::22": "2001:db8:5::11"}  # and the source of packets for them
 OVERHEAD = {4: 20 + 8 + 4 + 12 + 8, 6: 40 + 8 + 4 + 12 + 20}  # with room for a move
 PLUGINS = ("bus_pci", "bus_vdev", "mempool_ring", "net_af_packet")
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 DRIVERS = LIBRARIES / "dpdk" / "pmds-23.0"
 ADDRESSES = "ip addr add 10.1.5.11/24 dev eth0.5; ip addr add 2001:db8:5::11/64 dev eth0.5 nodad"
-# DPDK takes drivers from folders that nobody else can write to alone, and by names without a version.
+# DPDK loads drivers only from folders that no other user can write to, and by names without a version.
 SETUP = f"""\
 chmod 755 /
 mkdir -p {DRIVERS} /var/run
@@ -72,11 +72,11 @@ still_mux --port af_packet:eth0 {VIP} 80 1024 {" ".join(BACKENDS)} </run/ask >/r
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA = 3, 263, 8
 TP_STATUS_VLAN_VALID = 1 << 4
 AUXILIARY = struct.Struct("IIIHHHH")  # tpacket_auxdata
-SECONDS = 60.0  # for what takes a tenth of a second where the processor is no emulation
+SECONDS = 60.0  # for what takes a tenth of a second without emulation
 
 
 class Rack:
-    """The other end of the machine's eth0: answers who asks for a backend in the VLAN, and shows everything else."""
+    """The other end of the machine's eth0: answers requests for a backend's MAC address in the VLAN, keeps the rest."""
 
     def __init__(self, namespace: Namespace, interface: str) -> None:
         with namespace.inside():
@@ -93,12 +93,12 @@ class Rack:
         self._socket.send(bytes(packet))
 
     def to_vip(self, payload: bytes = b"") -> Packet:
-        """From another port each time, so that one goes to every backend in a while."""
+        """From another port each time, so that every backend gets one after a while."""
         ip = IP(src=CLIENT, dst=VIP, flags="DF")
         return Ether(src=OURS, dst=MAC) / ip / TCP(sport=next(self._ports), dport=80) / Raw(payload)
 
     def receive(self, seconds: float) -> Packet | None:
-        """The next frame of the machine's that asks for no neighbour, with the tag that the kernel has taken off."""
+        """The machine's next frame that is no neighbour request, with the tag that the kernel has removed."""
         self._socket.settimeout(seconds)
         with contextlib.suppress(TimeoutError):
             while True:
@@ -115,7 +115,7 @@ class Rack:
         return None
 
     def _answer(self, frame: Packet) -> bool:
-        """Whether it asks for a neighbour; the backends' is told in the VLAN alone."""
+        """Whether it is a neighbour request; those for the backends are answered only in the VLAN."""
         tag = frame[Dot1Q].vlan if Dot1Q in frame else 0
         head = Ether(src=OURS, dst=frame.src) / Dot1Q(vlan=tag)
         if ARP in frame and tag == self.vlan and frame[ARP].pdst in BACKENDS:
@@ -128,7 +128,7 @@ class Rack:
         return ARP in frame or ICMPv6ND_NS in frame
 
     def until(self, what: str, send: Callable[[], Packet], wanted: Callable[[Packet], bool]) -> Packet:
-        """Sends until a frame that is wanted comes."""
+        """Sends until a matching frame arrives."""
 
         def came() -> Packet | None:
             self.send(send())
@@ -141,7 +141,7 @@ class Rack:
 
 
 def counted(machine: Machine) -> dict[str, int]:
-    """What the mux has counted since it was asked last."""
+    """The mux's counts since the last call."""
     before = len(machine.check("cat", "/run/mux.log"))
     machine.check("sh", "-c", "echo >/run/ask")
 
@@ -184,15 +184,15 @@ def test_packets_leave_in_the_vlan_of_their_route(rack: tuple[Rack, Machine]) ->
         assert (frame[IPv6] if ":" in backend else frame[IP]).src == source
         assert bytes(frame[UDP].payload)[1] == 4
 
-    # in a VLAN of the routers', and back there what the mux answers itself
+    # in a VLAN of the routers'; the mux's own answers return there
     def tagged(payload: bytes = b"") -> Packet:
         packet = here.to_vip(payload)
         return Ether(src=OURS, dst=MAC) / Dot1Q(vlan=9) / packet[IP]
 
-    frame = here.until("a packet that came in VLAN 9", tagged, lambda frame: UDP in frame and frame[UDP].dport == 6080)
+    frame = here.until("a packet from VLAN 9", tagged, lambda frame: UDP in frame and frame[UDP].dport == 6080)
     assert frame[Dot1Q].vlan == 5
 
-    # the VLAN's own MTU, less than the port's, is what has to suffice
+    # the VLAN's own MTU, smaller than the port's, is the limit
     machine.check("ip", "link", "set", "eth0.5", "mtu", "1400")
     frame = here.until("word of what fits", lambda: tagged(b"x" * 1400), lambda frame: ICMP in frame)
     assert frame[Dot1Q].vlan == 9
@@ -200,7 +200,7 @@ def test_packets_leave_in_the_vlan_of_their_route(rack: tuple[Rack, Machine]) ->
 
 
 def test_the_mux_finds_its_addresses_in_the_vlan(rack: tuple[Rack, Machine]) -> None:
-    """By the room that the check leaves for the outer header: IPv6 stands on eth0.5 alone."""
+    """By the room that the check leaves for the outer header: only eth0.5 has IPv6."""
     _, machine = rack
     done = machine.run(
         ["fairlead-mux", "--check", "--id", "m", "--zookeeper", "127.0.0.1:1", "--port", "af_packet:eth0"]
@@ -223,7 +223,7 @@ def test_another_vlan_is_followed(rack: tuple[Rack, Machine]) -> None:
 
 
 def test_a_service_tag_is_no_way(rack: tuple[Rack, Machine]) -> None:
-    """Type 802.1ad: frames with an 802.1Q tag instead would reach nobody, or somebody else. IPv6 keeps a way."""
+    """Type 802.1ad: frames with an 802.1Q tag would reach no host, or the wrong one. IPv6 keeps its route."""
     here, machine = rack
     ipv4, ipv6 = BACKENDS
     script = f"""
@@ -242,7 +242,7 @@ def test_a_service_tag_is_no_way(rack: tuple[Rack, Machine]) -> None:
     def by_the_last(frame: Packet) -> bool:
         return is_for(frame, ipv6) and frame[Dot1Q].vlan == 5
 
-    here.until("a packet by the way made last", here.to_vip, by_the_last)  # the kernel tells its changes in order
+    here.until("a packet by the way made last", here.to_vip, by_the_last)  # the kernel reports its changes in order
     counted(machine)
 
     def refused() -> bool:

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The agent inside a virtual machine: runs the commands that come by one virtio-serial port, one after the other.
+ * The agent inside a virtual machine: runs the commands that arrive on one virtio-serial port, one after the other.
  *
  *	host:   struct request | argv, each word ended by NUL | standard input
  *	agent:  struct frame | up to FRAME_MAX bytes, as often as the command writes, then one frame of the kind EXIT
  *
- * Numbers are little-endian: both ends are this machine's processor. A frame is one write, so that a host that comes
- * after one that left in the middle begins at the start of a frame; frames of a session that is not its own are none
- * of its business. When the host hangs up, or sends the next request, a command that still runs is killed with its
- * process group. That a host came or went is told apart from the data and may be known later than what it sent, so
- * that hanging up counts only once it has lasted. lab/vm/channel.py is the other end.
+ * Numbers are little-endian: both ends run on this machine's processor. A frame is one write, so that a host which
+ * connects after another left in the middle begins at the start of a frame; it ignores frames of other sessions. When
+ * the host hangs up, or sends the next request, a command that still runs is killed with its process group. The port
+ * reports a host's arrival or departure separately from the data, maybe later, so hanging up counts only once it has
+ * lasted. lab/vm/channel.py is the other end.
  *
- * Of a port without a host poll() says at once, besides that the host has hung up, that it can be read; and a read is
- * empty. So it is no way to wait for a host: the driver sends SIGIO when one comes.
+ * On a port without a host poll() returns at once: the host has hung up, and the port is readable; the read is empty.
+ * So poll() cannot wait for a host: the driver sends SIGIO when one connects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ enum { FRAME_HEAD = offsetof(struct frame, payload) };
 _Static_assert(sizeof(struct request) == 12, "as lab/vm/channel.py packs it");
 _Static_assert(FRAME_HEAD == 12, "as lab/vm/channel.py unpacks it");
 
-/* One command under way. */
+/* A running command. */
 struct command {
 	uint32_t session;
 	pid_t pid;
@@ -84,7 +84,7 @@ static int is_hung_up(int port)
 	return poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
 }
 
-/* Whether nobody is at the other end; takes its time before it says so. */
+/* Whether there is no host at the other end; true only after that has lasted. */
 static int host_gone(int port)
 {
 	int waited;
@@ -97,7 +97,7 @@ static int host_gone(int port)
 	return 1;
 }
 
-/* The signal that waits for host_await() alone: blocked here, and not in the commands. */
+/* The signal is only for host_await(): it is blocked here, and not in the commands. */
 static sigset_t sigio_set(void)
 {
 	sigset_t signals;
@@ -107,7 +107,7 @@ static sigset_t sigio_set(void)
 	return signals;
 }
 
-/* Sleeps as long as nobody is at the other end. */
+/* Sleeps as long as there is no host at the other end. */
 static void host_await(int port)
 {
 	const struct timespec idle = {.tv_sec = IDLE_SECONDS};
@@ -117,7 +117,7 @@ static void host_await(int port)
 		sigtimedwait(&signals, NULL, &idle);
 }
 
-/* Waits until the port may have got ready; false when the host has gone. */
+/* Waits until the port may be ready; false if the host has gone. */
 static int port_await(int port, short events)
 {
 	struct pollfd fd = {.fd = port, .events = events};
@@ -125,7 +125,7 @@ static int port_await(int port, short events)
 	return poll(&fd, 1, -1) < 0 || !(fd.revents & POLLHUP) || !host_gone(port);
 }
 
-/* False when the host has gone before all of it came. */
+/* False if the host has gone before all bytes arrived. */
 static int read_all(int port, void *to, size_t length)
 {
 	size_t done = 0;
@@ -141,7 +141,7 @@ static int read_all(int port, void *to, size_t length)
 	return 1;
 }
 
-/* What cannot be written because the host has gone is lost. A write to the port takes all of a frame, or nothing. */
+/* Frames that cannot be written because the host has gone are lost. A write to the port takes a whole frame or none. */
 static void send_frame(int port, const struct frame *frame)
 {
 	while (write(port, frame, FRAME_HEAD + frame->length) < 0 && port_await(port, POLLOUT))
@@ -200,7 +200,7 @@ static void start(struct command *command, uint32_t session, char *words, size_t
 		die("pidfd_open");
 }
 
-/* Passes on what is there to read; false at the stream's end, or when there is nothing now. */
+/* Passes on what can be read; false at the stream's end, or if there is nothing now. */
 static int pass_on(int port, const struct command *command, enum kind kind, int *stream)
 {
 	static struct frame frame;
@@ -219,7 +219,7 @@ static int pass_on(int port, const struct command *command, enum kind kind, int 
 	return 1;
 }
 
-/* Ends with the command, also if a program that it left running holds its output open. */
+/* Ends with the command, even if a program that it left running holds its output open. */
 static void follow(int port, struct command *command)
 {
 	struct frame frame = {.session = command->session, .kind = KIND_EXIT, .length = sizeof(uint32_t)};
@@ -255,7 +255,7 @@ static void follow(int port, struct command *command)
 	close(command->err);
 }
 
-/* Takes one request, if all of one comes, and carries it out. */
+/* Reads one request, if a whole one arrives, and runs it. */
 static void serve(int port)
 {
 	static char words[ARGV_MAX];
@@ -267,7 +267,7 @@ static void serve(int port)
 		return;
 	if (!request.argv_length || request.argv_length > ARGV_MAX || request.stdin_length > STDIN_MAX) {
 		fprintf(stderr, "agent: a request of %u and %u bytes\n", request.argv_length, request.stdin_length);
-		exit(1); /* whoever is there does not speak this; init starts another agent */
+		exit(1); /* not our protocol; init starts another agent */
 	}
 	input = malloc(request.stdin_length + 1);
 	if (!input)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs commands inside a virtual machine, without its network: over virtio-serial ports, to lab/vm/agent.c.
 
-Each port is a Unix socket of QEMU's, which takes one client at a time, and one command is one connection. A file lock
-keeps a port to one process, so that several may run commands in one machine at once: as many as there are ports.
+Each port is a Unix socket of QEMU's, which accepts one client at a time; one command is one connection. A file lock
+gives a port to one process at a time, so that as many commands as there are ports can run in one machine at once.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ PORTS = 4
 REQUEST = struct.Struct("<III")
 FRAME = struct.Struct("<III")
 STDOUT, STDERR, EXIT = 1, 2, 3
-CONNECT_SECONDS = 10.0  # for a free port, and for QEMU to have made its sockets
+CONNECT_SECONDS = 10.0  # for a free port, and until QEMU has created its sockets
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Channel:
         return [self.directory / f"exec{number}.sock" for number in range(PORTS)]
 
     def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = None) -> Done:
-        """Runs a command to its end. LabError when the machine goes down meanwhile, or after `seconds`."""
+        """Runs a command to its end. LabError if the machine goes down meanwhile, or after `seconds`."""
         out, err = bytearray(), bytearray()
         code = self.stream(argv, out.extend, err.extend, stdin, seconds)
         return Done(code, bytes(out), bytes(err))
@@ -54,9 +54,9 @@ class Channel:
         stdin: bytes = b"",
         seconds: float | None = None,
     ) -> int:
-        """Runs a command, passes on what it writes as it comes, and returns its exit code.
+        """Runs a command, passes its output on as it arrives, and returns its exit code.
 
-        Whoever leaves before the end, by an exception, leaves no command behind: the agent kills it.
+        If the caller leaves by an exception before the end, the agent kills the command.
         """
         command = " ".join(argv)
         if not argv or any("\0" in word for word in argv):
@@ -70,7 +70,7 @@ class Channel:
             while True:
                 whose, kind, length = FRAME.unpack(stream.exactly(FRAME.size))
                 payload = stream.exactly(length)
-                if whose != session:  # of a command whose caller left
+                if whose != session:  # of a command whose caller has left
                     continue
                 if kind == EXIT:
                     return struct.unpack("<I", payload)[0]

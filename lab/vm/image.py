@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The initramfs of a virtual machine: busybox, programs of the host with their libraries, kernel modules, the agent.
 
-An image is kept under the hash of its contents: nothing is made twice, and nothing that changed is missed.
+An image is kept under the hash of its contents: the same image is never built twice, and every change makes a new one.
 """
 
 import fcntl
@@ -19,9 +19,9 @@ from pathlib import Path
 from lab.deadline import LabError
 from lab.vm.kernel import Kernel, depends, run
 
-# Each machine has these: what talks to the host, and what the project's module and test networks need.
+# Each machine has these: those for the host's ports, and those that the project's module and test networks need.
 MODULES = ("virtio_pci", "virtio_console", "virtio_net", "qemu_fw_cfg", "veth", "tun")
-# Busybox's shell would prefer its own applets, of which ip knows too little.
+# Busybox's shell would prefer its own applets, and its ip lacks features.
 TOOLS = {"sh": "dash", "ip": "ip", "ss": "ss", "ethtool": "ethtool", "tcpdump": "tcpdump", "nginx": "nginx"}
 SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 FOLDERS = ("bin", "sbin", "dev", "etc", "lib", "modules", "proc", "run", "sys", "tmp")
@@ -33,7 +33,7 @@ KEPT = 6  # images per kernel
 
 
 class Image:
-    """What is to stand in an initramfs; paths are relative to its root."""
+    """The contents of an initramfs; paths are relative to its root."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[int, bytes]] = {}
@@ -53,7 +53,7 @@ class Image:
         self._entries[path] = (stat.S_IFLNK | 0o777, to.encode())
 
     def program(self, path: str, source: Path) -> None:
-        """A program of the host, with the libraries that the dynamic linker would load, where it looks for them."""
+        """A program of the host, with the libraries that the dynamic linker would load, in their places."""
         self.data(path, stripped(source), 0o755)
         for library in re.findall(r"(/\S+) \(0x", run("ldd", source)) if dynamic(source) else []:
             self.data(library.lstrip("/"), Path(library).read_bytes(), 0o755)
@@ -86,7 +86,7 @@ def _stripped(path: Path, _mtime_ns: int) -> bytes:
 
 
 def stripped(path: Path) -> bytes:
-    """A program's or a module's file without what only a debugger reads."""
+    """A program's or a module's file without debugging information."""
     return _stripped(path, path.stat().st_mtime_ns)
 
 
@@ -108,8 +108,8 @@ def initramfs(
 
     The kernel's own `modules` are loaded besides those that every machine needs.
 
-    The project's module lies in /modules and is not loaded: `insmod /modules/fairlead.ko` does that. It is built in one
-    place, so that one image of a kernel is made at a time.
+    The project's module is in /modules and is not loaded: `insmod /modules/fairlead.ko` does that. It is built in one
+    place, so one image of a kernel is built at a time.
     """
     kernel.folder.mkdir(parents=True, exist_ok=True)
     with (kernel.folder / "lock").open("w") as lock:
@@ -148,7 +148,7 @@ def _image(
 def _kept(folder: Path, image: Image) -> Path:
     path = folder / f"initramfs-{image.key()}.cpio"
     if path.exists():
-        os.utime(path)  # the ones used last are kept
+        os.utime(path)  # those used last are kept
         return path
     aside = path.with_suffix(f".{os.getpid()}.part")
     image.write(aside)

@@ -20,7 +20,7 @@ HEADERS = Path("/usr/src")
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
-    """The command's standard output; LabError with the end of what it said when it fails."""
+    """The command's standard output; LabError with the end of its output if it fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False, cwd=cwd)
@@ -73,7 +73,7 @@ class Kernel:
             download = ("apt-get", "download", "-qq", f"linux-image-{self.release}")
             try:
                 run(*download, cwd=downloads)
-            except LabError:  # apt's lists may be old, or cleaned away
+            except LabError:  # apt's lists may be old or deleted
                 run("apt-get", "update", "-qq")
                 run(*download, cwd=downloads)
             run("dpkg-deb", "-x", next(downloads.glob("linux-image-*.deb")), aside)
@@ -98,9 +98,9 @@ class Kernel:
         return {Path(line).name.removesuffix(".ko").replace("-", "_") for line in listed}
 
     def modules(self, names: Iterable[str]) -> dict[str, Path]:
-        """The modules of those names and those that they need, in an order in which they load; built-in ones left out.
+        """The modules of those names and those that they need, in loading order; without built-in ones.
 
-        modprobe's own list, modules.dep, is made when the package is installed, so that each module is asked itself.
+        modprobe's own list, modules.dep, is only made when the package is installed, so each module is read itself.
         """
         ordered: dict[str, Path] = {}
         for name in names:
@@ -127,6 +127,6 @@ class Kernel:
 
 
 def depends(module: Path) -> list[str]:
-    """The modules that one needs, as it says itself."""
+    """The modules that a module needs, from its own list."""
     said = run("modinfo", "-F", "depends", module).strip()
     return [name.replace("-", "_") for name in said.split(",") if name]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine: QEMU's command line, its start and end, and what its kernel complained of.
+"""A virtual machine: QEMU's command line, its start and end, and the defects that its kernel reported.
 
-QEMU emulates the processor (TCG), so that no hardware support is needed; a machine is up in about five seconds.
+QEMU emulates the processor (TCG), so no hardware support is needed; a machine is up in about five seconds.
 
     with Machine(directory, kernel, initramfs(kernel, agent)) as machine:
         machine.wait()
@@ -19,12 +19,12 @@ from lab.vm.kernel import Kernel
 
 QEMU = "qemu-system-x86_64"
 CONSOLE = "machine.log"
-CONSOLE_LINES = 15  # of it are shown when the machine does not come up
-BOOT_SECONDS = 180.0  # on a host with ten times more to do than it can; else five to ten
+CONSOLE_LINES = 15  # of it are shown if the machine does not come up
+BOOT_SECONDS = 180.0  # on a host with ten times the load it can take; otherwise five to ten
 RUN_SECONDS = 120.0  # for a command that takes a tenth of a second on an idle host
-STOP_SECONDS = 120  # on such a host; else one
+STOP_SECONDS = 120  # on such a host; otherwise one
 TRANSLATED = 256  # MiB at most for the emulator's translated code; by default it takes a GiB
-# no_timer_check: the kernel would count on ten ticks in a moment, and panic on a busy host that gives it none.
+# no_timer_check: the kernel would expect ten ticks within a moment, and panic on a busy host that gives it none.
 COMMAND_LINE = "console=ttyS0 panic=-1 loglevel=7 no_timer_check"
 COMPLAINT = re.compile(
     r"WARNING:|BUG|Oops|general protection|Call Trace|refcount_t:|unregister_netdevice: waiting|still has objects"
@@ -34,7 +34,7 @@ COMPLAINT = re.compile(
 
 
 def wait(directory: Path, seconds: float = BOOT_SECONDS) -> None:
-    """Until the machine whose sockets are in `directory` is up, see Machine.wait."""
+    """Waits until the machine whose sockets are in `directory` is up, see Machine.wait."""
     script = "while [ ! -e /run/setup.exit ]; do sleep 0.1; done; cat /run/setup.log; exit $(cat /run/setup.exit)"
     try:
         done = Channel(directory).run(["sh", "-c", script], seconds=seconds)
@@ -54,8 +54,8 @@ def _lines(console: Path) -> list[str]:
 class Plug:
     """Where the machine's eth0 is plugged in: a TAP interface in a network namespace, and its bridge if one is named.
 
-    The TAP has no offloads: packets pass with whole checksums and of the sizes that they have on copper. It has its
-    name from the start: no two machines that start in one namespace may share it.
+    The TAP has no offloads: packets have complete checksums and the sizes that they have on a physical wire. It has its
+    name from the start: two machines that start in one namespace must not share it.
     """
 
     netns: str
@@ -83,11 +83,11 @@ class Machine:
 
     @property
     def console(self) -> Path:
-        """What QEMU and the kernel write: `command`'s standard output."""
+        """The output of QEMU and the kernel: `command`'s standard output."""
         return self.directory / CONSOLE
 
     def command(self) -> list[str]:
-        """QEMU's command line, in what is its own process; `environment` goes with it."""
+        """QEMU's command line, for a process of its own; run it with `environment`."""
         words = [
             QEMU,
             "-accel",
@@ -127,15 +127,15 @@ class Machine:
     # Inside.
 
     def wait(self, seconds: float = BOOT_SECONDS) -> None:
-        """Until the machine is up and its setup script has ended well; LabError with what it said if it has not."""
+        """Waits until the machine is up and its setup script has succeeded; LabError with its output if it failed."""
         wait(self.directory, seconds)
 
     def run(self, argv: list[str], stdin: bytes = b"", seconds: float | None = RUN_SECONDS) -> Done:
-        """Runs a command to its end, whatever its exit code."""
+        """Runs a command to its end, with any exit code."""
         return self.channel.run(argv, stdin, seconds)
 
     def check(self, *argv: str, seconds: float | None = RUN_SECONDS) -> str:
-        """The command's standard output; LabError with its standard error when it fails."""
+        """The command's standard output; LabError with its standard error if it fails."""
         done = self.run(list(argv), seconds=seconds)
         if done.code:
             said = (done.stderr or done.stdout).decode(errors="replace").strip() or "nothing said"
@@ -146,7 +146,7 @@ class Machine:
         """Lines of the console in which the kernel reports a defect."""
         return [line for line in _lines(self.console) if COMPLAINT.search(line)]
 
-    # As a process of ours. The lab starts `command` as one of its own instead.
+    # As a child process. The lab starts `command` as a program of its own instead.
 
     def __enter__(self) -> "Machine":
         self.start()
@@ -156,7 +156,7 @@ class Machine:
         self.stop()
 
     def start(self) -> None:
-        """Starts QEMU, which ends with this thread at the latest."""
+        """Starts QEMU; it ends at the latest with this thread."""
         with open(self.console, "ab") as log:
             try:
                 self._qemu = subprocess.Popen(
@@ -170,7 +170,7 @@ class Machine:
                 raise LabError(f"the command '{error.filename}' is missing: run scripts/install-deps") from None
 
     def power_off(self, seconds: float = STOP_SECONDS) -> bool:
-        """Has the machine end in order; whether it did within `seconds`."""
+        """Shuts the machine down in order; returns whether it ended within `seconds`."""
         assert self._qemu is not None
         self.run(["sh", "-c", "sync; (sleep 0.2; poweroff -f) >/dev/null 2>&1 &"])
         try:
@@ -180,7 +180,7 @@ class Machine:
         return True
 
     def stop(self) -> None:
-        """The power is cut; QEMU has ended when this returns."""
+        """Cuts the power; QEMU has ended when this returns."""
         if self._qemu is not None:
             self._qemu.kill()
             self._qemu.wait()

@@ -63,7 +63,7 @@
           [["all steps" true 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0 :node "mux1"}) (op :heal-kill {:step 0})]]
            ["no node of its role" true 2 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")
                                          (op :start-kill {:step 1}) (op :start-kill {:step 1 :node "mux1"})]]
-           ["never anybody of its role" :unknown 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")]]
+           ["never a node of its role" :unknown 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "no node is leader")]]
            ["a step never began" :unknown 2 [(op :start-kill {:step 0}) (op :heal-kill {:step 0})]]
            ["a command failed" false 1 [(op :start-kill {:step 0}) (op :start-kill {:step 0} :error "indeterminate: …" :exception {})]]]]
     (testing why
