@@ -58,7 +58,7 @@ public final class AssignmentFigures {
   private static Map<String, Object> table1(long seed, int runs) throws Exception {
     Map<String, Object> rows = new LinkedHashMap<>();
     for (AssignmentMethod method : AssignmentMethod.values()) {
-      // Consistent hashing throws a point per unit of weight: the paper's 9K rules are ten a server.
+      // Consistent hashing has a point per unit of weight: the paper's 9K rules are ten a server.
       rows.put(method.toString(), row(method, 10, seed, runs));
     }
     rows.put("consistent, 50 points", row(AssignmentMethod.CONSISTENT, 50, seed, runs));
@@ -108,7 +108,7 @@ public final class AssignmentFigures {
 
   /**
    * Rules per server after one operation on a fresh ring: of 10,000 servers as in the paper, and of
-   * 8,192, of which each owns exactly 128 buckets. Servers go at random, and every so manieth.
+   * 8,192, of which each owns exactly 128 buckets. Servers are removed at random, and evenly spaced.
    */
   private static List<Object> fragmentation(long seed) throws Exception {
     List<Object> rows = new ArrayList<>();
@@ -150,7 +150,7 @@ public final class AssignmentFigures {
     return fewer;
   }
 
-  /** Defragmentation of a ring in which every bucket stands alone, to one range per server. */
+  /** Defragmentation of a ring in which every bucket is a run of its own, to one range per server. */
   private static List<Object> figure25(long seed) throws Exception {
     List<Object> series = new ArrayList<>();
     for (int moves : new int[] {1, 10, 100}) {
@@ -229,7 +229,7 @@ public final class AssignmentFigures {
     return seconds;
   }
 
-  /** Every so manieth backend, of weight 100. */
+  /** Evenly spaced backends, of weight 100. */
   private static int[] part(int every, int rest) {
     int[] weights = new int[Backend.MAX + 1];
     for (int id = 1; id <= Backend.MAX; id++) {

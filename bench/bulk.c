@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bulk transfer over TCP between two network namespaces, and what it costs each processor. Run by server_module in
- * a virtual machine of two processors:
+ * A bulk transfer over TCP between two network namespaces, and its cost for each processor. server_module runs it in a
+ * virtual machine with two processors:
  *
  *	bulk CLIENT-NAMESPACE SERVER-NAMESPACE ADDRESS MEGABYTES
  *
@@ -33,7 +33,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* From now on this thread runs there alone, and its new sockets are of that namespace. */
+/* From now on this thread runs only on that processor, and its new sockets are in that namespace. */
 static void enter(const char *namespace, int processor)
 {
 	char path[128];
@@ -66,7 +66,7 @@ struct receiver {
 	pthread_barrier_t listens;
 };
 
-/* Takes one connection to its end; returns how many bytes came. */
+/* Reads one connection to its end; returns the number of bytes. */
 static void *receive(void *state)
 {
 	static char chunk[CHUNK];
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		busy[i] = seconds_busy(i) - busy[i];
 	close(fd);
 	if ((size_t)received != megabytes * 1000000) {
-		fprintf(stderr, "bulk: %zu bytes came of %lu MB\n", (size_t)received, megabytes);
+		fprintf(stderr, "bulk: %zu bytes arrived of %lu MB\n", (size_t)received, megabytes);
 		return 1;
 	}
 	printf("{\"seconds\": %.6f, \"senderBusy\": %.2f, \"receiverBusy\": %.2f}\n", seconds, busy[0], busy[1]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The mux of server_module: puts outer IPv4, UDP, GUE and a steer header without a move in front of TCP packets to
- * 10.99.0.1, for the server 10.1.0.21, and gives them to the kernel, which forwards them. Everything else passes
- * untouched. It is here to load a server, not to be measured.
+ * 10.99.0.1, for the server 10.1.0.21, and gives them to the kernel, which forwards them. All other packets pass
+ * unchanged. It is only there to load a server; it is not measured.
  */
 #include <linux/bpf.h>
 
@@ -22,7 +22,7 @@ enum {
 	VIP = 0x0a630001,
 };
 
-/* Without length and checksum, which stand at 2 and 10. */
+/* Without length and checksum, which are at 2 and 10. */
 static const fl_u8 outer_ip[IP_LEN] = {0x45, 0, 0,  0, 0, 0,  0x40, 0, 64, PROTOCOL_UDP,
 				       0,    0, 10, 1, 0, 12, 10,   1, 0,  21};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks of the control plane run: three ZooKeeper servers and a controller, as processes on loopback."""
+"""The processes of the control plane's benchmarks: three ZooKeeper servers and a controller, on loopback."""
 
 import contextlib
 import http.client
@@ -31,12 +31,12 @@ def until(what, true, seconds=TIMEOUT_SECONDS):
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
-            die(f"waited {seconds} s in vain for {what}")
+            die(f"gave up after {seconds} s of waiting for {what}")
         time.sleep(0.05)
 
 
 class Processes:
-    """Everything that was started; ended in reverse."""
+    """All processes that were started; they are killed in reverse."""
 
     def __init__(self, folder):
         self.folder, self.all = folder, []
@@ -59,7 +59,7 @@ class Processes:
 
 
 def start_ensemble(processes):
-    """Three servers with their data on disk, each write synced, and the defaults of ZooKeeper but for the heap."""
+    """Three servers with their data on disk, each write synced, and ZooKeeper's defaults except for the heap."""
     ports = [free_port() for _ in range(3 * SERVERS)]
     servers = [f"server.{n}=127.0.0.1:{ports[3 * n + 1]}:{ports[3 * n + 2]}" for n in range(SERVERS)]
     for n in range(SERVERS):
@@ -77,7 +77,7 @@ def start_ensemble(processes):
 
 
 class Controller:
-    """One controller in a process of its own, under the heap that is allowed."""
+    """One controller in a process of its own, with a limited heap."""
 
     def __init__(self, processes, zookeeper, heap):
         self.processes, self.zookeeper, self.heap = processes, zookeeper, heap
@@ -110,7 +110,7 @@ class Controller:
         self.processes.end(self.process)
 
     def __call__(self, method, path, body=None):
-        """The answer, and the seconds from the first byte sent to the last received."""
+        """The answer, and the seconds from the first byte sent to the last one received."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         content = None if body is None else json.dumps(body)
         begun = time.monotonic()
@@ -127,7 +127,7 @@ class Controller:
         return self("POST", f"/v1/services/{service}/changes", {"changes": changes})
 
     def heap_megabytes(self):
-        """The most that was ever in use, and the most that a whole collection left."""
+        """The most that was ever in use, and the most that a full collection left."""
         log = self.gc_log.read_text()
         used = [int(mb) for mb in re.findall(r"(\d+)M->\d+M\(", log)]
         live = [int(mb) for mb in re.findall(r"Pause Full.* \d+M->(\d+)M\(", log)]
@@ -136,8 +136,8 @@ class Controller:
 
 @contextlib.contextmanager
 def processes():
-    """A place for processes and their logs, which is kept if something went wrong."""
-    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # what it says of servers that are not up yet
+    """A folder for processes and their logs, which is kept after a failure."""
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs servers that are not up yet
     folder = pathlib.Path(tempfile.mkdtemp(prefix="fairlead-bench-"))
     started = Processes(folder)
     try:
@@ -150,4 +150,4 @@ def processes():
 def check(*needed):
     for path in (JAR, *needed):
         if not path.exists():
-            die(f"{path} is not there: bench/README.md says how to build it")
+            die(f"{path} is missing: bench/README.md says how to build it")

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other end of a forwarder's port, for bench/delay: sends 64-byte packets by memif and measures how long each is
- * away.
+ * The other end of a forwarder's port, for bench/delay: sends 64-byte packets over a memif and measures how long each
+ * is away.
  *
  *	mux_delay --socket PATH --rate PPS|0 --windows N --seconds S --flows N --seed N
  *
  *	here, one core: send, receive  ==== memif, shared memory ====  the forwarder, another core
  *
- * Packets leave at random times (exponential gaps) of the rate, whatever comes back, and carry the time stamp counter
- * of when they were given to the port: that this process was late itself is no delay of the forwarder's. Rate 0 keeps
- * WINDOW packets on their way instead, which is as fast as the slower end can. Says {"ready": true} when the port is
- * open, begins once the forwarder is there, and prints one JSON object for each window of so many seconds, before which
- * a tenth of it is not counted: windows are short, so that most see nothing of what else a machine does.
+ * Packets leave at random times (exponential gaps) at the rate, regardless of what returns, with the time stamp counter
+ * of the moment when they were given to the port: a delay of this process does not count as the forwarder's. Rate 0
+ * keeps WINDOW packets in flight instead, which is as fast as the slower end allows. Prints {"ready": true} when the
+ * port is open, begins once the forwarder is there, and prints one JSON object for each window of so many seconds. A
+ * tenth of a window before it is not counted. Windows are short, so that other load does not touch most of them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,13 +31,13 @@ enum {
 	BURST = 32,
 	FRAME = 64,
 	AT_STAMP = 38,     /* TCP's two numbers */
-	ENCAPSULATED = 44, /* so much later it stands behind a mux */
+	ENCAPSULATED = 44, /* further back after a mux */
 	WINDOW = 512,
 	BUFFERS = 16383,
 	CYCLES_SHIFT = 5, /* of a bucket of the histogram */
 	HISTOGRAM = 1 << 20,
 	CONNECT_S = 20,
-	SILENCE_MS = 50, /* a packet that is away for so long is lost */
+	SILENCE_MS = 50, /* a packet that is away for longer is lost */
 };
 
 struct delay {
@@ -177,14 +177,14 @@ static void receive_some(struct delay *d)
 	rte_pktmbuf_free_bulk(mbufs, count);
 }
 
-/* Until the forwarder sends packets back; what it threw away before is forgotten. */
+/* Waits until the forwarder returns packets; those that it dropped before do not count. */
 static void await_forwarder(struct delay *d)
 {
 	uint64_t hz = rte_get_tsc_hz(), end = rte_rdtsc() + CONNECT_S * hz, quiet;
 
 	while (!d->received) {
 		if (rte_rdtsc() > end)
-			die("no forwarder has come");
+			die("no forwarder has connected");
 		send_some(d, 1);
 		rte_delay_us_sleep(1000);
 		receive_some(d);

@@ -7,15 +7,15 @@
  *
  * Packets are 64 bytes long, TCP ACKs (or datagrams) of distinct flows in random order. They are written into a ring of
  * 2,048 buffers first, as a NIC would, and only then steered in bursts of 32, so that writing them is not measured, and
- * they are in the cache that a NIC's DMA would leave them in at best. All rows stand ready at once and take turns: each
- * run gives each row PASS packets, so that what disturbs the machine disturbs all. The median run counts, and the
- * fastest and slowest stand beside it; time is the thread's own, so that whatever else the machine does counts little.
- * A row's ratio to the first one is the median of the runs' own ratios. The stages are measured apart by time stamps
- * around each stage of each group, whose own cost is measured and taken off; what counts is the median burst. There a
- * stage has all 32 packets at once, so that their sum is more than the whole where memory is waited for.
+ * they are in the cache where a NIC's DMA would put them at best. All rows are ready at once and take turns: each run
+ * gives each row PASS packets, so that a disturbance affects all rows. The result is the median run, with the fastest
+ * and slowest beside it; time is the thread's own, so that other load on the machine counts little. A row's ratio to
+ * the first one is the median of the ratios of each run. The stages are measured separately, by time stamps around each
+ * stage of each group, whose own cost is measured and subtracted; the result is the median burst. There a stage has all
+ * 32 packets at once, so that the sum of the stages exceeds the whole where they wait for memory.
  *
- * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more than there
- * are. DPDK's memory and rings both ask for transparent huge pages.
+ * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more flows than
+ * there are. DPDK's memory and rings both ask for transparent huge pages.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@
 enum {
 	RING = 2048,
 	HEADROOM = 128,
-	BUFFER = 2432,  /* as far apart as mbufs with 2 KB of room */
+	BUFFER = 2432,  /* the distance of mbufs with 2 KB of room */
 	PASS = 1 << 19, /* packets of a row in one run */
 	ROWS_MAX = 32,
 	NOW = 1700000000,
@@ -210,7 +210,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	b->burst.now = NOW;
 }
 
-/* Some packets of a row; ns each. */
+/* Steers some packets of a row; returns ns each. */
 static double run(struct bench *b, struct stand *s, uint32_t packets)
 {
 	double spent = 0;
@@ -233,7 +233,7 @@ static double run(struct bench *b, struct stand *s, uint32_t packets)
 	return spent / packets;
 }
 
-/* The cost of a pair of time stamps in cycles, at its least. */
+/* The least cost of a pair of time stamps, in cycles. */
 static double stamp_cost(void)
 {
 	uint64_t least = ~0ULL;
@@ -496,7 +496,7 @@ static bool is_wanted(const struct bench *b, const struct row *row)
 	return !b->only;
 }
 
-/* DPDK's memory without huge pages of its own: the kernel's transparent ones instead. */
+/* DPDK's memory without its own huge pages: with the kernel's transparent ones instead. */
 static int advise(const struct rte_memseg_list *list, void *argument)
 {
 	(void)argument;

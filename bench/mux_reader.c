@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux without packets, for bench/size: what follows ZooKeeper in fairlead-mux (cluster_sync.h: store, chunks, delta, ring,
- * tables, its own node), with a session and tables of its own, and nothing else. Every next hop is known.
+ * A mux without packets, for bench/size: the part of fairlead-mux that follows ZooKeeper (cluster_sync.h: store,
+ * chunks, delta, ring, tables, its own node), with a session and tables of its own. Every next hop is known.
  *
  *	mux_reader ID ZOOKEEPER
  *
- * Says a line whenever its tables serve another generation of a service, and ends at the end of its standard input. Of
- * many services it says the sum of their generations:
+ * Prints a line whenever its tables serve another generation of a service, and ends at the end of its standard input.
+ * With several services it prints the sum of their generations:
  *
  *	GENERATION REALTIME-NS PROCESSOR-NS BYTES-RECEIVED RESIDENT-KB
  */
@@ -42,7 +42,7 @@ static void hop(void *context, const struct fl_address *address, struct next_hop
 	*out = (struct next_hop){.resolved = true};
 }
 
-/* Of all TCP connections that are open: of the one with ZooKeeper. */
+/* Of all open TCP connections: only the one to ZooKeeper is open. */
 static uint64_t received(void)
 {
 	DIR *fds = opendir("/proc/self/fd");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The snapshot of a ring whose buckets are dealt to all backends alike and then shuffled, for bench/size: what no
- * history of weights leads to within an hour.
+ * The snapshot of a ring whose buckets are dealt evenly to all backends and then shuffled, for bench/size: no history
+ * of weights leads there within an hour.
  *
  *	random_ring SERVICE GENERATION BUCKETS BACKENDS COMMITTED SEED > FILE
  *
- * Backends are 1..BACKENDS at 10.(id / 256).(id % 256).1 with weight 100; every bucket moved at COMMITTED, from nobody.
+ * Backends are 1..BACKENDS at 10.(id / 256).(id % 256).1 with weight 100; every bucket moved at COMMITTED, without a
+ * previous owner.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 const char *const stand_stages[STAND_STAGES] = {"classify", "hash", "flowtable", "rows", "encap"};
 
-/* "model name" of /proc/cpuinfo without its quotes; figures mean nothing without it. */
+/* "model name" of /proc/cpuinfo without quotes; figures mean nothing without it. */
 static void cpu_model(char *out, size_t size)
 {
 	FILE *info = fopen("/proc/cpuinfo", "r");
@@ -76,7 +76,7 @@ void stands_print(const struct stands *stands)
 	       STAND_BACKENDS, stands->runs, (unsigned long)stands->seed);
 	printf("%s\n\n", stands->list[0].instructions < 0
 			     ? "this machine has no counters of instructions and cache misses"
-			     : "instructions and cache misses stand in the JSON file");
+			     : "instructions and cache misses are in the JSON file");
 	printf("%-30s median                ratio  cycles   Mpps   classify   hash  flowtable   rows  encap\n", "");
 	for (int i = 0; i < stands->count; i++) {
 		const struct stand *s = &stands->list[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mux_packet measures and has measured, and how it is told. */
+/* The rows that mux_packet measures, their results, and how these are reported. */
 #ifndef FAIRLEAD_BENCH_STAND_H
 #define FAIRLEAD_BENCH_STAND_H
 
@@ -16,7 +16,7 @@ enum {
 
 extern const char *const stand_stages[STAND_STAGES];
 
-/* What is measured; 0 and NULL mean as in the first row. */
+/* One row; 0 and NULL mean as in the first row. */
 struct row {
 	const char *name;
 	uint32_t flows;
@@ -30,7 +30,7 @@ struct row {
 	bool udp;     /* datagrams, whose sources are looked up among the VIPs (classify.c) */
 };
 
-/* A row that stands ready, and what was measured. */
+/* A row that is set up, and its results. */
 struct stand {
 	struct row row;
 	struct tables *tables;
@@ -45,7 +45,7 @@ struct stand {
 	double instructions, misses; /* per packet; negative: the machine does not count them */
 };
 
-/* What holds for all of them. */
+/* What all rows share. */
 struct stands {
 	uint64_t seed;
 	unsigned runs;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Each benchmark that needs no quiet machine runs to its end, at its smallest: what it measures here means nothing. Wants
-lab/build before.
+Each benchmark that needs no quiet machine runs to its end, at its smallest; the results mean nothing. Needs lab/build.
 """
 
 import json
