@@ -34,9 +34,7 @@ final class ControllerProcess implements AutoCloseable {
     this.epoch = epoch;
   }
 
-  /**
-   * Returns once it is ready, its data in {@code directory}, both of its ports picked by itself.
-   */
+  /** Returns once it is ready, its data in {@code directory}, on ports that are free. */
   static ControllerProcess start(Path directory) throws IOException {
     Process process =
         launch(
@@ -45,7 +43,7 @@ final class ControllerProcess implements AutoCloseable {
                 "FAIRLEAD_CONTROLLER_ZOOKEEPER", "embedded:" + directory,
                 "FAIRLEAD_CONTROLLER_LISTEN", "127.0.0.1:0",
                 "FAIRLEAD_CONTROLLER_ZOOKEEPER_LISTEN", "the flag wins"),
-            List.of("--zookeeper-listen=127.0.0.1:0"));
+            List.of("--zookeeper-listen=127.0.0.1:" + FreePorts.next()));
     return await(process, List.of(READY));
   }
 

@@ -94,7 +94,7 @@ class EnsembleTest {
 
   @Test
   void aLeaderThatWasStoppedAndReplacedCommitsNothing() throws Exception {
-    try (TestingCluster zookeeper = cluster();
+    try (TestingCluster zookeeper = TestZooKeeper.ensemble(3);
         ControllerProcess first = join(zookeeper);
         ControllerProcess second = join(zookeeper)) {
       assertThat(first.epoch()).isEqualTo(1);
@@ -148,7 +148,7 @@ class EnsembleTest {
   @Test
   void everyAcknowledgedWriteIsThereInOrderAndOnceThroughRollingRestarts() throws Exception {
     List<ControllerProcess> controllers = new ArrayList<>();
-    try (TestingCluster zookeeper = cluster()) {
+    try (TestingCluster zookeeper = TestZooKeeper.ensemble(3)) {
       for (int i = 0; i < 3; i++) {
         controllers.add(join(zookeeper));
       }
@@ -259,7 +259,7 @@ class EnsembleTest {
 
   @Test
   void withoutAQuorumReadsGoOnAndWritesAreRefusedUntilItIsBack() throws Exception {
-    try (TestingCluster zookeeper = cluster();
+    try (TestingCluster zookeeper = TestZooKeeper.ensemble(3);
         ControllerProcess first = join(zookeeper);
         ControllerProcess second = join(zookeeper)) {
       create(first.api());
@@ -301,7 +301,7 @@ class EnsembleTest {
 
   @Test
   void anOrderlyStopHandsOverAtOnce() throws Exception {
-    try (TestingCluster zookeeper = cluster();
+    try (TestingCluster zookeeper = TestZooKeeper.ensemble(3);
         ControllerProcess first = join(zookeeper);
         ControllerProcess second = join(zookeeper)) {
       create(second.api());
@@ -312,12 +312,6 @@ class EnsembleTest {
           "EnsembleTest: handed over within %.1f s%n", (System.nanoTime() - begun) / 1e9);
       assertThat(send(second.api(), "PUT", WEB + "/backends/1", weight(1)).status()).isEqualTo(201);
     }
-  }
-
-  private static TestingCluster cluster() throws Exception {
-    TestingCluster cluster = new TestingCluster(3);
-    cluster.start();
-    return cluster;
   }
 
   private ControllerProcess join(TestingCluster zookeeper) throws IOException {

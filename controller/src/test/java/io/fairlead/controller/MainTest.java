@@ -52,7 +52,7 @@ class MainTest {
       Run run =
           run(
               "--zookeeper=embedded:" + directory,
-              "--zookeeper-listen=127.0.0.1:0",
+              "--zookeeper-listen=127.0.0.1:" + FreePorts.next(),
               "--listen=" + listen);
       assertThat(run.exit()).isEqualTo(1);
       assertThat(run.err()).contains("cannot listen on " + listen);

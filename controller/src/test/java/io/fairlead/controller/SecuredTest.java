@@ -70,7 +70,7 @@ class SecuredTest {
       "--tokens=" + secret("tokens", "ada admin plain:" + ADA, "otto operator plain:" + OTTO),
       "--zookeeper-auth=" + secret("login", CONTROLLERS, MUXES),
     };
-    try (TestingServer zookeeper = new TestingServer()) {
+    try (TestingServer zookeeper = TestZooKeeper.start()) {
       String connect = zookeeper.getConnectString();
       beforeItWasProtected(connect);
       try (ControllerProcess leader = ControllerProcess.join(directory, connect, flags);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
@@ -22,7 +23,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -474,11 +474,8 @@ class FairleadctlTest {
   }
 
   @Test
-  void unreachableIsThree() throws IOException {
-    int free;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      free = socket.getLocalPort();
-    }
+  void unreachableIsThree() {
+    int free = FreePorts.next();
     Run run = runPlainly("--api", "http://127.0.0.1:" + free, "service", "list");
     assertThat(run.exit()).isEqualTo(3);
     assertThat(run.err())

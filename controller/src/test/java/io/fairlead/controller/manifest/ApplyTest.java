@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.cli.Api;
@@ -13,7 +14,6 @@ import io.fairlead.controller.service.FairleadController;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -84,7 +84,7 @@ class ApplyTest {
         FairleadController.open(
             new FairleadController.Options(
                 "embedded:" + directory.resolve("zookeeper" + clusters++),
-                new InetSocketAddress("127.0.0.1", 0),
+                FreePorts.nextAddress(),
                 "/fairlead",
                 "test",
                 Clock.systemUTC()));

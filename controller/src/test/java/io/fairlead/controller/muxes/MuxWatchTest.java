@@ -4,6 +4,7 @@ package io.fairlead.controller.muxes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +30,7 @@ class MuxWatchTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     client.create().creatingParentsIfNeeded().forPath(TREE.muxes(), new byte[0]);

@@ -4,6 +4,7 @@ package io.fairlead.controller.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Delta;
@@ -68,7 +69,7 @@ class CrashPropertyTest {
 
   @BeforeContainer
   static void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
   }

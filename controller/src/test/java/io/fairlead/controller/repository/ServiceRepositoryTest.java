@@ -4,6 +4,7 @@ package io.fairlead.controller.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Address;
@@ -43,7 +44,7 @@ class ServiceRepositoryTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = CuratorFrameworkFactory.newClient(server.getConnectString(), new RetryOneTime(100));
     client.start();
     Roots.create(client, TREE, Optional.empty());

@@ -9,7 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.Proxied;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.services.ServiceChange;
@@ -62,7 +64,7 @@ class ConfirmedReadsTest {
   @ParameterizedTest
   @EnumSource
   void theLeaderShowsWhatOthersHaveReadAlready(Write write) throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FairleadController leader = open(server.getConnectString(), "leader", this::learningLate)) {
       assertThat(leader.awaitLeader(SOON)).isTrue();
       done(leader.createService(spec("web", "10.99.0.1"), false));
@@ -129,7 +131,7 @@ class ConfirmedReadsTest {
    */
   @Test
   void aFollowerThatWasCutOffShowsWhatItHasMissed() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FlakyProxy proxy = new FlakyProxy(server.getPort());
         FairleadController leader = open(server.getConnectString(), "leader", client -> client)) {
       assertThat(leader.awaitLeader(SOON)).isTrue();
@@ -178,7 +180,7 @@ class ConfirmedReadsTest {
     return FairleadController.open(
         new FairleadController.Options(
             zookeeper,
-            Requests.ANY_PORT,
+            FreePorts.nextAddress(),
             "/fairlead",
             id,
             Clock.systemUTC(),

@@ -3,6 +3,7 @@ package io.fairlead.controller.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.FreePorts;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -22,7 +23,7 @@ abstract class EmbeddedController {
     controller =
         FairleadController.open(
             new FairleadController.Options(
-                "embedded:" + directory, Requests.ANY_PORT, "/fairlead", "test", clock));
+                "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
   }
 

@@ -9,6 +9,8 @@ import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
@@ -32,7 +34,7 @@ class FailoverTest {
 
   @Test
   void theNextOneLeadsWithEverythingThatWasAcknowledged() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FairleadController second = openSecond(server)) {
       assertThat(second.health().leader()).isFalse();
       assertThat(refusal(second.createService(spec("x", "10.99.0.9"), false)).kind())
@@ -51,7 +53,7 @@ class FailoverTest {
   @Test
   void theNextOneGoesOnWithARebalance() throws Exception {
     SettableClock clock = new SettableClock(1_700_000_000);
-    try (TestingServer server = new TestingServer()) {
+    try (TestingServer server = TestZooKeeper.start()) {
       first = open(server.getConnectString(), "first", clock);
       assertThat(first.awaitLeader(SOON)).isTrue();
       done(first.createService(spec("web", "10.99.0.1"), false));
@@ -90,7 +92,7 @@ class FailoverTest {
 
   @Test
   void aRestartNeedNotWaitForTheSessionOfItsFormerLife() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FairleadController former = open(server.getConnectString(), "same")) {
       assertThat(former.awaitLeader(SOON)).isTrue();
       done(former.createService(spec("web", "10.99.0.1"), false));
@@ -111,7 +113,7 @@ class FailoverTest {
 
   @Test
   void aFollowerIsAsNewAsWhatWasCommittedBefore() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FairleadController second = openSecond(server)) {
       await().until(second::isServing);
       for (int weight = 1; weight <= 50; weight++) {
@@ -149,6 +151,6 @@ class FailoverTest {
   private static FairleadController open(String zookeeper, String id, Clock clock)
       throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(zookeeper, Requests.ANY_PORT, "/fairlead", id, clock));
+        new FairleadController.Options(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock));
   }
 }

@@ -3,6 +3,7 @@ package io.fairlead.controller.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.explain.RingView;
 import io.fairlead.controller.repository.ChunkNodes;
 import io.fairlead.controller.ring.DeltaCodec;
@@ -124,7 +125,7 @@ class KillTest {
         FairleadController.open(
             new FairleadController.Options(
                 "embedded:" + directory,
-                Requests.ANY_PORT,
+                FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
                 Clock.systemUTC()))) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import java.io.PrintStream;
@@ -29,7 +30,7 @@ final class KilledController {
         FairleadController.open(
             new FairleadController.Options(
                 "embedded:" + arguments[0],
-                Requests.ANY_PORT,
+                FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
                 Clock.systemUTC()));

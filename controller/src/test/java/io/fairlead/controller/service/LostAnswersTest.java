@@ -8,6 +8,8 @@ import static io.fairlead.controller.service.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.services.ServiceView;
 import java.time.Clock;
@@ -30,7 +32,7 @@ class LostAnswersTest {
     long seed = System.nanoTime();
     System.out.println("LostAnswersTest seed " + seed);
     Random random = new Random(seed);
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FlakyProxy proxy = new FlakyProxy(server.getPort())) {
       int lastWeight = 100;
       long generation;
@@ -95,6 +97,10 @@ class LostAnswersTest {
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
         new FairleadController.Options(
-            zookeeper, Requests.ANY_PORT, "/fairlead", "test-" + zookeeper, Clock.systemUTC()));
+            zookeeper,
+            FreePorts.nextAddress(),
+            "/fairlead",
+            "test-" + zookeeper,
+            Clock.systemUTC()));
   }
 }

@@ -10,6 +10,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
@@ -45,13 +47,13 @@ class MetricsTest {
 
   @BeforeEach
   void open() throws Exception {
-    zookeeper = new TestingServer();
+    zookeeper = TestZooKeeper.start();
     client = ZooKeeperClient.create(zookeeper.getConnectString());
     client.start();
     controller =
         FairleadController.open(
             new FairleadController.Options(
-                zookeeper.getConnectString(), Requests.ANY_PORT, "/fairlead", "test", clock));
+                zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
     server = ApiServer.open(new Endpoint("127.0.0.1", 0), controller, controller.metrics());
     api = new ApiClient(server.listen());

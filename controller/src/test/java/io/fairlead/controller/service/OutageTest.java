@@ -14,6 +14,8 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import java.time.Clock;
 import java.time.Duration;
@@ -47,7 +49,7 @@ class OutageTest {
 
   @Test
   void writesWorkSoonAfterItsReturn() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         FairleadController controller = open(server.getConnectString())) {
       assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
       done(controller.createService(spec("web", "10.99.0.1"), false));
@@ -76,7 +78,7 @@ class OutageTest {
 
   @Test
   void aStartWithoutZooKeeperSaysSoOnce() throws Exception {
-    try (TestingServer server = new TestingServer()) {
+    try (TestingServer server = TestZooKeeper.start()) {
       server.stop();
       try (FairleadController controller = open(server.getConnectString())) {
         assertThat(controller.awaitLeader(Duration.ofSeconds(8))).isFalse();
@@ -100,6 +102,6 @@ class OutageTest {
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
         new FairleadController.Options(
-            zookeeper, Requests.ANY_PORT, "/fairlead", "outage", Clock.systemUTC()));
+            zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", Clock.systemUTC()));
   }
 }

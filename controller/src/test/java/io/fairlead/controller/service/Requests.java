@@ -6,7 +6,6 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.services.Port;
 import io.fairlead.controller.services.ServiceSpec;
-import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -16,8 +15,6 @@ import java.util.concurrent.TimeUnit;
 /** What tests ask of a controller, and how they wait for it. */
 final class Requests {
   /** For an embedded server's clients. */
-  static final InetSocketAddress ANY_PORT = new InetSocketAddress("127.0.0.1", 0);
-
   private Requests() {}
 
   static ServiceSpec spec(String name, String vip) {

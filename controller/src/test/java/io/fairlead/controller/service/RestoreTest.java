@@ -10,6 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
@@ -52,7 +54,7 @@ class RestoreTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     controller = lead();
   }
 
@@ -64,7 +66,7 @@ class RestoreTest {
 
   private FairleadController.Options options() {
     return new FairleadController.Options(
-        server.getConnectString(), Requests.ANY_PORT, "/fairlead", "test", clock);
+        server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock);
   }
 
   private FairleadController lead() throws Exception {
@@ -77,7 +79,7 @@ class RestoreTest {
   private void loseZooKeeper() throws Exception {
     controller.close();
     server.close();
-    server = new TestingServer();
+    server = TestZooKeeper.start();
   }
 
   private Backup read(byte[] json) throws IOException {

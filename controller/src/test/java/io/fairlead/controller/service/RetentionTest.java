@@ -3,6 +3,7 @@ package io.fairlead.controller.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.repository.ServiceRepository;
@@ -42,7 +43,7 @@ class RetentionTest {
 
   @Test
   void theOldestGoAfterEverySoManyWhileOneLeads() throws Exception {
-    try (TestingServer server = new TestingServer();
+    try (TestingServer server = TestZooKeeper.start();
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
       Roots.create(client, TREE, Optional.empty());

@@ -7,6 +7,7 @@ import static io.fairlead.controller.service.Requests.refusal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
@@ -51,7 +52,7 @@ class ServiceWriterTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     Roots.create(client, TREE, Optional.empty());

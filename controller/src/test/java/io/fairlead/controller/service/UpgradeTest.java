@@ -7,6 +7,8 @@ import static io.fairlead.controller.service.Requests.refusal;
 import static io.fairlead.controller.service.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Tree;
@@ -32,7 +34,7 @@ class UpgradeTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     try (FairleadController controller = controller()) {
@@ -52,7 +54,11 @@ class UpgradeTest {
   private FairleadController controller() throws Exception {
     return FairleadController.open(
         new FairleadController.Options(
-            server.getConnectString(), Requests.ANY_PORT, "/fairlead", "test", Clock.systemUTC()));
+            server.getConnectString(),
+            FreePorts.nextAddress(),
+            "/fairlead",
+            "test",
+            Clock.systemUTC()));
   }
 
   private void edit(String path, String from, String to) throws Exception {

@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.FreePorts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,17 +20,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class EmbeddedZooKeeperTest {
-  private static final InetSocketAddress ANY_PORT = new InetSocketAddress("127.0.0.1", 0);
-
   @TempDir private Path directory;
 
   @Test
   void dataSurviveARestart() throws Exception {
-    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, ANY_PORT);
+    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, FreePorts.nextAddress());
         CuratorFramework client = client(zookeeper)) {
       client.create().forPath("/kept", "yes".getBytes(StandardCharsets.US_ASCII));
     }
-    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, ANY_PORT);
+    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, FreePorts.nextAddress());
         CuratorFramework client = client(zookeeper)) {
       assertThat(client.getData().forPath("/kept")).asString().isEqualTo("yes");
     }
@@ -40,13 +39,13 @@ class EmbeddedZooKeeperTest {
 
   @Test
   void aDirectoryHasOneServer() throws Exception {
-    try (EmbeddedZooKeeper first = EmbeddedZooKeeper.start(directory, ANY_PORT)) {
-      assertThatThrownBy(() -> EmbeddedZooKeeper.start(directory, ANY_PORT))
+    try (EmbeddedZooKeeper first = EmbeddedZooKeeper.start(directory, FreePorts.nextAddress())) {
+      assertThatThrownBy(() -> EmbeddedZooKeeper.start(directory, FreePorts.nextAddress()))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("in use by another");
       assertThat(first.connectString()).startsWith("127.0.0.1:");
     }
-    EmbeddedZooKeeper.start(directory, ANY_PORT).close();
+    EmbeddedZooKeeper.start(directory, FreePorts.nextAddress()).close();
   }
 
   @Test
@@ -57,7 +56,16 @@ class EmbeddedZooKeeperTest {
           .isInstanceOf(IOException.class)
           .hasMessageContaining("cannot listen on 127.0.0.1:%d: ", taken.getLocalPort());
     }
-    EmbeddedZooKeeper.start(directory, ANY_PORT).close();
+    EmbeddedZooKeeper.start(directory, FreePorts.nextAddress()).close();
+  }
+
+  @Test
+  void portZeroPicksAFreeOne() throws Exception {
+    InetSocketAddress any = new InetSocketAddress("127.0.0.1", 0);
+    try (EmbeddedZooKeeper zookeeper = EmbeddedZooKeeper.start(directory, any);
+        CuratorFramework client = client(zookeeper)) {
+      assertThat(client.checkExists().forPath("/")).isNotNull();
+    }
   }
 
   private static CuratorFramework client(EmbeddedZooKeeper zookeeper) {

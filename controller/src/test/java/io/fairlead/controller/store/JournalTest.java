@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.Hash;
@@ -30,7 +31,7 @@ class JournalTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     Roots.create(client, TREE, Optional.empty());

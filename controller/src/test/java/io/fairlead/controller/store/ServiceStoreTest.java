@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.word.Hash;
 import java.time.Duration;
@@ -30,7 +31,7 @@ class ServiceStoreTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = new TestingServer();
+    server = TestZooKeeper.start();
     client = ZooKeeperClient.create(server.getConnectString());
     client.start();
     Roots.create(client, TREE, Optional.empty());
