@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/refusal.h"
+#include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
 
@@ -127,6 +129,24 @@ int published_apply(struct published_service *published, const struct delta *del
 	note(published, CHANGE_LOG_DELTA);
 	published_announce(published);
 	return 0;
+}
+
+unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
+			  struct why *why)
+{
+	struct delta_expected expected = {.generation = generation};
+	struct delta delta;
+	unsigned reason;
+	int error;
+
+	published_expect(published, &expected);
+	reason = delta_decode(bytes->data, bytes->len, &expected, &delta, why);
+	if (reason)
+		return reason;
+	sabotage_delta(&delta, service_ring(published->service));
+	error = published_apply(published, &delta, why);
+	delta_free(&delta);
+	return error ? refusal_of(error) : 0;
 }
 
 int published_change_config(struct published_service *published, const struct service_config *config, struct why *why)

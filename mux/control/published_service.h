@@ -10,6 +10,7 @@
 #include "observe/change_log.h"
 #include "packet/counters.h"
 #include "control/lag.h"
+#include "control/zookeeper.h"
 #include "service/tables.h"
 
 /* Where services are served; the same for all of a mux. */
@@ -47,6 +48,9 @@ int published_load(struct published_service *published, const struct service_con
 void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
 int published_apply(struct published_service *published, const struct delta *delta, struct why *why);
+/* The bytes of a delta into the ring. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
+unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
+			  struct why *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config, struct why *why);
 

@@ -21,19 +21,19 @@ const char *refusal_name(unsigned reason)
 					: names[reason - FL_DELTA_ERRORS];
 }
 
-void refusal_stand(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why)
+void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why)
 {
-	if (!refusal->standing || refusal->reason != reason || refusal->generation != generation)
+	if (!refusal->is_open || refusal->reason != reason || refusal->generation != generation)
 		fprintf(stderr, "mux event=refused service=%s reason=%s generation=%u why=\"%s\"\n", service,
 			refusal_name(reason), generation, why);
 	*refusal = (struct refusal){true, reason, generation};
 }
 
-bool refusal_end(struct refusal *refusal, const char *service, uint32_t generation)
+bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation)
 {
-	if (!refusal->standing)
+	if (!refusal->is_open)
 		return false;
-	refusal->standing = false;
+	refusal->is_open = false;
 	fprintf(stderr, "mux event=accepted service=%s generation=%u after=%s\n", service, generation,
 		refusal_name(refusal->reason));
 	return true;

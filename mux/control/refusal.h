@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a mux would not take from ZooKeeper: counted each time, logged when it begins, changes and ends. */
+/* Something in ZooKeeper that the mux refuses: logged when it starts, changes and ends. */
 #ifndef MUX_REFUSAL_H
 #define MUX_REFUSAL_H
 
 #include <fairlead/delta.h>
 
-/* The errors of a delta (enum fl_delta_error), and what only its follower can meet. */
+/* The errors of a delta (enum fl_delta_error), and those that only its reader can meet. */
 enum refusal_reason {
-	REFUSAL_MISSING = FL_DELTA_ERRORS, /* a node that must be there is not */
-	REFUSAL_NUMBER,                    /* latest_gen or latest_snapshot is no generation */
-	REFUSAL_CONFIG,                    /* bad, or in conflict with another service's */
-	REFUSAL_UNSUPPORTED,               /* sound, but this mux can't serve it */
+	REFUSAL_MISSING = FL_DELTA_ERRORS, /* a node that must exist does not */
+	REFUSAL_NUMBER,                    /* latest_gen or latest_snapshot is not a generation */
+	REFUSAL_CONFIG,                    /* invalid, or in conflict with another service's */
+	REFUSAL_UNSUPPORTED,               /* valid, but this mux can't serve it */
 	REFUSAL_REASONS,
 };
 
-/* One a kind of thing that is followed. All zero: nothing is refused. */
+/* One for the configuration, one for the ring. All zero: nothing is refused. */
 struct refusal {
-	bool standing;
+	bool is_open;
 	unsigned reason;
 	uint32_t generation;
 };
 
-/* Begins or goes on; why is a sentence. */
-void refusal_stand(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why);
-/* Ends, if it stands: generation is now served. Returns whether it stood. */
-bool refusal_end(struct refusal *refusal, const char *service, uint32_t generation);
+/* Logs unless the same is refused already; why is a sentence. */
+void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why);
+/* Logs that generation is served now. Returns whether the refusal was open. */
+bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation);
 
-/* The reason of an error of the tables, for what decodes. */
+/* The reason for an error of the tables. */
 unsigned refusal_of(int error);
 
 const char *refusal_name(unsigned reason);

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One service, from its nodes in ZooKeeper to its ring in the tables.
+ * Keeps one service's published ring in step with its nodes in ZooKeeper. `config` and `latest_gen` are watched; each
+ * event and each answer leads to the state that follows from what is known by then:
  *
- *	watch config, latest_gen
- *	no ring, a gap, another ring, or a refusal:  newest snapshot, then delta after delta into an image aside;
- *						     when that has reached latest_gen it is swapped in
- *	a ring one or more generations behind:	     delta after delta into the ring that serves
- *	anything wrong:				     counted and logged, the ring that serves goes on serving; once
- *						     more at once from the snapshot, then after waits that double up
- *						     to SERVICE_SYNC_RETRY_MAX_MS
+ *	                 config or generation unknown
+ *	    WAITING  <-----------------------------------------------------------  any answer
+ *	       |
+ *	       | no ring yet, a ring of another configuration,
+ *	       | a generation that went back, a delta that is missing or refused
+ *	       +--------->  FINDING_SNAPSHOT -> READING_SNAPSHOT -> staged ring
+ *	       |                                                        |
+ *	       | behind                     staged ring behind          | staged ring at latest_gen
+ *	       +--------->  READING_DELTA  <----------------------------+--------->  PUBLISHING
+ *	       |            into the staged ring if there is one,                         |
+ *	       |            else into the published one                                   |
+ *	       | at latest_gen                                                            |
+ *	       +--------->  CURRENT  <----------------------------------------------------+
+ *	       |            a change of latest_gen reads the next delta along with the number
+ *	       | backoff
+ *	       +--------->  HELD
  *
- * A service without config is deleted, whatever else of it is still there: it ends at once, and begins again should a
- * config come. That it is gone counts only if the list of services still tells of it: a tree that is gone as a whole
- * deletes nothing (cluster_sync.h).
+ * Whatever is refused is counted and logged, and the published ring keeps serving. The first refusal in a row tries the
+ * snapshot at once; further ones back off exponentially (backoff.h). A staged ring that can't be completed is published
+ * as far as it got if it is newer than the published ring, or if there is none.
  *
- * If an image can't be completed, but is newer than the ring that serves (or there is none), it serves up to there.
- * The VIPs are announced while a ring is loaded in which some backend owns a bucket.
+ * A service without config is deleted, whatever else of it is left, once the list of services confirms that it is not
+ * the tree as a whole that is gone (cluster_sync.h). A config that returns starts the service again.
  */
 #ifndef MUX_SERVICE_SYNC_H
 #define MUX_SERVICE_SYNC_H
@@ -24,15 +34,10 @@
 #include "control/published_service.h"
 #include "control/zookeeper.h"
 
-enum service_sync_limits {
-	SERVICE_SYNC_RETRY_MIN_MS = 500,
-	SERVICE_SYNC_RETRY_MAX_MS = 8000,
-};
-
 enum service_state {
 	SERVICE_LOADING, /* no ring yet */
 	SERVICE_SERVING,
-	SERVICE_STALE, /* published, but what came since was refused */
+	SERVICE_STALE, /* serving, but something newer was refused */
 };
 
 static inline const char *service_state_name(enum service_state state)
@@ -40,7 +45,7 @@ static inline const char *service_state_name(enum service_state state)
 	return state == SERVICE_LOADING ? "loading" : state == SERVICE_SERVING ? "serving" : "stale";
 }
 
-/* What all feeds of a mux share. */
+/* What all services of a mux share. */
 struct service_sync_context {
 	struct zk_client *zk;
 	struct published_place place;
@@ -52,30 +57,29 @@ struct service_sync_context {
 
 struct service_sync;
 
-/* A feed that reads nothing yet; context outlives it. */
+/* Reads nothing yet; context outlives it. NULL: no memory. */
 struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name);
-/* The service is gone, or the mux ends: withdraws its VIPs, then takes it out of the tables. Frees the feed once its
- * last request is answered. */
+/* The service is gone, or the mux stops: withdraws its VIPs, then takes it out of the tables. */
 void service_sync_end(struct service_sync *sync);
 
-/* Reads configuration and latest generation and watches them; what it waited with is tried at once. */
+/* Reads config and latest_gen and watches them; ends a backoff. */
 void service_sync_refresh(struct service_sync *sync);
-/* A watch fired; tail: the node's path below that of the service. */
+/* A watch fired; tail: the node's path below the service's. */
 void service_sync_changed(struct service_sync *sync, const char *tail);
-/* After service_sync_context.vanished: it is still listed, so what is missing is missing. */
+/* Answers service_sync_context.vanished: the service is still listed, so a missing node is really missing. */
 void service_sync_confirm(struct service_sync *sync);
-/* What it serves; not to be removed. */
-struct published_service *service_sync_published(struct service_sync *sync);
-const struct published_service *service_sync_view_published(const struct service_sync *sync);
-/* When service_sync_refresh() is due by itself, UINT64_MAX: not. */
+/* When service_sync_refresh() is due without an event; UINT64_MAX: never. */
 uint64_t service_sync_deadline(const struct service_sync *sync);
 
-/* Whether the service is deleted, and only its name still listed. */
-bool service_sync_is_deleted(const struct service_sync *sync);
 const char *service_sync_name(const struct service_sync *sync);
+/* Whether the service is deleted, and only its name is still listed. */
+bool service_sync_is_deleted(const struct service_sync *sync);
 enum service_state service_sync_state(const struct service_sync *sync);
-/* Of the ring that serves, 0 if none does. */
+/* Of the published ring, 0: there is none. */
 uint32_t service_sync_generation(const struct service_sync *sync);
+/* How often something was refused for this reason. */
 uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
+struct published_service *service_sync_published(struct service_sync *sync);
+const struct published_service *service_sync_view_published(const struct service_sync *sync);
 
 #endif
