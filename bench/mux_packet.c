@@ -34,6 +34,8 @@
 #include <rte_rcu_qsbr.h>
 
 #include "ring/backend.h"
+#include "steering/flowtable/flowtable.h"
+#include "steering/ring/steering_ring.h"
 #include "image.h"
 #include "config/options.h"
 #include "host/port.h"
@@ -52,14 +54,14 @@ enum {
 	TENTH = 10,
 };
 
-static void find_flows(struct burst *burst, uint32_t first, uint32_t end)
+static void choose(struct burst *burst, uint32_t first, uint32_t end)
 {
 	(void)end;
-	if (!first && burst->flows)
-		flowtable_steer(burst->flowtable, burst);
+	if (!first && burst->choosing)
+		burst_choose(burst);
 }
 
-static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, find_flows,
+static void (*const stages[STAND_STAGES])(struct burst *, uint32_t, uint32_t) = {burst_classify, burst_hash, choose,
 										 burst_rows, burst_encap};
 
 static const struct row rows[] = {
@@ -79,10 +81,10 @@ static const struct row rows[] = {
     {.name = "1 K flows", .flows = 1000},
     {.name = "100 K flows", .flows = 100000},
     {.name = "10 M flows", .flows = 10000000},
-    {.name = "stateful, 1 K flows", .flows = 1000, .steering = STEERING_FLOWTABLE},
-    {.name = "stateful, 100 K flows", .flows = 100000, .steering = STEERING_FLOWTABLE},
-    {.name = "stateful, 1 M flows", .flows = 1000000, .steering = STEERING_FLOWTABLE},
-    {.name = "stateful, 10 M flows", .flows = 10000000, .steering = STEERING_FLOWTABLE},
+    {.name = "stateful, 1 K flows", .flows = 1000, .steering = &steering_flowtable},
+    {.name = "stateful, 100 K flows", .flows = 100000, .steering = &steering_flowtable},
+    {.name = "stateful, 1 M flows", .flows = 1000000, .steering = &steering_flowtable},
+    {.name = "stateful, 10 M flows", .flows = 10000000, .steering = &steering_flowtable},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -205,7 +207,7 @@ static void take_row(struct bench *b, const struct stand *s)
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 
 	b->burst.lookup = tables_lookup(s->tables);
-	b->burst.flowtable = s->flowtable;
+	b->burst.steering = &s->steering;
 	b->burst.mac = mac_word(mac);
 	b->burst.now = NOW;
 }
@@ -259,7 +261,7 @@ static void run_stages(struct bench *b, struct stand *s)
 		write_ring(b, s);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
-			b->burst.flows = 0;
+			b->burst.choosing = b->burst.methods = 0;
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
@@ -418,17 +420,17 @@ static void stand_ready(struct bench *b, const struct row *row)
 	s->row.services = row->services ? row->services : 1;
 	s->row.hash = row->hash ? row->hash : FL_HASH_SIPHASH;
 	s->row.encap = row->encap ? row->encap : ENCAP_GUE;
-	s->row.steering = row->steering ? row->steering : STEERING_RING;
+	s->row.steering = row->steering ? row->steering : &steering_ring;
 	s->tables = tables_new(1, &hops);
 	if (!s->tables)
 		die("no memory for tables");
-	tables_allow_flows(s->tables);
-	if (s->row.steering == STEERING_FLOWTABLE &&
-	    flowtable_new(&s->flowtable, (unsigned)b->count, s->row.flows + s->row.flows / 4, &why))
+	s->options.flows = s->row.steering == &steering_flowtable ? s->row.flows + s->row.flows / 4 : 0;
+	tables_set_options(s->tables, &s->options);
+	if (steering_start(&s->steering, (unsigned)b->count, &s->options, &why))
 		die(why.text);
 	for (uint32_t i = 0; i < s->row.services; i++)
 		serve(s, (uint16_t)i);
-	run(b, s, s->flowtable ? s->row.flows + RING : PASS);
+	run(b, s, s->options.flows ? s->row.flows + RING : PASS);
 }
 
 static void measure(struct bench *b)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const stand_stages[STAND_STAGES] = {"classify", "hash", "flowtable", "rows", "encap"};
+const char *const stand_stages[STAND_STAGES] = {"classify", "hash", "choose", "rows", "encap"};
 
 /* "model name" of /proc/cpuinfo without quotes; figures mean nothing without it. */
 static void cpu_model(char *out, size_t size)
@@ -32,9 +32,9 @@ static void print_row(FILE *out, const struct stands *stands, const struct stand
 		"\"buckets\": %u, \"flows\": %u, \"services\": %u, \"generations\": %lu, \"bytes\": %lu,\n   "
 		"\"median\": %.2f, \"fastest\": %.2f, \"slowest\": %.2f, \"ratio\": %.3f",
 		s->row.name, s->row.hash == FL_HASH_CRC32 ? "crc32" : "siphash",
-		s->row.encap == ENCAP_IPIP ? "ipip" : "gue", s->flowtable ? "flowtable" : "ring", s->row.buckets,
-		s->row.flows, s->row.services, (unsigned long)s->generations, (unsigned long)s->bytes, s->median,
-		s->fastest, s->slowest, s->ratio);
+		s->row.encap == ENCAP_IPIP ? "ipip" : "gue", s->row.steering->name, s->row.buckets, s->row.flows,
+		s->row.services, (unsigned long)s->generations, (unsigned long)s->bytes, s->median, s->fastest,
+		s->slowest, s->ratio);
 	fprintf(out, ", \"cycles\": %.1f, \"stages\": {", s->median / stands->ns_of_cycle);
 	for (int stage = 0; stage < STAND_STAGES; stage++)
 		fprintf(out, "%s\"%s\": %.2f", stage ? ", " : "", stand_stages[stage], s->stage[stage]);
@@ -77,7 +77,7 @@ void stands_print(const struct stands *stands)
 	printf("%s\n\n", stands->list[0].instructions < 0
 			     ? "this machine has no counters of instructions and cache misses"
 			     : "instructions and cache misses are in the JSON file");
-	printf("%-30s median                ratio  cycles   Mpps   classify   hash  flowtable   rows  encap\n", "");
+	printf("%-30s median                ratio  cycles   Mpps   classify   hash     choose   rows  encap\n", "");
 	for (int i = 0; i < stands->count; i++) {
 		const struct stand *s = &stands->list[i];
 

@@ -4,7 +4,8 @@
 #define FAIRLEAD_BENCH_STAND_H
 
 #include "packet/burst.h"
-#include "steering/flowtable/flowtable.h"
+#include "steering/steering.h"
+#include "config/options.h"
 #include "config/service_config.h"
 
 enum {
@@ -24,7 +25,7 @@ struct row {
 	uint32_t services;
 	enum fl_hash_kind hash;
 	enum encap_kind encap;
-	enum steering steering;
+	const struct steering *steering;
 	bool changes; /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;    /* all buckets have just moved: every packet carries MOVED */
 	bool udp;     /* datagrams, whose sources are looked up among the VIPs (classify.c) */
@@ -35,7 +36,8 @@ struct stand {
 	struct row row;
 	struct tables *tables;
 	struct service *service; /* the first */
-	struct flowtable *flowtable;
+	struct options options;
+	struct steering_states steering;
 	uint32_t at;    /* the next flow */
 	uint64_t bytes; /* of rings and lookups */
 	uint64_t generations;

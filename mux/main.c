@@ -69,8 +69,7 @@ static int build(struct program *p, struct why *why)
 			    &p->options.tag_key))
 		return why_refuse(why, -ENOMEM, "no memory for tables");
 	ports_selves(&p->ports, &p->address, &p->address6);
-	if (p->options.flows)
-		tables_allow_flows(p->tables);
+	tables_set_options(p->tables, &p->options);
 	tables_listen(p->tables, &listener);
 	p->sampler = sampler_new(p->options.workers, p->tables, why);
 	return p->sampler ? 0 : -ENOMEM;
@@ -83,7 +82,7 @@ static int start(struct program *p, struct why *why)
 				     .counters = p->counters,
 				     .tag_key = p->options.has_tag_key ? &p->options.tag_key : NULL,
 				     .workers = p->options.workers,
-				     .flows = p->options.flows,
+				     .options = &p->options,
 				     .rings = p->rings,
 				     .sampler = p->sampler};
 	int error = worker_rings(p->rings, p->options.workers, why);

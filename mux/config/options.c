@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "steering/flowtable/flowtable.h"
 #include "config/tag_key.h"
 
 static const char prefix[] = "FAIRLEAD_MUX_";
@@ -245,7 +244,7 @@ static int set_drain(struct options *options, const char *name, const char *valu
 
 static int set_flows(struct options *options, const char *name, const char *value, struct why *why)
 {
-	return set_number(&options->flows, 0, FLOWTABLE_FLOWS_MAX, name, value, why);
+	return set_number(&options->flows, 0, OPTIONS_FLOWS_MAX, name, value, why);
 }
 
 static int set_behind_seconds(struct options *options, const char *name, const char *value, struct why *why)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "steering/steering.h"
 
 enum { FORMAT = 1, WINDOW_MAX = 86400 * 365 };
 
@@ -312,11 +313,14 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 
 static int get_words(const json_t *object, struct service_config *out, struct why *why)
 {
-	static const char *const steerings[] = {"ring", "flowtable"}, *const encaps[] = {"gue", "ipip"};
+	static const char *const encaps[] = {"gue", "ipip"};
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
-	int steering = get_word(object, "steering", steerings, 2, why);
-	int hash, affinity, encap;
+	const char *methods[STEERINGS_MAX];
+	int steering, hash, affinity, encap, count = 0;
 
+	for (; steerings[count]; count++)
+		methods[count] = steerings[count]->name;
+	steering = get_word(object, "steering", methods, count, why);
 	if (steering < 0)
 		return steering;
 	hash = get_word(object, "hash", hashes, 2, why);
@@ -328,7 +332,7 @@ static int get_words(const json_t *object, struct service_config *out, struct wh
 	encap = get_word(object, "encap", encaps, 2, why);
 	if (encap < 0)
 		return encap;
-	out->steering = steering == 0 ? STEERING_RING : STEERING_FLOWTABLE;
+	out->steering = steerings[steering];
 	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
 	out->encap = encap == 0 ? ENCAP_GUE : ENCAP_IPIP;
 	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;

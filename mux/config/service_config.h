@@ -20,10 +20,7 @@ enum service_config_limits {
 	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
 };
 
-enum steering {
-	STEERING_RING = 1,
-	STEERING_FLOWTABLE, /* flowtable.h */
-};
+struct steering;
 
 enum affinity {
 	AFFINITY_CONNECTION = 1,
@@ -60,7 +57,7 @@ struct service_config {
 	uint32_t ports_count;
 	struct service_port ports[SERVICE_PORTS_MAX];
 	struct mptcp_ports mptcp;
-	enum steering steering;
+	const struct steering *steering; /* steering.h */
 	uint32_t buckets;
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;

@@ -12,6 +12,7 @@
 #include "config/address.h"
 #include "config/service_config.h"
 #include "service/tables.h"
+#include "steering/steering.h"
 #include "../tests/image.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -85,10 +86,9 @@ static char *write_config(const struct service_config *c)
 						       c->ports[i].protocol == IPPROTO_TCP ? "tcp" : "udp", "port",
 						       c->ports[i].port));
 	object = json_pack("{s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:s, s:s, s:s, s:s, s:I}", "format", 1, "id", c->id,
-			   "name", c->name, "vips", vips, "ports", ports, "steering",
-			   c->steering == STEERING_RING ? "ring" : "flowtable", "buckets", (json_int_t)c->buckets,
-			   "hash", c->hash == FL_HASH_CRC32 ? "crc32" : "siphash", "hashKey", key, "affinity",
-			   c->affinity == AFFINITY_CLIENT ? "client" : "connection", "encap",
+			   "name", c->name, "vips", vips, "ports", ports, "steering", c->steering->name, "buckets",
+			   (json_int_t)c->buckets, "hash", c->hash == FL_HASH_CRC32 ? "crc32" : "siphash", "hashKey",
+			   key, "affinity", c->affinity == AFFINITY_CLIENT ? "client" : "connection", "encap",
 			   c->encap == ENCAP_IPIP ? "ipip" : "gue", "windowSeconds", (json_int_t)c->window);
 	require(object);
 	put_optional(object, c);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config/address.h"
-#include "steering/flowtable/flowtable.h"
 #include "config/options.h"
 #include "config/tag_key.h"
 
@@ -79,7 +78,7 @@ static void check_ranges(const struct options *o)
 			require(strcmp(o->ports[i], o->ports[j]));
 	}
 	require(o->workers >= 1 && o->workers <= OPTIONS_WORKERS_MAX && o->memory >= 64 && o->memory <= 1024 * 1024);
-	require(o->flows <= FLOWTABLE_FLOWS_MAX && o->withdraw_wait <= OPTIONS_SECONDS_MAX);
+	require(o->flows <= OPTIONS_FLOWS_MAX && o->withdraw_wait <= OPTIONS_SECONDS_MAX);
 	require(o->drain <= OPTIONS_SECONDS_MAX && o->behind.seconds <= OPTIONS_SECONDS_MAX);
 	require(o->behind.generations <= OPTIONS_GENERATIONS_MAX && !o->no_exception);
 	require(fl_address_is_none(&o->address) || fl_address_is_ipv4(&o->address));

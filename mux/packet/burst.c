@@ -5,11 +5,11 @@
 #include <rte_prefetch.h>
 
 #include "encap/encap.h"
-#include "steering/flowtable/flowtable.h"
 #include "packet/classify.h"
 #include "packet/flow_hash.h"
 #include "packet/flow_hash_batch.h"
 #include "packet/mss.h"
+#include "steering/steering.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
 
@@ -51,7 +51,10 @@ static inline enum verdict absent(const struct packet *packet)
 	return is_by_id(packet) ? VERDICT_NO_BACKEND_ID : VERDICT_NO_BACKEND;
 }
 
-/* Bucket and row of a packet whose hash is known. */
+/*
+ * Bucket and row of a packet whose hash is known: by the low half, as most methods have it, unless the method chooses
+ * later.
+ */
 static inline void find_row(struct burst *burst, uint32_t i)
 {
 	struct packet *packet = &burst->packets[i];
@@ -60,10 +63,12 @@ static inline void find_row(struct burst *burst, uint32_t i)
 		return;
 	packet->bucket = packet->hash & packet->ring->mask;
 	rte_prefetch0(ring_backends(packet->ring));
-	if (unlikely(packet->service->steering == STEERING_FLOWTABLE) && !(packet->flags & PACKET_HASHED))
-		burst->flows |= 1U << i;
-	else
-		rte_prefetch0(&packet->ring->rows[packet->bucket]);
+	if (unlikely(packet->service->chooses)) {
+		burst->choosing |= 1U << i;
+		burst->methods |= 1U << packet->service->steering;
+		return;
+	}
+	rte_prefetch0(&packet->ring->rows[packet->bucket]);
 }
 
 /* The hashes of lanes into their packets: at[lane] is the packet's number. */
@@ -113,6 +118,33 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 	}
 }
 
+/* Of some packets those with a method. */
+static uint32_t of_method(const struct burst *burst, uint32_t some, unsigned number)
+{
+	uint32_t which = 0;
+
+	for (uint32_t left = some; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		which |= (uint32_t)(burst->packets[i].service->steering == number) << i;
+	}
+	return which;
+}
+
+/* Each method is called once, and a burst of one method is not searched. */
+void burst_choose(struct burst *burst)
+{
+	uint32_t left = burst->choosing;
+
+	for (uint32_t methods = burst->methods; methods; methods &= methods - 1) {
+		unsigned number = (unsigned)__builtin_ctz(methods);
+		uint32_t which = methods & (methods - 1) ? of_method(burst, left, number) : left;
+
+		left &= ~which;
+		steerings[number]->choose(burst->steering->state[number], burst->packets, which, burst->now);
+	}
+}
+
 /* Generation, row, backends of its ring: in this order (ring.h). */
 static inline void read_row(struct packet *packet)
 {
@@ -141,7 +173,7 @@ static __attribute__((noinline)) bool fall_back(struct packet *packet)
 {
 	packet->ring = service_ring(packet->service);
 	packet->flags &= (uint8_t) ~(PACKET_BY_ID | PACKET_ELSE_BUCKET);
-	packet->bucket = packet->hash & packet->ring->mask;
+	packet->bucket = steerings[packet->service->steering]->bucket(packet->ring, packet->hash);
 	read_row(packet);
 	return has_backend(packet);
 }
@@ -335,8 +367,8 @@ static inline void finish(struct burst *burst)
 {
 	burst->moved = 0;
 	burst->bytes = 0;
-	if (unlikely(burst->flows))
-		flowtable_steer(burst->flowtable, burst);
+	if (unlikely(burst->choosing))
+		burst_choose(burst);
 	burst_rows(burst, 0, end_of(burst, 0));
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		uint32_t end = end_of(burst, first);
@@ -349,7 +381,7 @@ static inline void finish(struct burst *burst)
 
 void burst_steer_classified(struct burst *burst)
 {
-	burst->flows = 0;
+	burst->choosing = burst->methods = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP)
 		burst_hash(burst, first, end_of(burst, first));
 	finish(burst);
@@ -357,7 +389,7 @@ void burst_steer_classified(struct burst *burst)
 
 void burst_steer(struct burst *burst)
 {
-	burst->flows = 0;
+	burst->choosing = burst->methods = 0;
 	for (uint32_t first = 0; first < burst->count; first += BURST_GROUP) {
 		burst_classify(burst, first, end_of(burst, first));
 		burst_hash(burst, first, end_of(burst, first));

@@ -7,7 +7,7 @@
  *
  *	classify	reads headers				verdict, service, key
  *	hash		computes, prefetches ring rows		hash, bucket
- *	flowtable	services that have that steering	backend of the flow in place of the bucket
+ *	choose		asks steering methods (steering.h)	another bucket, or a backend in its place
  *	rows		reads rows, prefetches templates	row, backend
  *	encap		writes headers				the mbuf, ready to be sent by packet.port
  *
@@ -23,22 +23,23 @@
 
 #include "packet/packet.h"
 
-enum { BURST_MAX = 32, BURST_GROUP = 8 };
+enum { BURST_GROUP = 8 };
 
-struct flowtable;
+struct steering_states;
 
 struct burst {
 	const struct lookup *lookup;
-	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
-	struct flowtable *flowtable;          /* the worker's own; NULL: all services go by their ring */
-	uint64_t mac;                         /* of the port they came from: mac_word() */
-	uint32_t now;                         /* Unix seconds */
+	const struct fl_siphash_key *tag_key;   /* the cluster's; NULL: packets are not tagged */
+	const struct steering_states *steering; /* the worker's own */
+	uint64_t mac;                           /* of the port they came from: mac_word() */
+	uint32_t now;                           /* Unix seconds */
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX];
-	uint32_t flows; /* packets of services with steering flowtable, a bit each; between hash and rows */
-	uint64_t moved; /* out: how many carry MOVED */
-	uint64_t bytes; /* out: of the frames with VERDICT_SERVICE as they came */
+	uint32_t choosing; /* packets whose method chooses, a bit each; from hash to choose */
+	uint32_t methods;  /* those methods, by number */
+	uint64_t moved;    /* out: how many carry MOVED */
+	uint64_t bytes;    /* out: of the frames with VERDICT_SERVICE as they came */
 };
 
 /* One stage for packets first to end - 1, at most BURST_GROUP. The sums moved and bytes grow. */
@@ -46,6 +47,9 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
+
+/* The stage between hash and rows, for all packets at once. */
+void burst_choose(struct burst *burst);
 
 /* All stages. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */
 void burst_steer(struct burst *burst);

@@ -11,6 +11,8 @@ struct backends;
 struct ring;
 struct service;
 
+enum { BURST_MAX = 32 }; /* packets that go through the stages together */
+
 enum packet_flags {
 	PACKET_IPV6 = 0x01,        /* of the inner packet; else IPv4 */
 	PACKET_BY_ID = 0x02,       /* the packet names its backend: its id stands in bucket until rows are read */
@@ -18,7 +20,7 @@ enum packet_flags {
 	PACKET_QUOTE = 0x08,       /* an ICMP error that goes by the packet it quotes */
 	PACKET_SYN = 0x10,         /* TCP with SYN */
 	PACKET_LATER = 0x40,       /* a fragment but the first, or that another mux or worker had: nobody is told */
-	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket: QUIC, flowtable */
+	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket */
 };
 
 /* Classification fills verdict to service, for VERDICT_SERVICE. The later stages fill the rest. */

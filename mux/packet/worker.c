@@ -17,11 +17,11 @@
 
 #include "packet/answer.h"
 #include "packet/burst.h"
-#include "steering/flowtable/flowtable.h"
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "observe/sampler.h"
 #include "packet/transport.h"
+#include "steering/steering.h"
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
@@ -42,6 +42,7 @@ struct worker {
 	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
 	struct fragments *fragments;
 	struct sampler *sampler; /* NULL: none */
+	struct steering_states steering;
 	struct limiter echoes;
 	struct limiter errors;
 	struct burst burst;
@@ -388,17 +389,16 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 		free(worker);
 		return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", index);
 	}
-	if (place->flows) {
-		error = flowtable_new(&worker->burst.flowtable, index, place->flows, why);
-		if (error) {
-			fragments_free(worker->fragments);
-			free(worker);
-			return error;
-		}
+	error = steering_start(&worker->steering, index, place->options, why);
+	if (error) {
+		fragments_free(worker->fragments);
+		free(worker);
+		return error;
 	}
+	worker->burst.steering = &worker->steering;
 	error = pthread_create(&worker->thread, NULL, registered, worker);
 	if (error) {
-		flowtable_free(worker->burst.flowtable);
+		steering_stop(&worker->steering);
 		fragments_free(worker->fragments);
 		free(worker);
 		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
@@ -415,7 +415,7 @@ void worker_stop(struct worker *worker)
 		return;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
 	pthread_join(worker->thread, NULL);
-	flowtable_free(worker->burst.flowtable);
+	steering_stop(&worker->steering);
 	fragments_free(worker->fragments);
 	free(worker);
 }

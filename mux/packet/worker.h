@@ -24,6 +24,7 @@ enum worker_numbers {
 	WORKER_SLEEP_MAX = 1000 * 1000,
 };
 
+struct options;
 struct rte_ring;
 struct sampler;
 struct worker;
@@ -35,7 +36,7 @@ struct worker_place {
 	struct counters *counters;
 	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
 	unsigned workers;
-	uint32_t flows;          /* that each remembers for services with steering flowtable; 0: there are none */
+	const struct options *options;
 	struct rte_ring **rings; /* of worker_rings() */
 	struct sampler *sampler; /* NULL: none */
 };

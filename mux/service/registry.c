@@ -7,6 +7,7 @@
 
 #include "config/address.h"
 #include "service/lookup.h"
+#include "steering/steering.h"
 
 struct service *registry_find(const struct registry *registry, const char *name)
 {
@@ -176,7 +177,8 @@ static struct service *service_new(const struct service_config *config, uint16_t
 	service->hash = (uint8_t)config->hash;
 	service->affinity = (uint8_t)config->affinity;
 	service->encap = (uint8_t)config->encap;
-	service->steering = (uint8_t)config->steering;
+	service->steering = (uint8_t)steering_number(config->steering);
+	service->chooses = config->steering->choose;
 	service->slot = slot;
 	service->config = *config;
 	set_config(service, config);

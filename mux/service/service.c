@@ -7,6 +7,7 @@
 #include <fairlead/steer.h>
 
 #include "ring/backend.h"
+#include "steering/steering.h"
 
 /* The key of fairlead/hash.h from an unpacked flow; returns its length. */
 static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t key[FL_KEY_IPV6_LEN])
@@ -60,7 +61,9 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 		explain_id(&service->config.mptcp, flow, ring_backends(ring), out);
 		return 0;
 	}
-	out->bucket = fl_bucket(out->hash, ring_buckets(ring));
+	out->bucket = service->config.steering->bucket(ring, out->hash);
+	if (service->config.steering->explain)
+		service->config.steering->explain(out);
 	row = ring_row(ring, out->bucket);
 	backends = ring_backends(ring);
 	out->current = fl_row_current(row);

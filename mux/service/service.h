@@ -19,7 +19,8 @@ struct service {
 	uint16_t slot;              /* of its counters, see counters.h */
 	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
 	uint8_t encap;              /* enum encap_kind */
-	uint8_t steering;           /* enum steering */
+	uint8_t steering;           /* the number of its method (steering.h) */
+	bool chooses;               /* and whether that chooses buckets for bursts */
 	struct quic_server_id quic; /* atomic */
 
 	struct service_config config; /* readers may read what tables_change can't change */
@@ -45,6 +46,7 @@ struct explanation {
 	struct fl_address previous_address;
 	uint32_t since; /* Unix seconds, 0 for never */
 	bool moved;     /* whether packets carry MOVED at this second */
+	bool may_be_remembered;
 };
 
 static inline struct ring *service_ring(const struct service *service)

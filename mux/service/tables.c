@@ -6,10 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/options.h"
 #include "service/lookup.h"
 #include "service/peers.h"
 #include "service/publication.h"
 #include "service/registry.h"
+#include "steering/steering.h"
 
 struct tables {
 	struct registry registry;
@@ -17,10 +19,10 @@ struct tables {
 	struct peers *peers;         /* the published lookup points to them */
 	struct fl_address selves[2]; /* the one that peers know first */
 	struct fl_siphash_key seed;
+	const struct options *options;
 	struct next_hops hops;         /* of any address */
 	struct next_hops backend_hops; /* of addresses that a backend may have */
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
-	bool flows;                    /* workers have tables of flows */
 	struct vip_listener listener;
 };
 
@@ -52,12 +54,14 @@ static struct lookup *build_lookup(const struct tables *tables, const struct pee
 
 struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 {
+	static const struct options none;
 	struct tables *tables = calloc(1, sizeof(*tables));
 	struct lookup *lookup;
 
 	if (!tables)
 		return NULL;
 	tables->hops = *hops;
+	tables->options = &none;
 	tables->backend_hops = (struct next_hops){.context = tables, .lookup = lookup_backend};
 	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->seed, hops);
 	lookup = tables->peers ? build_lookup(tables, tables->peers) : NULL;
@@ -85,9 +89,9 @@ struct rte_rcu_qsbr *tables_rcu(struct tables *tables)
 	return publication_rcu(tables->publication);
 }
 
-void tables_allow_flows(struct tables *tables)
+void tables_set_options(struct tables *tables, const struct options *options)
 {
-	tables->flows = true;
+	tables->options = options;
 }
 
 void tables_synchronize(struct tables *tables)
@@ -179,12 +183,10 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why)
 {
 	struct service *service;
-	int error;
+	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
 
-	if (config->steering == STEERING_FLOWTABLE && !tables->flows)
-		return why_refuse(why, -ENOTSUP,
-				  "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
-				  config->name);
+	if (error)
+		return error;
 	error = registry_add(&tables->registry, tables_lookup(tables), config, &service, why);
 	if (error)
 		return error;

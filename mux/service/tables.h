@@ -13,6 +13,7 @@
 #include "service/service.h"
 
 struct lookup;
+struct options;
 struct rte_rcu_qsbr;
 struct tables;
 
@@ -38,8 +39,8 @@ int tables_set_self(struct tables *tables, const struct fl_address *self, const 
 /* The live muxes, by the address that others know; this one may be among them. -ENOMEM: nothing has changed. */
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);
 
-/* Workers have tables of flows: services with steering `flowtable` are accepted. Before the first service. */
-void tables_allow_flows(struct tables *tables);
+/* What steering methods check configurations against; it must outlive the tables. Before the first service. */
+void tables_set_options(struct tables *tables, const struct options *options);
 
 /* Returns once no reader holds what was unpublished before the call. */
 void tables_synchronize(struct tables *tables);
@@ -52,7 +53,7 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until tables_load. The configuration is copied.
- * Errors of registry_add. -ENOTSUP: steering `flowtable`, and workers have no tables of flows.
+ * Errors of registry_add. -ENOTSUP: the steering method requires other options of the mux.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/address.h"
+#include "steering/ring/steering_ring.h"
 
 uint64_t chance_next(struct chance *chance)
 {
@@ -37,7 +38,7 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 	    .vips = {image_address(vip)},
 	    .ports_count = 1,
 	    .ports = {{.protocol = IPPROTO_TCP, .port = 80}},
-	    .steering = STEERING_RING,
+	    .steering = &steering_ring,
 	    .buckets = buckets,
 	    .hash = FL_HASH_SIPHASH,
 	    .key = {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL},

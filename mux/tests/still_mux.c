@@ -29,6 +29,8 @@
 #include "host/neighbour.h"
 #include "config/tag_key.h"
 #include "packet/worker.h"
+#include "steering/flowtable/flowtable.h"
+#include "steering/ring/steering_ring.h"
 #include "image.h"
 
 enum { TENTH = 10 };
@@ -121,7 +123,7 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
 	config.encap = a->ipip ? ENCAP_IPIP : ENCAP_GUE;
-	config.steering = flows ? STEERING_FLOWTABLE : STEERING_RING;
+	config.steering = flows ? &steering_flowtable : &steering_ring;
 	config.quic = a->quic;
 	config.mss = a->mss;
 	config.ports_count = 2;
@@ -259,15 +261,14 @@ int main(int argc, char **argv)
 	if (!tables || !counters)
 		die("no memory");
 	tables_listen(tables, &listener);
-	if (options.flows)
-		tables_allow_flows(tables);
+	tables_set_options(tables, &options);
 	load(tables, &a, options.flows);
 	place = (struct worker_place){.tables = tables,
 				      .ports = &ports,
 				      .counters = counters,
 				      .tag_key = options.has_tag_key ? &options.tag_key : NULL,
 				      .workers = options.workers,
-				      .flows = options.flows,
+				      .options = &options,
 				      .rings = rings};
 	if (worker_rings(rings, options.workers, &why))
 		die(why.text);

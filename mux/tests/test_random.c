@@ -30,6 +30,7 @@
 #include <cmocka.h>
 
 #include "host/port.h"
+#include "steering/flowtable/flowtable.h"
 #include "packet/worker.h"
 #include "check_output.h"
 #include "random_frame.h"
@@ -76,6 +77,7 @@ struct rack {
 enum { WIRE, KERNEL };
 
 static const struct fl_siphash_key tag_key = {1, 2};
+static const struct options with_flows = {.flows = FLOWS};
 
 /* Backends whose address ends in 7 are not resolved, in 5 behind a VLAN, in 3 behind a way for 600 bytes; so is a mux. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
@@ -171,7 +173,7 @@ static void serve(struct tables *tables)
 			config.encap = ENCAP_IPIP;
 			break;
 		case 4:
-			config.steering = STEERING_FLOWTABLE;
+			config.steering = &steering_flowtable;
 			break;
 		case 5: /* has no ring */
 			assert_int_equal(tables_add(tables, &config, &service, &why), 0);
@@ -187,7 +189,7 @@ static void open_rack(struct rack *rack)
 	static const struct next_hops hops = {.context = &wire, .lookup = hop_of};
 	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
-	struct worker_place place = {.workers = WORKERS, .flows = FLOWS, .tag_key = &tag_key};
+	struct worker_place place = {.workers = WORKERS, .options = &with_flows, .tag_key = &tag_key};
 	struct port *port = &rack->ports.port[0];
 	struct why why = {""};
 
@@ -205,7 +207,7 @@ static void open_rack(struct rack *rack)
 	assert_true(rack->tables && rack->counters);
 	assert_int_equal(tables_set_self(rack->tables, &self, &self6, &tag_key), 0);
 	assert_int_equal(tables_set_peers(rack->tables, muxes, 2), 0);
-	tables_allow_flows(rack->tables);
+	tables_set_options(rack->tables, &with_flows);
 	serve(rack->tables);
 	rack->world = (struct output_world){
 	    .tables = rack->tables, .hops = &hops, .tag_key = &tag_key, .now = (uint32_t)time(NULL)};

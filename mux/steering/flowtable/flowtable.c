@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_errno.h>
 #include <rte_hash.h>
 #include <rte_malloc.h>
+#include <rte_prefetch.h>
 
-#include "ring/backend.h"
+#include "config/options.h"
 #include "packet/flow_hash.h"
+#include "packet/packet.h"
+#include "ring/backend.h"
+#include "steering/ring/steering_ring.h"
 
 enum {
 	KEY6_LEN = FLOW_HASH_KEY6_WORDS * 8,
@@ -65,23 +70,6 @@ static int family_new(struct family *family, const char *name, unsigned worker, 
 			  flows, name);
 }
 
-int flowtable_new(struct flowtable **out, unsigned worker, uint32_t flows, struct why *why)
-{
-	struct flowtable *table = calloc(1, sizeof(*table));
-	int error;
-
-	if (!table)
-		return why_refuse(why, -ENOMEM, "worker %u: no memory for flows", worker);
-	error = family_new(&table->ipv4, "IPv4 flows", worker, flows, 16, why);
-	if (!error)
-		error = family_new(&table->ipv6, "IPv6 flows", worker, flows, KEY6_LEN, why);
-	if (error)
-		flowtable_free(table);
-	else
-		*out = table;
-	return error;
-}
-
 static void family_free(struct family *family)
 {
 	rte_hash_free(family->hash);
@@ -89,8 +77,10 @@ static void family_free(struct family *family)
 	rte_free(family->signatures);
 }
 
-void flowtable_free(struct flowtable *table)
+static void stop(void *state)
 {
+	struct flowtable *table = state;
+
 	if (!table)
 		return;
 	family_free(&table->ipv4);
@@ -98,8 +88,30 @@ void flowtable_free(struct flowtable *table)
 	free(table);
 }
 
-uint32_t flowtable_count(const struct flowtable *table)
+static int start(void **state, unsigned worker, const struct options *options, struct why *why)
 {
+	struct flowtable *table;
+	int error;
+
+	if (!options->flows)
+		return 0;
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return why_refuse(why, -ENOMEM, "worker %u: no memory for flows", worker);
+	error = family_new(&table->ipv4, "IPv4 flows", worker, options->flows, 16, why);
+	if (!error)
+		error = family_new(&table->ipv6, "IPv6 flows", worker, options->flows, KEY6_LEN, why);
+	if (error)
+		stop(table);
+	else
+		*state = table;
+	return error;
+}
+
+uint32_t flowtable_count(const void *state)
+{
+	const struct flowtable *table = state;
+
 	return (uint32_t)(rte_hash_count(table->ipv4.hash) + rte_hash_count(table->ipv6.hash));
 }
 
@@ -184,17 +196,20 @@ static inline void add(struct keys *keys, struct packet *packet, const void *key
 	keys->signatures[i] = packet->hash;
 }
 
-void flowtable_steer(struct flowtable *table, struct burst *burst)
+static void choose(void *state, struct packet *packets, uint32_t which, uint32_t now)
 {
+	struct flowtable *table = state;
 	struct keys ipv4, ipv6;
 	uint64_t keys4[BURST_MAX][2], keys6[BURST_MAX][FLOW_HASH_KEY6_WORDS];
 
 	ipv4.count = ipv6.count = 0;
-	for (uint32_t left = burst->flows; left; left &= left - 1) {
-		struct packet *packet = &burst->packets[__builtin_ctz(left)];
+	for (uint32_t left = which; left; left &= left - 1) {
+		struct packet *packet = &packets[__builtin_ctz(left)];
 		/* what the hash does not tell apart, the table must not either: it would all be in one bucket */
 		uint64_t ports = packet->service->affinity == AFFINITY_CONNECTION ? packet->key[1] : 0;
 
+		if (unlikely(packet->flags & PACKET_HASHED))
+			continue;
 		if (packet->flags & PACKET_IPV6) {
 			uint64_t *key = keys6[ipv6.count];
 
@@ -210,11 +225,34 @@ void flowtable_steer(struct flowtable *table, struct burst *burst)
 		}
 	}
 	if (ipv4.count) {
-		look_up(&table->ipv4, &ipv4, burst->now);
-		sweep(&table->ipv4, burst->now);
+		look_up(&table->ipv4, &ipv4, now);
+		sweep(&table->ipv4, now);
 	}
 	if (ipv6.count) {
-		look_up(&table->ipv6, &ipv6, burst->now);
-		sweep(&table->ipv6, burst->now);
+		look_up(&table->ipv6, &ipv6, now);
+		sweep(&table->ipv6, now);
 	}
 }
+
+static int check(const struct service_config *config, const struct options *options, struct why *why)
+{
+	if (options->flows)
+		return 0;
+	return why_refuse(why, -ENOTSUP, "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
+			  config->name);
+}
+
+static void explain(struct explanation *out)
+{
+	out->may_be_remembered = true;
+}
+
+const struct steering steering_flowtable = {
+    .name = "flowtable",
+    .bucket = steering_ring_bucket,
+    .choose = choose,
+    .check = check,
+    .start = start,
+    .stop = stop,
+    .explain = explain,
+};

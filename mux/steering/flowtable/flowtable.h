@@ -18,24 +18,14 @@
 #ifndef FAIRLEAD_MUX_FLOWTABLE_H
 #define FAIRLEAD_MUX_FLOWTABLE_H
 
-#include "packet/burst.h"
-#include "config/why.h"
+#include "steering/steering.h"
 
-struct flowtable;
+enum { FLOWTABLE_IDLE = 300 }; /* seconds */
 
-enum flowtable_limits {
-	FLOWTABLE_FLOWS_MAX = 1 << 26,
-	FLOWTABLE_IDLE = 300, /* seconds */
-};
+/* `start` makes a table for --flows flows of each family: some 50 bytes each for IPv4, 70 for IPv6, of DPDK's memory. */
+extern const struct steering steering_flowtable;
 
-/* A worker's, for so many flows of each family: some 50 bytes each for IPv4, 70 for IPv6, of DPDK's memory. */
-int flowtable_new(struct flowtable **out, unsigned worker, uint32_t flows, struct why *why);
-void flowtable_free(struct flowtable *table);
-
-/* Between hash and rows: packets of burst->flows get the backend of their flow. */
-void flowtable_steer(struct flowtable *table, struct burst *burst);
-
-/* Flows that are remembered. */
-uint32_t flowtable_count(const struct flowtable *table);
+/* Flows that a worker's state remembers. */
+uint32_t flowtable_count(const void *state);
 
 #endif

@@ -13,6 +13,8 @@
 
 #include "config/address.h"
 #include "config/service_config.h"
+#include "steering/flowtable/flowtable.h"
+#include "steering/ring/steering_ring.h"
 
 static const char example[] =
     "{\"format\": 1, \"id\": 1, \"name\": \"web\", \"vips\": [\"10.99.0.1\", \"2001:db8::1\"],"
@@ -45,7 +47,7 @@ static void reads_every_field(void **state)
 	assert_int_equal(config.ports[1].protocol, IPPROTO_UDP);
 	assert_int_equal(config.ports[1].port, 80);
 	assert_int_equal(config.buckets, 65536);
-	assert_int_equal(config.steering, STEERING_RING);
+	assert_int_equal(config.steering, &steering_ring);
 	assert_int_equal(config.hash, FL_HASH_SIPHASH);
 	assert_true(config.key.k0 == 0x0706050403020100ULL && config.key.k1 == 0x0f0e0d0c0b0a0908ULL);
 	assert_int_equal(config.affinity, AFFINITY_CONNECTION);
@@ -89,7 +91,7 @@ static void reads_what_is_rarely_there(void **state)
 	free(text);
 	text = changed("steering", "\"flowtable\"");
 	assert_int_equal(parse(text, &config, &why), 0);
-	assert_int_equal(config.steering, STEERING_FLOWTABLE);
+	assert_int_equal(config.steering, &steering_flowtable);
 	free(text);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering by a table of flows: they stay where they began, as long as their backend, their packets and the table do.
- */
+/* Steering by a table of flows: a flow stays where it began, as long as its backend, its packets and the table do. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -20,15 +19,16 @@
 #include "packet/fragments.h"
 #include "host/port.h"
 #include "service/tables.h"
-#include "frame.h"
-#include "image.h"
+#include "tests/frame.h"
+#include "tests/image.h"
 
 enum { BUCKETS = 1024, BACKENDS = 50, FLOWS = 400, NOW = 1700000100 };
 
 struct world {
 	struct tables *tables;
 	struct service *service;
-	struct flowtable *flows;
+	struct options options;
+	struct steering_states steering;
 	struct delta snapshot;
 	uint32_t now;
 };
@@ -40,18 +40,24 @@ static void begin(struct world *w, uint32_t flows)
 
 	*w = (struct world){
 	    .tables = tables_new(1, &image_hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
-	config.steering = STEERING_FLOWTABLE;
+	config.steering = &steering_flowtable;
 	config.vips[config.vips_count++] = image_address("2001:db8:99::1");
-	tables_allow_flows(w->tables);
-	if (flowtable_new(&w->flows, 0, flows, &why) || tables_add(w->tables, &config, &w->service, &why) ||
+	w->options.flows = flows;
+	tables_set_options(w->tables, &w->options);
+	if (steering_start(&w->steering, 0, &w->options, &why) || tables_add(w->tables, &config, &w->service, &why) ||
 	    tables_load(w->tables, w->service, &w->snapshot, &why))
 		fail_msg("%s", why.text);
+}
+
+static uint32_t known(const struct world *w)
+{
+	return flowtable_count(w->steering.state[steering_number(&steering_flowtable)]);
 }
 
 static void end(struct world *w)
 {
 	image_free(&w->snapshot);
-	flowtable_free(w->flows);
+	steering_stop(&w->steering);
 	tables_free(w->tables);
 }
 
@@ -93,7 +99,7 @@ static uint16_t backend_of(const struct rte_mbuf *mbuf)
 static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct fl_steer *header)
 {
 	struct burst burst = {.lookup = tables_lookup(w->tables),
-			      .flowtable = w->flows,
+			      .steering = &w->steering,
 			      .mac = mac_word(frame_mac),
 			      .now = w->now,
 			      .count = count};
@@ -149,7 +155,7 @@ static void a_flow_stays_where_it_began(void **state)
 				assert_true(header.bucket == FL_STEER_BUCKET_NONE);
 				assert_int_equal(header.flags, 0);
 			}
-		assert_int_equal(flowtable_count(w.flows), 2 * FLOWS);
+		assert_int_equal(known(&w), 2 * FLOWS);
 		if (!turn)
 			move_all(&w, 10, 1, 0);
 	}
@@ -173,7 +179,7 @@ static void a_removed_backend_s_flows_take_a_new_one(void **state)
 	assert_int_equal(steer_one(&w, number, &header), 1);
 	move_all(&w, 11, 2, 0);
 	assert_int_equal(steer_one(&w, number, &header), 1); /* it has begun anew there */
-	assert_int_equal(flowtable_count(w.flows), 1);
+	assert_int_equal(known(&w), 1);
 	end(&w);
 }
 
@@ -189,8 +195,8 @@ static void a_full_table_leaves_flows_to_their_buckets(void **state)
 		assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
 		by_bucket += header.bucket != FL_STEER_BUCKET_NONE;
 	}
-	assert_in_range(flowtable_count(w.flows), 8, 17);
-	assert_int_equal(by_bucket, FLOWS - flowtable_count(w.flows));
+	assert_in_range(known(&w), 8, 17);
+	assert_int_equal(by_bucket, FLOWS - known(&w));
 	end(&w);
 }
 
@@ -207,11 +213,11 @@ static void idle_flows_are_forgotten(void **state)
 	w.now += FLOWTABLE_IDLE;
 	for (uint32_t i = 0; i < 2 * FLOWS; i++)
 		steer_one(&w, 0, &header);
-	assert_int_equal(flowtable_count(w.flows), FLOWS);
+	assert_int_equal(known(&w), FLOWS);
 	w.now++;
 	for (uint32_t i = 0; i < 2 * FLOWS; i++)
 		steer_one(&w, 0, &header);
-	assert_int_equal(flowtable_count(w.flows), 1);
+	assert_int_equal(known(&w), 1);
 	end(&w);
 }
 
@@ -227,15 +233,15 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 	begin(&w, 4096);
 	for (int i = 0; i < 3; i++)
 		steer_one(&w, 7, &header);
-	assert_int_equal(flowtable_count(w.flows), 1);
+	assert_int_equal(known(&w), 1);
 	/* another service takes the VIP over: what its predecessor had noted is not its own */
 	tables_remove(w.tables, w.service);
-	config.steering = STEERING_FLOWTABLE;
+	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
 	assert_int_equal(tables_load(w.tables, w.service, &snapshot, &why), 0);
 	assert_int_equal(steer_one(&w, 7, &header), 1);
 	assert_int_equal(header.service, 2);
-	assert_int_equal(flowtable_count(w.flows), 1);
+	assert_int_equal(known(&w), 1);
 	image_free(&snapshot);
 	end(&w);
 }
@@ -253,7 +259,7 @@ static uint16_t steer_fragment(struct world *w, struct fragments *fragments, con
 	burst_steer(&burst);
 	assert_int_equal(burst.packets[0].verdict, VERDICT_FRAGMENT);
 	fragments_take(fragments, burst.lookup, burst.mbufs[0], &burst.packets[0], 1000);
-	burst.flowtable = w->flows;
+	burst.steering = &w->steering;
 	burst.now = w->now;
 	assert_true(fragments_ready(fragments, &burst));
 	burst_steer_classified(&burst);
@@ -284,7 +290,7 @@ static void fragments_stay_where_their_flow_began(void **state)
 	move_all(&w, 10, 1, 0);
 	assert_int_equal(steer_fragment(&w, fragments, &flow, 8), owner(&w, number, false));
 	assert_int_equal(steer_one(&w, number, &header), owner(&w, number, false));
-	assert_int_equal(flowtable_count(w.flows), 1);
+	assert_int_equal(known(&w), 1);
 	fragments_free(fragments);
 	free(ring);
 	end(&w);
@@ -298,7 +304,7 @@ static void without_tables_the_service_is_refused(void **state)
 	struct why why;
 
 	(void)state;
-	config.steering = STEERING_FLOWTABLE;
+	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(tables, &config, &service, &why), -ENOTSUP);
 	assert_string_equal(why.text, "steering: service web has 'flowtable'; allowed by a mux without --flows: ring");
 	tables_free(tables);

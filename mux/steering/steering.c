@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "steering/steering.h"
+
+#include <stddef.h>
+
+#include "steering/flowtable/flowtable.h"
+#include "steering/ring/steering_ring.h"
+
+const struct steering *const steerings[STEERINGS_MAX + 1] = {
+    &steering_ring,
+    &steering_flowtable,
+};
+
+unsigned steering_number(const struct steering *steering)
+{
+	unsigned number = 0;
+
+	while (steerings[number] != steering)
+		number++;
+	return number;
+}
+
+int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct why *why)
+{
+	*states = (struct steering_states){{NULL}};
+	for (unsigned i = 0; steerings[i]; i++) {
+		int error = steerings[i]->start ? steerings[i]->start(&states->state[i], worker, options, why) : 0;
+
+		if (!error)
+			continue;
+		steering_stop(states);
+		return error;
+	}
+	return 0;
+}
+
+void steering_stop(struct steering_states *states)
+{
+	for (unsigned i = 0; steerings[i]; i++)
+		if (steerings[i]->stop)
+			steerings[i]->stop(states->state[i]);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a steering method is: a function from a connection's 64-bit hash to a bucket of its service's ring. A method is a
+ * folder here and an entry in steering.c; no other code of the mux names one.
+ *
+ *	bucket	any thread	the bucket of one hash
+ *	choose	worker		the buckets of a burst, or the backends that its flows are known to have
+ *	check	control thread	whether this mux can serve a configuration
+ *	start	control thread	makes a worker's state; stop frees it
+ *	explain	control thread	what the bucket alone does not say about a flow
+ *
+ * Methods share the ring, deltas, headers and verdicts. The bucket in the low half of the hash is found right behind the
+ * hash, and its row prefetched, by eights: at a million buckets a packet then costs 31 ns, and 38 if rows are fetched 32
+ * at once. A method that needs no more has no `choose`. The others are called once for a burst, with a mask of their
+ * packets; a call for each packet would cost 3 to 6 ns more.
+ *
+ * Three hooks will join these with the first method that needs them: `load` (control thread: a blob that comes with a
+ * generation), `sent` (worker: after encapsulation) and `tick` (worker: between bursts).
+ */
+#ifndef FAIRLEAD_MUX_STEERING_H
+#define FAIRLEAD_MUX_STEERING_H
+
+#include <fairlead/types.h>
+
+#include "config/why.h"
+
+struct explanation;
+struct options;
+struct packet;
+struct ring;
+struct service_config;
+
+struct steering {
+	const char *name; /* the word in a service's configuration */
+	uint32_t (*bucket)(const struct ring *ring, uint64_t hash);
+
+	/*
+	 * which: a bit for each packet of the method. All have a service, a ring, a hash and the bucket of its low half;
+	 * with PACKET_HASHED they have no key. It sets packet->bucket and prefetches its row, or names a backend by
+	 * PACKET_BY_ID. now: Unix seconds. NULL: the low half.
+	 */
+	void (*choose)(void *state, struct packet *packets, uint32_t which, uint32_t now);
+
+	/* NULL: every configuration, no state, nothing to add. */
+	int (*check)(const struct service_config *config, const struct options *options, struct why *why);
+	int (*start)(void **state, unsigned worker, const struct options *options, struct why *why);
+	void (*stop)(void *state);
+	void (*explain)(struct explanation *out);
+};
+
+enum { STEERINGS_MAX = 16 };
+
+/* All methods, NULL behind the last one. A method's number is its place here. */
+extern const struct steering *const steerings[STEERINGS_MAX + 1];
+
+unsigned steering_number(const struct steering *steering);
+
+/* A worker's state of each method, by number; NULL for those that keep none. */
+struct steering_states {
+	void *state[STEERINGS_MAX];
+};
+
+/* On failure nothing is left to be stopped. */
+int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct why *why);
+void steering_stop(struct steering_states *states);
+
+#endif
