@@ -9,18 +9,19 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * A service's latest rebalance or defragmentation, as it stands in its ZooKeeper node
- * (protocol/README.md §4), from which any controller goes on; and what a bucket of each backend
+ * A service's latest rebalance or defragmentation, as it is in its ZooKeeper node
+ * (protocol/README.md §4), from which any controller continues; and what a bucket of each backend
  * costs, by the latest measurement.
  *
  * @param target rebalance: highest load over average; defragment: rules per backend
- * @param maxMoves buckets that a backend gives at most in an iteration, and takes at most
+ * @param maxMoves most buckets that a backend gives in an iteration, and most that it takes
  * @param moveChained whether buckets inside their window move too
  * @param started Unix seconds
  * @param last Unix seconds of the latest iteration
  * @param movedBuckets in all iterations
- * @param leftBuckets that will have to move yet, at most
- * @param costs in thousandths of the average, by backend id; who is not in it costs the average
+ * @param leftBuckets upper bound of those that still have to move
+ * @param costs in thousandths of the average, by backend id; a backend without an entry costs the
+ *     average
  */
 @JsonPropertyOrder({
   "format",
@@ -54,7 +55,7 @@ public record UpkeepState(
   public static final int COST_MIN = 100;
   public static final int COST_MAX = 10_000;
 
-  /** With costs, weights count a thousand times a thousand, so that nobody's becomes 0. */
+  /** With costs, weights are scaled up, so that no backend's is rounded to 0. */
   private static final long SCALE = 1_000_000;
 
   public UpkeepState {
@@ -88,54 +89,102 @@ public record UpkeepState(
 
   /** After an iteration. */
   public UpkeepState after(long now, int moved, int left, boolean isReached) {
-    return new UpkeepState(
-        format,
-        kind,
-        isReached ? Phase.REACHED : Phase.RUNNING,
-        target,
-        maxMoves,
-        moveChained,
-        started,
-        now,
-        iterations + 1,
-        movedBuckets + moved,
-        left,
-        costs);
+    Builder builder = toBuilder();
+    builder.phase = isReached ? Phase.REACHED : Phase.RUNNING;
+    builder.last = now;
+    builder.iterations = iterations + 1;
+    builder.movedBuckets = movedBuckets + moved;
+    builder.leftBuckets = left;
+    return builder.build();
   }
 
   public UpkeepState stopped() {
-    return isRunning() ? with(Phase.STOPPED, costs) : this;
+    if (!isRunning()) {
+      return this;
+    }
+    Builder builder = toBuilder();
+    builder.phase = Phase.STOPPED;
+    return builder.build();
   }
 
-  /** Without the costs of backends that are gone: their ids may come back as other machines. */
+  /** Without the costs of removed backends: their ids may come back as other machines. */
   public UpkeepState within(Set<Integer> ids) {
     if (ids.containsAll(costs.keySet())) {
       return this;
     }
     SortedMap<Integer, Integer> kept = new TreeMap<>(costs);
     kept.keySet().retainAll(ids);
-    return with(phase, kept);
+    return toBuilder().costs(kept).build();
   }
 
-  private UpkeepState with(Phase newPhase, SortedMap<Integer, Integer> newCosts) {
-    return new UpkeepState(
-        format,
-        kind,
-        newPhase,
-        target,
-        maxMoves,
-        moveChained,
-        started,
-        last,
-        iterations,
-        movedBuckets,
-        leftBuckets,
-        newCosts);
+  /** One that starts at {@code now}, before its first iteration. */
+  public static Builder builder(Kind kind, long now) {
+    return new Builder(kind, now);
+  }
+
+  private Builder toBuilder() {
+    Builder builder = new Builder(kind, started).limits(target, maxMoves, moveChained).costs(costs);
+    builder.phase = phase;
+    builder.last = last;
+    builder.iterations = iterations;
+    builder.movedBuckets = movedBuckets;
+    builder.leftBuckets = leftBuckets;
+    return builder;
+  }
+
+  /** Sets a state's fields by name. */
+  public static final class Builder {
+    private final Kind kind;
+    private final long started;
+    private Phase phase = Phase.RUNNING;
+    private double target;
+    private int maxMoves;
+    private boolean moveChained;
+    private long last;
+    private int iterations;
+    private long movedBuckets;
+    private int leftBuckets;
+    private SortedMap<Integer, Integer> costs = new TreeMap<>();
+
+    private Builder(Kind kind, long started) {
+      this.kind = kind;
+      this.started = started;
+      this.last = started;
+    }
+
+    /** As in {@link UpkeepState}. */
+    public Builder limits(double newTarget, int newMaxMoves, boolean newMoveChained) {
+      target = newTarget;
+      maxMoves = newMaxMoves;
+      moveChained = newMoveChained;
+      return this;
+    }
+
+    public Builder costs(SortedMap<Integer, Integer> newCosts) {
+      costs = newCosts;
+      return this;
+    }
+
+    public UpkeepState build() {
+      return new UpkeepState(
+          FORMAT,
+          kind,
+          phase,
+          target,
+          maxMoves,
+          moveChained,
+          started,
+          last,
+          iterations,
+          movedBuckets,
+          leftBuckets,
+          costs);
+    }
   }
 
   /**
-   * Weights by which buckets are shared out so that loads follow the weights that were given: half
-   * of it for whose buckets cost twice the average. Without costs, the weights as they are.
+   * Weights by which to assign buckets so that loads follow the configured weights: half of it for
+   * a backend whose buckets cost twice the average. Without costs, the weights as they are.
    */
   public int[] corrected(int[] weights) {
     if (costs.isEmpty()) {

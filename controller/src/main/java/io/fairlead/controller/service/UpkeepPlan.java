@@ -7,7 +7,6 @@ import io.fairlead.controller.assign.Upkeep;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.image.UpkeepState.Kind;
-import io.fairlead.controller.image.UpkeepState.Phase;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
@@ -39,21 +38,13 @@ final class UpkeepPlan {
   PoolPlan start(ServiceImage before, UpkeepOrder order, long now, boolean dryRun) {
     check(before, order);
     UpkeepState state =
-        new UpkeepState(
-            UpkeepState.FORMAT,
-            order.kind(),
-            Phase.RUNNING,
-            order.target(),
-            order.maxMoves(),
-            order.moveChained(),
-            now,
-            now,
-            0,
-            0,
-            0,
-            order.kind() == Kind.REBALANCE
-                ? costs(before, order.loads())
-                : before.upkeep().map(UpkeepState::costs).orElseGet(TreeMap::new));
+        UpkeepState.builder(order.kind(), now)
+            .limits(order.target(), order.maxMoves(), order.moveChained())
+            .costs(
+                order.kind() == Kind.REBALANCE
+                    ? costs(before, order.loads())
+                    : before.upkeep().map(UpkeepState::costs).orElseGet(TreeMap::new))
+            .build();
     return step(before.withUpkeep(state), now, dryRun);
   }
 
