@@ -5,7 +5,7 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
 
-/** A rule that shares a ring's buckets out. Pure: the same arguments give the same runs. */
+/** Assigns a ring's buckets to backends. Pure: the same arguments give the same runs. */
 public interface Assignment {
   /**
    * The buckets that have to move.
@@ -16,7 +16,7 @@ public interface Assignment {
    */
   Runs assign(Ring ring, int[] weights, long now, int windowSeconds);
 
-  /** The rule that a service's configuration names. */
+  /** The assignment that a service's configuration names. */
   static Assignment of(AssignmentMethod method) {
     return switch (method) {
       case BEAMER -> new BeamerAssignment();

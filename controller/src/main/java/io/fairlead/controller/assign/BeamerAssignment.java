@@ -7,19 +7,19 @@ import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
 
 /**
- * The greedy assignment of Beamer (Olteanu et al., NSDI '18, §4.5): buckets go from the most
- * overloaded backend to the most underloaded one (load: buckets / weight), as many as let neither
- * overshoot the average.
+ * The greedy assignment of Beamer (Olteanu et al., NSDI '18, §4.5): buckets move from the most
+ * overloaded backend to the most underloaded one (load: buckets / weight), as many as leave neither
+ * beyond the average.
  *
- * <p>Here the average is turned into a whole number of buckets per backend before anything moves:
- * its ideal share B x w / W rounded down or up, so that everyone ends within one bucket of it.
- * Overloaded backends round up and underloaded ones round down, which is the paper's rule; where
- * these do not add up to B, the fewest possible round the other way: up where the rest is largest,
- * down where it is smallest. So no more buckets move than balance needs.
+ * <p>Here the average becomes a whole number of buckets per backend before anything moves: its
+ * ideal share B x w / W rounded down or up, so that every backend ends within one bucket of it.
+ * Overloaded backends round up and underloaded ones round down, which is the paper's rule. Where
+ * these do not add up to B, the fewest possible are rounded the other way: up where the remainder
+ * is largest, down where it is smallest. So no more buckets move than balance needs.
  *
- * <p>Which buckets go and to whom is {@link Transfer}'s. Those inside their window move too where
- * balance needs it, but not back to the owner before, unless nothing else is left ({@link
- * Detours}). With no weight anywhere all buckets go to 0, "no backend".
+ * <p>{@link Transfer} decides which buckets move and where. Buckets inside their window move too if
+ * balance needs it, but return to their previous owner only if nothing else is left ({@link
+ * Detours}). If no backend has a weight, all buckets go to 0, "no backend".
  */
 public final class BeamerAssignment implements Assignment {
   @Override
@@ -32,7 +32,7 @@ public final class BeamerAssignment implements Assignment {
     return Runs.between(ring, next, now, windowSeconds);
   }
 
-  /** How many buckets each backend shall own; index 0 gets what nobody may have. */
+  /** How many buckets each backend is to own; index 0 gets those that no backend may have. */
   static int[] targets(int[] owned, int[] weights, int buckets) {
     int[] targets = new int[owned.length];
     long totalWeight = 0;
@@ -56,7 +56,7 @@ public final class BeamerAssignment implements Assignment {
     return targets;
   }
 
-  /** Lets |surplus| backends round the other way, so that the targets add up. */
+  /** Rounds the goals of |surplus| backends the other way, so that they add up. */
   private static void round(
       int[] owned, int[] weights, int buckets, long totalWeight, int surplus, int[] targets) {
     long[] candidates = new long[weights.length];

@@ -4,16 +4,15 @@ package io.fairlead.controller.assign;
 import java.util.Arrays;
 
 /**
- * Consistent hashing (Karger et al., STOC '97): each backend throws points on a circle, a bucket is
- * the place on it where its share of the circle begins, and belongs to the next point from there
- * on. When a backend goes, only its buckets move; how even it is depends on how many points there
- * are.
+ * Consistent hashing (Karger et al., STOC '97): each backend has points on a circle. A bucket is
+ * the place where its share of the circle starts, and belongs to the next point. When a backend is
+ * removed, only its buckets move; how even the shares are depends on the number of points.
  *
- * <p>A backend has one point for each unit of its weight, so that weights of 10 are the ten points
- * per server of Beamer's comparison (NSDI '18, Table 1). Should all weights come to more points
- * than there are buckets, every backend has half of them, rounded up, or a quarter, and so on: more
- * than one point per bucket is lost work. Crossing such a border is the one change that moves more
- * than it must.
+ * <p>A backend has one point per unit of weight, so that weights of 10 are the ten points per
+ * server of Beamer's comparison (NSDI '18, Table 1). If all weights add up to more points than
+ * there are buckets, every backend has half of them, rounded up, or a quarter, and so on: more than
+ * one point per bucket is wasted work. Crossing such a threshold is the one change that moves more
+ * buckets than necessary.
  *
  * <p>Of the points within one bucket's part of the circle only the first counts, so nothing is
  * sorted: O(buckets + points).
@@ -29,7 +28,7 @@ public final class ConsistentPlacement implements Placement {
     }
     int halvings = halvings(buckets, weights);
     int bits = Integer.numberOfTrailingZeros(buckets);
-    // Where in a bucket's part of the circle the first point is: the 32 bits below the bucket.
+    // The position of the first point within each bucket's part of the circle: the 32 bits below.
     int[] offset = new int[buckets];
     Arrays.fill(offset, -1);
     for (int id = 1; id < weights.length; id++) {

@@ -6,14 +6,14 @@ import io.fairlead.controller.ring.Runs;
 import java.util.Arrays;
 
 /**
- * Beamer's defragmentation (NSDI '18, appendix A.1): towards one range of buckets per backend, a
- * few buckets at a time, until rules per backend are as few as the target says. How many buckets
- * each backend owns never changes, since buckets are exchanged in cycles: each backend on a cycle
- * gives one bucket to the next.
+ * Beamer's defragmentation (NSDI '18, appendix A.1): moves a few buckets at a time towards one
+ * range of buckets per backend, until rules per backend are as few as the target. The number of
+ * buckets of each backend never changes, since buckets are exchanged in cycles: each backend on a
+ * cycle gives one bucket to the next.
  *
- * <p>The ranges' order is chosen again when the set of owners changes, and by each instance anew,
- * so that nothing of it has to be kept anywhere: a ring that is on its way to one order yields that
- * order, but for ties.
+ * <p>The order of the ranges is chosen again when the set of owners changes, and by each new
+ * instance, so that it need not be stored: a ring that is on its way to one order yields that
+ * order, except for ties.
  */
 public final class Defragmentation implements Upkeep {
   private int[] order = new int[0];
@@ -26,7 +26,7 @@ public final class Defragmentation implements Upkeep {
     return new Step(runs, exchange.isReached(), exchange.misplaced());
   }
 
-  /** The owner of each bucket once everybody has one range. */
+  /** The owner of each bucket once every backend has one range. */
   char[] target(Ring ring) {
     int[] owned = ring.owned();
     if (!isOrderOf(owned)) {

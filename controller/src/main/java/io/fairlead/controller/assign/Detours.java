@@ -6,19 +6,18 @@ import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
 
 /**
- * Ways around the owner before for buckets that {@link Transfer} holds: another bucket goes to the
- * backend in question instead, and the held one takes that one's place. So every backend ends with
- * as many buckets as before.
+ * Alternatives to the previous owner for buckets that {@link Transfer} holds: another bucket goes
+ * to that backend instead, and the held one takes its place. So every backend ends with as many
+ * buckets as before.
  *
- * <p>Whose place is taken, where there is a choice: first of another held bucket, then of one that
- * moves anyhow, which costs no move; then of one that would stay, at the cost of one more move,
- * those whose window is closed before the others.
+ * <p>The place that is taken is, in this order: that of another held bucket; that of a bucket that
+ * moves anyway, which costs no move; that of a bucket that would stay, which costs one more move,
+ * those whose window is closed first.
  *
- * <p>Only if none is left does a bucket go back. There always is one unless a backend shall have
- * more buckets than there are others than those that left it within the window: any two backends
- * can take every bucket between them, since each bucket has one owner before. Of those with the
- * same owner before the ones that moved first go back. O(B) for B buckets, and O(1) if none is
- * held.
+ * <p>A bucket returns only if no such place is left. There always is one unless a backend is to
+ * have more buckets than all those that did not leave it within the window: any two backends can
+ * take every bucket between them, since each bucket has one previous owner. Of those with the same
+ * previous owner, the ones that moved first return. O(B) for B buckets, and O(1) if none is held.
  */
 final class Detours {
   private final Ring ring;
@@ -39,7 +38,7 @@ final class Detours {
     this.windowSeconds = windowSeconds;
   }
 
-  /** Gives each bucket that {@link Transfer#held} names an owner in {@code next}. */
+  /** Chooses an owner in {@code next} for each bucket in {@link Transfer#held}. */
   static void take(int[] held, Ring ring, char[] next, long now, int windowSeconds) {
     if (held.length > 0) {
       new Detours(ring, next, now, windowSeconds).take(held);
@@ -66,7 +65,7 @@ final class Detours {
     }
   }
 
-  /** Those that should have gone to the same backend beside each other, else in the same order. */
+  /** Groups those with the same intended owner, otherwise keeps their order. */
   private int[] byTaker(int[] held) {
     int[] starts = new int[Backend.MAX + 2];
     for (int bucket : held) {
@@ -81,8 +80,9 @@ final class Detours {
   }
 
   /**
-   * Lets pairs of held buckets go to each other's taker. Half of all sorted ones apart, takers
-   * differ, unless one taker's are more than half: so of all takers but two nothing is left.
+   * Swaps the takers of pairs of held buckets. Two sorted buckets that are half of all apart have
+   * different takers, unless one taker has more than half: so buckets of at most two takers are
+   * left.
    */
   private void cross(int[] sorted) {
     int half = sorted.length / 2;
@@ -103,8 +103,8 @@ final class Detours {
   }
 
   /**
-   * Lets candidates go to the taker, and from the end those that return to where the candidates
-   * should have gone; the end of those that are left.
+   * Gives candidates to the taker and, in exchange, held buckets from the end to the candidates'
+   * intended owners; returns the end of those that are left.
    */
   private int swap(int[] returning, int start, int end, int taker, Candidates candidates) {
     int left = end;

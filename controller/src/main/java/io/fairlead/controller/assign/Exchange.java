@@ -7,13 +7,13 @@ import java.util.Arrays;
 
 /**
  * One iteration of {@link Defragmentation}: cycles in the multigraph whose vertices are backends
- * and whose edges are buckets, from the one that owns it to the one that shall (Beamer, NSDI '18,
- * A.1). Each backend is on at most {@code limits.moves()} cycles.
+ * and whose edges are buckets, from the backend that owns it to the one that is to own it (Beamer,
+ * NSDI '18, A.1). Each backend is on at most {@code limits.moves()} cycles.
  *
- * <p>A walk goes from backend to backend along edges that are left. When it comes to a backend that
- * it has visited, the cycle is exchanged and taken out. A backend without an edge to go on by, or
- * whose moves are used up, is on no further cycle and is passed by from then on. So each edge is
- * looked at once, but for those that a walk is on: O(buckets).
+ * <p>A walk follows remaining edges from backend to backend. When it reaches a backend that it has
+ * visited, the cycle is exchanged and removed. A backend with no edge left, or with no moves left,
+ * is on no further cycle and is skipped from then on. So each edge is examined once, except for
+ * those that a walk is on: O(buckets).
  */
 final class Exchange {
   private static final int OFF_PATH = -1;
@@ -22,7 +22,7 @@ final class Exchange {
   private final char[] target;
   private final Limits limits;
 
-  /** The edges by the backend that they leave; those of an id go from its next to its end. */
+  /** The edges by the backend that they start from; those of an id are from its next to its end. */
   private final int[] edges;
 
   private final int[] next;
@@ -85,7 +85,7 @@ final class Exchange {
     return rules <= limits.target() * backends;
   }
 
-  /** Buckets that are not where they shall be. */
+  /** Buckets that are not with their intended owner. */
   int misplaced() {
     return misplaced;
   }
@@ -127,7 +127,7 @@ final class Exchange {
     return next[id] < ends[id];
   }
 
-  /** Exchanges the next bucket of everyone on the path from {@code from} on. */
+  /** Exchanges the next bucket of every backend on the path from {@code from} on. */
   private void exchange(int from, int length) {
     for (int i = from; i < length; i++) {
       int id = path[i];
@@ -147,7 +147,7 @@ final class Exchange {
     misplaced--;
   }
 
-  /** How many neighbours of a bucket have another owner. */
+  /** The number of a bucket's neighbours that have another owner. */
   private int borders(int bucket) {
     int borders = bucket > 0 && owners[bucket - 1] != owners[bucket] ? 1 : 0;
     boolean isLast = bucket == owners.length - 1;

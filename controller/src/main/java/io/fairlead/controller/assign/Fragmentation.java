@@ -4,11 +4,11 @@ package io.fairlead.controller.assign;
 import io.fairlead.controller.ring.Ring;
 
 /**
- * How many rules a switch that matches ranges needs for a ring: one for each run of neighbouring
+ * How many rules a switch that matches ranges needs for a ring: one for each run of adjacent
  * buckets with the same owner (Beamer, NSDI '18, §4.1).
  *
  * @param rules runs of the ring
- * @param backends that own at least one bucket, nobody included
+ * @param backends that own at least one bucket, "no backend" included
  */
 public record Fragmentation(int rules, int backends) {
   public static Fragmentation of(Ring ring) {

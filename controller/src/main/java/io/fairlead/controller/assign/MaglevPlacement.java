@@ -3,14 +3,14 @@ package io.fairlead.controller.assign;
 
 /**
  * Maglev's lookup table (Eisenbud et al., NSDI '16, §3.4): each backend has a permutation of all
- * buckets, and in {@link Turns} each takes the next bucket of its own that is still free. As even
- * as turns are; when a backend goes, some buckets of others move too, and neighbouring buckets
- * hardly ever have the same owner.
+ * buckets, and in {@link Turns} each takes the next bucket of its permutation that is still free.
+ * As even as the turns are. When a backend is removed, some buckets of others move too, and
+ * adjacent buckets rarely have the same owner.
  *
- * <p>The paper takes a prime number of buckets so that any step walks through all of them; a power
- * of two does so for any odd step, which is what is drawn here.
+ * <p>The paper uses a prime number of buckets so that any step visits all of them; with a power of
+ * two any odd step does, and the steps here are odd.
  *
- * <p>O(B log B) expected, as the last buckets are found only after many that are taken.
+ * <p>O(B log B) expected, as the last free buckets are found only after many taken ones.
  */
 public final class MaglevPlacement implements Placement {
   @Override
@@ -26,7 +26,7 @@ public final class MaglevPlacement implements Placement {
       position[id] = (int) PlacementHash.of(id, 0) & mask;
       step[id] = (int) PlacementHash.of(id, 1) & mask | 1;
     }
-    // A bit per bucket stays in the cache where the owners would not.
+    // One bit per bucket fits the cache; the owners would not.
     long[] taken = new long[buckets + 63 >> 6];
     Turns turns = new Turns(weights);
     for (int i = 0; i < buckets; i++) {

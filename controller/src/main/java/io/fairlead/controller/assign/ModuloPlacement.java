@@ -3,8 +3,8 @@ package io.fairlead.controller.assign;
 
 /**
  * Bucket modulo number of backends, as routers spread packets by ECMP and as the strawman of Beamer
- * (NSDI '18, §4.1): even, and nearly every bucket moves when a backend comes or goes. With weights,
- * buckets go round in {@link Turns}. O(buckets).
+ * (NSDI '18, §4.1): even, but nearly every bucket moves when a backend is added or removed. With
+ * weights, buckets are dealt in {@link Turns}. O(buckets).
  */
 public final class ModuloPlacement implements Placement {
   @Override

@@ -6,18 +6,17 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
- * An assignment by the pool alone: whoever owned a bucket before does not count, so that two rings
- * with the same pool are the same. Stable hashing can mimic any such method (Beamer, NSDI '18,
- * §4.1), because a bucket may be given to any backend. Buckets inside their window move like all
- * others: the method says where they belong.
+ * An assignment that depends on the pool alone and not on previous owners, so that two rings with
+ * the same pool are equal. Stable hashing can mimic any such method (Beamer, NSDI '18, §4.1),
+ * because a bucket may be assigned to any backend. Buckets inside their window move like all
+ * others: the method decides where they belong.
  */
 public interface Placement extends Assignment {
   /**
-   * The owner of each bucket: always a backend with a weight, or with no weight anywhere 0, "no
-   * backend".
+   * The owner of each bucket: a backend with a weight, or 0, "no backend", if none has a weight.
    *
    * @param buckets a power of two
-   * @param weights by backend id, each 0..65535; index 0 is nobody's
+   * @param weights by backend id, each 0..65535; index 0 is unused
    */
   char[] owners(int buckets, int[] weights);
 

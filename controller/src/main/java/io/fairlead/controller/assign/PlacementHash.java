@@ -2,8 +2,9 @@
 package io.fairlead.controller.assign;
 
 /**
- * The hash by which placements draw: 64 bits of a backend's id and a counter. Nobody outside
- * chooses either, so that it needs no key; it must only never change, or every ring would.
+ * The pseudo-random numbers of placements: 64 bits from a backend's id and a counter. No outsider
+ * chooses either, so it needs no key; but it must never change, because every ring would change
+ * with it.
  *
  * <p>Twice the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA '14; Stafford's variant 13),
  * each a bijection of 64 bits.
@@ -17,7 +18,7 @@ final class PlacementHash {
     return mix(seed(id) + counter * GOLDEN);
   }
 
-  /** What {@link #of} begins with, to be computed once for many counters. */
+  /** The first step of {@link #of}, computed once for many counters. */
   static long seed(int id) {
     return mix(id * GOLDEN);
   }

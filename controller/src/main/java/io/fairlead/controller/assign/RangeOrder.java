@@ -6,17 +6,17 @@ import java.util.Arrays;
 import java.util.PriorityQueue;
 
 /**
- * In which order backends shall own one range each, so that few buckets have to move there: the
+ * The order in which backends are to own one range each, so that few buckets have to move: the
  * target mapping of Beamer's defragmentation (NSDI '18, A.1). Greedy from bucket 0 on: the next
- * range goes to the backend that already owns most of it, as a part of what it owns altogether.
- * (For backends with equally many buckets that is the paper's least churn. Where they differ, least
+ * range goes to the backend that already owns most of it, relative to what it owns in total. (For
+ * backends with equally many buckets this is the paper's least churn. Where they differ, least
  * churn would place the small ones first wherever they are.)
  *
- * <p>Only owners of buckets nearby can be best, so only a stretch of {@link #STRETCH} average
- * ranges is looked at; who owns more than that is counted exactly by searching its own buckets.
- * Where nobody who is left owns a bucket nearby, whoever has lost most of its buckets to ranges of
- * others already comes next, because it has least to lose. O(B + N log N) unless many own very much
- * more than the average.
+ * <p>Only owners of nearby buckets can be best, so only a stretch of {@link #STRETCH} average
+ * ranges is examined; for a backend that owns more than that, its own buckets are searched for the
+ * exact count. If no remaining backend owns a bucket nearby, the next is the one that has lost most
+ * of its buckets to ranges of others, because it has least to lose. O(B + N log N) unless many own
+ * far more than the average.
  */
 final class RangeOrder {
   private static final int STRETCH = 4;
@@ -26,13 +26,13 @@ final class RangeOrder {
   private final Ring ring;
   private final int[] owned;
 
-  /** Bucket numbers by owner, and where those of an id begin. */
+  /** Bucket numbers by owner, and where those of each id start. */
   private final int[] buckets;
 
   private final int[] starts;
   private final boolean[] isPlaced;
 
-  /** Of each backend's buckets those that are not in a range of somebody else yet. */
+  /** For each backend, the number of its buckets that are not yet in another backend's range. */
   private final int[] remaining;
 
   private final PriorityQueue<Long> poorest = new PriorityQueue<>();
@@ -57,7 +57,7 @@ final class RangeOrder {
     seen = new int[owned.length];
   }
 
-  /** The ids of all that own a bucket. */
+  /** The ids of all backends that own a bucket. */
   static int[] of(Ring ring) {
     return new RangeOrder(ring).order();
   }
@@ -126,7 +126,7 @@ final class RangeOrder {
     poorest.add(ratio << ID_BITS | id);
   }
 
-  /** Entries of those who are placed, and older ones of those who are not, are passed over. */
+  /** Skips entries of backends that are placed, and outdated ones of those that are not. */
   private int nextPoorest() {
     int id;
     do {

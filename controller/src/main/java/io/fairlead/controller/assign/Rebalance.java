@@ -8,8 +8,8 @@ import io.fairlead.controller.ring.Runs;
 /**
  * Beamer's load balancing (NSDI '18, §4.5) a few buckets at a time: from the most overloaded
  * backend to the most underloaded one, until no backend's load (buckets / weight) exceeds the
- * average by more than the target says. A backend gives only what it has above that. What would go
- * back to the owner before within its window stays.
+ * average by more than the target allows. A backend gives only what exceeds that. A bucket that
+ * would return to its previous owner within its window stays.
  */
 public final class Rebalance implements Upkeep {
   @Override
@@ -39,7 +39,8 @@ public final class Rebalance implements Upkeep {
   }
 
   /**
-   * What each backend may own at the end: its share times the target, but never less than whole.
+   * How many buckets each backend may own at the end: its share times the target, but at least its
+   * share.
    */
   private static int[] most(int buckets, int[] weights, int[] shares, double target) {
     int[] most = shares.clone();
@@ -52,7 +53,7 @@ public final class Rebalance implements Upkeep {
 
   /**
    * The highest load over the average load: 1 is even, 2 is twice as many buckets as the weight
-   * asks for. 1 too without any weight; what backends of weight 0 own does not count.
+   * calls for. Also 1 if no backend has a weight; buckets of backends of weight 0 do not count.
    */
   public static double imbalance(Ring ring, int[] weights) {
     long total = Placement.total(weights);

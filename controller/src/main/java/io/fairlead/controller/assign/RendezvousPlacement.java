@@ -9,16 +9,16 @@ import java.util.stream.IntStream;
 /**
  * Rendezvous hashing (Thaler and Ravishankar, 1998), weighted: every pair of backend and bucket has
  * a hash that is distributed as an exponential waiting time of rate w, and a bucket belongs to the
- * backend with the shortest. When a backend goes, only its buckets move, and to everybody else in
- * proportion to the weights; shares scatter as throwing buckets at random does.
+ * backend with the shortest. When a backend is removed, only its buckets move, to all others in
+ * proportion to the weights; shares vary as in throwing buckets at random.
  *
  * <p>Hashing all pairs is out of reach: 65,535 x 8 Mi are 5e11. So the hashes are defined the other
  * way round: backend i arrives at random buckets at the times (k + u) / w for k = 0, 1, 2, .. with
- * a random u in [0, 1), and its hash with a bucket is the time of its first arrival there. How many
- * arrivals elsewhere come before is geometric, hence the time exponential but for a part in the
- * number of buckets. Arrivals are drawn in epochs of one per bucket until every bucket has had one:
- * about B ln B in all, most of which find a bucket that an earlier epoch has settled. Backends
- * arrive on all cores at once: the least of all times is the same in any order.
+ * a random u in [0, 1), and its hash with a bucket is the time of its first arrival there. The
+ * number of earlier arrivals elsewhere is geometric, so the time is exponential up to one part in
+ * the number of buckets. Arrivals are drawn in epochs of one per bucket until every bucket has had
+ * one: about B ln B in all, most of which hit a bucket that an earlier epoch has settled. Backends
+ * arrive on all cores at once: the minimum of all times does not depend on the order.
  */
 public final class RendezvousPlacement implements Placement {
   private static final double JITTER = 0x1p-32;
@@ -43,9 +43,9 @@ public final class RendezvousPlacement implements Placement {
   }
 
   /**
-   * The time of an arrival and whose it is, in one number that compares by time, then by id. Times
-   * are positive, so that the bits of a double compare as they do; the last 16 of its 52 digits
-   * give way to the id.
+   * An arrival's time and backend in one number that orders by time, then by id. Times are
+   * positive, so the bits of a double order as the doubles do; the id replaces the last 16 bits of
+   * its 52-bit fraction.
    */
   static long key(double time, int id) {
     return Double.doubleToRawLongBits(time) & ~ID_MASK | id;
@@ -57,7 +57,7 @@ public final class RendezvousPlacement implements Placement {
     /** The key of each bucket's first arrival. */
     private final long[] first;
 
-    /** Buckets whose owner came in an earlier epoch: one bit each stays in the cache. */
+    /** Buckets settled in an earlier epoch: one bit each fits the cache. */
     private final long[] settled;
 
     Arrivals(int buckets) {
@@ -66,7 +66,7 @@ public final class RendezvousPlacement implements Placement {
       settled = new long[buckets >> 6];
     }
 
-    /** All of a backend from {@code begin} until before {@code end}; any thread. */
+    /** All arrivals of a backend from {@code begin} to before {@code end}; runs on any thread. */
     void add(int id, int weight, double begin, double end) {
       int mask = first.length - 1;
       long seed = PlacementHash.seed(id);
@@ -90,7 +90,7 @@ public final class RendezvousPlacement implements Placement {
       }
     }
 
-    /** Ends the epoch; whether every bucket has an owner now. */
+    /** Ends the epoch; returns whether every bucket has an owner now. */
     boolean settle() {
       boolean isWhole = true;
       for (int word = 0; word < settled.length; word++) {

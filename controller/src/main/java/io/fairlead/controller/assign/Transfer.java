@@ -8,25 +8,25 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /**
- * Moves buckets between backends until each owns as many as it shall, greedily as in Beamer (NSDI
+ * Moves buckets between backends until each owns as many as its goal, greedily as in Beamer (NSDI
  * '18, §4.5): always from the most overloaded backend to the most underloaded one (load: buckets /
- * weight), as many as neither overshoots its goal.
+ * weight), as many as keep both within their goals.
  *
- * <p>Which of an owner's buckets: first those whose daisy-chain window is closed, by number;
- * buckets inside the window move only if their owner has nothing else left to give, or never, the
- * ones that moved first before the others. Buckets without an owner count as an infinitely loaded
- * backend's.
+ * <p>Of an owner's buckets, those whose daisy-chain window is closed move first, by number. Buckets
+ * inside the window move only if their owner has nothing else left to give, or never; those that
+ * moved first go before the others. Buckets without an owner count as those of an infinitely loaded
+ * backend.
  *
- * <p>The paper takes the oldest first, of the closed ones too. To a closed one its age means
- * nothing any more, but among an owner's buckets ages lie scattered: by number ranges stay whole,
+ * <p>The paper moves the oldest first, also among those with a closed window. Age means nothing for
+ * a closed window, and ages are scattered among an owner's buckets. By number, ranges stay whole,
  * and what an owner gives to another is one run (by owner) of the delta instead of dozens. Where
  * 32,000 of 65,535 backends return to a ring with a history, that is 65 K runs instead of 1.7 Mi.
  *
- * <p>A bucket inside its window does not go back to the owner before it ({@link Ring#isReturn}).
- * Where the taker's turn comes and the giver has nothing else, such buckets are held: they stay,
- * and count as given, so that everything else goes as if they had gone.
+ * <p>A bucket inside its window does not return to its previous owner ({@link Ring#isReturn}). When
+ * it is the turn of that taker and the giver has nothing else, such buckets are held: they stay,
+ * and count as given, so that everything else proceeds as if they had moved.
  *
- * <p>O(B + N log N) for B buckets and N backends, and primitive arrays for whatever there is one of
+ * <p>O(B + N log N) for B buckets and N backends, with primitive arrays for everything that exists
  * per bucket; only the buckets of backends that give some are sorted.
  */
 final class Transfer {
@@ -40,7 +40,7 @@ final class Transfer {
   private final int[] weights;
   private final int[] goals;
 
-  /** Buckets that may be given, grouped by owner; those of an id go from its start to its end. */
+  /** Buckets that may be given, grouped by owner; those of an id are from its start to its end. */
   private final long[] giving;
 
   private final int[] starts;
@@ -53,8 +53,8 @@ final class Transfer {
 
   /**
    * @param owned buckets of each backend in {@code ring}
-   * @param goals what each shall own at the end; not reached where others have nothing to give or
-   *     to take
+   * @param goals how many each is to own at the end; not reached if others have none to give or
+   *     cannot take more
    * @param chainedToo whether buckets inside their window may move
    */
   Transfer(
@@ -133,8 +133,8 @@ final class Transfer {
   }
 
   /**
-   * Gives the first {@code n} buckets that may go to {@code to}, and holds as many of the others as
-   * these are too few. A bucket is passed by once at most, for the one taker that it came from.
+   * Gives the first {@code n} buckets that may move to {@code to}; if there are fewer, holds as
+   * many of the others. A bucket is skipped at most once, for the one taker that it came from.
    */
   private void give(int from, int to, int n, char[] next) {
     int start = starts[from];
@@ -166,8 +166,8 @@ final class Transfer {
   }
 
   /**
-   * The buckets that stay although they should have gone back to their previous owner: of each
-   * giver those that moved first before the others.
+   * The buckets that stay although they should have returned to their previous owner: of each
+   * giver, those that moved first go before the others.
    */
   int[] held() {
     return Arrays.copyOf(held, heldSize);
@@ -177,7 +177,7 @@ final class Transfer {
     return (int) entry & ((1 << BUCKET_BITS) - 1);
   }
 
-  /** What a backend has to give and may. */
+  /** The number of buckets that a backend has to give and may give. */
   private int left(int id) {
     return Math.min(have[id] - goals[id], ends[id] - starts[id]);
   }

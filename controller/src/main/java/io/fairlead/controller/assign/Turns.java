@@ -4,18 +4,18 @@ package io.fairlead.controller.assign;
 import java.util.Arrays;
 
 /**
- * Backends taking turns in proportion to their weights, as evenly interleaved as can be: with equal
- * weights they go round by ascending id for ever.
+ * Backends taking turns in proportion to their weights, as evenly interleaved as possible: with
+ * equal weights they alternate by ascending id.
  *
  * <p>Turn k (from 0) of a backend of weight w is due in round (2k + 1) x wmax / 2w, rounded down,
- * which is the divisor method of Sainte-Laguë: after any number of turns each has had its share of
- * them, rounded. A backend whose share is under half a turn has had none. Within a round those come
- * first that have waited longest.
+ * which is the divisor method of Sainte-Laguë: after any number of turns each backend has had its
+ * share of them, rounded. A backend whose share is below half a turn has had none. Within a round,
+ * those that have waited longest come first.
  *
  * <p>Rounds are a circle of queues, as long as the longest wait; a turn costs O(1).
  */
 final class Turns {
-  private static final int NOBODY = 0;
+  private static final int NONE = 0;
 
   private final int[] weights;
   private final long heaviest;
@@ -33,7 +33,7 @@ final class Turns {
     this.weights = weights;
     heaviest = Arrays.stream(weights, 1, weights.length).max().orElse(0);
     if (heaviest == 0) {
-      throw new IllegalArgumentException("turns among backends of which none has a weight");
+      throw new IllegalArgumentException("no backend has a weight");
     }
     int rounds = Math.toIntExact(Long.highestOneBit(heaviest + 1) << 1);
     mask = rounds - 1;
@@ -51,7 +51,7 @@ final class Turns {
   /** The backend whose turn it is. */
   int next() {
     int slot = (int) round & mask;
-    while (first[slot] == NOBODY) {
+    while (first[slot] == NONE) {
       round++;
       slot = (int) round & mask;
     }
@@ -65,12 +65,12 @@ final class Turns {
   private void enqueue(int id) {
     long due = (2L * taken[id] + 1) * heaviest / (2L * weights[id]);
     int slot = (int) due & mask;
-    if (first[slot] == NOBODY) {
+    if (first[slot] == NONE) {
       first[slot] = id;
     } else {
       behind[last[slot]] = id;
     }
     last[slot] = id;
-    behind[id] = NOBODY;
+    behind[id] = NONE;
   }
 }

@@ -5,17 +5,17 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 
 /**
- * A change of a ring that is spread over many iterations, one per window, so that each backend
- * chains only a few buckets at a time (Beamer, NSDI '18, §4.5 and appendix A.1).
+ * A change of a ring that is spread over many iterations, one per window, so that each backend has
+ * only a few buckets chained at a time (Beamer, NSDI '18, §4.5 and appendix A.1).
  */
 public interface Upkeep {
   /**
    * How far and how fast.
    *
-   * @param target at which to stop, at least 1: of {@link Rebalance} the highest load over the
-   *     average, of {@link Defragmentation} rules per backend
-   * @param moves of the paper bmax: buckets that one backend gives at most in an iteration, and
-   *     that it takes at most
+   * @param target at which to stop, at least 1: for {@link Rebalance} the highest load over the
+   *     average, for {@link Defragmentation} rules per backend
+   * @param moves the paper's bmax: most buckets that one backend gives in an iteration, and most
+   *     that it takes
    * @param chained whether buckets move, too, whose packets are still chained to their previous
    *     owner
    */
@@ -30,9 +30,9 @@ public interface Upkeep {
   /**
    * One iteration.
    *
-   * @param runs what moves; empty where everything that could is still being chained
+   * @param runs what moves; empty if everything that could move is still chained
    * @param reached whether the ring is at the target once these have moved
-   * @param left buckets that will have to move afterwards, at most
+   * @param left upper bound of the buckets that will still have to move afterwards
    */
   record Step(Runs runs, boolean reached, int left) {}
 

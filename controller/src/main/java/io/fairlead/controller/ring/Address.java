@@ -6,15 +6,13 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Optional;
 
-/**
- * An IPv4 or IPv6 address as 16 bytes of network order in two words; IPv4 stands as ::ffff:a.b.c.d.
- */
+/** An IPv4 or IPv6 address as 16 bytes in network order, in two words; IPv4 is ::ffff:a.b.c.d. */
 public record Address(long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
 
   /**
-   * The address that {@code literal} writes, canonically for IPv4 (no leading zeros); never asks
-   * DNS.
+   * The address that {@code literal} denotes. IPv4 must be canonical (no leading zeros); DNS is
+   * never queried.
    */
   public static Optional<Address> parse(String literal) {
     boolean isIpv4 = literal.indexOf(':') < 0;
@@ -48,12 +46,12 @@ public record Address(long high, long low) {
     return high == 0 && low >>> 32 == 0xffff;
   }
 
-  /** All zero stands for no address on the wire. */
+  /** On the wire, all zeros mean no address. */
   public boolean isNone() {
     return high == 0 && low == 0;
   }
 
-  /** Whether one host can own it: no unspecified, broadcast, multicast or loopback address. */
+  /** Whether a single host can have it: not unspecified, broadcast, multicast or loopback. */
   public boolean isUnicast() {
     if (isIpv4()) {
       int first = (int) (low >>> 24) & 0xff;

@@ -2,10 +2,10 @@
 package io.fairlead.controller.ring;
 
 /**
- * A backend as the ring knows it. A removed one keeps its address, because buckets that it owned
- * name it as previous until their window closes.
+ * A backend of a ring. A removed one keeps its address, because buckets that it owned name it as
+ * previous owner until their window closes.
  *
- * @param weight its share of the buckets, 0..65535; 0 is draining, and that of a removed one
+ * @param weight its share of the buckets, 0..65535; 0 if it is draining or removed
  */
 public record Backend(int id, Address address, int weight, boolean removed) {
   public static final int WEIGHT_MAX = 65535;
@@ -22,7 +22,7 @@ public record Backend(int id, Address address, int weight, boolean removed) {
     }
   }
 
-  /** One of whom only the address counts. */
+  /** A backend of which only the address matters. */
   public Backend(int id, Address address, boolean removed) {
     this(id, address, 0, removed);
   }

@@ -4,7 +4,7 @@ package io.fairlead.controller.ring;
 import java.util.List;
 
 /**
- * What leads from one generation of a service's ring to the next (protocol/README.md §5).
+ * The difference between one generation of a service's ring and the next (protocol/README.md §5).
  *
  * @param committed Unix seconds, and the {@code since} of every bucket in {@code runs}
  * @param backends added, changed or removed, by ascending id

@@ -16,8 +16,8 @@ import java.util.TreeMap;
 import java.util.zip.CRC32C;
 
 /**
- * Deltas and snapshots as bytes (protocol/README.md §5). What does not decode exactly is refused
- * with the reason's name and never yields a ring.
+ * Encodes and decodes deltas and snapshots (protocol/README.md §5). Bytes that do not decode
+ * exactly are refused with a named reason and never yield a ring.
  */
 public final class DeltaCodec {
   private static final byte[] DELTA = "FLD2".getBytes(StandardCharsets.US_ASCII);
@@ -36,12 +36,12 @@ public final class DeltaCodec {
 
   private DeltaCodec() {}
 
-  /** In the order of runs that is better for readers. */
+  /** Orders the runs as is better for readers. */
   public static byte[] encode(Delta delta, Ring base) {
     return encode(delta, OwnerRuns.ifSmaller(base, delta.runs()));
   }
 
-  /** By owner if there are such runs, else by number. */
+  /** By owner if such runs are given, otherwise by number. */
   static byte[] encode(Delta delta, Optional<OwnerRuns> byOwner) {
     int size = byOwner.map(runs -> runs.size).orElse(delta.runs().size());
     ByteBuffer body =
@@ -144,7 +144,7 @@ public final class DeltaCodec {
         magic == DELTA ? generation - 1 : 0);
     expect(Reason.BUCKETS, Integer.toUnsignedLong(header.getInt()), buckets);
     if (!Ring.isBuckets(buckets)) {
-      throw new RefusedException(Reason.BUCKETS, buckets + ", no power of two in 256..8388608");
+      throw new RefusedException(Reason.BUCKETS, buckets + ", not a power of two in 256..8388608");
     }
     ByteBuffer body = unpack(bytes, header.getLong(), magic, buckets);
     if (header.getInt() != checksum(bytes, body)) {
@@ -160,7 +160,7 @@ public final class DeltaCodec {
     if (length < least || length > least + lists) {
       throw new RefusedException(
           Reason.LENGTH,
-          "body of %s bytes, possible: %d..%d"
+          "body of %s bytes; allowed: %d..%d"
               .formatted(Long.toUnsignedString(length), least, least + lists));
     }
     ByteBuffer packed = ByteBuffer.allocateDirect(bytes.length - HEADER);
@@ -169,7 +169,8 @@ public final class DeltaCodec {
     boolean isWhole = decompress(packed, body);
     if (body.position() > length || (isWhole && body.position() < length)) {
       throw new RefusedException(
-          Reason.LENGTH, "unpacked it is not the %d bytes that it says".formatted(length));
+          Reason.LENGTH,
+          "the decompressed body does not have the %d bytes of its header".formatted(length));
     }
     if (!isWhole || packed.hasRemaining()) {
       throw new RefusedException(
@@ -179,7 +180,9 @@ public final class DeltaCodec {
     return body.flip().order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Unpacks one frame as far as {@code body} has room; whether its end was reached. */
+  /**
+   * Decompresses one frame as far as {@code body} has room; returns whether its end was reached.
+   */
   private static boolean decompress(ByteBuffer packed, ByteBuffer body) throws RefusedException {
     try (ZstdDecompressCtx zstd = new ZstdDecompressCtx()) {
       boolean isWhole = false;
@@ -316,7 +319,7 @@ public final class DeltaCodec {
     }
   }
 
-  /** Bytes of the list whose count stands at {@code at}, the count included. */
+  /** Size in bytes of the list whose count is at {@code at}, including the count. */
   private static long listLength(ByteBuffer body, int at, int entry) {
     return 4 + Integer.toUnsignedLong(body.getInt(at)) * entry;
   }

@@ -6,17 +6,17 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The runs of a delta by owner (protocol/README.md §5): each counts among the buckets that one
- * owner has before the delta, by ascending number. Whoever owns buckets all over the ring gives
- * them away in one run here and in as many as there are by number: a delta that moves half of 8 Mi
- * scattered buckets between 64 K backends has 64 K runs instead of 4 Mi.
+ * The runs of a delta by owner (protocol/README.md §5): each run counts among the buckets that its
+ * owner has before the delta, by ascending number. An owner whose buckets are scattered over the
+ * ring gives them away in one such run, but in as many runs by number as it has buckets: a delta
+ * that moves half of 8 Mi scattered buckets between 64 K backends has 64 K runs instead of 4 Mi.
  *
  * <p>Ascending by owner, then by start. Immutable once built, in primitive columns.
  */
 final class OwnerRuns {
   private static final int OWNERS = Backend.MAX + 1;
 
-  /** Up to it a reader is better off with runs by number than with a walk over all buckets. */
+  /** Up to this number of runs by number, they cost a reader less than a walk over all buckets. */
   private static final int WORTH_A_WALK = 8192;
 
   final int size;
@@ -35,7 +35,10 @@ final class OwnerRuns {
     owners = new char[size];
   }
 
-  /** The same moves as {@code runs} of a delta on {@code base}, if that is worth it. */
+  /**
+   * The same moves as {@code runs} of a delta on {@code base}; empty if runs by number are no
+   * worse.
+   */
   static Optional<OwnerRuns> ifSmaller(Ring base, Runs runs) {
     return runs.size() <= WORTH_A_WALK ? Optional.empty() : of(base, runs, runs.size() / 2);
   }
@@ -44,7 +47,7 @@ final class OwnerRuns {
     return of(base, runs, base.buckets()).orElseThrow();
   }
 
-  /** Nothing if there are more than {@code most}. */
+  /** Empty if there are more than {@code most}. */
   private static Optional<OwnerRuns> of(Ring base, Runs runs, int most) {
     Collector collector = new Collector(most);
     int bucket = 0;
@@ -106,7 +109,10 @@ final class OwnerRuns {
     }
   }
 
-  /** Takes buckets by ascending number, and joins those that are neighbours among their owner's. */
+  /**
+   * Collects buckets by ascending number, and joins those that are adjacent among their owner's
+   * buckets.
+   */
   private static final class Collector {
     private final int most;
     private final int[] passed = new int[OWNERS];
@@ -126,7 +132,7 @@ final class OwnerRuns {
       passed[owner]++;
     }
 
-    /** False: there are too many. */
+    /** Returns false if there are too many. */
     boolean add(char owner, char current, char previous) {
       int rank = passed[owner]++;
       int last = latest[owner];

@@ -3,7 +3,7 @@ package io.fairlead.controller.ring;
 
 import java.util.Locale;
 
-/** Why a delta or snapshot is not taken; the reasons' names are the protocol's (§5). */
+/** Why a delta or snapshot is refused; the reasons have the names of the protocol (§5). */
 public final class RefusedException extends Exception {
   public enum Reason {
     TRUNCATED,

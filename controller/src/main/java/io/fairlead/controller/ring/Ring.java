@@ -10,9 +10,9 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * One generation of a service's ring: for every bucket its current backend, the one before, and the
- * second of the last move. Immutable; three primitive columns, 8 bytes a bucket, because a ring has
- * up to 8 Mi of them.
+ * One generation of a service's ring: for every bucket its current backend, its previous backend,
+ * and the second of the last move. Immutable; three primitive columns, 8 bytes per bucket, because
+ * a ring has up to 8 Mi of them.
  */
 public final class Ring {
   public static final int BUCKETS_MIN = 256;
@@ -26,7 +26,7 @@ public final class Ring {
   final char[] previous;
   final int[] since;
 
-  /** Takes the arrays over: nobody may write to them afterwards. */
+  /** Takes ownership of the arrays: they must not be written to afterwards. */
   Ring(
       int service,
       long generation,
@@ -63,7 +63,7 @@ public final class Ring {
         new int[buckets]);
   }
 
-  /** The same buckets under another number, for a ring that is restored. */
+  /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
     return new Ring(service, other, committed, backends, current, previous, since);
   }
@@ -111,8 +111,8 @@ public final class Ring {
   }
 
   /**
-   * Whether a move to {@code next} takes the bucket back to the owner before it, within the window.
-   * If there was a third owner within the window, too, its connections are not found any more
+   * Whether a move to {@code next} returns the bucket to its previous owner within the window. If
+   * there was a third owner within the window, connections of that one are no longer found
    * (protocol/README.md §3); with two backends there is none.
    */
   public boolean isReturn(int bucket, int next, long now, int windowSeconds) {
@@ -122,7 +122,7 @@ public final class Ring {
         && backends.size() > 2;
   }
 
-  /** All backends that this ring has heard of by id, removed ones included. */
+  /** All backends that this ring names, by id, including removed ones. */
   public SortedMap<Integer, Backend> backends() {
     return backends;
   }
@@ -141,7 +141,7 @@ public final class Ring {
         .toList();
   }
 
-  /** How many buckets each id owns; index 0 counts those without an owner. */
+  /** The number of buckets of each id; index 0 counts those without an owner. */
   public int[] owned() {
     int[] owned = new int[Backend.MAX + 1];
     for (char owner : current) {
@@ -151,10 +151,10 @@ public final class Ring {
   }
 
   /**
-   * The next generation; this one stays as it is.
+   * The next generation; this one is unchanged.
    *
-   * @throws RefusedException if the delta does not follow this ring or gives a bucket to a backend
-   *     that is not in service
+   * @throws RefusedException if the delta does not follow this ring or assigns a bucket to a
+   *     backend that is not in service
    */
   public Ring apply(Delta delta) throws RefusedException {
     if (delta.service() != service) {
@@ -208,8 +208,8 @@ public final class Ring {
   }
 
   /**
-   * Refuses a ring in which a bucket is owned by a backend that is not in service, or was by one
-   * that is unknown.
+   * Refuses a ring in which the owner of a bucket is not in service, or its previous owner is
+   * unknown.
    */
   void checkOwners() throws RefusedException {
     boolean[] isLive = new boolean[Backend.MAX + 1];
@@ -220,7 +220,7 @@ public final class Ring {
     }
   }
 
-  /** By id, nobody's 0 included: who may own buckets, and who may have owned some. */
+  /** By id, including 0 for no owner: which may own buckets, and which may have owned some. */
   private static void mark(
       SortedMap<Integer, Backend> backends, boolean[] isLive, boolean[] isKnown) {
     isLive[Backend.NONE] = true;

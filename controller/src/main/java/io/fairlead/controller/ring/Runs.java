@@ -4,7 +4,7 @@ package io.fairlead.controller.ring;
 import java.util.Arrays;
 
 /**
- * Contiguous buckets that get a new owner, by ascending start and not overlapping, in primitive
+ * Contiguous buckets that get a new owner, by ascending start and without overlap, in primitive
  * columns: a delta of a fragmented ring has millions of them. Immutable once built.
  */
 public final class Runs {
@@ -24,9 +24,9 @@ public final class Runs {
   }
 
   /**
-   * The runs that lead from {@code ring} to the owners {@code next}, one for every bucket;
-   * unchanged buckets are in none. A bucket that nobody owns for a part of its window keeps the
-   * previous owner that it had, whose connections are still chained.
+   * The runs that lead from {@code ring} to the owners {@code next}, one per bucket; unchanged
+   * buckets are in no run. A bucket that has no owner for part of its window keeps its previous
+   * owner, whose connections are still chained.
    *
    * @param now Unix seconds
    */
@@ -41,7 +41,7 @@ public final class Runs {
       if (next[bucket] != owner) {
         boolean isOrphan = owner == Backend.NONE && ring.isMoved(bucket, now, windowSeconds);
         int former = isOrphan ? ring.previous(bucket) : owner;
-        // Who gets its own bucket back has nobody to chain to.
+        // An owner that gets its own bucket back has no previous owner to chain to.
         runs.add(bucket, 1, next[bucket], former == next[bucket] ? Backend.NONE : former);
       }
     }
@@ -68,7 +68,7 @@ public final class Runs {
     return previouses[run];
   }
 
-  /** How many buckets all runs hold. */
+  /** The number of buckets in all runs. */
   public int buckets() {
     int buckets = 0;
     for (int run = 0; run < size; run++) {
@@ -103,7 +103,7 @@ public final class Runs {
     return text.append(size > 20 ? " and %d more ]".formatted(size - 20) : " ]").toString();
   }
 
-  /** Collects runs in ascending order and joins neighbours that are alike. */
+  /** Collects runs in ascending order and joins adjacent runs with equal owners. */
   public static final class Builder {
     private Runs runs = new Runs(16);
 
@@ -119,7 +119,7 @@ public final class Runs {
       return addSeparately(start, count, current, previous);
     }
 
-    /** As {@link #add}, but never joined: what is decoded stays as it was encoded. */
+    /** As {@link #add}, but never joins: decoded runs stay as they were encoded. */
     Builder addSeparately(int start, int count, int current, int previous) {
       if (runs.size == runs.starts.length) {
         int capacity = runs.size + (runs.size >> 1);
