@@ -137,7 +137,7 @@ class Part:
 
 
 def junit(paths: list[Path]) -> Counts:
-    """Counts the cases of JUnit files, in the dialects of meson, surefire and pytest."""
+    """Counts the cases in JUnit files, in the dialects of meson, surefire and pytest."""
     counts = Counts()
     for path in paths:
         try:
@@ -192,7 +192,7 @@ def run_meson(part: Part) -> None:
         *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "2"),
     )
     if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
-        part.counts.fail("does not compile" if code else f"meson knows no test of the suite '{part.name}'")
+        part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
         return
     part.settle(meson_results(SANITIZED, part.name), code, "meson test")
 
@@ -312,7 +312,7 @@ def run_jepsen(part: Part) -> None:
 
 
 def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
-    """One run of the harness, each verdict a case."""
+    """One run of the harness; each verdict is a case."""
     code, said = part.capture(*APART, harness, "run", "--seed", "1", *words)
     counts = Counts()
     for name, line in re.findall(r"^(:[a-z]+) +(.*)$", said, re.MULTILINE):
