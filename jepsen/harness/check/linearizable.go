@@ -162,7 +162,7 @@ func Linearizable(ops []history.Op, settings Settings) (Verdict, error) {
 // the end.
 func search(operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
 	last, highest := int64(0), int64(0)
-	claimed := map[int64]bool{}
+	claimed := map[int64]bool{} // revisions of acknowledged writes
 	for _, each := range operations {
 		last = max(last, each.Call)
 		if op := each.Input.(configOp); op.known() {
@@ -173,22 +173,24 @@ func search(operations []porcupine.Operation, limit time.Duration) porcupine.Che
 	}
 	ended := porcupine.Operation{ClientId: len(operations), Input: configOp{write: write{kind: end}}, Call: last + 1, Return: last + 2}
 	operations = append(slices.Clone(operations), ended)
-	model := porcupine.Model{
-		Init: func() any { return emptyPool },
-		Step: func(state, input, _ any) (bool, any) {
-			op := input.(configOp)
-			ok, next := state.(pool).step(op)
-			if !op.known() && !next.over && (claimed[next.revision] || next.revision > highest) {
-				return false, next
-			}
-			return ok, next
-		},
+	model := func(excluded map[int64]bool) porcupine.Model {
+		return porcupine.Model{
+			Init: func() any { return emptyPool },
+			Step: func(state, input, _ any) (bool, any) {
+				op := input.(configOp)
+				ok, next := state.(pool).step(op)
+				if !op.known() && !next.over && (excluded[next.revision] || next.revision > highest) {
+					return false, next
+				}
+				return ok, next
+			},
+		}
 	}
-	if result := porcupine.CheckOperationsTimeout(model, operations, limit/2); result == porcupine.Ok {
+	// A search that timed out may still run for a moment: the second one shares nothing with it.
+	if result := porcupine.CheckOperationsTimeout(model(claimed), operations, limit/2); result == porcupine.Ok {
 		return result
 	}
-	clear(claimed)
-	return porcupine.CheckOperationsTimeout(model, operations, limit/2)
+	return porcupine.CheckOperationsTimeout(model(nil), operations, limit/2)
 }
 
 // firstUnexplained names the first completion up to which no order exists: the history before it has one.
