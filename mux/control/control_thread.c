@@ -135,7 +135,7 @@ static int open_cluster(struct control_thread *control, struct why *why)
 static int open_http(struct control_thread *control, struct why *why)
 {
 	const struct mux *mux = &control->mux;
-	struct http_sources sources = {
+	struct sources sources = {
 	    .cluster = control->cluster,
 	    .tables = mux->tables,
 	    .counters = mux->counters,

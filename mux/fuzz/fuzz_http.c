@@ -11,9 +11,15 @@
 
 #include <jansson.h>
 
-#include "observe/http.h"
-#include "service/tables.h"
 #include "../tests/image.h"
+#include "control/cluster_sync.h"
+#include "host/announce.h"
+#include "host/neighbour.h"
+#include "host/port.h"
+#include "observe/change_log.h"
+#include "observe/http.h"
+#include "packet/counters.h"
+#include "service/tables.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -119,7 +125,7 @@ static struct http *http;
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
 /* Listens where nobody else does. */
-static void listen_somewhere(const struct http_sources *sources)
+static void listen_somewhere(const struct sources *sources)
 {
 	socklen_t len = sizeof(address);
 	struct why why = {""};
@@ -144,7 +150,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
 	static const struct ports ports;
-	struct http_sources sources = {.ports = &ports, .id = "mux1"};
+	struct sources sources = {.ports = &ports, .id = "mux1"};
 	struct tables *tables = tables_new(1, &image_hops);
 	struct change_log *changes = change_log_new();
 	uint32_t checksum;

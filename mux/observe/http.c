@@ -17,12 +17,15 @@
 #include <netinet/in.h>
 
 #include "config/address.h"
+#include "control/cluster_sync.h"
+#include "observe/change_log.h"
 #include "observe/metrics.h"
 #include "observe/recording.h"
+#include "service/tables.h"
 
 struct http {
 	struct MHD_Daemon *daemon;
-	struct http_sources from;
+	struct sources from;
 	struct recording *recording; /* NULL: none runs */
 	int fd;
 };
@@ -423,7 +426,7 @@ static int resolve(const char *host, uint16_t port, struct sockaddr_storage *out
 	return 0;
 }
 
-struct http *http_open(const char *host, uint16_t port, const struct http_sources *sources, struct why *why)
+struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct why *why)
 {
 	struct http *http = calloc(1, sizeof(*http));
 	struct sockaddr_storage address = {0};

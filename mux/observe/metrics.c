@@ -6,87 +6,96 @@
 
 #include <rte_ethdev.h>
 
+#include "control/cluster_sync.h"
+#include "host/announce.h"
+#include "host/neighbour.h"
 #include "host/port.h"
+#include "packet/counters.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-static void head(FILE *out, const char *name, const char *type, const char *help)
+/* A metric; exactly one of the functions gives its samples. */
+struct metric {
+	const char *name, *type, *help;
+	uint64_t (*value)(const struct sources *from);                          /* one sample without labels */
+	void (*write)(FILE *out, const char *name, const struct sources *from); /* any samples */
+	void (*service)(FILE *out, const char *name, const struct sources *from,
+			const struct service_sync *sync);      /* those of one service */
+	uint64_t (*device)(const struct rte_eth_stats *stats); /* one sample for each port */
+	bool (*is_there)(const struct sources *from);          /* NULL: always */
+};
+
+static void sample(FILE *out, const char *name, const char *label, const char *value, uint64_t number)
 {
-	fprintf(out, "# HELP fairlead_mux_%s %s\n# TYPE fairlead_mux_%s %s\n", name, help, name, type);
+	fprintf(out, "fairlead_mux_%s{%s=\"%s\"} %" PRIu64 "\n", name, label, value, number);
 }
 
-/* A metric without labels. */
-static void one(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+/* With the labels service and another one. */
+static void service_sample(FILE *out, const char *name, const struct service_sync *sync, const char *label,
+			   const char *value, uint64_t number)
 {
-	head(out, name, type, help);
-	fprintf(out, "fairlead_mux_%s %" PRIu64 "\n", name, value);
+	fprintf(out, "fairlead_mux_%s{service=\"%s\",%s=\"%s\"} %" PRIu64 "\n", name, service_sync_name(sync), label,
+		value, number);
 }
 
-static void write_packets(FILE *out, const struct counters *counters)
+static void write_info(FILE *out, const char *name, const struct sources *from)
 {
-	static const char *const samples[SAMPLE_RESULTS] = {
-	    [SAMPLE_TAKEN] = "taken", [SAMPLE_LIMITED] = "limited", [SAMPLE_FULL] = "full"};
+	fprintf(out, "fairlead_mux_%s{id=\"%s\",version=\"%s\"} 1\n", name, from->id, FAIRLEAD_VERSION);
+}
 
-	head(out, "packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.");
+static uint64_t is_connected(const struct sources *from)
+{
+	return cluster_sync_is_connected(from->cluster);
+}
+
+static uint64_t is_foreign(const struct sources *from)
+{
+	return cluster_sync_is_foreign(from->cluster);
+}
+
+static uint64_t is_registered(const struct sources *from)
+{
+	return cluster_sync_is_registered(from->cluster);
+}
+
+static void write_packets(FILE *out, const char *name, const struct sources *from)
+{
 	for (int v = 0; v < VERDICTS; v++)
 		if (!verdict_is_drop(v))
-			fprintf(out, "fairlead_mux_packets_total{verdict=\"%s\"} %" PRIu64 "\n", verdict_name(v),
-				counters_packets(counters, v));
-	head(out, "drops_total", "counter", "Packets received and dropped, by reason.");
+			sample(out, name, "verdict", verdict_name(v), counters_packets(from->counters, v));
+}
+
+static void write_drops(FILE *out, const char *name, const struct sources *from)
+{
 	for (int v = 0; v < VERDICTS; v++)
 		if (verdict_is_drop(v))
-			fprintf(out, "fairlead_mux_drops_total{reason=\"%s\"} %" PRIu64 "\n", verdict_name(v),
-				counters_packets(counters, v));
-	head(out, "samples_total", "counter", "Packets that recordings asked for, by what became of the sample.");
+			sample(out, name, "reason", verdict_name(v), counters_packets(from->counters, v));
+}
+
+static void write_samples(FILE *out, const char *name, const struct sources *from)
+{
+	static const char *const results[SAMPLE_RESULTS] = {
+	    [SAMPLE_TAKEN] = "taken", [SAMPLE_LIMITED] = "limited", [SAMPLE_FULL] = "full"};
+
 	for (int i = 0; i < SAMPLE_RESULTS; i++)
-		fprintf(out, "fairlead_mux_samples_total{result=\"%s\"} %" PRIu64 "\n", samples[i],
-			counters_samples(counters, i));
-	one(out, "bytes_total", "counter", "Bytes of the frames that were steered, as received.",
-	    counters_bytes(counters));
-	one(out, "moved_packets_total", "counter", "Packets steered with the previous owner of their bucket.",
-	    counters_moved(counters));
+		sample(out, name, "result", results[i], counters_samples(from->counters, i));
 }
 
-/* What --port says may be anything. */
-static void write_label(FILE *out, const char *text)
+static uint64_t rx_missed(const struct rte_eth_stats *stats)
 {
-	for (; *text; text++)
-		fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	return stats->imissed;
 }
 
-/* One of the counts that devices keep, of each port. */
-static void write_device_count(FILE *out, const struct ports *ports, const char *name, const char *help,
-			       const uint64_t counts[OPTIONS_PORTS_MAX])
+static uint64_t rx_no_buffer(const struct rte_eth_stats *stats)
 {
-	head(out, name, "counter", help);
-	for (unsigned i = 0; i < ports->count; i++) {
-		const struct port *port = &ports->port[i];
-
-		fprintf(out, "fairlead_mux_%s{port=\"", name);
-		write_label(out, port->interface[0] ? port->interface : port->arguments);
-		fprintf(out, "\"} %" PRIu64 "\n", counts[i]);
-	}
+	return stats->rx_nombuf;
 }
 
-/* What no worker has seen, as the devices tell. */
-static void write_ports(FILE *out, const struct ports *ports)
+static uint64_t rx_errors(const struct rte_eth_stats *stats)
 {
-	uint64_t missed[OPTIONS_PORTS_MAX] = {0}, no_buffer[OPTIONS_PORTS_MAX] = {0}, errors[OPTIONS_PORTS_MAX] = {0};
-
-	for (unsigned i = 0; i < ports->count; i++) {
-		struct rte_eth_stats stats;
-
-		if (rte_eth_stats_get(ports->port[i].id, &stats))
-			continue;
-		missed[i] = stats.imissed;
-		no_buffer[i] = stats.rx_nombuf;
-		errors[i] = stats.ierrors;
-	}
-	write_device_count(out, ports, "rx_missed_total", "Packets that found a port's receive ring full.", missed);
-	write_device_count(out, ports, "rx_no_buffer_total", "Packets for which there was no buffer.", no_buffer);
-	write_device_count(out, ports, "rx_errors_total", "Packets that a port found damaged.", errors);
+	return stats->ierrors;
 }
 
 /* NULL: not in the tables. */
@@ -95,101 +104,206 @@ static const struct service *service_of(const struct service_sync *sync)
 	return service_sync_view_published(sync)->service;
 }
 
-/* Those that are not zero: thousands of zeros otherwise. */
-static void write_service_drops(FILE *out, const struct counters *counters, const struct service *service)
+static void write_service_packets(FILE *out, const char *name, const struct sources *from,
+				  const struct service_sync *sync)
 {
-	for (unsigned v = SERVICE_DROP_FIRST; v <= SERVICE_DROP_LAST; v++) {
-		uint64_t drops = counters_is_service_drop(v) ? counters_service_drops(counters, service, v) : 0;
+	if (service_of(sync))
+		sample(out, name, "service", service_sync_name(sync),
+		       counters_service_packets(from->counters, service_of(sync)));
+}
+
+static void write_service_bytes(FILE *out, const char *name, const struct sources *from,
+				const struct service_sync *sync)
+{
+	if (service_of(sync))
+		sample(out, name, "service", service_sync_name(sync),
+		       counters_service_bytes(from->counters, service_of(sync)));
+}
+
+/* Only reasons with drops: otherwise thousands of zeros. */
+static void write_service_drops(FILE *out, const char *name, const struct sources *from,
+				const struct service_sync *sync)
+{
+	const struct service *service = service_of(sync);
+
+	for (unsigned v = SERVICE_DROP_FIRST; service && v <= SERVICE_DROP_LAST; v++) {
+		uint64_t drops = counters_is_service_drop(v) ? counters_service_drops(from->counters, service, v) : 0;
 
 		if (drops)
-			fprintf(out, "fairlead_mux_service_drops_total{service=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
-				service->config.name, verdict_name(v), drops);
+			service_sample(out, name, sync, "reason", verdict_name(v), drops);
 	}
 }
 
-static void write_services(FILE *out, const struct http_sources *from)
+static void write_lag_generations(FILE *out, const char *name, const struct sources *from,
+				  const struct service_sync *sync)
 {
-	const struct service_sync *sync;
-
-	head(out, "service_packets_total", "counter", "Packets steered, by service.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		if (service_of(sync))
-			fprintf(out, "fairlead_mux_service_packets_total{service=\"%s\"} %" PRIu64 "\n",
-				service_sync_name(sync), counters_service_packets(from->counters, service_of(sync)));
-	head(out, "service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		if (service_of(sync))
-			fprintf(out, "fairlead_mux_service_bytes_total{service=\"%s\"} %" PRIu64 "\n",
-				service_sync_name(sync), counters_service_bytes(from->counters, service_of(sync)));
-	head(out, "service_drops_total", "counter",
-	     "Packets dropped once their service was found, by service and reason.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		if (service_of(sync))
-			write_service_drops(out, from->counters, service_of(sync));
-	head(out, "lag_generations", "gauge", "Committed generations that the ring that serves lacks.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		fprintf(out, "fairlead_mux_lag_generations{service=\"%s\"} %u\n", service_sync_name(sync),
-			lag_generations(&service_sync_view_published(sync)->lag));
-	head(out, "lag_seconds", "gauge", "Since when the ring that serves lacks a generation.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		fprintf(out, "fairlead_mux_lag_seconds{service=\"%s\"} %.3f\n", service_sync_name(sync),
-			(double)cluster_sync_lag_ms(from->cluster, sync) / 1000);
-	head(out, "announced", "gauge", "1 while the service's VIPs are announced.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		fprintf(out, "fairlead_mux_announced{service=\"%s\"} %d\n", service_sync_name(sync),
-			service_sync_view_published(sync)->announced);
-	head(out, "withdrawn", "gauge",
-	     "1 while the VIPs are withdrawn for the reason, although the ring could serve.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync)) {
-		const char *why = published_withdrawn(service_sync_view_published(sync));
-
-		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"behind\"} %d\n", service_sync_name(sync),
-			why && !strcmp(why, "behind"));
-		fprintf(out, "fairlead_mux_withdrawn{service=\"%s\",reason=\"stopping\"} %d\n", service_sync_name(sync),
-			why && !strcmp(why, "stopping"));
-	}
-	head(out, "generation", "gauge", "Generation of the ring that serves, 0 for none.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		fprintf(out, "fairlead_mux_generation{service=\"%s\"} %u\n", service_sync_name(sync),
-			service_sync_generation(sync));
-	head(out, "service_state", "gauge", "1 for the state that the service is in.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		for (int state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
-			fprintf(out, "fairlead_mux_service_state{service=\"%s\",state=\"%s\"} %d\n",
-				service_sync_name(sync), service_state_name(state),
-				service_sync_state(sync) == (enum service_state)state);
-	head(out, "refused_total", "counter", "Configurations, deltas and snapshots refused, by reason.");
-	for (sync = cluster_sync_next(from->cluster, NULL); sync; sync = cluster_sync_next(from->cluster, sync))
-		for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-			if (service_sync_refused(sync, reason)) /* thousands of zeros otherwise */
-				fprintf(out, "fairlead_mux_refused_total{service=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
-					service_sync_name(sync), refusal_name(reason),
-					service_sync_refused(sync, reason));
+	(void)from;
+	sample(out, name, "service", service_sync_name(sync), lag_generations(&service_sync_view_published(sync)->lag));
 }
 
-void metrics_write(FILE *out, const struct http_sources *from)
+static void write_lag_seconds(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, service_sync_name(sync),
+		(double)cluster_sync_lag_ms(from->cluster, sync) / 1000);
+}
+
+static void write_announced(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	(void)from;
+	sample(out, name, "service", service_sync_name(sync), service_sync_view_published(sync)->announced);
+}
+
+static void write_withdrawn(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	static const char *const reasons[] = {"behind", "stopping"};
+	const char *withdrawn = published_withdrawn(service_sync_view_published(sync));
+
+	(void)from;
+	for (int i = 0; i < 2; i++)
+		service_sample(out, name, sync, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));
+}
+
+static void write_generation(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	(void)from;
+	sample(out, name, "service", service_sync_name(sync), service_sync_generation(sync));
+}
+
+static void write_state(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	(void)from;
+	for (enum service_state state = SERVICE_LOADING; state <= SERVICE_STALE; state++)
+		service_sample(out, name, sync, "state", service_state_name(state), service_sync_state(sync) == state);
+}
+
+static void write_refused(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	(void)from;
+	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
+		if (service_sync_refused(sync, reason)) /* otherwise thousands of zeros */
+			service_sample(out, name, sync, "reason", refusal_name(reason),
+				       service_sync_refused(sync, reason));
+}
+
+static bool has_announcer(const struct sources *from)
+{
+	return from->announcer;
+}
+
+static uint64_t drained(const struct sources *from)
+{
+	return announce_drained(from->announcer);
+}
+
+static bool has_neighbours(const struct sources *from)
+{
+	return from->neighbours;
+}
+
+static void write_next_hops(FILE *out, const char *name, const struct sources *from)
 {
 	unsigned resolved, unresolved;
 
-	head(out, "info", "gauge", "1; who this is.");
-	fprintf(out, "fairlead_mux_info{id=\"%s\",version=\"%s\"} 1\n", from->id, FAIRLEAD_VERSION);
-	one(out, "zookeeper_connected", "gauge", "Whether there is a session with ZooKeeper.",
-	    cluster_sync_is_connected(from->cluster));
-	one(out, "foreign_cluster", "gauge", "Whether ZooKeeper holds another cluster than the one that is served.",
-	    cluster_sync_is_foreign(from->cluster));
-	one(out, "registered", "gauge", "Whether this mux's own node stands in ZooKeeper.",
-	    cluster_sync_is_registered(from->cluster));
-	write_packets(out, from->counters);
-	write_ports(out, from->ports);
-	write_services(out, from);
-	if (from->announcer)
-		one(out, "announce_drained_total", "counter",
-		    "Packets for VIPs that the kernel routed into a service's device; dropped.",
-		    announce_drained(from->announcer));
-	if (!from->neighbours)
-		return;
 	neighbours_count(from->neighbours, &resolved, &unresolved);
-	head(out, "next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.");
-	fprintf(out, "fairlead_mux_next_hops{state=\"resolved\"} %u\n", resolved);
-	fprintf(out, "fairlead_mux_next_hops{state=\"unresolved\"} %u\n", unresolved);
+	sample(out, name, "state", "resolved", resolved);
+	sample(out, name, "state", "unresolved", unresolved);
+}
+
+/* clang-format off */
+static const struct metric metrics[] = {
+	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
+	{"zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
+	 .value = is_connected},
+	{"foreign_cluster", "gauge", "1 while ZooKeeper holds another cluster than the one that is served.",
+	 .value = is_foreign},
+	{"registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
+	 .value = is_registered},
+	{"packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.",
+	 .write = write_packets},
+	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},
+	{"samples_total", "counter", "Packets that recordings asked for, by what became of the sample.",
+	 .write = write_samples},
+	{"rx_missed_total", "counter", "Packets that found a port's receive ring full.", .device = rx_missed},
+	{"rx_no_buffer_total", "counter", "Packets for which there was no buffer.", .device = rx_no_buffer},
+	{"rx_errors_total", "counter", "Packets that a port found damaged.", .device = rx_errors},
+	{"service_packets_total", "counter", "Packets steered, by service.", .service = write_service_packets},
+	{"service_bytes_total", "counter", "Bytes of the IP packets steered, as received, by service.",
+	 .service = write_service_bytes},
+	{"service_drops_total", "counter", "Packets dropped once their service was found, by service and reason.",
+	 .service = write_service_drops},
+	{"lag_generations", "gauge", "Committed generations that the serving ring lacks.",
+	 .service = write_lag_generations},
+	{"lag_seconds", "gauge", "How long the serving ring has lacked a generation.", .service = write_lag_seconds},
+	{"announced", "gauge", "1 while the service's VIPs are announced.", .service = write_announced},
+	{"withdrawn", "gauge", "1 while the VIPs are withdrawn for the reason although the ring could serve.",
+	 .service = write_withdrawn},
+	{"generation", "gauge", "Generation of the serving ring, 0 for none.", .service = write_generation},
+	{"service_state", "gauge", "1 for the state that the service is in.", .service = write_state},
+	{"refused_total", "counter", "Configurations, deltas and snapshots rejected, by reason.",
+	 .service = write_refused},
+	{"announce_drained_total", "counter",
+	 "Packets for VIPs that the kernel routed into a service's device; dropped.", .value = drained,
+	 .is_there = has_announcer},
+	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",
+	 .write = write_next_hops, .is_there = has_neighbours},
+};
+/* clang-format on */
+
+static void write_head(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP fairlead_mux_%s %s\n# TYPE fairlead_mux_%s %s\n", name, help, name, type);
+}
+
+static void write_value(FILE *out, const char *name, uint64_t value)
+{
+	fprintf(out, "fairlead_mux_%s %" PRIu64 "\n", name, value);
+}
+
+/* An argument of --port may contain any character. */
+static void write_label(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void write_devices(FILE *out, const struct metric *metric, const struct ports *ports)
+{
+	for (unsigned i = 0; i < ports->count; i++) {
+		const struct port *port = &ports->port[i];
+		struct rte_eth_stats stats;
+
+		fprintf(out, "fairlead_mux_%s{port=\"", metric->name);
+		write_label(out, port->interface[0] ? port->interface : port->arguments);
+		fprintf(out, "\"} %" PRIu64 "\n", rte_eth_stats_get(port->id, &stats) ? 0 : metric->device(&stats));
+	}
+}
+
+static void write_services(FILE *out, const struct metric *metric, const struct sources *from)
+{
+	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
+	     sync = cluster_sync_next(from->cluster, sync))
+		metric->service(out, metric->name, from, sync);
+}
+
+void metrics_write(FILE *out, const struct sources *from)
+{
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+		const struct metric *metric = &metrics[i];
+
+		if (metric->is_there && !metric->is_there(from))
+			continue;
+		write_head(out, metric->name, metric->type, metric->help);
+		if (metric->value)
+			write_value(out, metric->name, metric->value(from));
+		else if (metric->write)
+			metric->write(out, metric->name, from);
+		else if (metric->service)
+			write_services(out, metric, from);
+		else
+			write_devices(out, metric, from->ports);
+	}
+	for (unsigned i = 0; i < plain_counters_count; i++) {
+		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
+		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));
+	}
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mux's figures in Prometheus' text format. */
-#ifndef MUX_METRICS_H
-#define MUX_METRICS_H
+/*
+ * The mux's metrics in Prometheus' text format. Each has one row in the table of metrics.c; a worker's counter without
+ * labels needs none: its entry in packet/counters.h says it all.
+ */
+#ifndef FAIRLEAD_MUX_METRICS_H
+#define FAIRLEAD_MUX_METRICS_H
 
 #include <stdio.h>
 
-#include "observe/http.h"
+#include "observe/sources.h"
 
-void metrics_write(FILE *out, const struct http_sources *sources);
+void metrics_write(FILE *out, const struct sources *from);
 
 #endif

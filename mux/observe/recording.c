@@ -25,7 +25,7 @@ enum {
 };
 
 struct recording {
-	const struct http_sources *from;
+	const struct sources *from;
 	struct MHD_Connection *connection;
 	struct recording **owner;
 	bool waits; /* the connection is suspended */
@@ -134,7 +134,7 @@ static enum MHD_Result look_at_argument(void *context, enum MHD_ValueKind kind, 
 	return MHD_NO;
 }
 
-static bool parse(const struct http_sources *from, struct MHD_Connection *connection, unsigned *seconds,
+static bool parse(const struct sources *from, struct MHD_Connection *connection, unsigned *seconds,
 		  struct sample_filter *filter, struct recording_refusal *refusal)
 {
 	const char *service = argument(connection, "service"), *source = argument(connection, "source");
@@ -209,7 +209,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-struct recording *recording_new(const struct http_sources *from, struct MHD_Connection *connection, uint64_t now_ms,
+struct recording *recording_new(const struct sources *from, struct MHD_Connection *connection, uint64_t now_ms,
 				struct recording_refusal *refusal)
 {
 	static char client[ADDRESS_TEXT_MAX];

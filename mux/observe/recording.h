@@ -9,7 +9,7 @@
 
 #include <microhttpd.h>
 
-#include "observe/http.h"
+#include "observe/sources.h"
 
 struct recording;
 
@@ -30,7 +30,7 @@ struct recording_refusal {
 };
 
 /* Begins to sample what the request asks for. NULL and the refusal; NULL and status 0: no memory. */
-struct recording *recording_new(const struct http_sources *from, struct MHD_Connection *connection, uint64_t now_ms,
+struct recording *recording_new(const struct sources *from, struct MHD_Connection *connection, uint64_t now_ms,
 				struct recording_refusal *refusal);
 
 /* The stream as an answer. With it ends the recording: recording_free is called, and *owner is NULL then. NULL: no

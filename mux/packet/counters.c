@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLAIN_COUNTER(field, metric, help) {metric, help, offsetof(struct worker_counters, field)},
+
+const struct plain_counter plain_counters[] = {PLAIN_COUNTERS(PLAIN_COUNTER)};
+const unsigned plain_counters_count = sizeof(plain_counters) / sizeof(plain_counters[0]);
+
 struct counters {
 	unsigned workers;
 	struct worker_counters *worker;
@@ -60,14 +65,9 @@ uint64_t counters_packets(const struct counters *counters, enum verdict verdict)
 	return sum(counters, &counters->worker->packets[verdict]);
 }
 
-uint64_t counters_bytes(const struct counters *counters)
+uint64_t counters_plain(const struct counters *counters, const struct plain_counter *counter)
 {
-	return sum(counters, &counters->worker->bytes);
-}
-
-uint64_t counters_moved(const struct counters *counters)
-{
-	return sum(counters, &counters->worker->moved);
+	return sum(counters, (const uint64_t *)(const void *)((const char *)counters->worker + counter->at));
 }
 
 uint64_t counters_samples(const struct counters *counters, enum sample_result result)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers count. Each worker writes its own lines and nobody else's, without atomic read-modify-write; readers add
- * them up. Every packet that was received counts once in packets[]: received = sum of packets[].
+ * What workers count. Each worker writes only its own cache lines, without atomic read-modify-write; readers add them
+ * up. Every packet that was received counts once in packets[]: received = sum of packets[].
  */
 #ifndef FAIRLEAD_MUX_COUNTERS_H
 #define FAIRLEAD_MUX_COUNTERS_H
@@ -30,14 +30,29 @@ struct service_counters {
 	uint64_t bytes; /* of the IP packets as they came */
 };
 
+/* Counters without labels. An entry makes the field of struct worker_counters and the metric fairlead_mux_<metric>. */
+#define PLAIN_COUNTERS(entry)                                                                                          \
+	entry(bytes, "bytes_total", "Bytes of the frames that were steered, as received.")                             \
+	    entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.")
+
+#define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;
+
 struct worker_counters {
 	uint64_t packets[VERDICTS]; /* by what became of them; VERDICT_SERVICE: encapsulated and given to a port */
-	uint64_t bytes;             /* of frames received that were steered */
-	uint64_t moved;             /* steered with MOVED */
+	PLAIN_COUNTERS(PLAIN_COUNTER_FIELD)
 	uint64_t samples[SAMPLE_RESULTS];
 	struct service_counters services[REGISTRY_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
 	uint64_t service_drops[REGISTRY_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
 } __attribute__((aligned(64)));
+
+/* What /metrics says of a plain counter, and where it is in struct worker_counters. */
+struct plain_counter {
+	const char *metric, *help;
+	size_t at;
+};
+
+extern const struct plain_counter plain_counters[];
+extern const unsigned plain_counters_count;
 
 struct counters;
 
@@ -49,8 +64,7 @@ struct worker_counters *counters_of(struct counters *counters, unsigned worker);
 
 /* Sums over all workers; any thread. */
 uint64_t counters_packets(const struct counters *counters, enum verdict verdict);
-uint64_t counters_bytes(const struct counters *counters);
-uint64_t counters_moved(const struct counters *counters);
+uint64_t counters_plain(const struct counters *counters, const struct plain_counter *counter);
 uint64_t counters_samples(const struct counters *counters, enum sample_result result);
 uint64_t counters_service_packets(const struct counters *counters, const struct service *service);
 uint64_t counters_service_bytes(const struct counters *counters, const struct service *service);
@@ -62,7 +76,7 @@ static inline bool counters_is_service_drop(unsigned verdict)
 	return verdict >= SERVICE_DROP_FIRST && verdict <= SERVICE_DROP_LAST && verdict != VERDICT_ECHO_LIMIT;
 }
 
-/* Call it when a service was added: its counts start at zero, whoever had the slot before. One thread at a time. */
+/* Call it when a service was added: its counts start at zero although the slot was used before. One thread at a time. */
 void counters_service_start(struct counters *counters, const struct service *service);
 
 static inline void counter_add(uint64_t *counter, uint64_t n)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the mux that HTTP answers are read from. They outlive the server. */
+#ifndef FAIRLEAD_MUX_SOURCES_H
+#define FAIRLEAD_MUX_SOURCES_H
+
+struct sources {
+	const char *id; /* --id */
+	const struct cluster_sync *cluster;
+	const struct tables *tables;
+	const struct counters *counters;
+	const struct change_log *changes;
+	const struct ports *ports;
+	const struct announcer *announcer;   /* NULL: none */
+	const struct neighbours *neighbours; /* NULL: none */
+	struct sampler *sampler;             /* NULL: none */
+};
+
+#endif
