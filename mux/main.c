@@ -9,7 +9,7 @@
 
 #include "control/control_thread.h"
 #include "control/drain.h"
-#include "host/preflight.h"
+#include "preflight/preflight.h"
 #include "observe/explain.h"
 #include "observe/sampler.h"
 #include "packet/worker.h"
@@ -18,7 +18,6 @@ extern char **environ;
 
 struct program {
 	struct options options;
-	struct preflight preflight;
 	struct ports ports;
 	struct neighbours *neighbours;
 	struct tables *tables;
@@ -118,22 +117,6 @@ static void stop(struct program *p)
 	rte_eal_cleanup();
 }
 
-/* The checks of --check, at each start. */
-static int look(struct program *p, struct why *why)
-{
-	preflight_host(&p->preflight, &p->options);
-	preflight_zookeeper(&p->preflight, &p->options);
-	return preflight_log(&p->preflight, 0, why);
-}
-
-static int look_at_devices(struct program *p, struct why *why)
-{
-	unsigned first = p->preflight.count;
-
-	preflight_devices(&p->preflight, &p->options, &p->ports);
-	return preflight_log(&p->preflight, first, why);
-}
-
 static int serve(struct program *p, struct why *why)
 {
 	sigset_t signals;
@@ -146,14 +129,14 @@ static int serve(struct program *p, struct why *why)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	error = look(p, why);
+	error = preflight_before_start(&p->options, why);
 	if (!error)
 		error = ports_environment(&p->options, why);
 	if (error)
 		return error;
 	error = ports_open(&p->ports, &p->options, why);
 	if (!error)
-		error = look_at_devices(p, why);
+		error = preflight_opened(&p->options, &p->ports, why);
 	if (!error)
 		error = outer_addresses(p, why);
 	if (!error)

@@ -8,7 +8,6 @@
 
 #include <fairlead/hash.h>
 
-#include "control/lag.h"
 #include "config/login.h"
 #include "config/why.h"
 
@@ -24,6 +23,12 @@ enum options_limits {
 enum announce {
 	ANNOUNCE_TUN,
 	ANNOUNCE_NONE,
+};
+
+/* How far a ring may be behind before its VIPs are withdrawn. 0: no bound. */
+struct lag_limits {
+	uint32_t seconds;
+	uint32_t generations;
 };
 
 struct options {

@@ -12,18 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/options.h"
+
 /* All zero: nothing is known. */
 struct lag {
 	uint32_t generation; /* that serves, 0: none */
 	uint32_t latest;     /* that is committed, 0: not known */
 	uint32_t mark;       /* a generation that is lacked, 0: none is */
 	uint64_t since_ms;   /* when it became known */
-};
-
-/* Either bound is 0 for none. */
-struct lag_limits {
-	uint32_t seconds;
-	uint32_t generations;
 };
 
 /* What is true at this millisecond of a monotonic clock. */

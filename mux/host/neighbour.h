@@ -17,7 +17,6 @@
 
 #include "ring/next_hop.h"
 #include "host/port.h"
-#include "service/tables.h"
 
 struct neighbours;
 

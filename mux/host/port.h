@@ -18,7 +18,6 @@
 #include <net/if.h>
 
 #include "config/options.h"
-#include "service/tables.h"
 
 struct rte_mempool;
 
@@ -69,7 +68,7 @@ void ports_close(struct ports *ports);
 /* The mux's own outer addresses (none: it has none), by which other muxes reach it. Before the first ports_vips. */
 void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6);
 
-/* A vip_listener's function (tables.h), context struct ports: brings the XDP programs' maps up to the set. */
+/* Puts exactly these VIPs into the maps of the XDP programs. context: struct ports; see struct vip_listener. */
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
 
 /* The port that stands for a kernel interface, NULL if none. */

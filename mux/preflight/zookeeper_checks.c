@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ZooKeeper's side of the checks (preflight.h): names, TCP, a session, and whether this mux may read there. */
+#include "preflight/zookeeper_checks.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -10,8 +11,6 @@
 #include <unistd.h>
 
 #include <zookeeper/zookeeper.h>
-
-#include "host/preflight.h"
 
 static uint64_t clock_ms(void)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/preflight.h"
+#include "preflight/host_checks.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,25 +12,10 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-#include <jansson.h>
-#include <rte_eal.h>
+#include "host/port.h"
+#include "preflight/port_checks.h"
 
 enum { BGP_PORT = 179, TCP_ESTABLISHED_STATE = 1, TCP_LISTEN_STATE = 10 };
-
-struct preflight_check *preflight_add(struct preflight *preflight, const char *name, const char *about,
-				      enum preflight_verdict verdict, const char *text, ...)
-{
-	struct preflight_check *check = &preflight->checks[preflight->count];
-	va_list arguments;
-
-	if (preflight->count + 1 < PREFLIGHT_CHECKS_MAX)
-		preflight->count++;
-	*check = (struct preflight_check){.name = name, .about = about, .verdict = verdict};
-	va_start(arguments, text);
-	vsnprintf(check->text, sizeof(check->text), text, arguments);
-	va_end(arguments);
-	return check;
-}
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -234,107 +218,4 @@ void preflight_host(struct preflight *preflight, const struct options *options)
 	check_bgp(preflight, options);
 	for (unsigned i = 0; i < options->ports_count; i++)
 		preflight_port(preflight, options, options->ports[i]);
-}
-
-unsigned preflight_count(const struct preflight *preflight, enum preflight_verdict verdict)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < preflight->count; i++)
-		count += preflight->checks[i].verdict == verdict;
-	return count;
-}
-
-static const char *verdict_word(enum preflight_verdict verdict)
-{
-	return verdict == PREFLIGHT_OK ? "ok" : verdict == PREFLIGHT_WARN ? "warn" : "fail";
-}
-
-static void print_json(const struct preflight *preflight, FILE *out)
-{
-	json_t *checks = json_array(), *all;
-
-	for (unsigned i = 0; i < preflight->count; i++) {
-		const struct preflight_check *check = &preflight->checks[i];
-		json_t *one = json_pack("{s:s, s:s, s:s}", "check", check->name, "verdict",
-					verdict_word(check->verdict), "text", check->text);
-
-		if (check->about)
-			json_object_set_new(one, "port", json_string(check->about));
-		json_array_append_new(checks, one);
-	}
-	all = json_pack("{s:b, s:o}", "ready", !preflight_count(preflight, PREFLIGHT_FAIL), "checks", checks);
-	json_dumpf(all, out, JSON_INDENT(2));
-	fputc('\n', out);
-	json_decref(all);
-}
-
-void preflight_print(const struct preflight *preflight, bool json, FILE *out)
-{
-	unsigned failed = preflight_count(preflight, PREFLIGHT_FAIL),
-		 warned = preflight_count(preflight, PREFLIGHT_WARN);
-
-	if (json) {
-		print_json(preflight, out);
-		return;
-	}
-	for (unsigned i = 0; i < preflight->count; i++) {
-		const struct preflight_check *check = &preflight->checks[i];
-
-		fprintf(out, "%-5s %-11s %s%s%s\n", verdict_word(check->verdict), check->name,
-			check->about ? check->about : "", check->about ? ": " : "", check->text);
-	}
-	fprintf(out, "%s: %u checks, %u failed, %u warnings\n", failed ? "not ready" : "ready", preflight->count,
-		failed, warned);
-}
-
-int preflight_log(const struct preflight *preflight, unsigned first, struct why *why)
-{
-	int error = 0;
-
-	for (unsigned i = first; i < preflight->count; i++) {
-		const struct preflight_check *check = &preflight->checks[i];
-
-		if (check->verdict != PREFLIGHT_OK)
-			fprintf(stderr, "mux event=preflight check=%s verdict=%s port=%s text=\"%s\"\n", check->name,
-				verdict_word(check->verdict), check->about ? check->about : "-", check->text);
-		if (check->verdict == PREFLIGHT_FAIL && !check->may_come && !error)
-			error = why_refuse(why, -EINVAL, "%s%s%s: %s", check->name, check->about ? " of " : "",
-					   check->about ? check->about : "", check->text);
-	}
-	return error;
-}
-
-/* DPDK starts only if there are ports that it alone can tell of. They are looked at, not started. */
-static void check_devices(struct preflight *preflight, const struct options *options)
-{
-	static struct options raw;
-	static struct ports ports;
-	struct why why = {""};
-
-	raw = *options;
-	raw.ports_count = 0;
-	for (unsigned i = 0; i < options->ports_count; i++)
-		if (!starts_with(options->ports[i], "af_xdp:") && !starts_with(options->ports[i], "af_packet:"))
-			strcpy(raw.ports[raw.ports_count++], options->ports[i]);
-	if (!raw.ports_count || preflight_count(preflight, PREFLIGHT_FAIL))
-		return;
-	raw.no_exception = true; /* no TAP for a look */
-	if (ports_environment(&raw, &why) || ports_look(&ports, &raw, &why))
-		preflight_add(preflight, "device", NULL, PREFLIGHT_FAIL, "%s", why.text);
-	else
-		preflight_devices(preflight, &raw, &ports);
-	ports_close(&ports);
-	rte_eal_cleanup();
-}
-
-int preflight_main(const struct options *options)
-{
-	static struct preflight preflight;
-
-	preflight_host(&preflight, options);
-	check_devices(&preflight, options);
-	preflight_zookeeper(&preflight, options);
-	preflight_print(&preflight, options->json, stdout);
-	return preflight_count(&preflight, PREFLIGHT_FAIL) ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port's side of the checks (preflight.h). */
+#include "preflight/port_checks.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,17 +9,18 @@
 
 #include "encap/encap.h"
 #include "host/interface.h"
-#include "host/preflight.h"
+#include "host/port.h"
 
 enum {
 	CLIENT_MTU = 1500,
-	MOVED_LEN = 8,   /* since and previous, while a move is news */
+	MOVED_LEN = 8,   /* since and previous, while the window is open */
 	MOVED6_LEN = 20, /* with an IPv6 previous */
 	TAG_LEN = 8,
 };
 
-void preflight_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
-		   bool has_ipv6)
+/* Whether an MTU leaves room for 1500 bytes of a client. */
+static void check_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
+		      bool has_ipv6)
 {
 	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
 	unsigned ipv4 = ENCAP_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
@@ -133,8 +135,8 @@ void preflight_port(struct preflight *preflight, const struct options *options, 
 		check_queues(preflight, options, port, interface);
 	check_offloads(preflight, port, interface, is_packet);
 	if (!interface_mtu(interface, &mtu))
-		preflight_mtu(preflight, options, port, mtu,
-			      !fl_address_is_none(&options->address6) || !interface_address6(interface, &address));
+		check_mtu(preflight, options, port, mtu,
+			  !fl_address_is_none(&options->address6) || !interface_address6(interface, &address));
 }
 
 void preflight_devices(struct preflight *preflight, const struct options *options, const struct ports *ports)
@@ -160,7 +162,6 @@ void preflight_devices(struct preflight *preflight, const struct options *option
 				      "the device does not deal out flows by ports%s",
 				      info.flow_type_rss_offloads ? "" : ", nor at all: one worker gets everything");
 		if (!rte_eth_dev_get_mtu(port->id, &mtu))
-			preflight_mtu(preflight, options, port->arguments, mtu,
-				      !fl_address_is_none(&options->address6));
+			check_mtu(preflight, options, port->arguments, mtu, !fl_address_is_none(&options->address6));
 	}
 }

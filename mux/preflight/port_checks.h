@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a port suits the mux: its state, queues, offloads, driver and MTU. */
+#ifndef FAIRLEAD_MUX_PORT_CHECKS_H
+#define FAIRLEAD_MUX_PORT_CHECKS_H
+
+#include "preflight/report.h"
+
+struct ports;
+
+/* The kernel's side of one --port. */
+void preflight_port(struct preflight *preflight, const struct options *options, const char *port);
+
+/* Ports that belong to DPDK alone, once they are open. */
+void preflight_devices(struct preflight *preflight, const struct options *options, const struct ports *ports);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preflight/preflight.h"
+
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "host/port.h"
+#include "preflight/host_checks.h"
+#include "preflight/port_checks.h"
+#include "preflight/zookeeper_checks.h"
+
+/* Starts DPDK only if some ports can be checked by it alone. The ports are opened, not started. */
+static void check_devices(struct preflight *preflight, const struct options *options)
+{
+	static struct options raw;
+	static struct ports ports;
+	struct why why = {""};
+
+	raw = *options;
+	raw.ports_count = 0;
+	for (unsigned i = 0; i < options->ports_count; i++)
+		if (strncmp(options->ports[i], "af_xdp:", 7) && strncmp(options->ports[i], "af_packet:", 10))
+			strcpy(raw.ports[raw.ports_count++], options->ports[i]);
+	if (!raw.ports_count || preflight_count(preflight, PREFLIGHT_FAIL))
+		return;
+	raw.no_exception = true; /* checks need no TAP */
+	if (ports_environment(&raw, &why) || ports_look(&ports, &raw, &why))
+		preflight_add(preflight, "device", NULL, PREFLIGHT_FAIL, "%s", why.text);
+	else
+		preflight_devices(preflight, &raw, &ports);
+	ports_close(&ports);
+	rte_eal_cleanup();
+}
+
+int preflight_main(const struct options *options)
+{
+	static struct preflight preflight;
+
+	preflight_host(&preflight, options);
+	check_devices(&preflight, options);
+	preflight_zookeeper(&preflight, options);
+	preflight_print(&preflight, options->json, stdout);
+	return preflight_count(&preflight, PREFLIGHT_FAIL) ? 1 : 0;
+}
+
+int preflight_before_start(const struct options *options, struct why *why)
+{
+	static struct preflight preflight;
+
+	preflight_host(&preflight, options);
+	preflight_zookeeper(&preflight, options);
+	return preflight_log(&preflight, why);
+}
+
+int preflight_opened(const struct options *options, const struct ports *ports, struct why *why)
+{
+	static struct preflight preflight;
+
+	preflight_devices(&preflight, options, ports);
+	return preflight_log(&preflight, why);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the checks of preflight.h found: a sentence each that says what to do if that is not enough. */
+#ifndef FAIRLEAD_MUX_REPORT_H
+#define FAIRLEAD_MUX_REPORT_H
+
+#include <stdio.h>
+
+#include "config/options.h"
+
+enum preflight_limits {
+	PREFLIGHT_CHECKS_MAX = 16 + 6 * OPTIONS_PORTS_MAX,
+	PREFLIGHT_TEXT_MAX = 320,
+};
+
+enum preflight_verdict {
+	PREFLIGHT_OK,
+	PREFLIGHT_WARN, /* it runs, but not as it should */
+	PREFLIGHT_FAIL, /* it does not run, or has nothing to serve */
+};
+
+struct preflight_check {
+	const char *name;  /* "hugepages", "mtu", ... */
+	const char *about; /* the port; NULL: the host */
+	bool may_come;     /* a start does not wait for it */
+	enum preflight_verdict verdict;
+	char text[PREFLIGHT_TEXT_MAX];
+};
+
+/* All zero: no checks yet. Options outlive it. */
+struct preflight {
+	unsigned count;
+	struct preflight_check checks[PREFLIGHT_CHECKS_MAX];
+};
+
+/* Adds a check; the text as printf's. */
+struct preflight_check *preflight_add(struct preflight *preflight, const char *name, const char *about,
+				      enum preflight_verdict verdict, const char *text, ...)
+    __attribute__((format(printf, 5, 6)));
+
+unsigned preflight_count(const struct preflight *preflight, enum preflight_verdict verdict);
+
+/* All checks as text, or as a JSON object {"ready":, "checks": [{"check":, "port":, "verdict":, "text":}]}. */
+void preflight_print(const struct preflight *preflight, bool json, FILE *out);
+
+/* A log line for each check that is not ok. -EINVAL and why: one of them forbids a start. */
+int preflight_log(const struct preflight *preflight, struct why *why);
+
+#endif
