@@ -33,6 +33,8 @@
 #include <rte_memory.h>
 #include <rte_rcu_qsbr.h>
 
+#include "encap/gue.h"
+#include "encap/ipip.h"
 #include "ring/backend.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"
@@ -71,7 +73,7 @@ static const struct row rows[] = {
     {.name = "8 M buckets", .buckets = 1 << 23},
     {.name = "crc32", .hash = FL_HASH_CRC32},
     {.name = "crc32, 1 M buckets", .hash = FL_HASH_CRC32, .buckets = 1 << 20},
-    {.name = "ipip", .encap = ENCAP_IPIP},
+    {.name = "ipip", .encap = &encap_ipip},
     {.name = "128 services", .services = 128},
     {.name = "1,000 services of 4 K buckets", .services = 1000, .buckets = 4096},
     {.name = "all moved", .told = true},
@@ -419,7 +421,7 @@ static void stand_ready(struct bench *b, const struct row *row)
 	s->row.buckets = row->buckets ? row->buckets : 65536;
 	s->row.services = row->services ? row->services : 1;
 	s->row.hash = row->hash ? row->hash : FL_HASH_SIPHASH;
-	s->row.encap = row->encap ? row->encap : ENCAP_GUE;
+	s->row.encap = row->encap ? row->encap : &encap_gue;
 	s->row.steering = row->steering ? row->steering : &steering_ring;
 	s->tables = tables_new(1, &hops);
 	if (!s->tables)

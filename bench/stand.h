@@ -4,6 +4,7 @@
 #define FAIRLEAD_BENCH_STAND_H
 
 #include "packet/burst.h"
+#include "encap/encap.h"
 #include "steering/steering.h"
 #include "config/options.h"
 #include "config/service_config.h"
@@ -24,7 +25,7 @@ struct row {
 	uint32_t buckets;
 	uint32_t services;
 	enum fl_hash_kind hash;
-	enum encap_kind encap;
+	const struct encap *encap;
 	const struct steering *steering;
 	bool changes; /* CHANGES generations a second, each moving a tenth of the buckets */
 	bool told;    /* all buckets have just moved: every packet carries MOVED */

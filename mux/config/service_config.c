@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "encap/encap.h"
 #include "steering/steering.h"
 
 enum { FORMAT = 1, WINDOW_MAX = 86400 * 365 };
@@ -244,23 +245,6 @@ static int get_mss(const json_t *object, struct service_config *out, struct why 
 	return error;
 }
 
-/* The paper's encapsulation knows IPv4 alone, and no packet that names its backend. */
-static int check_encap(const struct service_config *config, struct why *why)
-{
-	char text[ADDRESS_TEXT_MAX];
-
-	if (config->encap != ENCAP_IPIP)
-		return 0;
-	for (uint32_t i = 0; i < config->vips_count; i++)
-		if (!fl_address_is_ipv4(&config->vips[i]))
-			return why_refuse(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
-					  address_print(&config->vips[i], text));
-	if (config->mptcp.last || config->quic.length)
-		return why_refuse(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
-				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
-	return 0;
-}
-
 static int get_key(const json_t *object, struct fl_siphash_key *out, struct why *why)
 {
 	const char *text = NULL;
@@ -313,14 +297,13 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 
 static int get_words(const json_t *object, struct service_config *out, struct why *why)
 {
-	static const char *const encaps[] = {"gue", "ipip"};
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
-	const char *methods[STEERINGS_MAX];
-	int steering, hash, affinity, encap, count = 0;
+	const char *words[STEERINGS_MAX + ENCAPS_MAX];
+	int steering, hash, affinity, encap, count;
 
-	for (; steerings[count]; count++)
-		methods[count] = steerings[count]->name;
-	steering = get_word(object, "steering", methods, count, why);
+	for (count = 0; steerings[count]; count++)
+		words[count] = steerings[count]->name;
+	steering = get_word(object, "steering", words, count, why);
 	if (steering < 0)
 		return steering;
 	hash = get_word(object, "hash", hashes, 2, why);
@@ -329,12 +312,14 @@ static int get_words(const json_t *object, struct service_config *out, struct wh
 	affinity = get_word(object, "affinity", affinities, 2, why);
 	if (affinity < 0)
 		return affinity;
-	encap = get_word(object, "encap", encaps, 2, why);
+	for (count = 0; encaps[count]; count++)
+		words[count] = encaps[count]->name;
+	encap = get_word(object, "encap", words, count, why);
 	if (encap < 0)
 		return encap;
 	out->steering = steerings[steering];
 	out->hash = hash == 0 ? FL_HASH_SIPHASH : FL_HASH_CRC32;
-	out->encap = encap == 0 ? ENCAP_GUE : ENCAP_IPIP;
+	out->encap = encaps[encap];
 	out->affinity = affinity == 0 ? AFFINITY_CONNECTION : AFFINITY_CLIENT;
 	return 0;
 }
@@ -365,7 +350,9 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_quic_server_id(object, out, why);
 	if (!error)
 		error = get_mss(object, out, why);
-	return error ? error : check_encap(out, why);
+	if (!error && out->encap->check)
+		error = out->encap->check(out, why);
+	return error;
 }
 
 int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why)

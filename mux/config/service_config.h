@@ -20,16 +20,12 @@ enum service_config_limits {
 	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
 };
 
+struct encap;
 struct steering;
 
 enum affinity {
 	AFFINITY_CONNECTION = 1,
 	AFFINITY_CLIENT,
-};
-
-enum encap_kind {
-	ENCAP_GUE = 1,
-	ENCAP_IPIP, /* IPv4 alone: VIPs and backends */
 };
 
 /* Where in a QUIC connection id the backend's id stands. length 0: nowhere. */
@@ -62,7 +58,7 @@ struct service_config {
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;
 	enum affinity affinity;
-	enum encap_kind encap;
+	const struct encap *encap;  /* encap.h */
 	struct quic_server_id quic; /* of its UDP ports */
 	uint16_t mss;               /* 0: SYNs are left as they are */
 	uint32_t window;            /* seconds */

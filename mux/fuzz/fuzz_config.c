@@ -12,6 +12,7 @@
 #include "config/address.h"
 #include "config/service_config.h"
 #include "service/tables.h"
+#include "encap/encap.h"
 #include "steering/steering.h"
 #include "../tests/image.h"
 
@@ -50,7 +51,7 @@ static void check_ranges(const struct service_config *c)
 	require(!c->mptcp.first == !c->mptcp.last && c->mptcp.first <= c->mptcp.last);
 	for (uint32_t i = 0; i < c->vips_count; i++) {
 		require(!fl_address_is_none(&c->vips[i]));
-		require(c->encap == ENCAP_GUE || fl_address_is_ipv4(&c->vips[i]));
+		require(strcmp(c->encap->name, "ipip") || fl_address_is_ipv4(&c->vips[i]));
 	}
 	for (uint32_t i = 0; i < c->ports_count; i++)
 		require(c->ports[i].port &&
@@ -89,7 +90,7 @@ static char *write_config(const struct service_config *c)
 			   "name", c->name, "vips", vips, "ports", ports, "steering", c->steering->name, "buckets",
 			   (json_int_t)c->buckets, "hash", c->hash == FL_HASH_CRC32 ? "crc32" : "siphash", "hashKey",
 			   key, "affinity", c->affinity == AFFINITY_CLIENT ? "client" : "connection", "encap",
-			   c->encap == ENCAP_IPIP ? "ipip" : "gue", "windowSeconds", (json_int_t)c->window);
+			   c->encap->name, "windowSeconds", (json_int_t)c->window);
 	require(object);
 	put_optional(object, c);
 	json = json_dumps(object, 0);

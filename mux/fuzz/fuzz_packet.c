@@ -14,7 +14,7 @@
 
 #include "packet/answer.h"
 #include "packet/burst.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "service/tables.h"
@@ -98,7 +98,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check_steered(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame, size_t len)
 {
 	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint32_t at = fl_load_be16(out + 12) == 0x86dd ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
+	uint32_t at = fl_load_be16(out + 12) == 0x86dd ? GUE_AT_GUE6 : GUE_AT_GUE;
 	struct fl_steer header;
 
 	if (fl_steer_parse(out + at, out + mbuf->data_len, &header) != FL_STEER_OK)

@@ -4,11 +4,12 @@
 #include <rte_branch_prediction.h>
 #include <rte_prefetch.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/classify.h"
 #include "packet/flow_hash.h"
 #include "packet/flow_hash_batch.h"
 #include "packet/mss.h"
+#include "ring/backend.h"
 #include "steering/steering.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */
@@ -217,12 +218,12 @@ static inline uint8_t inner_protocol(const struct packet *packet)
 static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
 						      struct packet *packet)
 {
-	uint8_t moved = backend->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
-	uint32_t now = encap_room(backend, flags), later = encap_room(backend, (flags & FL_STEER_TAG) | moved);
+	const struct encap *encap = packet->service->encap;
+	uint8_t moved = backend->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint32_t now = encap->overhead(&backend->outer, flags);
+	uint32_t later = encap->overhead(&backend->outer, (flags & FL_STEER_TAG) | moved);
 
-	packet->mtu = (uint16_t)(now < later ? now : later);
-	if (packet->service->encap == ENCAP_IPIP)
-		packet->mtu = (uint16_t)(backend->mtu > FL_IPIP_LEN ? backend->mtu - FL_IPIP_LEN : 0);
+	packet->mtu = (uint16_t)encap_room(now > later ? now : later, backend->mtu);
 	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
@@ -240,7 +241,7 @@ static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *pac
 	return rte_pktmbuf_mtod(mbuf, uint8_t *);
 }
 
-/* Headers but those over IPv4 without a tag, kept apart from them. */
+/* Headers but those that are written inline, kept apart from them. */
 static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
 							  struct packet *packet, const struct backend *backend,
 							  const struct backend *previous)
@@ -256,23 +257,22 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 	    .tag_key = burst->tag_key,
 	};
 	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
-	bool ipip = packet->service->encap == ENCAP_IPIP;
+	const struct encap *encap = packet->service->encap;
+	uint32_t overhead;
 	uint8_t *out;
 
 	if (previous) {
-		fields.flags |= previous->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+		fields.flags |= previous->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
 		fields.since = fl_row_since(packet->row);
-		fields.previous = encap_destination(previous);
+		fields.previous = encap_destination(&previous->outer);
 	}
-	if (ipip ? packet->ip_len + FL_IPIP_LEN > backend->mtu : packet->ip_len > encap_room(backend, fields.flags))
+	overhead = encap->overhead(&backend->outer, fields.flags);
+	if (packet->ip_len + overhead > backend->mtu)
 		return too_big(backend, fields.flags, packet);
-	out = make_room(mbuf, packet, vlan_len + (ipip ? ENCAP_IPIP_LEN : encap_len(backend, fields.flags)));
+	out = make_room(mbuf, packet, vlan_len + ENCAP_AT_IP + overhead);
 	if (!out)
 		return VERDICT_NO_HEADROOM;
-	if (ipip)
-		encap_write_ipip(out + vlan_len, backend, &fields);
-	else
-		encap_write(out + vlan_len, backend, &fields);
+	encap->write(out + vlan_len, &backend->outer, &fields);
 	if (vlan_len)
 		encap_write_vlan(out, backend->vlan);
 	burst->moved += !!previous;
@@ -325,19 +325,18 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	packet->port = backend->port; /* in place of the table of backends */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
-	if (unlikely(burst->tag_key || backend->ipv6 || backend->vlan || packet->service->encap == ENCAP_IPIP ||
-		     (previous && previous->ipv6)))
+	if (unlikely(burst->tag_key || !backend->outer.plain || (previous && previous->outer.ipv6)))
 		return encap_other(burst, mbuf, packet, backend, previous);
-	len = previous ? ENCAP_MOVED_LEN : ENCAP_PLAIN_LEN;
+	len = previous ? GUE_MOVED_LEN : GUE_PLAIN_LEN;
 	if (unlikely(packet->ip_len + len - ENCAP_AT_IP > backend->mtu))
 		return too_big(backend, previous ? FL_STEER_MOVED : 0, packet);
 	out = make_room(mbuf, packet, len);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	encap_write_plain(out, backend, len, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
-			  packet->bucket, packet->generation);
+	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
+			packet->bucket, packet->generation);
 	if (previous) {
-		encap_write_moved(out, previous, fl_row_since(packet->row));
+		gue_write_moved(out, &previous->outer, fl_row_since(packet->row));
 		burst->moved++;
 	}
 	return VERDICT_SERVICE;

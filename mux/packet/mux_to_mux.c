@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/ipv6_extensions.h"
+#include "ring/backend.h"
 #include "service/peers.h"
 #include "packet/transport.h"
 
@@ -35,8 +36,8 @@ enum verdict mux_to_mux_classify(const uint8_t *ip, uint32_t len, struct packet 
 enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *ip = frame + packet->at_ip;
-	uint8_t *gue = frame + packet->at_l4 + ENCAP_UDP_LEN, macs[MACS_LEN];
-	uint32_t head = packet->at_l4 + (uint32_t)ENCAP_UDP_LEN + FL_GUE_BASE_LEN;
+	uint8_t *gue = frame + packet->at_l4 + GUE_UDP_LEN, macs[MACS_LEN];
+	uint32_t head = packet->at_l4 + (uint32_t)GUE_UDP_LEN + FL_GUE_BASE_LEN;
 	struct fl_address source;
 	uint16_t type;
 
@@ -64,18 +65,18 @@ enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf,
 
 enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct rte_mbuf *mbuf, struct packet *packet)
 {
-	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->ipv6 ? ENCAP_AT_GUE6 : ENCAP_AT_GUE;
+	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->outer.ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 	uint32_t len = at_gue + FL_GUE_BASE_LEN, prepend = vlan_len + len - packet->at_ip;
 	bool is_ipv6 = packet->flags & PACKET_IPV6;
-	uint8_t moved = line->ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+	uint8_t moved = line->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
 	struct encap_fields fields = {.inner_protocol = is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
 				      .tos = packet->tos,
 				      .hash = packet->hash};
-	uint8_t head[ENCAP_LEN_MAX], *out;
+	uint8_t head[GUE_LEN_MAX], *out;
 
 	/* what the way to a server will not take, most likely: only here its sender can be told */
-	if (packet->ip_len > encap_room(line, flags)) {
-		packet->mtu = (uint16_t)encap_room(line, (uint8_t)(flags | moved));
+	if (packet->ip_len > encap_room(gue_overhead(&line->outer, flags), line->mtu)) {
+		packet->mtu = (uint16_t)encap_room(gue_overhead(&line->outer, flags | moved), line->mtu);
 		return packet->flags & PACKET_LATER ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 	}
 	if (rte_pktmbuf_headroom(mbuf) < prepend)
@@ -83,7 +84,7 @@ enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct r
 	/* a header with a steer header, of which GUE's base is kept: lengths count what is left out as if it were inner
 	 */
 	fields.inner_len = (uint16_t)(packet->ip_len - FL_STEER_BASE_LEN);
-	encap_write(head, line, &fields);
+	gue_write(head, &line->outer, &fields);
 	head[at_gue] = 0;
 	mbuf->data_off = (uint16_t)(mbuf->data_off - prepend);
 	mbuf->data_len = (uint16_t)(vlan_len + len + packet->ip_len);

@@ -7,7 +7,7 @@
 
 #include <rte_ethdev.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "host/interface.h"
 #include "host/port.h"
 
@@ -23,7 +23,7 @@ static void check_mtu(struct preflight *preflight, const struct options *options
 		      bool has_ipv6)
 {
 	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
-	unsigned ipv4 = ENCAP_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
+	unsigned ipv4 = GUE_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
 	unsigned more = has_ipv6 ? ipv4 - MOVED_LEN + 20 + MOVED6_LEN : ipv4;
 
 	if (mtu >= CLIENT_MTU + more)

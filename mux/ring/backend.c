@@ -7,18 +7,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "encap/encap.h"
 #include "ring/backend_list.h"
 
 enum { ROWS_MIN = 64 }; /* a page */
 
 /* A table with room for n list entries and no rows. */
-static struct backends *table(uint32_t n)
+static struct backends *table(const struct encap *encap, uint32_t n)
 {
 	struct backends *backends = calloc(1, sizeof(*backends));
 
 	if (!backends)
 		return NULL;
+	backends->encap = encap;
 	backends->room = n ? n : 1;
 	backends->list = calloc(backends->room, sizeof(*backends->list));
 	if (!backends->list) {
@@ -43,16 +43,30 @@ static bool make_rows(struct backends *backends)
 	return backends->rows;
 }
 
+void backend_fill(struct backend *line, const struct encap *encap, uint16_t service, const struct fl_address *address,
+		  const struct next_hop *hop)
+{
+	memset(line, 0, sizeof(*line));
+	encap->fill(&line->outer, service, address, hop);
+	line->port = hop->port;
+	line->mtu = hop->mtu;
+	line->vlan = hop->vlan;
+	if (hop->loop)
+		line->state = BACKEND_LOOP;
+	else
+		line->state = hop->resolved ? BACKEND_READY : BACKEND_NO_NEIGHBOUR;
+}
+
 /*
  * The row of a backend. A removed one keeps the row that it had: packets of a burst that is under way still take it,
  * and MOVED its address, but nobody looks for a host that may be no more.
  */
-static void make_row(struct backend *row, const struct fl_delta_backend *b, const struct backends *old,
-		     uint16_t service, const struct next_hops *hops)
+static void make_row(struct backend *row, const struct encap *encap, const struct fl_delta_backend *b,
+		     const struct backends *old, uint16_t service, const struct next_hops *hops)
 {
 	const struct backend *before = old ? backends_get(old, b->id) : NULL;
 	bool removed = b->flags & FL_BACKEND_REMOVED;
-	struct fl_address address = before ? encap_destination(before) : (struct fl_address){{0}};
+	struct fl_address address = before ? encap_destination(&before->outer) : (struct fl_address){{0}};
 	struct next_hop hop = {0};
 
 	if (removed && before && fl_address_equal(&address, &b->address)) {
@@ -62,7 +76,7 @@ static void make_row(struct backend *row, const struct fl_delta_backend *b, cons
 	}
 	if (!removed)
 		hops->lookup(hops->context, &b->address, &hop);
-	encap_template(row, service, &b->address, &hop);
+	backend_fill(row, encap, service, &b->address, &hop);
 	row->removed = removed;
 }
 
@@ -70,7 +84,8 @@ static void fill_rows(struct backends *backends, const struct backends *old, uin
 		      const struct next_hops *hops)
 {
 	for (uint32_t i = 0; i < backends->count; i++)
-		make_row(&backends->rows[backends->list[i].id], &backends->list[i], old, service, hops);
+		make_row(&backends->rows[backends->list[i].id], backends->encap, &backends->list[i], old, service,
+			 hops);
 }
 
 /*
@@ -83,8 +98,8 @@ static void change_rows(struct backends *backends, const struct backends *old, c
 	memcpy(backends->rows, old->rows,
 	       (size_t)old->size * sizeof(*old->rows)); /* its ids are in the new list, too */
 	for (uint32_t i = 0; i < delta->backends_count; i++)
-		make_row(&backends->rows[delta->backends[i].id], &delta->backends[i], old, (uint16_t)delta->service,
-			 hops);
+		make_row(&backends->rows[delta->backends[i].id], backends->encap, &delta->backends[i], old,
+			 (uint16_t)delta->service, hops);
 }
 
 /* How one entry of a delta changes a table. */
@@ -106,7 +121,7 @@ static enum change change_of(const struct backends *backends, const struct fl_de
 	*row = (struct backend){0};
 	if (b->id >= backends->size)
 		return CHANGE_ANEW;
-	make_row(row, b, backends, service, hops);
+	make_row(row, backends->encap, b, backends, service, hops);
 	if (!before)
 		return CHANGE_ADDED;
 	kept = *before;
@@ -202,13 +217,13 @@ bool backends_differ(const struct backends *backends, const struct delta *delta)
 	return false;
 }
 
-struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
-			      struct why *why)
+struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,
+			      const struct next_hops *hops, struct why *why)
 {
 	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
 	struct backends *backends;
 
-	backends = table(old_count + delta->backends_count);
+	backends = table(encap, old_count + delta->backends_count);
 	if (!backends)
 		goto no_memory;
 	backends->count = backend_list_merge(old_count ? old->list : NULL, old_count, delta->backends,
@@ -239,12 +254,12 @@ struct backends *backends_refresh(const struct backends *old, uint16_t service, 
 		const struct fl_delta_backend *b = &old->list[i];
 		struct backend now;
 
-		make_row(&now, b, old, service, hops);
+		make_row(&now, old->encap, b, old, service, hops);
 		differs = memcmp(&now, &old->rows[b->id], sizeof(now)) != 0;
 	}
 	if (!differs)
 		return NULL;
-	backends = table(old->count);
+	backends = table(old->encap, old->count);
 	if (!backends)
 		goto no_memory;
 	memcpy(backends->list, old->list, old->count * sizeof(*old->list));

@@ -11,14 +11,12 @@
 #ifndef FAIRLEAD_MUX_BACKEND_H
 #define FAIRLEAD_MUX_BACKEND_H
 
+#include "encap/encap.h"
 #include "ring/delta.h"
 #include "ring/next_hop.h"
 #include "config/why.h"
 
-enum backend_numbers {
-	BACKEND_HEAD_LEN = 14 + 20 + 8 + 4 + 4, /* Ethernet, IPv4, UDP, GUE, steer up to the bucket */
-	BACKEND_LINE = 64,
-};
+enum { BACKEND_LINE = 64 };
 
 enum backend_state {
 	BACKEND_ABSENT = 0,
@@ -28,26 +26,18 @@ enum backend_state {
 };
 
 struct backend {
-	union {
-		uint8_t head[BACKEND_HEAD_LEN]; /* over IPv4: lengths, DSCP, checksum, source port are zero here */
-		struct {                        /* over IPv6: what is not the same for all */
-			uint8_t macs[12];
-			uint8_t addresses[32];
-			uint8_t service[2];
-		};
-	};
+	struct encap_template outer;
 	uint8_t state;   /* enum backend_state; atomic */
 	uint8_t removed; /* atomic: a bucket may still name it, a port may not */
-	uint8_t ipv6;    /* the outer header's family */
-	uint8_t port;    /* DPDK port id to leave by */
-	uint16_t mtu;    /* of that port and the route */
+	uint16_t mtu;    /* of the port and the route */
 	uint16_t vlan;   /* 0: frames get no tag */
-	uint16_t sum;    /* of the outer IPv4 header as it stands in head: folded, not inverted */
+	uint8_t port;    /* DPDK port id to leave by */
 } __attribute__((aligned(BACKEND_LINE)));
 
 _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache line");
 
 struct backends {
+	const struct encap *encap;
 	uint32_t size;                 /* of rows */
 	uint32_t count;                /* of list, and from here on the writer's */
 	uint32_t room;                 /* of list */
@@ -60,8 +50,8 @@ struct backends {
  * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
  * templates for this service. NULL, errno and why: no memory.
  */
-struct backends *backends_new(const struct backends *old, const struct delta *delta, const struct next_hops *hops,
-			      struct why *why);
+struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,
+			      const struct next_hops *hops, struct why *why);
 
 /*
  * Changes the table while readers are there, which costs what changes and not what there is. False: it can't be done so
@@ -78,6 +68,10 @@ bool backends_differ(const struct backends *backends, const struct delta *delta)
 
 /* No reader may hold it. NULL is allowed. */
 void backends_free(struct backends *backends);
+
+/* A backend's line, as it is for packets of a service that is reached by hop; neither removed nor absent. */
+void backend_fill(struct backend *line, const struct encap *encap, uint16_t service, const struct fl_address *address,
+		  const struct next_hop *hop);
 
 /* Load it before the rest of a line: all of it is there if the state is. */
 static inline enum backend_state backend_state(const struct backend *backend)

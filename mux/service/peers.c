@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 
 static void fill(struct peer *peer, const struct fl_address *address, const struct fl_siphash_key *seed,
 		 const struct next_hops *hops)
@@ -13,7 +13,7 @@ static void fill(struct peer *peer, const struct fl_address *address, const stru
 
 	if (!peer->self)
 		hops->lookup(hops->context, address, &hop);
-	encap_template(&peer->line, 0, address, &hop);
+	backend_fill(&peer->line, &encap_gue, 0, address, &hop);
 	peer->address = *address;
 	peer->key = fl_siphash(seed, address->bytes, sizeof(address->bytes));
 }
@@ -44,7 +44,7 @@ bool peers_differ(const struct peers *peers, const struct next_hops *hops)
 		struct backend line;
 
 		hops->lookup(hops->context, &peers->list[i].address, &hop);
-		encap_template(&line, 0, &peers->list[i].address, &hop);
+		backend_fill(&line, &encap_gue, 0, &peers->list[i].address, &hop);
 		if (memcmp(&line, &peers->list[i].line, sizeof(line)))
 			return true;
 	}

@@ -78,13 +78,11 @@ static int check_service(const struct service *service, const struct delta *delt
 	if (delta->buckets != service->config.buckets)
 		return why_refuse(why, -EINVAL, "buckets: generation %u has %u; service %s has %u", delta->generation,
 				  delta->buckets, service->config.name, service->config.buckets);
-	for (uint32_t i = 0; service->encap == ENCAP_IPIP && i < delta->backends_count; i++) {
-		char text[ADDRESS_TEXT_MAX];
+	for (uint32_t i = 0; service->encap->check_backend && i < delta->backends_count; i++) {
+		int error = service->encap->check_backend(&delta->backends[i], why);
 
-		if (!fl_address_is_ipv4(&delta->backends[i].address))
-			return why_refuse(why, -EAFNOSUPPORT,
-					  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address",
-					  delta->backends[i].id, address_print(&delta->backends[i].address, text));
+		if (error)
+			return error;
 	}
 	return 0;
 }
@@ -104,7 +102,7 @@ int publication_load(struct publication *publication, struct service *service, c
 	error = ring_load(ring, snapshot, why);
 	if (error)
 		goto fail;
-	ring->backends = backends_new(NULL, snapshot, hops, why);
+	ring->backends = backends_new(service->encap, NULL, snapshot, hops, why);
 	if (!ring->backends) {
 		error = -errno;
 		goto fail;
@@ -135,7 +133,7 @@ int publication_apply(struct publication *publication, struct service *service, 
 	if (error)
 		return error;
 	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, hops)) {
-		backends = backends_new(ring->backends, delta, hops, why);
+		backends = backends_new(service->encap, ring->backends, delta, hops, why);
 		if (!backends)
 			return -errno;
 		old = ring->backends;

@@ -176,7 +176,7 @@ static struct service *service_new(const struct service_config *config, uint16_t
 	service->id = config->id;
 	service->hash = (uint8_t)config->hash;
 	service->affinity = (uint8_t)config->affinity;
-	service->encap = (uint8_t)config->encap;
+	service->encap = config->encap;
 	service->steering = (uint8_t)steering_number(config->steering);
 	service->chooses = config->steering->choose;
 	service->slot = slot;

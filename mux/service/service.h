@@ -18,10 +18,10 @@ struct service {
 	uint8_t affinity;           /* enum affinity */
 	uint16_t slot;              /* of its counters, see counters.h */
 	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
-	uint8_t encap;              /* enum encap_kind */
 	uint8_t steering;           /* the number of its method (steering.h) */
 	bool chooses;               /* and whether that chooses buckets for bursts */
 	struct quic_server_id quic; /* atomic */
+	const struct encap *encap;
 
 	struct service_config config; /* readers may read what tables_change can't change */
 } __attribute__((aligned(64)));

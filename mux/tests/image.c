@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/address.h"
+#include "encap/gue.h"
 #include "steering/ring/steering_ring.h"
 
 uint64_t chance_next(struct chance *chance)
@@ -43,7 +44,7 @@ struct service_config image_config(uint16_t id, const char *vip, uint32_t bucket
 	    .hash = FL_HASH_SIPHASH,
 	    .key = {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL},
 	    .affinity = AFFINITY_CONNECTION,
-	    .encap = ENCAP_GUE,
+	    .encap = &encap_gue,
 	    .window = 240,
 	};
 

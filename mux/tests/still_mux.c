@@ -28,6 +28,8 @@
 
 #include "host/neighbour.h"
 #include "config/tag_key.h"
+#include "encap/gue.h"
+#include "encap/ipip.h"
 #include "packet/worker.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"
@@ -122,7 +124,7 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	config.vips_count = 0;
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
-	config.encap = a->ipip ? ENCAP_IPIP : ENCAP_GUE;
+	config.encap = a->ipip ? &encap_ipip : &encap_gue;
 	config.steering = flows ? &steering_flowtable : &steering_ring;
 	config.quic = a->quic;
 	config.mss = a->mss;

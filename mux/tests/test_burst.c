@@ -13,7 +13,7 @@
 
 #include "ring/backend.h"
 #include "packet/burst.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/flow_hash.h"
 #include "packet/flow_hash_batch.h"
 #include "service/tables.h"
@@ -422,7 +422,7 @@ static enum fl_steer_error parse_tagged(const struct rte_mbuf *mbuf, struct fl_s
 					struct fl_tag_message *message)
 {
 	const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *), *end = out + mbuf->data_len;
-	const uint8_t *gue = out + (fl_load_be16(out + 12) == 0x86dd ? ENCAP_AT_GUE6 : ENCAP_AT_GUE);
+	const uint8_t *gue = out + (fl_load_be16(out + 12) == 0x86dd ? GUE_AT_GUE6 : GUE_AT_GUE);
 	enum fl_steer_error error = fl_steer_parse(gue, end, header);
 
 	if (!error)

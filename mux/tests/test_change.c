@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "packet/burst.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "service/tables.h"
 #include "frame.h"
 #include "image.h"
@@ -78,7 +78,7 @@ static const char *read_steered(const struct rte_mbuf *mbuf, const struct packet
 	if (packet->verdict != VERDICT_SERVICE)
 		return verdict_name(packet->verdict);
 	*backend = out[ENCAP_AT_IP + 19];
-	return fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, header) ? "a malformed header" : NULL;
+	return fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, header) ? "a malformed header" : NULL;
 }
 
 static const char *complain(const struct rte_mbuf *mbuf, const struct packet *packet, uint32_t *seen)

@@ -12,9 +12,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fairlead/ipip.h>
 #include <fairlead/tag.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
+#include "encap/ipip.h"
+#include "ring/backend.h"
 #include "image.h"
 
 enum { RANDOM = 300000, INNER_MAX = 100 };
@@ -41,13 +44,13 @@ static struct backend template(uint16_t service, const char *text)
 	struct next_hop hop = hop_to(&address);
 	struct backend backend;
 
-	encap_template(&backend, service, &address, &hop);
+	backend_fill(&backend, &encap_gue, service, &address, &hop);
 	return backend;
 }
 
 static void bytes_over_ipv4(void **state)
 {
-	static const uint8_t expected[ENCAP_PLAIN_LEN] = {
+	static const uint8_t expected[GUE_PLAIN_LEN] = {
 	    2,    0,    0,    0,    0, 0x21, 2,    0,    0,    0,    0,    1,    8,  0, /* Ethernet */
 	    0x45, 0xb8, 0,    0x54, 0, 0,    0x40, 0,    0x40, 0x11, 0x25, 0xc0, 10, 1, 0, 11, 10, 1, 0, 21, /* IP */
 	    0xf7, 0xab, 0x17, 0xc0, 0, 0x40, 0,    0,                                                        /* UDP */
@@ -55,12 +58,12 @@ static void bytes_over_ipv4(void **state)
 	    0x10, 0,    0,    7,    0, 0,    0xbe, 0xef, 0,    0,    0,    12,                               /* steer */
 	};
 	struct backend backend = template(7, "10.1.0.21");
-	uint8_t out[ENCAP_LEN_MAX];
+	uint8_t out[GUE_LEN_MAX];
 
 	(void)state;
 	memset(out, 0xee, sizeof(out));
-	assert_int_equal(encap_len(&backend, 0), ENCAP_PLAIN_LEN);
-	encap_write_plain(out, &backend, ENCAP_PLAIN_LEN, 40, FL_GUE_PROTO_IPV4, 0xb8, 0xdeadbeef, 0xbeef, 12);
+	assert_int_equal(ENCAP_AT_IP + encap_gue.overhead(&backend.outer, 0), GUE_PLAIN_LEN);
+	gue_write_plain(out, &backend.outer, GUE_PLAIN_LEN, 40, FL_GUE_PROTO_IPV4, 0xb8, 0xdeadbeef, 0xbeef, 12);
 	assert_memory_equal(out, expected, sizeof(expected));
 	for (size_t i = sizeof(expected); i < sizeof(out); i++)
 		assert_int_equal(out[i], 0xee);
@@ -89,12 +92,12 @@ static void bytes_over_ipv6(void **state)
 				      .generation = 12,
 				      .since = 1700000000,
 				      .previous = image_address("2001:db8:1::22")};
-	uint8_t out[ENCAP_LEN_MAX];
+	uint8_t out[GUE_LEN_MAX];
 
 	(void)state;
 	memset(out, 0xee, sizeof(out));
-	assert_int_equal(encap_len(&backend, fields.flags), sizeof(expected));
-	encap_write(out, &backend, &fields);
+	assert_int_equal(ENCAP_AT_IP + encap_gue.overhead(&backend.outer, fields.flags), sizeof(expected));
+	encap_gue.write(out, &backend.outer, &fields);
 	assert_memory_equal(out, expected, sizeof(expected));
 	for (size_t i = sizeof(expected); i < sizeof(out); i++)
 		assert_int_equal(out[i], 0xee);
@@ -159,7 +162,7 @@ static uint32_t build(uint8_t *out, const struct wanted *w)
 		assert_true(fl_tag_message(gue, &steer, gue + gue_len, gue + gue_len + w->fields.inner_len, &message));
 		fl_tag_store(gue + gue_len - FL_STEER_TAG_LEN, fl_tag(w->fields.tag_key, &message));
 	}
-	memset(out, 0, ENCAP_LEN_MAX);
+	memset(out, 0, GUE_LEN_MAX);
 	memcpy(out, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x01", 12);
 	fl_store_be16(out + 12, fl_address_is_ipv4(&w->to) ? 0x0800 : 0x86dd);
 	ip_len = build_ip(out + 14, w, 8 + gue_len + w->fields.inner_len);
@@ -224,30 +227,30 @@ static void random_headers_equal_those_built_afresh(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < RANDOM; i++) {
 		struct wanted w = random_wanted(&chance);
-		uint8_t out[ENCAP_LEN_MAX + INNER_MAX], expected[ENCAP_LEN_MAX + INNER_MAX];
+		uint8_t out[GUE_LEN_MAX + INNER_MAX], expected[GUE_LEN_MAX + INNER_MAX];
 		struct next_hop hop = hop_to(&w.to);
 		struct backend backend;
 		uint32_t len;
 
 		w.source = hop.source;
-		encap_template(&backend, w.service, &w.to, &hop);
-		len = encap_len(&backend, w.fields.flags);
+		backend_fill(&backend, &encap_gue, w.service, &w.to, &hop);
+		len = ENCAP_AT_IP + encap_gue.overhead(&backend.outer, w.fields.flags);
 		memset(out, 0xee, sizeof(out));
 		memcpy(out + len, w.inner, w.fields.inner_len);
-		encap_write(out, &backend, &w.fields);
+		encap_gue.write(out, &backend.outer, &w.fields);
 		assert_int_equal(len, build(expected, &w));
 		if (memcmp(out, expected, len) || memcmp(out + len, w.inner, w.fields.inner_len))
 			fail_msg("seed 20261120, header %u differs", i);
-		if (w.fields.flags & ~FL_STEER_MOVED || backend.ipv6)
+		if (w.fields.flags & ~FL_STEER_MOVED || backend.outer.ipv6)
 			continue;
-		encap_write_plain(out, &backend, len, w.fields.inner_len, w.fields.inner_protocol, w.fields.tos,
-				  w.fields.hash, w.fields.bucket, w.fields.generation);
+		gue_write_plain(out, &backend.outer, len, w.fields.inner_len, w.fields.inner_protocol, w.fields.tos,
+				w.fields.hash, w.fields.bucket, w.fields.generation);
 		if (w.fields.flags) {
 			struct next_hop any = hop_to(&w.fields.previous);
 			struct backend previous;
 
-			encap_template(&previous, w.service, &w.fields.previous, &any);
-			encap_write_moved(out, &previous, w.fields.since);
+			backend_fill(&previous, &encap_gue, w.service, &w.fields.previous, &any);
+			gue_write_moved(out, &previous.outer, w.fields.since);
 		}
 		if (memcmp(out, expected, len))
 			fail_msg("seed 20261120, plain header %u differs", i);
@@ -266,10 +269,10 @@ static void templates_say_how_they_stand(void **state)
 
 		assert_int_equal(backend.state, BACKEND_READY);
 		assert_int_equal(backend.port, 3);
-		assert_int_equal(backend.ipv6, i);
-		to = encap_destination(&backend);
+		assert_int_equal(backend.outer.ipv6, i);
+		to = encap_destination(&backend.outer);
 		assert_memory_equal(&to, &address, sizeof(to));
-		encap_template(&backend, 1, &address, &nowhere);
+		backend_fill(&backend, &encap_gue, 1, &address, &nowhere);
 		assert_int_equal(backend.state, BACKEND_NO_NEIGHBOUR);
 	}
 }
@@ -279,13 +282,17 @@ static void the_mtu_counts_every_byte_after_ethernet(void **state)
 	struct backend over4 = template(1, "10.1.0.21"), over6 = template(1, "2001:db8:1::21");
 
 	(void)state;
-	assert_int_equal(encap_room(&over4, 0), 1600 - 44);
-	assert_int_equal(encap_room(&over4, FL_STEER_MOVED), 1600 - 52);
-	assert_int_equal(encap_room(&over4, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), 1600 - 72);
-	assert_int_equal(encap_room(&over6, 0), 1600 - 64);
-	assert_int_equal(encap_room(&over6, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), 1600 - 92);
+	assert_int_equal(encap_room(gue_overhead(&over4.outer, 0), over4.mtu), 1600 - 44);
+	assert_int_equal(encap_room(gue_overhead(&over4.outer, FL_STEER_MOVED), over4.mtu), 1600 - 52);
+	assert_int_equal(
+	    encap_room(gue_overhead(&over4.outer, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), over4.mtu),
+	    1600 - 72);
+	assert_int_equal(encap_room(gue_overhead(&over6.outer, 0), over6.mtu), 1600 - 64);
+	assert_int_equal(
+	    encap_room(gue_overhead(&over6.outer, FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG), over6.mtu),
+	    1600 - 92);
 	over4.mtu = 44;
-	assert_int_equal(encap_room(&over4, 0), 0);
+	assert_int_equal(encap_room(gue_overhead(&over4.outer, 0), over4.mtu), 0);
 }
 
 static void the_paper_s_header_is_the_protocol_s(void **state)
@@ -296,7 +303,7 @@ static void the_paper_s_header_is_the_protocol_s(void **state)
 	for (uint32_t i = 0; i < RANDOM; i++) {
 		struct wanted w = random_wanted(&chance);
 		bool moved = w.fields.flags & FL_STEER_MOVED && fl_address_is_ipv4(&w.fields.previous);
-		uint8_t out[ENCAP_IPIP_LEN + 1], expected[FL_IPIP_LEN];
+		uint8_t out[ENCAP_AT_IP + FL_IPIP_LEN + 1], expected[FL_IPIP_LEN];
 		struct fl_address to = random_address(&chance, true);
 		struct next_hop hop = hop_to(&to);
 		struct fl_ipip ipip = {.traffic_class = w.fields.tos,
@@ -310,12 +317,12 @@ static void the_paper_s_header_is_the_protocol_s(void **state)
 		if (moved)
 			memcpy(ipip.previous, w.fields.previous.bytes + 12, 4);
 		fl_ipip_write(&ipip, expected);
-		encap_template(&backend, w.service, &to, &hop);
-		out[ENCAP_IPIP_LEN] = 0xee;
-		encap_write_ipip(out, &backend, &w.fields);
+		backend_fill(&backend, &encap_ipip, w.service, &to, &hop);
+		out[ENCAP_AT_IP + FL_IPIP_LEN] = 0xee;
+		encap_ipip.write(out, &backend.outer, &w.fields);
 		assert_memory_equal(out, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x01\x08\x00", 14);
 		assert_memory_equal(out + ENCAP_AT_IP, expected, sizeof(expected));
-		assert_int_equal(out[ENCAP_IPIP_LEN], 0xee);
+		assert_int_equal(out[ENCAP_AT_IP + FL_IPIP_LEN], 0xee);
 	}
 }
 

@@ -16,7 +16,7 @@
 
 #include <fairlead/steer.h>
 
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "service/peers.h"
@@ -156,8 +156,8 @@ static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool for
 		return;
 	}
 	if (packet->verdict == VERDICT_SERVICE) {
-		assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, &header), FL_STEER_OK);
-		inner = out + ENCAP_AT_GUE + header.header_len;
+		assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, &header), FL_STEER_OK);
+		inner = out + GUE_AT_GUE + header.header_len;
 		ipv6 = inner[0] >> 4 == 6;
 		assert_true(seen_count < SEEN_MAX);
 		seen[seen_count++] = (struct seen){.id = ipv6 ? fl_load_be32(inner + 44) : fl_load_be16(inner + 4),
@@ -470,7 +470,7 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 		if (kind == 2)
 			out[ENCAP_AT_IP + 15] = 99; /* a source that is no mux */
 		if (kind == 3)
-			out[ENCAP_AT_GUE + 1] = 47;
+			out[GUE_AT_GUE + 1] = 47;
 		give(mux_at(out + ENCAP_AT_IP), mbuf, true, 1000);
 	}
 	assert_int_equal(counts[VERDICT_PEER_MALFORMED], 2);

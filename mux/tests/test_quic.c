@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "packet/burst.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "packet/quic.h"
 #include "service/tables.h"
 #include "frame.h"
@@ -89,7 +89,7 @@ static struct fl_address steer(const struct tables *tables, uint16_t sport, cons
 	assert_int_equal(burst.packets[0].verdict, VERDICT_SERVICE);
 	out = rte_pktmbuf_mtod(burst.mbufs[0], const uint8_t *);
 	to = fl_address_from_ipv4(out + ENCAP_AT_IP + 16);
-	assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + burst.mbufs[0]->data_len, header), FL_STEER_OK);
+	assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + burst.mbufs[0]->data_len, header), FL_STEER_OK);
 	frame_unwrap(burst.mbufs[0]);
 	return to;
 }

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "encap/ipip.h"
 #include "host/port.h"
 #include "steering/flowtable/flowtable.h"
 #include "packet/worker.h"
@@ -170,7 +171,7 @@ static void serve(struct tables *tables)
 			config.mss = 600;
 			break;
 		case 3:
-			config.encap = ENCAP_IPIP;
+			config.encap = &encap_ipip;
 			break;
 		case 4:
 			config.steering = &steering_flowtable;

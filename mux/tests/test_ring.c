@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "ring/backend.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "ring/ring.h"
 #include "image.h"
 
@@ -241,7 +241,7 @@ static void what_does_not_follow_is_refused_and_changes_nothing(void **state)
 
 static void assert_destination(const struct backend *backend, const char *ipv4)
 {
-	struct fl_address to = encap_destination(backend);
+	struct fl_address to = encap_destination(&backend->outer);
 
 	assert_memory_equal(to.bytes + 12, ipv4, 4);
 }
@@ -260,9 +260,9 @@ static void backends_are_added_changed_and_kept_when_removed(void **state)
 	struct why why;
 
 	(void)state;
-	first = backends_new(NULL, &snapshot, &hops, &why);
+	first = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
 	assert_non_null(first);
-	second = backends_new(first, &delta, &hops, &why);
+	second = backends_new(&encap_gue, first, &delta, &hops, &why);
 	assert_non_null(second);
 	assert_int_equal(second->count, 4);
 	assert_int_equal(second->size, 65536);
@@ -305,8 +305,8 @@ static void nobody_looks_for_a_removed_backend(void **state)
 
 	(void)state;
 	hop.resolved = true;
-	first = backends_new(NULL, &snapshot, &hops, &why);
-	second = backends_new(first, &delta, &noted, &why);
+	first = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
+	second = backends_new(&encap_gue, first, &delta, &noted, &why);
 	assert_non_null(second);
 	assert_false(asked[21] || asked[23]); /* they keep what they had */
 	assert_false(asked[22] || asked[29]);
@@ -338,13 +338,13 @@ static void both_families_stand_in_one_table(void **state)
 	struct why why;
 
 	(void)state;
-	backends = backends_new(NULL, &delta, &hops, &why);
+	backends = backends_new(&encap_gue, NULL, &delta, &hops, &why);
 	assert_non_null(backends);
 	for (int i = 0; i < 2; i++) {
 		const struct backend *row = backends_get(backends, list[i].id);
-		struct fl_address to = encap_destination(row);
+		struct fl_address to = encap_destination(&row->outer);
 
-		assert_int_equal(row->ipv6, i);
+		assert_int_equal(row->outer.ipv6, i);
 		assert_memory_equal(&to, &list[i].address, sizeof(to));
 	}
 	backends_free(backends);
@@ -359,7 +359,7 @@ static void templates_are_made_anew_only_when_a_next_hop_changes(void **state)
 
 	(void)state;
 	hop.resolved = false;
-	first = backends_new(NULL, &snapshot, &hops, &why);
+	first = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
 	assert_non_null(first);
 	assert_int_equal(backends_get(first, 1)->state, BACKEND_NO_NEIGHBOUR);
 	assert_null(backends_refresh(first, 1, &hops, &error));
@@ -417,13 +417,13 @@ static void a_table_changed_in_place_is_the_same_as_one_made_anew(void **state)
 
 	(void)state;
 	hop.resolved = true;
-	table = backends_new(NULL, &snapshot, &hops, &why);
+	table = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
 	for (uint32_t i = 0; i < rounds; i++) {
 		struct delta delta = {.service = 1, .backends = list};
-		struct backends *anew, *before = backends_new(table, &delta, &hops, &why); /* a copy */
+		struct backends *anew, *before = backends_new(&encap_gue, table, &delta, &hops, &why); /* a copy */
 
 		delta.backends_count = random_changes(&chance, list, i < rounds / 2 ? 60 : 200);
-		anew = backends_new(before, &delta, &hops, &why);
+		anew = backends_new(&encap_gue, before, &delta, &hops, &why);
 		if (backends_change(table, &delta, &hops)) {
 			assert_same_table(table, anew);
 			in_place++;

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "ring/backend.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "steering/flowtable/flowtable.h"
 #include "packet/fragments.h"
 #include "host/port.h"
@@ -116,8 +116,7 @@ static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, ui
 
 		assert_int_equal(burst.packets[i].verdict, VERDICT_SERVICE);
 		ids[i] = backend_of(burst.mbufs[i]);
-		assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + burst.mbufs[i]->data_len, header),
-				 FL_STEER_OK);
+		assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + burst.mbufs[i]->data_len, header), FL_STEER_OK);
 		frame_unwrap(burst.mbufs[i]);
 	}
 }

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "packet/burst.h"
-#include "encap/encap.h"
+#include "encap/gue.h"
 #include "service/lookup.h"
 #include "service/registry.h"
 #include "service/tables.h"
@@ -94,7 +94,7 @@ static struct fl_address steered(const struct tables *tables, const struct flow 
 	burst_steer(&burst);
 	assert_string_equal(verdict_name(burst.packets[0].verdict), verdict_name(VERDICT_SERVICE));
 	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	assert_int_equal(fl_steer_parse(out + ENCAP_AT_GUE, out + mbuf->data_len, header), 0);
+	assert_int_equal(fl_steer_parse(out + GUE_AT_GUE, out + mbuf->data_len, header), 0);
 	destination = fl_address_from_ipv4(out + ENCAP_AT_IP + 16);
 	frame_unwrap(mbuf);
 	return destination;

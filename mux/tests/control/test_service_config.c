@@ -13,6 +13,7 @@
 
 #include "config/address.h"
 #include "config/service_config.h"
+#include "encap/gue.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"
 
@@ -47,7 +48,7 @@ static void reads_every_field(void **state)
 	assert_int_equal(config.ports[1].protocol, IPPROTO_UDP);
 	assert_int_equal(config.ports[1].port, 80);
 	assert_int_equal(config.buckets, 65536);
-	assert_int_equal(config.steering, &steering_ring);
+	assert_ptr_equal(config.steering, &steering_ring);
 	assert_int_equal(config.hash, FL_HASH_SIPHASH);
 	assert_true(config.key.k0 == 0x0706050403020100ULL && config.key.k1 == 0x0f0e0d0c0b0a0908ULL);
 	assert_int_equal(config.affinity, AFFINITY_CONNECTION);
@@ -82,7 +83,7 @@ static void reads_what_is_rarely_there(void **state)
 	assert_int_equal(config.quic.offset, 1);
 	assert_int_equal(config.quic.length, 2);
 	assert_int_equal(config.mss, 0);
-	assert_int_equal(config.encap, ENCAP_GUE);
+	assert_ptr_equal(config.encap, &encap_gue);
 	free(text);
 	text = changed("maxSegmentSize", "1400");
 	assert_int_equal(parse(text, &config, &why), 0);
@@ -91,7 +92,7 @@ static void reads_what_is_rarely_there(void **state)
 	free(text);
 	text = changed("steering", "\"flowtable\"");
 	assert_int_equal(parse(text, &config, &why), 0);
-	assert_int_equal(config.steering, &steering_flowtable);
+	assert_ptr_equal(config.steering, &steering_flowtable);
 	free(text);
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encap/gue.h"
+
+#include <fairlead/tag.h>
+
+enum {
+	MACS_LEN = 12,
+	TYPE_IPV6 = 0x86dd,
+	PROTOCOL_UDP = 17,
+};
+
+static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
+		 const struct next_hop *hop)
+{
+	const struct fl_steer steer = {.inner_protocol = FL_GUE_PROTO_IPV4, .service = service};
+	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
+	fl_steer_write(&steer, gue);
+	encap_fill_ip(out, PROTOCOL_UDP, address, hop);
+	out->plain = !out->ipv6 && !hop->vlan;
+	if (out->ipv6) {
+		memcpy(out->own, gue + FL_STEER_AT_SERVICE, 2);
+		return;
+	}
+	fl_store_be16(out->head + GUE_AT_UDP + 2, FL_GUE_PORT);
+	memcpy(out->head + GUE_AT_GUE, gue, FL_STEER_AT_BUCKET);
+}
+
+uint32_t gue_overhead(const struct encap_template *template, uint8_t flags)
+{
+	uint32_t len = template->ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
+
+	return len - ENCAP_AT_IP + FL_GUE_BASE_LEN + (flags ? fl_steer_len(flags) : (uint32_t)FL_STEER_BASE_LEN);
+}
+
+/* Everything up to UDP, its destination port, and GUE and steer as in a template; returns where UDP stands. */
+static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields,
+			   uint32_t udp_len)
+{
+	uint8_t *ip = out + ENCAP_AT_IP, *udp = out + GUE_AT_UDP6, *gue = out + GUE_AT_GUE6;
+
+	memcpy(out, template->macs, MACS_LEN);
+	fl_store_be16(out + MACS_LEN, TYPE_IPV6);
+	/* the flow label spreads flows where routers do not look behind IPv6 (RFC 6438) */
+	fl_store_be32(ip, 6U << 28 | (uint32_t)fields->tos << 20 | fields->hash >> 12);
+	fl_store_be16(ip + 4, (uint16_t)udp_len);
+	ip[6] = PROTOCOL_UDP;
+	ip[7] = ENCAP_TTL;
+	memcpy(ip + 8, template->addresses, 32);
+	fl_store_be16(udp + 2, FL_GUE_PORT);
+	fl_store_be16(udp + 6, 0);
+	gue[0] = FL_STEER_BASE_LEN / 4;
+	gue[2] = 0;
+	gue[3] = 0;
+	gue[FL_STEER_AT_VERSION] = FL_STEER_VERSION << 4;
+	gue[FL_STEER_AT_FLAGS] = 0;
+	memcpy(gue + FL_STEER_AT_SERVICE, template->own, 2);
+	return udp;
+}
+
+/* The same over IPv4. */
+static uint8_t *write_ipv4(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields,
+			   uint32_t udp_len)
+{
+	uint32_t ip_len = ENCAP_IPV4_LEN + udp_len;
+
+	memcpy(out, template->head, ENCAP_HEAD_LEN);
+	out[ENCAP_AT_IP + 1] = fields->tos;
+	fl_store_be16(out + ENCAP_AT_IP + 2, (uint16_t)ip_len);
+	fl_store_be16(out + ENCAP_AT_IP + 10, gue_checksum(template, fields->tos, ip_len));
+	return out + GUE_AT_UDP;
+}
+
+/* What the flags ask for, behind a header that is complete but for them. */
+static void write_flags(uint8_t *gue, const struct encap_fields *fields)
+{
+	uint8_t *at = gue + FL_STEER_AT_SINCE;
+
+	gue[0] = (uint8_t)(fl_steer_len(fields->flags) / 4);
+	gue[FL_STEER_AT_FLAGS] = fields->flags;
+	if (fields->flags & FL_STEER_MOVED) {
+		uint32_t size = fields->flags & FL_STEER_PREVIOUS6 ? 16 : 4;
+
+		fl_store_be32(at, fields->since);
+		memcpy(at + 4, fields->previous.bytes + 16 - size, size);
+		at += 4 + size;
+	}
+	if (fields->flags & FL_STEER_TAG) {
+		const struct fl_steer steer = {.inner_protocol = fields->inner_protocol,
+					       .flags = fields->flags,
+					       .since = fields->since,
+					       .previous = fields->previous};
+		const uint8_t *inner = at + FL_STEER_TAG_LEN;
+		struct fl_tag_message message;
+
+		fl_tag_message(gue, &steer, inner, inner + fields->inner_len, &message);
+		fl_tag_store(at, fl_tag(fields->tag_key, &message));
+	}
+}
+
+void gue_write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields)
+{
+	uint32_t at_udp = template->ipv6 ? GUE_AT_UDP6 : GUE_AT_UDP;
+	uint32_t udp_len = ENCAP_AT_IP + gue_overhead(template, fields->flags) - at_udp + fields->inner_len;
+	uint8_t *udp =
+	    template->ipv6 ? write_ipv6(out, template, fields, udp_len) : write_ipv4(out, template, fields, udp_len);
+	uint8_t *gue = udp + GUE_UDP_LEN;
+
+	fl_store_be16(udp, fl_outer_source_port(fields->hash));
+	fl_store_be16(udp + 4, (uint16_t)udp_len);
+	gue[1] = fields->inner_protocol;
+	fl_store_be32(gue + FL_STEER_AT_BUCKET, fields->bucket);
+	fl_store_be32(gue + FL_STEER_AT_GENERATION, fields->generation);
+	if (fields->flags)
+		write_flags(gue, fields);
+}
+
+const struct encap encap_gue = {
+    .name = "gue",
+    .fill = fill,
+    .overhead = gue_overhead,
+    .write = gue_write,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Generic UDP Encapsulation with a steer header (protocol/README.md, section 1).
+ *
+ *	 0 Ethernet 14		destination, source, type
+ *	14 IPv4 20		total length 16, DSCP and ECN 15, checksum 24	| DF, TTL 64, id 0 (RFC 6864: atomic)
+ *	   or IPv6 40		traffic class, flow label, payload length	| hop limit 64
+ *	   UDP 8		source port, length				| port 6080, checksum 0 (RFC 6936)
+ *	   GUE 4		length in words, protocol 4 or 41
+ *	   steer 12		flags, bucket, generation			| version 1, service
+ *	   MOVED 8 or 20	since, previous					only while a move is news
+ *	   TAG 8								only with the cluster's key
+ *
+ * The fields left of | differ by packet, the rest is the template's. The IPv4 checksum is exact: the template's sum
+ * plus the two words that differ, folded.
+ */
+#ifndef FAIRLEAD_MUX_GUE_H
+#define FAIRLEAD_MUX_GUE_H
+
+#include <string.h>
+
+#include <fairlead/hash.h>
+#include <fairlead/steer.h>
+
+#include "encap/encap.h"
+
+enum gue_numbers {
+	GUE_UDP_LEN = 8,
+	GUE_AT_UDP = ENCAP_AT_IP + ENCAP_IPV4_LEN,  /* over IPv4 */
+	GUE_AT_GUE = GUE_AT_UDP + GUE_UDP_LEN,      /* over IPv4 */
+	GUE_AT_UDP6 = ENCAP_AT_IP + ENCAP_IPV6_LEN, /* over IPv6 */
+	GUE_AT_GUE6 = GUE_AT_UDP6 + GUE_UDP_LEN,
+	GUE_PLAIN_LEN = GUE_AT_GUE + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN, /* over IPv4, without MOVED and TAG */
+	GUE_MOVED_LEN = GUE_PLAIN_LEN + FL_STEER_MOVED4_LEN,              /* the same with MOVED and an IPv4 address */
+	GUE_LEN_MAX = GUE_AT_GUE6 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
+};
+
+_Static_assert((int)ENCAP_HEAD_LEN == (int)GUE_AT_GUE + (int)FL_STEER_AT_BUCKET, "the template ends before the bucket");
+_Static_assert(FL_STEER_AT_GENERATION == FL_STEER_AT_BUCKET + 4, "they are written as one word");
+
+extern const struct encap encap_gue;
+
+/* encap_gue.overhead and encap_gue.write, for muxes' own packets to each other. */
+uint32_t gue_overhead(const struct encap_template *template, uint8_t flags);
+void gue_write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);
+
+/* The outer IPv4 header's, of three terms below 2^16: one fold leaves at most 0xffff + 1, the second settles it. */
+static inline uint16_t gue_checksum(const struct encap_template *template, uint8_t tos, uint32_t ip_len)
+{
+	uint32_t sum = template->sum + tos + ip_len;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/*
+ * The header of most packets: over IPv4, without flags, GUE_PLAIN_LEN bytes; len is more where flags follow. Inline
+ * and without struct encap_fields, since every packet pays for it. Bucket and generation are one store: of two, the
+ * compiler makes one by a chain of 22 instructions (hash.h has made sure that the machine is little-endian).
+ */
+static inline void gue_write_plain(uint8_t *out, const struct encap_template *template, uint32_t len,
+				   uint32_t inner_len, uint8_t inner_protocol, uint8_t tos, uint32_t hash,
+				   uint32_t bucket, uint32_t generation)
+{
+	uint32_t ip_len = len - ENCAP_AT_IP + inner_len;
+	uint8_t *udp = out + GUE_AT_UDP, *gue = out + GUE_AT_GUE;
+	uint64_t both;
+
+	memcpy(out, template->head, ENCAP_HEAD_LEN);
+	out[ENCAP_AT_IP + 1] = tos;
+	fl_store_be16(out + ENCAP_AT_IP + 2, (uint16_t)ip_len);
+	fl_store_be16(out + ENCAP_AT_IP + 10, gue_checksum(template, tos, ip_len));
+	fl_store_be16(udp, fl_outer_source_port(hash));
+	fl_store_be16(udp + 4, (uint16_t)(ip_len - ENCAP_IPV4_LEN));
+	gue[1] = inner_protocol;
+	both = __builtin_bswap64((uint64_t)bucket << 32 | generation);
+	memcpy(gue + FL_STEER_AT_BUCKET, &both, sizeof(both));
+}
+
+/* MOVED for a header of GUE_MOVED_LEN that gue_write_plain has begun: after a big change, that is most packets. */
+static inline void gue_write_moved(uint8_t *out, const struct encap_template *previous, uint32_t since)
+{
+	uint8_t *gue = out + GUE_AT_GUE;
+
+	gue[0] = (FL_STEER_BASE_LEN + FL_STEER_MOVED4_LEN) / 4;
+	gue[FL_STEER_AT_FLAGS] = FL_STEER_MOVED;
+	fl_store_be32(gue + FL_STEER_AT_SINCE, since);
+	memcpy(gue + FL_STEER_AT_PREVIOUS, previous->head + ENCAP_AT_IP + 16, 4);
+}
+
+#endif

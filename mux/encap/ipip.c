@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encap/ipip.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <fairlead/delta.h>
+#include <fairlead/ipip.h>
+#include <fairlead/steer.h>
+
+#include "config/address.h"
+#include "config/service_config.h"
+
+enum { PROTOCOL_IPIP = 4 };
+
+/* The option has no place for an IPv6 address, nor for a packet without a bucket. */
+static int check(const struct service_config *config, struct why *why)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	for (uint32_t i = 0; i < config->vips_count; i++)
+		if (!fl_address_is_ipv4(&config->vips[i]))
+			return why_refuse(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
+					  address_print(&config->vips[i], text));
+	if (config->mptcp.last || config->quic.length)
+		return why_refuse(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
+				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
+	return 0;
+}
+
+static int check_backend(const struct fl_delta_backend *backend, struct why *why)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (fl_address_is_ipv4(&backend->address))
+		return 0;
+	return why_refuse(why, -EAFNOSUPPORT,
+			  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address", backend->id,
+			  address_print(&backend->address, text));
+}
+
+static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
+		 const struct next_hop *hop)
+{
+	(void)service; /* the outer header does not name it */
+	encap_fill_ip(out, PROTOCOL_IPIP, address, hop);
+}
+
+static uint32_t overhead(const struct encap_template *template, uint8_t flags)
+{
+	(void)template;
+	(void)flags;
+	return FL_IPIP_LEN;
+}
+
+/* Of the fields, hash, bucket and a previous owner with an IPv6 address are not sent. */
+static void write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields)
+{
+	struct fl_ipip ipip = {
+	    .traffic_class = fields->tos, .inner_len = fields->inner_len, .generation = fields->generation};
+
+	memcpy(ipip.source, template->head + ENCAP_AT_IP + 12, 4);
+	memcpy(ipip.destination, template->head + ENCAP_AT_IP + 16, 4);
+	if (fields->flags & FL_STEER_MOVED && !(fields->flags & FL_STEER_PREVIOUS6)) {
+		memcpy(ipip.previous, fields->previous.bytes + 12, 4);
+		ipip.since = fields->since;
+	}
+	memcpy(out, template->head, ENCAP_AT_IP);
+	fl_ipip_write(&ipip, out + ENCAP_AT_IP);
+}
+
+const struct encap encap_ipip = {
+    .name = "ipip",
+    .check = check,
+    .check_backend = check_backend,
+    .fill = fill,
+    .overhead = overhead,
+    .write = write,
+};
