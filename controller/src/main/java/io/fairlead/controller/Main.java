@@ -3,11 +3,11 @@ package io.fairlead.controller;
 
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Security;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.service.FairleadController;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import java.io.IOException;
@@ -19,6 +19,7 @@ import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -37,9 +38,9 @@ import picocli.CommandLine.Option;
       "  fairlead-controller --zookeeper embedded:/var/lib/fairlead",
       "  fairlead-controller --zookeeper zk1:2181,zk2:2181,zk3:2181 --listen 10.1.0.5:8080",
       "",
-      "Every flag can stand in the environment as FAIRLEAD_CONTROLLER_<NAME>, dashes",
-      "as underscores; the flag wins. Without --tokens everybody may do everything: let",
-      "the API listen where only operators are."
+      "Every flag can be set in the environment as FAIRLEAD_CONTROLLER_<NAME>, with",
+      "underscores for dashes; the flag wins. Without --tokens every caller may do",
+      "everything: let the API listen where only operators can reach it."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"1:could not start", "2:bad usage", "143:stopped in order by SIGTERM"})
@@ -132,12 +133,12 @@ public class Main implements Callable<Integer> {
 
   Main() {}
 
-  /** What is behind the API. Tests put something broken in its place, and no flag does. */
-  ControlPlane plane(FairleadController controller) {
-    return controller;
+  /** What the API serves. Tests break some of it; no flag does. */
+  List<Resource> resources(FairleadController controller) {
+    return Resources.of(controller);
   }
 
-  /** The client that elects and writes; as {@link #plane}. */
+  /** The client that elects and writes; as {@link #resources}. */
   CuratorFramework writing(CuratorFramework client) {
     return client;
   }
@@ -175,23 +176,30 @@ public class Main implements Callable<Integer> {
       Security security = security();
       FairleadController controller =
           FairleadController.prepare(
-              new FairleadController.Options(
-                  zookeeper,
-                  new InetSocketAddress(client.host(), client.port()),
-                  ROOT,
-                  id(endpoint),
-                  Clock.systemUTC(),
-                  Optional.ofNullable(zookeeperAuth)
-                      .map(path -> new SecretFile("--zookeeper-auth", path))
-                      .map(ZooKeeperAccess::read),
-                  this::writing));
+              FairleadController.Options.of(
+                      zookeeper,
+                      new InetSocketAddress(client.host(), client.port()),
+                      ROOT,
+                      id(endpoint),
+                      Clock.systemUTC())
+                  .with(
+                      Optional.ofNullable(zookeeperAuth)
+                          .map(path -> new SecretFile("--zookeeper-auth", path))
+                          .map(ZooKeeperAccess::read))
+                  .with(this::writing));
       if (restore != null) {
         restore(controller, Backup.read(restore));
         return 0;
       }
       ApiServer api;
       try {
-        api = ApiServer.open(endpoint, security, plane(controller), controller.metrics());
+        api =
+            ApiServer.open(
+                endpoint,
+                security,
+                controller.plane(),
+                resources(controller),
+                controller.metrics());
       } catch (IOException | IllegalArgumentException e) {
         controller.close();
         throw e;
@@ -234,14 +242,14 @@ public class Main implements Callable<Integer> {
         Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)));
   }
 
-  /** Says when it follows and when it leads for the first time; the rest is in the log. */
+  /** Prints when it first follows and when it first leads; the rest is in the log. */
   private void serve(ApiServer api, URI url, FairleadController controller)
       throws InterruptedException {
     String where = "on %s (zookeeper %s, ".formatted(api.listen(), controller.zookeeper());
     long patience = System.nanoTime() + PATIENCE.toNanos();
     boolean isFollowing = false;
     while (!controller.awaitLeader(LEADER_POLL)) {
-      Health health = controller.health();
+      Health health = controller.plane().health();
       // One that was elected and reads the services is named as the leader, but does not lead yet.
       Optional<URI> other = health.leaderUrl().filter(leader -> !leader.equals(url));
       if (isFollowing) {
@@ -255,7 +263,9 @@ public class Main implements Callable<Integer> {
         say("fairlead-controller waits %s%s)".formatted(where, health.zookeeper()));
       }
     }
-    say("fairlead-controller ready %sepoch %d)".formatted(where, controller.health().epoch()));
+    say(
+        "fairlead-controller ready %sepoch %d)"
+            .formatted(where, controller.plane().health().epoch()));
     new CountDownLatch(1).await();
   }
 
@@ -285,7 +295,7 @@ public class Main implements Callable<Integer> {
     }
   }
 
-  /** The same after a restart, so that a restarted controller need not wait for its former life. */
+  /** The same after a restart, so that a restarted controller need not wait for its old session. */
   private String id(Endpoint endpoint) {
     return endpoint.port() == 0 && !zookeeper.startsWith("embedded:")
         ? "%s/process %d".formatted(hostName(), ProcessHandle.current().pid())

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
+import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.audit.AuditCommand;
+import io.fairlead.controller.audit.AuditRoutes;
 import io.fairlead.controller.backends.BackendCommands;
+import io.fairlead.controller.backends.BackendRoutes;
 import io.fairlead.controller.backends.ChangesCommand;
 import io.fairlead.controller.backup.BackupCommand;
+import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.events.EventRoutes;
 import io.fairlead.controller.explain.ExplainCommand;
+import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.explain.RingCommand;
 import io.fairlead.controller.health.HealthCommand;
+import io.fairlead.controller.health.HealthRoutes;
 import io.fairlead.controller.manifest.ApplyCommand;
 import io.fairlead.controller.manifest.DiffCommand;
 import io.fairlead.controller.manifest.ExportCommand;
+import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxesCommand;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.service.FairleadController;
 import io.fairlead.controller.services.ServiceCommands;
+import io.fairlead.controller.services.ServiceRoutes;
 import io.fairlead.controller.upkeep.UpkeepCommands;
+import io.fairlead.controller.upkeep.UpkeepRoutes;
 import java.util.List;
 
 /** All resources: a new one is added here, and nowhere else in the program. */
@@ -38,4 +50,18 @@ public final class Resources {
           HealthCommand.class);
 
   private Resources() {}
+
+  public static List<Resource> of(FairleadController controller) {
+    Plane plane = controller.plane();
+    return List.of(
+        new ServiceRoutes(plane, controller.services()),
+        new BackendRoutes(controller.backends()),
+        new UpkeepRoutes(controller.upkeeps()),
+        new ExplainRoutes(plane, controller.clock()),
+        new MuxRoutes(controller.muxes()),
+        new EventRoutes(plane, controller.muxes()),
+        new AuditRoutes(controller.audit()),
+        new BackupRoutes(controller.backup()),
+        new HealthRoutes(plane));
+  }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
+import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.service.ControlPlane;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
@@ -12,31 +12,19 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /** Answers a change with its plan, and commits it a moment later. */
-final class EarlyAck {
+final class EarlyAck implements Backends {
   private static final long LATER_MILLIS = 400;
 
-  private final ControlPlane real;
+  private final Backends real;
   private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor();
 
-  private EarlyAck(ControlPlane real) {
+  EarlyAck(Backends real) {
     this.real = real;
   }
 
-  static ControlPlane of(ControlPlane real) {
-    EarlyAck early = new EarlyAck(real);
-    return Proxied.by(
-        ControlPlane.class,
-        (self, method, arguments) ->
-            method.getName().equals("change") && arguments[2] instanceof WriteOptions
-                ? early.change(arguments)
-                : Proxied.call(real, method, arguments));
-  }
-
-  @SuppressWarnings("unchecked")
-  private CompletionStage<Result> change(Object[] arguments) {
-    String service = (String) arguments[0];
-    List<Change> changes = (List<Change>) arguments[1];
-    WriteOptions options = (WriteOptions) arguments[2];
+  @Override
+  public CompletionStage<Result> change(
+      String service, List<Change> changes, WriteOptions options) {
     if (options.dryRun()) {
       return real.change(service, changes, options);
     }
@@ -53,10 +41,8 @@ final class EarlyAck {
                   result.generation(),
                   false,
                   result.changed(),
-                  result.movedBuckets(),
-                  result.stillChained(),
-                  result.returnedBuckets(),
-                  result.moves(),
+                  result.created(),
+                  result.moved(),
                   result.shares());
             });
   }

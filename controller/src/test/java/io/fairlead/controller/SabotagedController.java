@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
-import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.backends.BackendRoutes;
 import io.fairlead.controller.service.FairleadController;
 import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
@@ -39,8 +42,16 @@ public final class SabotagedController extends Main {
   }
 
   @Override
-  ControlPlane plane(FairleadController controller) {
-    return how.equals(EARLY_ACK) ? EarlyAck.of(controller) : controller;
+  List<Resource> resources(FairleadController controller) {
+    List<Resource> resources = new ArrayList<>(Resources.of(controller));
+    if (how.equals(EARLY_ACK)) {
+      resources.replaceAll(
+          resource ->
+              resource instanceof BackendRoutes
+                  ? new BackendRoutes(new EarlyAck(controller.backends()))
+                  : resource);
+    }
+    return resources;
   }
 
   @Override

@@ -14,8 +14,8 @@ import org.apache.curator.framework.listen.Listenable;
 import org.apache.curator.framework.listen.StandardListenerManager;
 
 /**
- * A client by which nobody learns that another one leads: writes don't check the epoch, nobody is
- * told that it has changed, and a lost session is not told either.
+ * A client that hides a new leader: writes don't check the epoch, no watch fires when it changes,
+ * and a lost session is not reported.
  */
 final class Unfenced {
   private static final String EPOCH = "/epoch";

@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets through who has a token whose role is that of the operation in the contract ({@code x-role})
- * or more. Without tokens everybody may do everything; an operation without a role is for everybody
- * in any case.
+ * Checks that the caller's token has the role of the operation in the contract ({@code x-role}) or
+ * a higher one. Without a file of tokens every caller may do everything, and an operation without a
+ * role is always open.
  */
 final class Access {
-  static final String NOBODY = "nobody";
+  static final String ANONYMOUS = "nobody";
 
   private static final Logger LOG = LoggerFactory.getLogger(Access.class);
   private static final String CALLER = Access.class.getName();
@@ -29,7 +29,7 @@ final class Access {
   private final MeterRegistry metrics;
 
   /**
-   * @param tokens as they are now, empty for no authentication
+   * @param tokens the current ones, empty for no authentication
    */
   Access(
       Contract contract,
@@ -55,11 +55,11 @@ final class Access {
       context.response().putHeader("WWW-Authenticate", "Bearer realm=\"fairlead\"");
       refuse(
           context,
-          "nobody",
+          ANONYMOUS,
           Problem.of(
               Problem.Kind.UNAUTHORIZED,
               "Authorization",
-              token(context).map(sent -> "a token that nobody has"),
+              token(context).map(sent -> "an unknown token"),
               "Bearer and a token of this cluster"));
     } else if (!caller.get().role().includes(wanted.get())) {
       refuse(
@@ -76,9 +76,7 @@ final class Access {
     }
   }
 
-  /**
-   * Whether the request would be let through now, too: a stream may outlive the line of its token.
-   */
+  /** Whether the request would still be accepted: a stream may outlive its token. */
   boolean isStillAllowed(RoutingContext context) {
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     Optional<Tokens> known = tokens.get();
@@ -89,9 +87,9 @@ final class Access {
             .isPresent();
   }
 
-  /** Whose token the request came with. */
+  /** The name of the request's token. */
   static String caller(RoutingContext context) {
-    return context.get(CALLER, NOBODY);
+    return context.get(CALLER, ANONYMOUS);
   }
 
   private void refuse(RoutingContext context, String who, Problem problem) {

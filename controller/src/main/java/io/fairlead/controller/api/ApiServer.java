@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
-import io.fairlead.controller.service.ControlPlane;
+import io.fairlead.controller.plane.Plane;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -17,6 +17,7 @@ import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.OpenAPIContract;
 import java.io.IOException;
 import java.net.URI;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -34,32 +35,37 @@ public final class ApiServer implements AutoCloseable {
   private final HttpServer http;
   private final Endpoint listen;
   private final boolean isTls;
-  private final EventStreams events;
+  private final List<Resource> resources;
 
   private ApiServer(
-      Vertx vertx, HttpServer http, EventStreams events, Endpoint listen, boolean isTls) {
+      Vertx vertx, HttpServer http, List<Resource> resources, Endpoint listen, boolean isTls) {
     this.vertx = vertx;
     this.http = http;
-    this.events = events;
+    this.resources = resources;
     this.listen = listen;
     this.isTls = isTls;
   }
 
-  /** As the other {@link #open}, unprotected. */
-  public static ApiServer open(Endpoint listen, ControlPlane plane, PrometheusMeterRegistry metrics)
+  /** As the other {@link #open}, without TLS and tokens. */
+  public static ApiServer open(
+      Endpoint listen, Plane plane, List<Resource> resources, PrometheusMeterRegistry metrics)
       throws IOException {
-    return open(listen, Security.NONE, plane, metrics);
+    return open(listen, Security.NONE, plane, resources, metrics);
   }
 
   /**
-   * Starts to serve {@code plane} and returns once the port is open; port 0 picks a free one.
+   * Starts to serve {@code resources} and returns once the port is open; port 0 picks a free one.
    *
    * @param metrics what {@code /metrics} shows; the API's own request metrics are added to it
-   * @throws IllegalArgumentException if a file of {@code security} is not as it must be, naming it
+   * @throws IllegalArgumentException if a file of {@code security} is invalid, naming it
    * @throws IOException if the port cannot be opened, naming it
    */
   public static ApiServer open(
-      Endpoint listen, Security security, ControlPlane plane, PrometheusMeterRegistry metrics)
+      Endpoint listen,
+      Security security,
+      Plane plane,
+      List<Resource> resources,
+      PrometheusMeterRegistry metrics)
       throws IOException {
     SecurityFiles files = new SecurityFiles(security);
     Contract contract = Contract.load();
@@ -79,18 +85,17 @@ public final class ApiServer implements AutoCloseable {
       files.protect(options);
       Forward forward = new Forward(vertx, plane, listen, security.authorities());
       Access access = new Access(contract, api, files::tokens, metrics);
-      EventStreams events = new EventStreams(vertx, plane, access, metrics);
       HttpServer http =
           join(
               vertx
                   .createHttpServer(options)
                   .requestHandler(
-                      router(vertx, contract, api, access, forward, events, plane, metrics))
+                      router(vertx, contract, api, access, forward, plane, resources, metrics))
                   .invalidRequestHandler(Failures::invalidRequest)
                   .listen(listen.port(), listen.host()));
       files.watch(vertx, http);
       Endpoint open = new Endpoint(listen.host(), http.actualPort());
-      return new ApiServer(vertx, http, events, open, security.tls().isPresent());
+      return new ApiServer(vertx, http, resources, open, security.tls().isPresent());
     } catch (CompletionException e) {
       join(vertx.close());
       throw new IOException(
@@ -99,9 +104,9 @@ public final class ApiServer implements AutoCloseable {
   }
 
   /**
-   * The contract as Vert.x's own. To check it Vert.x copies schemas out of its jar into the
-   * temporary folder, where they would stay if this process were killed; so that is done by an
-   * instance that ends at once and takes its copies along.
+   * The contract in Vert.x's form. To check it, Vert.x copies schemas from its jar into the
+   * temporary folder, where they would remain if this process were killed. A separate instance does
+   * this; it is closed at once, which deletes the copies.
    */
   private static OpenAPIContract check(Contract contract) {
     Vertx checker = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1).setWorkerPoolSize(1));
@@ -118,39 +123,41 @@ public final class ApiServer implements AutoCloseable {
       OpenAPIContract api,
       Access access,
       Forward forward,
-      EventStreams events,
-      ControlPlane plane,
+      Plane plane,
+      List<Resource> resources,
       PrometheusMeterRegistry metrics) {
     PlatformHandler measure = new RequestMetrics(api, metrics)::handle;
     PlatformHandler guard = new Guard(contract, api)::handle;
-    RouterBuilder routes =
+    RouterBuilder builder =
         RouterBuilder.create(vertx, api, RequestExtractor.withBodyHandler())
             .rootHandler(measure)
             .rootHandler((PlatformHandler) access::handle)
             .rootHandler(guard)
             .rootHandler((PlatformHandler) forward::handle)
             .rootHandler(BodyHandler.create(false).setBodyLimit(BODY_LIMIT));
-    new Operations(vertx, routes, contract, plane, metrics);
-    routes.getRoute("streamEvents").addHandler(events::handle);
+    Routes routes = new Routes(vertx, builder, contract, plane, access, metrics);
+    resources.forEach(resource -> resource.register(routes));
+    Answer document = Answer.ok("application/json", contract.document().toBuffer());
+    routes.read("getContract", request -> document);
     Failures failures = new Failures(vertx, contract, api);
-    routes.getRoutes().forEach(route -> route.addFailureHandler(failures::handleOperation));
-    Router router = routes.createRouter();
+    builder.getRoutes().forEach(route -> route.addFailureHandler(failures::handleOperation));
+    Router router = builder.createRouter();
     IntStream.range(400, 600)
         .forEach(
             status -> router.errorHandler(status, context -> failures.handle(context, status)));
     return router;
   }
 
-  /** Where it listens, with the port that was picked. */
+  /** The address on which it listens, with the actual port. */
   public Endpoint listen() {
     return listen;
   }
 
   /**
-   * Where others reach it.
+   * The URL by which others reach it.
    *
-   * @param advertised the address, if it is another than that on which it listens; port 0 stands
-   *     for the port that was picked
+   * @param advertised the address if it differs from the one on which it listens; port 0 means the
+   *     actual port
    */
   public URI url(Optional<Endpoint> advertised) {
     Endpoint at = advertised.orElse(listen);
@@ -158,12 +165,12 @@ public final class ApiServer implements AutoCloseable {
     return URI.create((isTls ? "https://" : "http://") + new Endpoint(at.host(), port));
   }
 
-  /** Stops accepting, lets requests under way finish for a moment, and ends its threads. */
+  /** Stops accepting, lets requests in progress finish for a moment, and stops its threads. */
   @Override
   public void close() {
-    Future<Void> quiet = events.close();
+    List<Future<Void>> quiet = resources.stream().map(Resource::close).toList();
     join(http.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS));
-    join(quiet);
+    quiet.forEach(ApiServer::join);
     join(vertx.close());
   }
 

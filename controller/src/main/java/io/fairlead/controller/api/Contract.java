@@ -17,9 +17,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** The OpenAPI document: served as it stands, and the router in front of every handler. */
+/** The OpenAPI document: served unchanged, and the router in front of every handler. */
 final class Contract {
-  /** Lists that may be longer are the walker's to check: see {@link #router}. */
+  /** {@link Violation} checks lists that may be longer: see {@link #router}. */
   private static final int LONG_LIST = 1024;
 
   static final String RESOURCE = "/openapi.yaml";
@@ -44,12 +44,12 @@ final class Contract {
   }
 
   /**
-   * The document as Vert.x's router. It refuses any response of a media type that it cannot
-   * validate, {@code application/problem+json} among them, so it gets a copy without the responses'
-   * contents: it checks requests only. Nor does it get headers as parameters, since it takes the
-   * quotes of an entity tag for JSON: {@link Guard} checks those. And of long lists it checks the
-   * length alone: its validator takes 0.1 ms and more for an entry, 7 s for a change of every
-   * backend, and {@link Violation} finds the same in a tenth of that.
+   * The document as Vert.x's router, which checks requests only: it rejects responses of a media
+   * type that it cannot validate, {@code application/problem+json} among them, so their contents
+   * are removed. Header parameters are removed too, because it parses the quotes of an entity tag
+   * as JSON; {@link Guard} checks headers. Of long lists it checks only the length: its validator
+   * takes at least 0.1 ms per entry, 7 s for a change of every backend, and {@link Violation} takes
+   * a tenth of that.
    */
   Future<OpenAPIContract> router(Vertx vertx) {
     JsonObject copy = document.copy();
@@ -61,7 +61,7 @@ final class Contract {
     for (Map.Entry<String, Object> path : copy.getJsonObject("paths")) {
       for (Map.Entry<String, Object> operation : (JsonObject) path.getValue()) {
         if (operation.getValue() instanceof JsonObject model) {
-          model.remove("security"); // that is Access's
+          model.remove("security"); // Access checks it
           removeContents(model.getJsonObject("responses"));
           removeHeaders(model);
         }
@@ -79,7 +79,7 @@ final class Contract {
         .forEach(property -> removeLongEntries((JsonObject) property.getValue()));
   }
 
-  /** The operation's parameters as they stand in the document, those of its path first. */
+  /** The operation's parameters as in the document, those of its path first. */
   Stream<JsonObject> parameters(Operation operation) {
     JsonObject path = path(operation);
     JsonObject model = path.getJsonObject(method(operation));
@@ -88,7 +88,7 @@ final class Contract {
         .map(parameter -> resolve((JsonObject) parameter));
   }
 
-  /** Who may call the operation; empty for everybody. */
+  /** The role that may call the operation; empty if it is open to all. */
   Optional<Role> role(Operation operation) {
     return Optional.ofNullable(path(operation).getJsonObject(method(operation)).getString("x-role"))
         .map(role -> Role.parse(role).orElseThrow());

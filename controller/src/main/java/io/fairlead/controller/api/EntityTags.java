@@ -33,8 +33,8 @@ final class EntityTags {
   }
 
   /**
-   * The versions that an {@code If-Match} names. A weak tag never matches there, so it stays as it
-   * is written, which is no version.
+   * The versions that an {@code If-Match} names. A weak tag never matches there, so it is kept in
+   * its quoted form, which equals no version.
    */
   static Set<String> strong(String header) {
     Set<String> versions = new HashSet<>();

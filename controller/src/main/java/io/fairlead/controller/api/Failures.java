@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Every way in which a request fails, as a problem document. */
+/** Turns every failure of a request into a problem document. */
 final class Failures {
   private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
 
@@ -43,7 +43,7 @@ final class Failures {
   }
 
   /**
-   * The failure of an operation. Only here does a validator refuse, and only here may it answer
+   * The failure of an operation. Only operations are validated, and only here may the answer come
    * later.
    */
   void handleOperation(RoutingContext context) {
@@ -53,7 +53,7 @@ final class Failures {
         failure instanceof HttpException http ? http.getStatusCode() : context.statusCode());
   }
 
-  /** {@code status} is why the router gave up: no such path, no such method, a body too large. */
+  /** {@code status}: the router's reason, such as an unknown path or method, or a large body. */
   void handle(RoutingContext context, int status) {
     if (context.response().headWritten()) {
       context.response().reset();
@@ -137,8 +137,9 @@ final class Failures {
   }
 
   /**
-   * Nothing can follow a body that is too large on its connection. To close at once would reset it
-   * while the client still sends, and take the answer away: what comes is thrown away for a while.
+   * No request can follow a body that is too large, so the connection is closed. Closing it at once
+   * would reset it while the client still sends, and the client would lose the answer; so the rest
+   * of the body is read and discarded for a while.
    */
   private void closeAfterBody(HttpServerRequest request) {
     if (request.isEnded()) {
@@ -161,9 +162,7 @@ final class Failures {
     return Problem.of(Problem.Kind.INTERNAL, "a defect of the controller; its log says more");
   }
 
-  /**
-   * Looks again at what the router's validator has refused, for the field and the schema's facts.
-   */
+  /** Finds the field that the router's validator has rejected, and what its schema allows. */
   private Problem violation(RoutingContext context, ValidatorException invalid) {
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     return contract
@@ -225,8 +224,8 @@ final class Failures {
             Optional.of(Violation.text(body.toString())),
             "one JSON document");
     try {
-      Operations.JSON.readTree(body.getBytes());
-      return problem.withDetail("the body goes on after its JSON document");
+      Answer.JSON.readTree(body.getBytes());
+      return problem.withDetail("the body continues after its JSON document");
     } catch (JsonProcessingException e) {
       return problem.withDetail(
           "the body is not JSON: line %d, column %d: %s"

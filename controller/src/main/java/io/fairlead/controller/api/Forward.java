@@ -2,8 +2,8 @@
 package io.fairlead.controller.api;
 
 import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.service.ControlPlane;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -26,12 +26,12 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sends writes to the controller that leads, as they came and with the caller's token, and its
- * answers back as they come: the leader checks everything itself. A request is sent on once only,
- * so that two controllers that take each other for the leader don't play with it.
+ * Forwards writes to the leading controller unchanged, with the caller's token, and returns its
+ * answers: the leader checks everything itself. A request is forwarded only once, so that it does
+ * not loop between two controllers that each take the other for the leader.
  */
 final class Forward {
-  /** Says who sent a request on. */
+  /** Names the controller that forwarded a request. */
   static final String FORWARDED = "Fairlead-Forwarded-By";
 
   private static final Set<HttpMethod> WRITES =
@@ -47,11 +47,11 @@ final class Forward {
   /** Longer than the leader waits for ZooKeeper. */
   private static final int ANSWER_SECONDS = 30;
 
-  private final ControlPlane plane;
+  private final Plane plane;
   private final Endpoint listen;
   private final HttpClient client;
 
-  Forward(Vertx vertx, ControlPlane plane, Endpoint listen, Optional<Path> authorities) {
+  Forward(Vertx vertx, Plane plane, Endpoint listen, Optional<Path> authorities) {
     this.plane = plane;
     this.listen = listen;
     HttpClientOptions options =
@@ -72,12 +72,13 @@ final class Forward {
     } else if (!health.zookeeper().equals("connected")) {
       fail(context, "zookeeper", health.zookeeper(), "to try again; nothing was written");
     } else if (health.leaderUrl().isEmpty()) {
-      fail(context, CONTROLLER, "nobody leads now", "to try again; nothing was written");
+      fail(context, CONTROLLER, "no controller leads", "to try again; nothing was written");
     } else if (request.headers().contains(FORWARDED)) {
       fail(
           context,
           CONTROLLER,
-          "does not lead, and %s has sent it here".formatted(request.getHeader(FORWARDED)),
+          "does not lead, and %s forwarded the request to it"
+              .formatted(request.getHeader(FORWARDED)),
           "to try again; nothing was written");
     } else {
       forward(context, health.leaderUrl().get());
@@ -121,7 +122,7 @@ final class Forward {
                   context,
                   CONTROLLER,
                   "the leader at %s did not answer: %s".formatted(leader, e.getMessage()),
-                  "to send it again under the same Idempotency-Key, or to look whether it was"
+                  "to send it again under the same Idempotency-Key, or to check whether it was"
                       + " written");
             });
   }

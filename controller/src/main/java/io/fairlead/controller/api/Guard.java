@@ -12,13 +12,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What the contract says and the router does not check: that the path is written as it stands
- * there, query parameters that the operation does not have or that come twice, since a mistyped
- * {@code dryRun} must not commit; its headers; and the type of the body, before it is read.
+ * Checks what the contract says and the router does not check: the spelling of the path; query
+ * parameters that are unknown or repeated, since a mistyped {@code dryRun} must not commit;
+ * headers; and the type of the body, before it is read.
  *
- * <p>The router would take a path in other spellings, too (a slash at the end, {@code %62ackup},
- * dots), and those before it who ask the contract for the operation would find none or another one:
- * {@link Access} lets nobody pass to an operation whose role it has not looked at.
+ * <p>The router also accepts other spellings of a path (a slash at the end, {@code %62ackup},
+ * dots). Looked up in the contract, these give no operation or another one, so {@link Access} would
+ * check the wrong role.
  */
 final class Guard {
   private static final String JSON = "application/json";
@@ -126,7 +126,7 @@ final class Guard {
         && context.request().getHeader("Transfer-Encoding") == null;
   }
 
-  /** The methods that the contract has for a path; empty when it has not even the path. */
+  /** The methods that the contract has for a path; empty if it does not have the path. */
   static Optional<String> methods(OpenAPIContract api, String path) {
     return Optional.ofNullable(api.findPath(path))
         .map(

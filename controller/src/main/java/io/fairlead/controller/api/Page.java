@@ -9,14 +9,14 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A part of a list in the order of its keys: what comes after the cursor, at most as much as was
- * asked for, and the cursor of the next part if there is one. A key is no position: entries that
- * come or go between two pages neither repeat nor hide others.
+ * A page of a list sorted by key: the entries after the cursor, up to the limit, and the cursor of
+ * the next page if there is one. A cursor is a key rather than a position, so entries added or
+ * removed between two pages neither repeat nor hide others.
  */
-record Page<T>(List<T> entries, Optional<String> next) {
+public record Page<T>(List<T> entries, Optional<String> next) {
   /**
    * @param sorted by ascending {@code key}
-   * @param parse the key that a cursor stands for
+   * @param parse the key that a cursor names
    */
   static <T, K extends Comparable<K>> Page<T> of(
       List<T> sorted,
@@ -40,12 +40,17 @@ record Page<T>(List<T> entries, Optional<String> next) {
     return new Page<>(sorted.subList(from, to), next);
   }
 
-  /** The value of a {@code Link} header (RFC 8288) to the next page of {@code path}. */
-  Optional<String> link(String path, Optional<Integer> limit) {
+  /** {@code answer} with a {@code Link} header (RFC 8288) to the next page, if there is one. */
+  Answer link(Request request, Answer answer) {
     return next.map(
-        cursor ->
-            "<%s?limit=%d&cursor=%s>; rel=\"next\""
-                .formatted(
-                    path, limit.orElseThrow(), URLEncoder.encode(cursor, StandardCharsets.UTF_8)));
+            cursor ->
+                answer.with("Link", link(request.path(), request.limit().orElseThrow(), cursor)))
+        .orElse(answer);
+  }
+
+  /** The value of a {@code Link} header to the next page of {@code path}. */
+  public static String link(String path, int limit, String cursor) {
+    return "<%s?limit=%d&cursor=%s>; rel=\"next\""
+        .formatted(path, limit, URLEncoder.encode(cursor, StandardCharsets.UTF_8));
   }
 }

@@ -4,7 +4,7 @@ package io.fairlead.controller.api;
 import io.fairlead.controller.plane.Refusal;
 import java.util.Optional;
 
-/** A problem document, RFC 9457: one kind and status, one sentence, and what is wrong by name. */
+/** A problem document, RFC 9457: a kind, a status, one sentence, and the field that is wrong. */
 record Problem(
     String type,
     String title,
@@ -20,10 +20,10 @@ record Problem(
     INVALID(400, "invalid", "The request is invalid"),
     UNAUTHORIZED(401, "unauthorized", "The request needs a token"),
     FORBIDDEN(403, "forbidden", "The token's role does not allow this"),
-    NOT_FOUND(404, "not-found", "There is no such thing"),
-    METHOD_NOT_ALLOWED(405, "method-not-allowed", "The path does not know this method"),
+    NOT_FOUND(404, "not-found", "It does not exist"),
+    METHOD_NOT_ALLOWED(405, "method-not-allowed", "The path does not support this method"),
     CONFLICT(409, "conflict", "The request contradicts what exists"),
-    PRECONDITION_FAILED(412, "precondition-failed", "It is not as the request expects"),
+    PRECONDITION_FAILED(412, "precondition-failed", "The precondition does not hold"),
     TOO_LARGE(413, "too-large", "The request is too large"),
     LINE_TOO_LONG(414, "too-large", "The request is too large"),
     HEADERS_TOO_LARGE(431, "too-large", "The request is too large"),

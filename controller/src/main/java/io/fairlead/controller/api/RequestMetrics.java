@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Count and duration of requests by operation and status, and the access log at debug. Requests
- * that are no operation of the contract count as "none", so that a scanner cannot grow the metrics.
+ * that match no operation count as "none", so that a scanner cannot add time series.
  */
 final class RequestMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(RequestMetrics.class);

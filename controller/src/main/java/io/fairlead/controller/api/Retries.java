@@ -3,8 +3,8 @@ package io.fairlead.controller.api;
 
 import com.github.luben.zstd.Zstd;
 import com.google.common.hash.Hashing;
+import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.service.ControlPlane;
 import io.fairlead.controller.store.Note;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.vertx.core.buffer.Buffer;
@@ -45,10 +45,10 @@ final class Retries {
 
   private record UnderWay(String digest, CompletableFuture<Answer> answer) {}
 
-  private final ControlPlane plane;
+  private final Plane plane;
   private final Map<String, UnderWay> underWay = new ConcurrentHashMap<>();
 
-  Retries(ControlPlane plane) {
+  Retries(Plane plane) {
     this.plane = plane;
   }
 

@@ -11,7 +11,7 @@ import java.util.Optional;
  *
  * @param tls certificate and key of the API; without it is plain HTTP
  * @param authorities who signs the other controllers' certificates; the system's if empty
- * @param tokens see {@link Tokens}; without it everybody may do everything
+ * @param tokens see {@link Tokens}; without it every caller may do everything
  */
 public record Security(Optional<Tls> tls, Optional<Path> authorities, Optional<SecretFile> tokens) {
   public static final Security NONE =

@@ -52,7 +52,7 @@ final class SecurityFiles {
     }
   }
 
-  /** Looks at the files from now on. */
+  /** Starts to poll the files for changes. */
   void watch(Vertx vertx, HttpServer http) {
     vertx.setPeriodic(LOOK_MILLIS, timer -> vertx.executeBlocking(() -> look(http)));
   }

@@ -17,10 +17,10 @@ import java.util.regex.Pattern;
 /**
  * Who may call, from a file of lines {@code NAME ROLE sha256:DIGEST} or {@code NAME ROLE
  * plain:TOKEN}. Several tokens may have one name, so that one can be replaced by another while both
- * are good.
+ * are valid.
  *
- * <p>Tokens are drawn at random, not thought up: 16 characters and more, so that a plain SHA-256 of
- * them gives nothing away.
+ * <p>Tokens are random, not chosen by people, and have at least 16 characters, so a plain SHA-256
+ * does not reveal them.
  */
 final class Tokens {
   private static final Pattern LINE =
@@ -43,7 +43,7 @@ final class Tokens {
   }
 
   /**
-   * @throws IllegalArgumentException naming file and line, never what stands there
+   * @throws IllegalArgumentException naming file and line, never its content
    */
   static Tokens read(SecretFile file) {
     List<Entry> entries = new ArrayList<>();
@@ -52,7 +52,7 @@ final class Tokens {
       Matcher matcher = LINE.matcher(line.text());
       Optional<Role> role = matcher.matches() ? Role.parse(matcher.group(2)) : Optional.empty();
       if (role.isEmpty()) {
-        throw file.refused("line %d is something else".formatted(line.number()), ALLOWED);
+        throw file.refused("line %d is malformed".formatted(line.number()), ALLOWED);
       }
       byte[] digest =
           matcher.group("plain") != null
@@ -69,7 +69,7 @@ final class Tokens {
     return new Tokens(List.copyOf(entries));
   }
 
-  /** Takes the same time whether, where and how nearly {@code token} is one of them. */
+  /** Takes the same time whether or not {@code token} is known, and however similar it is. */
   Optional<Caller> find(String token) {
     byte[] digest = digest(token);
     Caller found = null;

@@ -58,13 +58,13 @@ public final class BackendCommands {
 
   @Command(
       name = "add",
-      description = "Adds a backend under an id that is free.",
+      description = "Adds a backend under an unused id.",
       footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend add web 5 10.1.0.25",
         "  fairleadctl backend add web 6 10.1.0.26 --weight 50 --dry-run",
         "",
-        "Buckets move to it at once; open connections go on where they are.",
+        "Buckets move to it at once; open connections stay where they are.",
         "To add many in one step, use 'fairleadctl changes'."
       })
   static final class Add extends OfBackend {
@@ -116,7 +116,7 @@ public final class BackendCommands {
 
   @Command(
       name = "drain",
-      description = "Drains a backend: weight 0. Its open connections go on.",
+      description = "Drains a backend: weight 0. Its open connections continue.",
       footerHeading = "%nExample:%n",
       footer = {
         "  fairleadctl backend drain web 5",
@@ -132,7 +132,7 @@ public final class BackendCommands {
 
   @Command(
       name = "remove",
-      description = "Removes a backend; better after it was drained for a window.",
+      description = "Removes a backend; drain it for one window first.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl backend remove web 5")
   static final class Remove extends OfBackend {

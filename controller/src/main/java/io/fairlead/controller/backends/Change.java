@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.backends;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+
 /** One change of a service's pool. Weights are 0..65535; addresses are IPv4 or IPv6 literals. */
+@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "op")
+@JsonSubTypes({
+  @JsonSubTypes.Type(value = Change.Add.class, name = "add"),
+  @JsonSubTypes.Type(value = Change.Weight.class, name = "weight"),
+  @JsonSubTypes.Type(value = Change.Remove.class, name = "remove")
+})
 public sealed interface Change {
+  int DEFAULT_WEIGHT = 100;
+
   int id();
 
-  record Add(int id, String address, int weight) implements Change {}
+  @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
+  record Add(int id, String address, int weight) implements Change {
+    @JsonCreator
+    static Add read(
+        @JsonProperty("id") int id,
+        @JsonProperty("address") String address,
+        @JsonProperty("weight") Integer weight) {
+      return new Add(id, address, weight == null ? DEFAULT_WEIGHT : weight);
+    }
+  }
 
   record Weight(int id, int weight) implements Change {}
 
   record Remove(int id) implements Change {}
+
+  /**
+   * Adds the backend, or sets the weight of the live one under this id, which must have this
+   * address. Which of the two is decided where the change is applied.
+   */
+  record Put(int id, String address, int weight) implements Change {}
 }

@@ -46,7 +46,7 @@ public final class Api {
 
   /**
    * @param token goes with every request
-   * @param authority who must have signed the controller's certificate, PEM; the system's if empty
+   * @param authority certificate authorities to trust, PEM; the system's if empty
    * @throws IllegalArgumentException naming {@code url} or {@code authority} and what is allowed
    */
   public Api(String url, Optional<String> token, Optional<Path> authority) {
@@ -121,7 +121,7 @@ public final class Api {
 
   private UnreachableException notOurs(HttpResponse<String> response, Throwable cause) {
     return new UnreachableException(
-        "what answers at %s is no Fairlead controller: status %d without JSON"
+        "the server at %s is not a Fairlead controller: status %d without JSON"
             .formatted(base, response.statusCode()),
         cause);
   }

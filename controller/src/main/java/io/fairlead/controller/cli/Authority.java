@@ -12,7 +12,7 @@ import java.security.cert.CertificateFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Trust in those alone whose certificates stand in a file. */
+/** Trusts only the certificates in a file. */
 final class Authority {
   private Authority() {}
 

@@ -15,12 +15,12 @@ import picocli.CommandLine.ScopeType;
 /** {@code fairleadctl} without its verbs: the options that all of them share, and exit codes. */
 @Command(
     name = "fairleadctl",
-    description = "Asks and changes a Fairlead controller over its REST API.",
+    description = "Reads and changes a Fairlead cluster through its controller's REST API.",
     synopsisSubcommandLabel = "COMMAND",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:done",
-      "1:refused by the controller; one sentence on stderr says what and what is allowed",
+      "1:refused by the controller; stderr names the field and what is allowed",
       "2:bad usage",
       "3:the controller cannot be reached"
     },
@@ -46,7 +46,7 @@ public final class Fairleadctl {
       scope = ScopeType.INHERIT,
       paramLabel = "URL",
       defaultValue = "${FAIRLEAD_API:-http://127.0.0.1:8080}",
-      description = "Where the controller listens; FAIRLEAD_API if set. Default: ${DEFAULT-VALUE}")
+      description = "URL of the controller; FAIRLEAD_API if set. Default: ${DEFAULT-VALUE}")
   private String api;
 
   @Option(
@@ -64,8 +64,8 @@ public final class Fairleadctl {
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CACERT}",
       description =
-          "Who must have signed the controller's certificate, PEM; FAIRLEAD_CACERT if set."
-              + " Default: the system's")
+          "Certificate authorities to trust, PEM; FAIRLEAD_CACERT if set. Default: the"
+              + " system's")
   private Path authority;
 
   @Option(
@@ -103,7 +103,7 @@ public final class Fairleadctl {
     SecretFile file = new SecretFile("--token-file", tokenFile);
     List<SecretFile.Line> lines = file.lines();
     if (lines.size() != 1 || !lines.get(0).text().matches("[!-~]{1,512}")) {
-      throw file.refused("it is something else", "a token of visible characters in one line");
+      throw file.refused("it is malformed", "a token of visible characters in one line");
     }
     return Optional.of(lines.get(0).text());
   }

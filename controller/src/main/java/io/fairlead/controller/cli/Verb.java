@@ -12,7 +12,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** One verb: asks the API once and prints the answer. */
+/** A verb: calls the API and prints the answer. */
 public abstract class Verb implements Callable<Integer> {
   @Spec private CommandSpec spec;
 

@@ -50,7 +50,7 @@ public abstract class Write extends Verb {
     if (chained > 0) {
       out()
           .printf(
-              "%d of them moved before within the window: their older connections are chained"
+              "%d of them moved within the window already: their older connections are chained"
                   + " twice%n",
               chained);
     }
@@ -58,7 +58,8 @@ public abstract class Write extends Verb {
     if (returned > 0) {
       out()
           .printf(
-              "%d of these go back to the owner before: older connections of a third owner break%n",
+              "%d of these return to the previous owner: older connections of a third owner"
+                  + " break%n",
               returned);
     }
     Table table = new Table("BACKEND", "WEIGHT", "BEFORE", "AFTER");
@@ -98,6 +99,6 @@ public abstract class Write extends Verb {
   }
 
   private static String owner(int id) {
-    return id == 0 ? "nobody" : Integer.toString(id);
+    return id == 0 ? "none" : Integer.toString(id);
   }
 }

@@ -11,13 +11,13 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "explain",
-    description = "Says where a packet of a connection goes, and why.",
+    description = "Shows where the packets of a connection go, and why.",
     footerHeading = "%nExample:%n",
     footer = {
       "  fairleadctl explain web tcp 10.2.1.2:40001 10.99.0.1:80",
       "",
-      "Source is the client, destination the VIP; IPv6 addresses stand in brackets.",
-      "'fairlead-mux explain' asks a mux the same."
+      "Source is the client, destination the VIP; write IPv6 addresses in brackets.",
+      "'fairlead-mux explain' answers the same for a mux."
     })
 public final class ExplainCommand extends Verb {
   @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
@@ -66,7 +66,7 @@ public final class ExplainCommand extends Verb {
         "backend",
         explanation.has("current")
             ? owner(explanation.path("current"))
-            : "nobody: packets are counted and dropped");
+            : "none: packets are counted and dropped");
     long since = explanation.path("since").asLong();
     if (explanation.has("previous")) {
       fields.add("previous", owner(explanation.path("previous")));

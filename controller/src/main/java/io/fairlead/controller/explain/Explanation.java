@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.explain;
 
+import io.fairlead.controller.backends.AddressRules;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.steering.FlowHash;
 import java.util.Optional;
 
 /**
- * Where a packet of a flow goes. {@code hash} is the 32-bit flow hash, {@code bucket} absent where
- * the port names the backend ({@link MptcpPorts}), {@code previous} the owner before the last move,
- * {@code moved} whether the window since {@code since} (Unix seconds, 0 for never) is still open.
+ * Where a packet of a flow goes.
+ *
+ * @param hash the 32-bit flow hash
+ * @param bucket absent where the port names the backend ({@link MptcpPorts})
+ * @param previous the owner before the last move
+ * @param since Unix seconds of the last move, 0 for never
+ * @param moved whether the window since then is open
  */
 public record Explanation(
     String service,
@@ -16,4 +28,79 @@ public record Explanation(
     Optional<Owner> previous,
     long since,
     boolean moved,
-    long generation) {}
+    long generation) {
+  private static final int TCP = 6;
+  private static final int UDP = 17;
+
+  /** A backend that owns or owned a bucket. */
+  public record Owner(int id, String address) {}
+
+  /**
+   * Where a mux that has applied this image sends the flow's packets.
+   *
+   * @param now Unix seconds
+   * @throws Refusal if the service does not take the flow
+   */
+  public static Explanation of(ServiceImage image, Flow flow, long now) {
+    ServiceConfig config = image.config();
+    Ring ring = image.ring();
+    ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
+    Optional<MptcpPorts> named = config.mptcpPorts().filter(range -> range.has(port));
+    long hash = hash(config, flow, port, named.isPresent());
+    if (named.isPresent()) {
+      return new Explanation(
+          config.name(),
+          hash,
+          Optional.empty(),
+          Optional.ofNullable(image.pool().get(named.get().id(port.port())))
+              .map(member -> new Owner(member.id(), member.address().toString())),
+          Optional.empty(),
+          0,
+          false,
+          ring.generation());
+    }
+    int bucket = (int) (hash & (ring.buckets() - 1));
+    return new Explanation(
+        config.name(),
+        hash,
+        Optional.of(bucket),
+        owner(ring, ring.current(bucket)),
+        owner(ring, ring.previous(bucket)),
+        ring.since(bucket),
+        ring.isMoved(bucket, now, config.windowSeconds()),
+        ring.generation());
+  }
+
+  private static long hash(
+      ServiceConfig config, Flow flow, ServiceConfig.Port port, boolean isNamed) {
+    Address destination = AddressRules.address("destination", flow.destination());
+    Address source = AddressRules.address("source", flow.source());
+    if (!config.vips().contains(destination.toString())) {
+      throw Refusal.invalid(
+          "destination", flow.destination(), "a VIP of the service: " + config.vips());
+    }
+    if (source.isIpv4() != destination.isIpv4()) {
+      throw Refusal.invalid("source", flow.source(), "an address of the destination's family");
+    }
+    if (!config.ports().contains(port) && !isNamed) {
+      throw Refusal.invalid("destinationPort", port, "a port of the service: " + config.ports());
+    }
+    if (flow.sourcePort() < 0 || flow.sourcePort() > 65535) {
+      throw Refusal.invalid("sourcePort", flow.sourcePort(), "0..65535");
+    }
+    byte[] key =
+        FlowHash.key(
+            config.affinity(),
+            source,
+            flow.sourcePort(),
+            destination,
+            flow.destinationPort(),
+            flow.protocol().equals("tcp") ? TCP : UDP);
+    return FlowHash.hash(config.hash(), config.hashKey(), key);
+  }
+
+  private static Optional<Owner> owner(Ring ring, int id) {
+    return Optional.ofNullable(ring.backends().get(id))
+        .map(backend -> new Owner(id, backend.address().toString()));
+  }
+}

@@ -46,7 +46,7 @@ public final class RingCommand extends Verb {
       }
       int more = backend.getValue().size() - listed.size();
       table.row(
-          backend.getKey().equals("0") ? "nobody" : backend.getKey(),
+          backend.getKey().equals("0") ? "none" : backend.getKey(),
           Long.toString(owned),
           Table.percent(owned, buckets),
           String.join(" ", listed) + (more > 0 ? " and %d more".formatted(more) : ""));

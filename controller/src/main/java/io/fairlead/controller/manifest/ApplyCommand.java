@@ -22,13 +22,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Each service is one request and one commit, so it is as the file says or as it was. A service
- * that is refused does not stop the others; it is tried again while others succeed, since it may
- * wait for an address that another one of the file gives up.
+ * Each service is one request and one commit, so it ends up as in the file or unchanged. A refused
+ * service does not stop the others; it is retried while others succeed, since it may need an
+ * address that another service of the file gives up.
  */
 @Command(
     name = "apply",
-    description = "Makes services and their pools what a YAML file says, moving only what must.",
+    description = "Makes services and their pools match a YAML file, moving as little as possible.",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all services are as the file says",

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "diff",
-    description = "Says what 'apply' of a YAML file would change.",
+    description = "Shows what 'apply' of a YAML file would change.",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all services of the file are as it says",

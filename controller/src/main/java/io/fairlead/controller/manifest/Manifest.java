@@ -33,7 +33,7 @@ final class Manifest {
   /** A pool of 65,535 backends takes 4 MB. */
   private static final int CHARACTERS_MAX = 64 << 20;
 
-  /** What the API shows of a service and nobody can ask for. */
+  /** Fields that the API shows and no request may set. */
   private static final Set<String> SHOWN_ONLY =
       Set.of("id", "version", "steering", "generation", "backends");
 

@@ -7,9 +7,4 @@ import java.util.Optional;
  * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
  * announce the service although its ring could serve.
  */
-public record MuxService(long generation, String state, Optional<String> withdrawn) {
-  /** Of one that is not withdrawn. */
-  public MuxService(long generation, String state) {
-    this(generation, state, Optional.empty());
-  }
-}
+public record MuxService(long generation, String state, Optional<String> withdrawn) {}

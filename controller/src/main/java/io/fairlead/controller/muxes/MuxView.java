@@ -12,14 +12,4 @@ public record MuxView(
     Optional<String> address,
     Optional<String> address6,
     List<String> ports,
-    Map<String, MuxService> services) {
-  /** Of a mux with IPv4 alone. */
-  public MuxView(
-      String id,
-      String version,
-      String address,
-      List<String> ports,
-      Map<String, MuxService> services) {
-    this(id, version, Optional.of(address), Optional.empty(), ports, services);
-  }
-}
+    Map<String, MuxService> services) {}

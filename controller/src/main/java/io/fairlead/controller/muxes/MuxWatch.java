@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The muxes, as they write their own ephemeral nodes: followed by watches, so that reading them
- * asks nobody.
+ * The muxes, as they describe themselves in their ephemeral nodes. Watches keep a copy, so a read
+ * needs no request.
  */
 public final class MuxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MuxWatch.class);
@@ -78,8 +78,8 @@ public final class MuxWatch implements AutoCloseable {
   }
 
   /**
-   * By ascending id. The cache is asked each time: it tells its listeners nothing of a node that
-   * was deleted and created again while the connection was lost.
+   * By ascending id. The cache is read each time: its listeners are not called for a node that was
+   * deleted and created again while the connection was lost.
    */
   public List<MuxView> muxes() {
     List<ChildData> nodes = cache.stream().filter(node -> !node.getPath().equals(parent)).toList();

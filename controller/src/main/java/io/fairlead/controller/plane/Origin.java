@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Whom a write comes from, in which words: kept with its commit.
+ * Where a write comes from; recorded with its commit.
  *
  * @param who the token's name, "nobody" without authentication, "controller" for the leader's own
  * @param what the request in one line, such as "PUT /v1/services/web/backends/7"
@@ -13,7 +13,9 @@ import java.util.function.Function;
  * @param retry how to answer when the request is sent again, if it has a key for that
  */
 public record Origin(String who, String what, Optional<String> body, Optional<Retry> retry) {
-  public static final Origin NOBODY = new Origin("nobody", "", Optional.empty(), Optional.empty());
+  /** A write whose caller is unknown, as without tokens. */
+  public static final Origin ANONYMOUS =
+      new Origin("nobody", "", Optional.empty(), Optional.empty());
 
   /** A write of the leader itself, such as one step of a rebalance. */
   public static Origin controller(String what) {

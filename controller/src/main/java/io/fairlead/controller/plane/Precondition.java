@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What a write was made for, so that of two who edit at once the second learns of the first.
+ * What must hold when a write commits, so that of two concurrent edits the second is refused.
  *
  * @param versions of the service (see {@link
  *     io.fairlead.controller.repository.StoredService#version}), of which one must be the current
@@ -16,7 +16,7 @@ import java.util.TreeSet;
 public record Precondition(Set<String> versions, boolean isAbsent) {
   public static final Precondition NONE = new Precondition(Set.of(), false);
 
-  /** Stands for every version of a service that exists. */
+  /** Matches every version of a service that exists. */
   public static final String ANY_VERSION = "*";
 
   public Precondition {

@@ -26,6 +26,16 @@ public final class Refusal extends RuntimeException {
     this.allowed = allowed;
   }
 
+  /** Of a value that is never allowed. */
+  public static Refusal invalid(String field, Object value, String allowed) {
+    return new Refusal(Kind.INVALID, field, String.valueOf(value), allowed);
+  }
+
+  /** Of a value that contradicts what exists. */
+  public static Refusal conflict(String field, Object value, String allowed) {
+    return new Refusal(Kind.CONFLICT, field, String.valueOf(value), allowed);
+  }
+
   public Kind kind() {
     return kind;
   }

@@ -2,20 +2,22 @@
 package io.fairlead.controller.plane;
 
 /**
- * What comes with every write, whatever it changes.
+ * What every write has, regardless of what it changes.
  *
  * @param dryRun check and plan, commit nothing
  * @param precondition what must hold at the moment of the commit
  */
 public record WriteOptions(boolean dryRun, Origin origin, Precondition precondition) {
-  /** Whatever the service is by then. */
-  public WriteOptions(boolean dryRun, Origin origin) {
-    this(dryRun, origin, Precondition.NONE);
-  }
+  /** Commits, regardless of the service's version. */
+  public static final WriteOptions COMMIT =
+      new WriteOptions(false, Origin.ANONYMOUS, Precondition.NONE);
 
-  /** Of nobody in particular. */
-  public static WriteOptions of(boolean dryRun) {
-    return new WriteOptions(dryRun, Origin.NOBODY);
+  /** A dry run, regardless of the service's version. */
+  public static final WriteOptions PLAN =
+      new WriteOptions(true, Origin.ANONYMOUS, Precondition.NONE);
+
+  public WriteOptions with(Origin other) {
+    return new WriteOptions(dryRun, other, precondition);
   }
 
   public WriteOptions with(Precondition other) {

@@ -14,14 +14,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A file that only its owner may read, by the option that names it. Lines that are blank or begin
- * with {@code #} say nothing.
+ * A file that only its owner may read, by the option that names it. Blank lines and lines that
+ * start with {@code #} are skipped.
  */
 public record SecretFile(String option, Path path) {
   private static final Set<PosixFilePermission> OTHERS =
       PosixFilePermissions.fromString("---rwxrwx");
 
-  /** A line and where it stands. */
+  /** A line and its number. */
   public record Line(int number, String text) {}
 
   /**
@@ -47,7 +47,7 @@ public record SecretFile(String option, Path path) {
     return this;
   }
 
-  /** The lines that say something, after {@link #check}. */
+  /** All lines that are not skipped, after {@link #check}. */
   public List<Line> lines() {
     check();
     List<String> all;
@@ -66,7 +66,7 @@ public record SecretFile(String option, Path path) {
     return lines;
   }
 
-  /** Never says what stands in the file. */
+  /** Never contains the file's content. */
   public IllegalArgumentException refused(String why, String allowed) {
     return new IllegalArgumentException(
         "%s '%s' is refused: %s; allowed: %s".formatted(option, path, why, allowed));

@@ -17,17 +17,17 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Keeps VIPs and backends apart, over all services of an epoch: a mux sends a backend's packets to
- * its address, and where that is a VIP they come back to a mux.
+ * Keeps VIPs and backends of all services of an epoch apart: a mux sends a backend's packets to its
+ * address, and if that is a VIP they return to a mux.
  *
- * <p>Services change at the same time. So a change is checked and noted in one step before it is
- * committed, and what it makes of its service counts for all others until the service has it, or
- * until it is known not to.
+ * <p>Services change concurrently. So before a commit its change is checked and claimed in one
+ * step, and the claim counts for all other services until it is known whether the commit took
+ * place.
  */
 final class Addresses {
   private final Supplier<? extends Collection<ServiceImage>> images;
 
-  /** What services are about to be, by name. */
+  /** Services as they will be if their pending commits succeed, by name. */
   private final Map<String, ServiceImage> coming = new HashMap<>();
 
   /**
@@ -38,7 +38,8 @@ final class Addresses {
   }
 
   /**
-   * Notes what a service will be, until {@link #settle}. What was so before, is not looked at.
+   * Notes what a service will be, until {@link #settle}. Addresses that it had before are not
+   * checked.
    *
    * @param before absent for a new service
    * @param now Unix seconds
@@ -81,7 +82,9 @@ final class Addresses {
     coming.remove(service);
   }
 
-  /** The addresses that are both, each with whose they are, for people: what nobody has checked. */
+  /**
+   * Addresses that are both VIP and backend, each as a sentence: older commits were not checked.
+   */
   static List<String> shared(Collection<ServiceImage> images) {
     Map<Address, String> services = new HashMap<>();
     images.forEach(image -> vips(image).forEach(vip -> services.put(vip, image.config().name())));

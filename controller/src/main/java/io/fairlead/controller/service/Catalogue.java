@@ -10,7 +10,7 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
@@ -36,9 +36,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All services of one epoch by name. What concerns more than one of them (their names, ids and
- * VIPs) is decided here, one request after another: the caller runs {@link #create}, {@link
- * #change} and {@link #delete} on one thread.
+ * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
+ * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change}
+ * and {@link #delete} on one thread.
  */
 final class Catalogue implements Images {
   private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
@@ -59,10 +59,13 @@ final class Catalogue implements Images {
   private final ConcurrentNavigableMap<String, ServiceWriter> writers =
       new ConcurrentSkipListMap<>();
 
-  /** Held from the begin of the commit that makes a service until it shows. */
+  /** Held from the start of a commit that creates a service until reads show it. */
   private final Lock creating = new ReentrantLock();
 
-  /** Services that cannot be read, and why: their names stay taken, and everybody else goes on. */
+  /**
+   * Services that cannot be read, and why: their names stay taken, and other services are not
+   * affected.
+   */
   private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
 
   private final Addresses addresses = new Addresses(this::images);
@@ -190,13 +193,10 @@ final class Catalogue implements Images {
     return Optional.ofNullable(damaged.get(name));
   }
 
-  static Refusal notFound(String name) {
-    return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
-  }
-
   Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
-    if (writers.containsKey(spec.name()) || damaged.containsKey(spec.name())) {
-      throw new Refusal(Refusal.Kind.CONFLICT, "name", spec.name(), "a name that no service has");
+    String name = spec.name().orElse("");
+    if (isTaken(name)) {
+      throw Refusal.conflict("name", name, "a name that no service has");
     }
     return create(spec, List.of(), options);
   }
@@ -205,7 +205,7 @@ final class Catalogue implements Images {
       throws StoreException {
     options.precondition().check(Optional.empty());
     int id = repository.store().lastServiceId() + 1;
-    ServiceConfig config = SpecRules.config(spec, id, random);
+    ServiceConfig config = ServiceRules.created(spec, id, random);
     if (id > SERVICE_ID_MAX) {
       throw new Refusal(
           Refusal.Kind.CONFLICT,
@@ -222,6 +222,7 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
+    result = result.asCreated();
     addresses.check(Optional.empty(), image, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
@@ -256,19 +257,24 @@ final class Catalogue implements Images {
   /** Creates the service, or makes it what the specification says. */
   Result put(ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options)
       throws StoreException {
-    if (!writers.containsKey(spec.name()) && !damaged.containsKey(spec.name())) {
+    String name = spec.name().orElse("");
+    if (!isTaken(name)) {
       return create(spec, pool.orElse(List.of()), options);
     }
-    ServiceWriter writer = writer(spec.name());
-    options.precondition().checkAbsent("there is a service '%s'".formatted(spec.name()));
-    ServiceConfig wanted = SpecRules.replaced(writer.image().config(), spec, random);
+    ServiceWriter writer = writer(name);
+    options.precondition().checkAbsent("there is a service '%s'".formatted(name));
+    ServiceConfig wanted = ServiceRules.replaced(writer.image().config(), spec);
     checkListeners(wanted);
     return await(writer.put(wanted, pool, options));
   }
 
-  Result change(String name, ServiceChange change, WriteOptions options) {
+  private boolean isTaken(String name) {
+    return writers.containsKey(name) || damaged.containsKey(name);
+  }
+
+  Result change(String name, ServiceSpec change, WriteOptions options) {
     ServiceWriter writer = writer(name);
-    ServiceConfig changed = SpecRules.changed(writer.image().config(), change);
+    ServiceConfig changed = ServiceRules.changed(writer.image().config(), change);
     checkListeners(changed);
     return await(writer.changeConfig(changed, options));
   }
@@ -290,7 +296,8 @@ final class Catalogue implements Images {
     try {
       repository.store().removeRest(epoch, name);
     } catch (StoreException e) {
-      // The service is deleted; whoever creates one of that name, or leads next, removes the rest.
+      // The service is deleted; the next service of that name, or the next leader, removes the
+      // rest.
       LOG.warn("{}", e.getMessage());
     }
   }

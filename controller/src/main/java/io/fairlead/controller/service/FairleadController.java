@@ -2,35 +2,27 @@
 package io.fairlead.controller.service;
 
 import com.google.common.collect.Maps;
-import io.fairlead.controller.backends.BackendView;
-import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.explain.Explanation;
-import io.fairlead.controller.explain.Flow;
-import io.fairlead.controller.explain.RingView;
+import io.fairlead.controller.audit.AuditLog;
+import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.metrics.MetricsView;
 import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.MuxWatch;
-import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
-import io.fairlead.controller.services.ServiceChange;
-import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.services.Services;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.EmbeddedZooKeeper;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
-import io.fairlead.controller.store.LeaderNode;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.Leadership;
-import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.Restore;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
@@ -38,8 +30,7 @@ import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
-import io.fairlead.controller.upkeep.UpkeepOrder;
-import io.fairlead.controller.upkeep.UpkeepView;
+import io.fairlead.controller.upkeep.Upkeeps;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -48,41 +39,26 @@ import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.state.ConnectionState;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control plane on ZooKeeper: opened by {@code Main}, asked by the REST API, closed at the end.
- * This class only wires: who leads is {@link Leadership}, all services are the {@link Catalogue},
- * one service is its {@link ServiceWriter}.
- *
- * <p>While another controller leads, reads are answered from what {@link ServiceWatch} follows, as
- * new as anything committed before them, and writes are refused: the API sends them to the leader.
- * While ZooKeeper cannot be reached, reads are answered from the last images, because the muxes
- * serve them too.
+ * The control plane on ZooKeeper: opened by {@code Main}, asked by the resources of the REST API,
+ * closed at the end. This class only wires: {@link Leadership} elects, the {@link Catalogue} has
+ * all services, a {@link ServiceWriter} one of them; {@link Reads} and {@link Writes} answer.
  */
-public final class FairleadController implements ControlPlane, AutoCloseable {
+public final class FairleadController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
-  private static final Duration CATCH_UP_MAX = Duration.ofSeconds(2);
   private static final int WRITER_THREADS = 4;
   private static final long UPKEEP_POLL_MILLIS = 500;
 
@@ -91,9 +67,9 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
    * @param zookeeperListen of the embedded server's client port; port 0 picks a free one
    * @param root the tree in ZooKeeper, "/fairlead"
    * @param id of this controller in elections: a restart under the same id takes over from its own
-   *     former life at once
-   * @param access to a protected ZooKeeper; without it everybody may do everything there
-   * @param writing what elects and writes by a client; itself, but in tests
+   *     former process at once
+   * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
+   * @param writing wraps the client that elects and writes; the identity, except in tests
    */
   public record Options(
       String zookeeper,
@@ -103,29 +79,26 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
       Clock clock,
       Optional<ZooKeeperAccess> access,
       UnaryOperator<CuratorFramework> writing) {
-    /** That elects and writes by its one client. */
-    public Options(
-        String zookeeper,
-        InetSocketAddress zookeeperListen,
-        String root,
-        String id,
-        Clock clock,
-        Optional<ZooKeeperAccess> access) {
-      this(zookeeper, zookeeperListen, root, id, clock, access, UnaryOperator.identity());
+    /** Without protection. */
+    public static Options of(
+        String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
+      return new Options(
+          zookeeper, zookeeperListen, root, id, clock, Optional.empty(), UnaryOperator.identity());
     }
 
-    /** Without protection. */
-    public Options(
-        String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
-      this(zookeeper, zookeeperListen, root, id, clock, Optional.empty());
+    public Options with(Optional<ZooKeeperAccess> newAccess) {
+      return new Options(zookeeper, zookeeperListen, root, id, clock, newAccess, writing);
+    }
+
+    public Options with(UnaryOperator<CuratorFramework> newWriting) {
+      return new Options(zookeeper, zookeeperListen, root, id, clock, access, newWriting);
     }
   }
 
   private final Options options;
-  private final Tree tree;
-  private final Clock clock;
   private final Optional<EmbeddedZooKeeper> embedded;
   private final String connectString;
+  private final Tree tree;
   private final CuratorFramework client;
   private final CuratorFramework writing;
   private final ServiceStore store;
@@ -139,7 +112,6 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   private final SecureRandom random = new SecureRandom();
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final MetricsView metricsView;
   private final CommitMetrics commits = new CommitMetrics(registry);
   private final ExecutorService catalogueThread =
       Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
@@ -152,35 +124,38 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   private final ScheduledExecutorService upkeepThread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("upkeep"));
-  private final Object leading = new Object();
-
-  /** Of the last epoch that this controller led in; null before the first. */
-  private volatile Catalogue catalogue;
-
+  private final Lead lead = new Lead();
+  private final Session session;
+  private final Reads reads;
+  private final Writes writes;
   private volatile Leadership leadership;
-  private volatile boolean isLeader;
-  private volatile ConnectionState connection = ConnectionState.LOST;
 
   private FairleadController(
       Options options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
     this.options = options;
-    this.clock = options.clock();
-    this.metricsView = new MetricsView(clock);
     this.embedded = embedded;
     this.connectString = connectString;
     tree = new Tree(options.root());
     client = ZooKeeperClient.create(connectString, tree, options.access());
-    client.getConnectionStateListenable().addListener((ignored, state) -> connected(state));
+    session = new Session(connectString);
+    client.getConnectionStateListenable().addListener(session);
     writing = options.writing().apply(client);
     store = new ServiceStore(writing, tree, WRITE_DEADLINE);
     repository = new ServiceRepository(store);
     journal = new Journal(client, tree);
-    retention = new Retention(journal, catalogueThread, this::epoch);
-    notes = new Notes(options.id(), clock, retention::noted);
+    retention = new Retention(journal, catalogueThread, lead::epoch);
+    notes = new Notes(options.id(), options.clock(), retention::noted);
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
-    registry.getPrometheusRegistry().register(new StateMetrics(this::state));
+    reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
+    writes = new Writes(lead, session, catalogueThread, commits);
+    MetricsView view = new MetricsView(options.clock());
+    registry
+        .getPrometheusRegistry()
+        .register(
+            new StateMetrics(
+                () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
   }
 
   /** {@link #prepare} and {@link #start}, without an address for others. */
@@ -191,8 +166,8 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
   }
 
   /**
-   * Starts the embedded server, if asked for. What is returned follows nobody and does not lead
-   * before {@link #start}.
+   * Starts the embedded server, if asked for. The controller neither follows nor leads before
+   * {@link #start}.
    *
    * @throws IllegalArgumentException for a bad option, with its name, value and what is allowed
    * @throws IOException if the embedded server cannot start
@@ -244,27 +219,21 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   /** Whether reads are answered. */
   public boolean isServing() {
-    return lastImages().isPresent();
+    return reads.isServing();
   }
 
   /** Whether this controller leads and has loaded every service, within {@code timeout}. */
   public boolean awaitLeader(Duration timeout) throws InterruptedException {
-    long end = System.nanoTime() + timeout.toNanos();
-    synchronized (leading) {
-      while (!isLeader) {
-        long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-        if (left <= 0) {
-          return false;
-        }
-        leading.wait(left);
-      }
-      return true;
-    }
+    return lead.await(timeout);
   }
 
-  /** Where clients and muxes find ZooKeeper. */
+  /** The connect string by which clients and muxes reach ZooKeeper. */
   public String zookeeper() {
     return connectString;
+  }
+
+  public Clock clock() {
+    return options.clock();
   }
 
   /** The registry behind /metrics: {@code metrics().scrape()}. */
@@ -272,152 +241,39 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     return registry;
   }
 
-  @Override
-  public void confirm() {
-    Catalogue last = catalogue;
-    try {
-      if (!isLeader) {
-        serviceWatch.catchUp().get(CATCH_UP_MAX.toMillis(), TimeUnit.MILLISECONDS);
-        return;
+  public Plane plane() {
+    return reads;
+  }
+
+  public Services services() {
+    return writes;
+  }
+
+  public Backends backends() {
+    return writes;
+  }
+
+  public Upkeeps upkeeps() {
+    return writes;
+  }
+
+  /** The live muxes by ascending id, as they last wrote their own nodes. */
+  public Supplier<List<MuxView>> muxes() {
+    return muxWatch::muxes;
+  }
+
+  public AuditLog audit() {
+    return (before, limit) -> {
+      try {
+        return journal.page(before, limit);
+      } catch (StoreException e) {
+        throw Unavailable.store(e);
       }
-      if (last != null && store.isLatest(last.epoch())) {
-        last.awaitShown(); // others may have read what has just been committed here
-        return;
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException | StoreException e) {
-      LOG.debug("not confirmed: {}", e.toString());
-    }
-    throw Unavailable.notConfirmed();
+    };
   }
 
-  @Override
-  public List<ServiceView> services() {
-    return images().all().stream().map(stored -> ImageViews.service(stored)).toList();
-  }
-
-  @Override
-  public Optional<ServiceView> service(String name) {
-    return images().find(name).map(stored -> ImageViews.service(stored));
-  }
-
-  @Override
-  public CompletionStage<Result> createService(ServiceSpec spec, WriteOptions options) {
-    return onCatalogue(() -> lead().create(spec, options));
-  }
-
-  @Override
-  public CompletionStage<Result> changeService(
-      String name, ServiceChange change, WriteOptions options) {
-    return onCatalogue(() -> lead().change(name, change, options));
-  }
-
-  @Override
-  public CompletionStage<Result> putService(
-      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options) {
-    return onCatalogue(() -> lead().put(spec, pool, options));
-  }
-
-  @Override
-  public CompletionStage<Result> deleteService(String name, WriteOptions options) {
-    return onCatalogue(() -> lead().delete(name, options));
-  }
-
-  @Override
-  public List<BackendView> backends(String service) {
-    return counted(() -> ImageViews.backends(images().get(service).image()));
-  }
-
-  @Override
-  public CompletionStage<Result> change(
-      String service, List<Change> changes, WriteOptions options) {
-    return onWriter(service, writer -> writer.change(List.copyOf(changes), options));
-  }
-
-  @Override
-  public CompletionStage<Result> startUpkeep(
-      String service, UpkeepOrder order, WriteOptions options) {
-    return onWriter(service, writer -> writer.startUpkeep(order, options));
-  }
-
-  @Override
-  public CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
-    return onWriter(service, writer -> writer.stopUpkeep(options));
-  }
-
-  @Override
-  public UpkeepView upkeep(String service) {
-    return counted(() -> ImageViews.upkeep(images().get(service).image()));
-  }
-
-  @Override
-  public RingView ring(String service) {
-    return counted(() -> ImageViews.ring(images().get(service).image()));
-  }
-
-  @Override
-  public Look look(String service) {
-    return counted(() -> ImageViews.look(images().get(service)));
-  }
-
-  @Override
-  public Explanation explain(String service, Flow flow) {
-    long now = clock.instant().getEpochSecond();
-    return counted(() -> ImageViews.explain(images().get(service).image(), flow, now));
-  }
-
-  @Override
-  public List<MuxView> muxes() {
-    return muxWatch.muxes();
-  }
-
-  @Override
-  public Optional<KeptAnswer> answer(String key) {
-    try {
-      return journal.answer(key);
-    } catch (StoreException e) {
-      throw ServiceWriter.unavailable(e);
-    }
-  }
-
-  @Override
-  public Journal.Page audit(OptionalLong before, int limit) {
-    try {
-      return journal.page(before, limit);
-    } catch (StoreException e) {
-      throw ServiceWriter.unavailable(e);
-    }
-  }
-
-  @Override
-  public Health health() {
-    return new Health(
-        isLeader,
-        Optional.ofNullable(catalogue).map(last -> last.epoch().number()).orElse(0L),
-        switch (connection) {
-          case CONNECTED, RECONNECTED, READ_ONLY -> "connected";
-          case SUSPENDED -> "suspended";
-          case LOST -> "lost";
-        },
-        lastImages().map(images -> images.all().size()).orElse(0),
-        leaderWatch.leader().flatMap(LeaderNode::url).map(URI::create));
-  }
-
-  @Override
-  public byte[] backup() {
-    List<ServiceImage> all = images().all().stream().map(StoredService::image).toList();
-    try {
-      return Backup.of(
-              store.cluster(),
-              clock.instant().truncatedTo(ChronoUnit.SECONDS),
-              store.epoch(),
-              store.lastServiceId(),
-              all)
-          .json();
-    } catch (StoreException e) {
-      throw ServiceWriter.unavailable(e);
-    }
+  public Supplier<byte[]> backup() {
+    return new LiveBackup(reads, store, options.clock());
   }
 
   /**
@@ -453,7 +309,7 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
 
   @Override
   public void close() {
-    isLeader = false;
+    lead.end();
     if (leadership != null) {
       leadership.close();
     }
@@ -469,136 +325,45 @@ public final class FairleadController implements ControlPlane, AutoCloseable {
     registry.close();
   }
 
-  private interface CatalogueTask {
-    Result run() throws StoreException;
-  }
-
   private void lead(Epoch epoch) throws StoreException {
     Catalogue loaded =
         Catalogue.load(
-            repository, epoch, clock, notes, random, this::writer, serviceWatch::service);
-    catalogue = loaded;
+            repository, epoch, options.clock(), notes, random, this::writer, serviceWatch::service);
+    lead.load(loaded);
     serviceWatch.pause();
-    synchronized (leading) {
-      isLeader = true;
-      leading.notifyAll();
-    }
+    lead.begin();
     retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
   }
 
   private void follow() {
-    isLeader = false;
-    if (catalogue != null) {
-      serviceWatch.resume(Maps.uniqueIndex(catalogue.all(), each -> each.image().config().name()));
-    }
+    lead.end();
+    lead.last()
+        .ifPresent(
+            last ->
+                serviceWatch.resume(
+                    Maps.uniqueIndex(last.all(), each -> each.image().config().name())));
   }
 
   private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
     return new ServiceWriter(
-        repository, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
+        repository,
+        epoch,
+        options.clock(),
+        notes,
+        commits,
+        addresses,
+        writerThreads,
+        snapshotThread,
+        stored);
   }
 
-  /** Iterations are asked for here and run on their service's event thread. */
+  /** Only submits: an iteration runs on its service's event thread. */
   private void upkeepIfDue() {
-    Catalogue last = catalogue;
-    if (isLeader && last != null && connection.isConnected()) {
-      last.writers().values().forEach(ServiceWriter::upkeepIfDue);
+    if (session.isConnected()) {
+      lead.current()
+          .ifPresent(catalogue -> catalogue.writers().values().forEach(ServiceWriter::upkeepIfDue));
     }
-  }
-
-  private void connected(ConnectionState state) {
-    boolean wasConnected = connection.isConnected();
-    connection = state;
-    if (state.isConnected() && !wasConnected) {
-      LOG.info("ZooKeeper {}: connected", connectString);
-    } else if (!state.isConnected() && wasConnected) {
-      LOG.warn("ZooKeeper {}: connection lost", connectString);
-    }
-  }
-
-  /** The catalogue to write to. */
-  private Catalogue lead() {
-    Catalogue last = catalogue;
-    if (!isLeader || last == null) {
-      throw Unavailable.notLeading(connection);
-    }
-    return last;
-  }
-
-  /** That this controller leads in. */
-  private Optional<Epoch> epoch() {
-    return Optional.ofNullable(catalogue).filter(last -> isLeader).map(Catalogue::epoch);
-  }
-
-  /** What to read from, as new as what was committed before this call if ZooKeeper is there. */
-  private Images images() {
-    if (!isLeader && connection.isConnected()) {
-      try {
-        serviceWatch.catchUp().get(CATCH_UP_MAX.toMillis(), TimeUnit.MILLISECONDS);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      } catch (ExecutionException | TimeoutException e) {
-        LOG.debug("reading what is known: {}", e.toString());
-      }
-    }
-    return lastImages().orElseThrow(() -> Unavailable.notLoaded(connection));
-  }
-
-  private Optional<Images> lastImages() {
-    if (!isLeader && serviceWatch.isLoaded()) {
-      return Optional.of(Images.of(serviceWatch));
-    }
-    return Optional.ofNullable(catalogue);
-  }
-
-  private CompletionStage<Result> onCatalogue(CatalogueTask task) {
-    return counted(
-        CompletableFuture.supplyAsync(
-            () -> {
-              try {
-                return task.run();
-              } catch (StoreException e) {
-                LOG.warn("{}", e.getMessage());
-                throw ServiceWriter.unavailable(e);
-              }
-            },
-            catalogueThread));
-  }
-
-  private CompletionStage<Result> onWriter(
-      String service, Function<ServiceWriter, CompletionStage<Result>> write) {
-    try {
-      return counted(write.apply(lead().writer(service)));
-    } catch (Refusal e) {
-      return counted(CompletableFuture.failedStage(e));
-    }
-  }
-
-  private CompletionStage<Result> counted(CompletionStage<Result> stage) {
-    return stage.whenComplete(
-        (result, failure) -> {
-          Throwable cause =
-              failure instanceof CompletionException && failure.getCause() != null
-                  ? failure.getCause()
-                  : failure;
-          if (cause instanceof Refusal refusal) {
-            commits.refused(refusal.kind());
-          }
-        });
-  }
-
-  private <T> T counted(Supplier<T> read) {
-    try {
-      return read.get();
-    } catch (Refusal e) {
-      commits.refused(e.kind());
-      throw e;
-    }
-  }
-
-  private StateMetrics.State state() {
-    return metricsView.of(health(), lastImages().map(Images::all).orElse(List.of()), muxes());
   }
 
   private static void stop(ExecutorService executor) {

@@ -31,7 +31,11 @@ interface Images {
                     "service",
                     name,
                     "services whose data are whole; here: " + damage))
-        .orElseGet(() -> Catalogue.notFound(name));
+        .orElseGet(() -> notFound(name));
+  }
+
+  static Refusal notFound(String name) {
+    return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
   }
 
   static Images of(ServiceWatch<StoredService> watch) {

@@ -11,12 +11,12 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /**
- * Makes the notes that this controller's writes leave beside them.
+ * Makes the audit records and kept answers of this controller's writes.
  *
- * @param made runs for each
+ * @param made runs for each note
  */
 public record Notes(String controller, Clock clock, Runnable made) {
-  /** That nobody counts. */
+  /** Without a counter. */
   public Notes(String controller, Clock clock) {
     this(controller, clock, () -> {});
   }

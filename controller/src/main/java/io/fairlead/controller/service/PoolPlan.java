@@ -3,6 +3,7 @@ package io.fairlead.controller.service;
 
 import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
@@ -26,19 +27,25 @@ import java.util.TreeMap;
  * result to answer with. A dry run stops here; a commit writes exactly this.
  */
 record PoolPlan(ServiceImage after, Delta delta, Result result) {
-  /** Of the millions that a large change has: nobody reads them, and the answer has to be sent. */
+  /** A large change has millions, too many for an answer. */
   private static final int MOVES_LISTED = 4096;
 
   /**
-   * Every accepted list is one generation, even if no bucket moves, so that whoever waits for its
-   * generation sees it.
+   * Every accepted list is one generation, even if no bucket moves, so that a client that waits for
+   * its generation sees it.
    *
    * @param now Unix seconds; time never goes back from one generation to the next
    * @throws Refusal if a change is not allowed
    */
   static PoolPlan of(ServiceImage before, List<Change> changes, long now, boolean dryRun) {
     long committed = Math.max(now, before.ring().committed());
-    return sharedOut(before, PoolRules.change(before, changes, committed), committed, dryRun);
+    PoolPlan plan =
+        sharedOut(before, PoolRules.change(before, changes, committed), committed, dryRun);
+    boolean isCreating =
+        changes.stream()
+            .anyMatch(
+                change -> change instanceof Change.Put && !before.pool().containsKey(change.id()));
+    return isCreating ? new PoolPlan(plan.after(), plan.delta(), plan.result().asCreated()) : plan;
   }
 
   /** The same pool, its buckets shared out as the configuration of {@code before} says. */
@@ -65,7 +72,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return of(before, pool, runs, committed, dryRun);
   }
 
-  /** Beamer's goes by what buckets cost, too; the others by the weights alone. */
+  /** Beamer's method also uses what buckets cost; the others use weights alone. */
   private static int[] weights(ServiceImage before, SortedMap<Integer, Member> pool) {
     int[] weights = ServiceImage.weights(pool);
     return before.config().assignment() == AssignmentMethod.BEAMER
@@ -137,19 +144,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         }
       }
     }
-    return new Result(
-        after.config().name(),
-        after.ring().generation(),
-        dryRun,
-        runs.buckets(),
-        stillChained,
-        returned,
-        moves,
-        shares(before, after));
+    return Result.unchanged(after.config().name(), after.ring().generation(), dryRun)
+        .with(
+            new Result.Moved(runs.buckets(), stillChained, returned, moves), shares(before, after));
   }
 
   /** Of every backend whose weight or number of buckets changes, by ascending id. */
-  static List<Share> shares(ServiceImage before, ServiceImage after) {
+  private static List<Share> shares(ServiceImage before, ServiceImage after) {
     int[] ownedBefore = before.ring().owned();
     int[] ownedAfter = after.ring().owned();
     int[] weightsBefore = ServiceImage.weights(before.pool());

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the journal at its length: after every so many records, the leader's own included, whoever
- * leads deletes the oldest.
+ * Limits the length of the journal: after a fixed number of records, its own included, the leader
+ * deletes the oldest.
  */
 final class Retention {
   private static final Logger LOG = LoggerFactory.getLogger(Retention.class);

@@ -3,20 +3,24 @@ package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.upkeep.UpkeepJob;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Clock;
 import java.util.List;
@@ -53,7 +57,7 @@ final class ServiceWriter {
   private final Executor background;
   private volatile StoredService stored;
 
-  /** Held from the begin of a commit until it shows. */
+  /** Held from the start of a commit until reads show it. */
   private final Lock committing = new ReentrantLock();
 
   /** Unix seconds before which an iteration that found nothing to move is not tried again. */
@@ -61,10 +65,10 @@ final class ServiceWriter {
 
   private final AtomicBoolean isIterating = new AtomicBoolean();
 
-  /** Whether ZooKeeper may hold something else than {@code stored}; only the event thread looks. */
+  /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
   private boolean isUncertain;
 
-  /** Whether a snapshot is being encoded or written; only the event thread looks. */
+  /** Whether a snapshot is being encoded or written; for the event thread only. */
   private boolean isSnapshotting;
 
   /** Whether ZooKeeper has no such service any more. */
@@ -119,7 +123,21 @@ final class ServiceWriter {
   }
 
   CompletionStage<Result> change(List<Change> changes, WriteOptions options) {
-    return submit(options, () -> commit(image(), changes, options));
+    return submit(
+        options,
+        () -> {
+          checkAbsent(image(), changes, options.precondition());
+          return commit(image(), changes, options);
+        });
+  }
+
+  /** Refuses a backend to put that exists, if {@code precondition} only allows a new one. */
+  static void checkAbsent(ServiceImage image, List<Change> changes, Precondition precondition) {
+    for (Change change : changes) {
+      if (change instanceof Change.Put && image.pool().containsKey(change.id())) {
+        precondition.checkAbsent("there is a backend %d".formatted(change.id()));
+      }
+    }
   }
 
   /** {@code changed} was checked against the other services by the caller. */
@@ -139,7 +157,7 @@ final class ServiceWriter {
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
           if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
-            SpecRules.checkWindow(
+            ServiceRules.checkWindow(
                 image(), wanted.windowSeconds(), clock.instant().getEpochSecond());
             return commit(image().withConfig(wanted), changes, options);
           }
@@ -149,7 +167,7 @@ final class ServiceWriter {
         });
   }
 
-  /** Begins a rebalance or defragmentation with its first iteration. */
+  /** Starts a rebalance or defragmentation with its first iteration. */
   CompletionStage<Result> startUpkeep(UpkeepOrder order, WriteOptions options) {
     return submit(
         options,
@@ -176,7 +194,7 @@ final class ServiceWriter {
   /** Runs the next iteration in the background if it is due; called every now and then. */
   void upkeepIfDue() {
     if (isUpkeepDue() && isIterating.compareAndSet(false, true)) {
-      submit(WriteOptions.of(false), this::iterate)
+      submit(WriteOptions.COMMIT, this::iterate)
           .whenComplete((result, failure) -> isIterating.set(false));
     }
   }
@@ -187,7 +205,7 @@ final class ServiceWriter {
     return !isGone
         && seconds >= idleUntil
         && now.upkeep()
-            .filter(state -> state.isRunning() && seconds >= UpkeepPlan.due(now, state))
+            .filter(state -> state.isRunning() && seconds >= UpkeepJob.due(now, state))
             .isPresent();
   }
 
@@ -203,7 +221,7 @@ final class ServiceWriter {
       return unchanged(image(), false);
     }
     String what = "%s of %s, iteration %d".formatted(after.kind(), name(), after.iterations());
-    return commit(plan, new WriteOptions(false, Origin.controller(what)));
+    return commit(plan, WriteOptions.COMMIT.with(Origin.controller(what)));
   }
 
   CompletionStage<Result> delete(WriteOptions options) {
@@ -239,7 +257,7 @@ final class ServiceWriter {
     if (plan.isEmpty() && from.config().equals(image().config())) {
       return unchanged(image(), options.dryRun());
     }
-    SpecRules.checkNamesAll(from.config(), plan.after().pool());
+    ServiceRules.checkNamesAll(from.config(), plan.after().pool());
     return commit(plan, options);
   }
 
@@ -264,8 +282,8 @@ final class ServiceWriter {
   }
 
   private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
-    SpecRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
-    SpecRules.checkNamesAll(changed, image().pool());
+    ServiceRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
+    ServiceRules.checkNamesAll(changed, image().pool());
     ServiceImage after = image().withConfig(changed);
     if (!isSharedOutAs(changed)) {
       return commit(after, List.of(), options);
@@ -318,28 +336,11 @@ final class ServiceWriter {
 
   /** The result of a write that moves no bucket. */
   static Result unmoved(ServiceImage after, boolean dryRun) {
-    return new Result(
-        after.config().name(),
-        after.ring().generation(),
-        dryRun,
-        0,
-        0,
-        0,
-        List.of(),
-        PoolPlan.shares(after, after));
+    return Result.unmoved(after.config().name(), after.ring().generation(), dryRun);
   }
 
   private static Result unchanged(ServiceImage image, boolean dryRun) {
-    return new Result(
-        image.config().name(),
-        image.ring().generation(),
-        dryRun,
-        false,
-        0,
-        0,
-        0,
-        List.of(),
-        PoolPlan.shares(image, image));
+    return Result.unchanged(image.config().name(), image.ring().generation(), dryRun);
   }
 
   private CompletionStage<Result> submit(WriteOptions options, Task task) {
@@ -349,7 +350,7 @@ final class ServiceWriter {
           try {
             readAgainIfUncertain();
             if (isGone) {
-              throw Catalogue.notFound(name());
+              throw Images.notFound(name());
             }
             options.precondition().check(Optional.of(stored.version()));
             done.complete(task.run());
@@ -358,7 +359,7 @@ final class ServiceWriter {
           } catch (StoreException e) {
             isUncertain = true;
             LOG.warn("{}", e.getMessage());
-            done.completeExceptionally(unavailable(e));
+            done.completeExceptionally(Unavailable.store(e));
           } catch (RuntimeException | Error e) {
             isUncertain = true;
             LOG.error("service '{}', epoch {}", name(), epoch.number(), e);
@@ -424,17 +425,5 @@ final class ServiceWriter {
       LOG.warn("{}", e.getMessage());
     }
     isSnapshotting = false;
-  }
-
-  static Refusal unavailable(StoreException e) {
-    if (e instanceof StoreException.Unknown) {
-      return new Refusal(
-          Refusal.Kind.UNAVAILABLE,
-          "zookeeper",
-          e.getMessage(),
-          "to look at the service's generation, then to try again if it was not written");
-    }
-    return new Refusal(
-        Refusal.Kind.UNAVAILABLE, "zookeeper", e.getMessage(), "to try again; nothing was written");
   }
 }

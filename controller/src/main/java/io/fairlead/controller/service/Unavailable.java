@@ -2,7 +2,7 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.plane.Refusal;
-import org.apache.curator.framework.state.ConnectionState;
+import io.fairlead.controller.store.StoreException;
 
 /** Why a controller can do nothing for a request at this moment. */
 final class Unavailable {
@@ -10,25 +10,34 @@ final class Unavailable {
 
   private Unavailable() {}
 
-  static Refusal notLoaded(ConnectionState connection) {
+  static Refusal notLoaded(boolean isConnected) {
     return of(
         "controller",
-        connection.isConnected() ? "has not read all services yet" : NO_CONNECTION,
+        isConnected ? "has not read all services yet" : NO_CONNECTION,
         "to try again in a moment");
   }
 
-  static Refusal notLeading(ConnectionState connection) {
+  static Refusal notLeading(boolean isConnected) {
     return of(
-        "controller",
-        connection.isConnected() ? "does not lead" : NO_CONNECTION,
-        "the controller that leads");
+        "controller", isConnected ? "does not lead" : NO_CONNECTION, "the controller that leads");
   }
 
   static Refusal notConfirmed() {
     return of(
         "zookeeper",
-        "does not tell what was committed last",
-        "to try again, or to read what is known without Cache-Control: no-cache");
+        "cannot confirm what was committed last",
+        "to try again, or to read without Cache-Control: no-cache");
+  }
+
+  /** ZooKeeper failed; the refusal says whether anything may have been written. */
+  static Refusal store(StoreException e) {
+    if (e instanceof StoreException.Unknown) {
+      return of(
+          "zookeeper",
+          e.getMessage(),
+          "to check the service's generation, then to try again if it was not written");
+    }
+    return of("zookeeper", e.getMessage(), "to try again; nothing was written");
   }
 
   private static Refusal of(String field, String value, String allowed) {

@@ -65,24 +65,18 @@ final class UpkeepPlan {
     return PoolPlan.of(before.withUpkeep(after), step.runs(), committed, dryRun);
   }
 
-  /** Unix seconds from which on the next iteration is due. */
-  static long due(ServiceImage image, UpkeepState state) {
-    return state.last() + image.config().windowSeconds();
-  }
-
   private static void check(ServiceImage image, UpkeepOrder order) {
     if (!(order.target() >= 1 && order.target() <= TARGET_MAX)) {
-      throw SpecRules.invalid("target", order.target(), "1..%d".formatted(TARGET_MAX));
+      throw Refusal.invalid("target", order.target(), "1..%d".formatted(TARGET_MAX));
     }
     if (order.maxMoves() < 1 || order.maxMoves() > Ring.BUCKETS_MAX) {
-      throw SpecRules.invalid("maxMoves", order.maxMoves(), "1.." + Ring.BUCKETS_MAX);
+      throw Refusal.invalid("maxMoves", order.maxMoves(), "1.." + Ring.BUCKETS_MAX);
     }
     if (order.kind() == Kind.DEFRAGMENT && !order.loads().isEmpty()) {
-      throw SpecRules.invalid(
-          "loads", order.loads().size() + " loads", "loads of a rebalance only");
+      throw Refusal.invalid("loads", order.loads().size() + " loads", "loads of a rebalance only");
     }
     if (image.config().assignment() != AssignmentMethod.BEAMER) {
-      throw conflict(
+      throw Refusal.conflict(
           "assignment",
           image.config().assignment(),
           "beamer: every other method says itself who owns which bucket");
@@ -92,7 +86,7 @@ final class UpkeepPlan {
         .filter(UpkeepState::isRunning)
         .ifPresent(
             running -> {
-              throw conflict(
+              throw Refusal.conflict(
                   order.kind().toString(),
                   "a %s is running".formatted(running.kind()),
                   "one at a time: wait for its end, or stop it");
@@ -102,7 +96,7 @@ final class UpkeepPlan {
   /** What a bucket of each backend costs, relative to all buckets that were measured. */
   private static SortedMap<Integer, Integer> costs(ServiceImage image, Map<Integer, Double> loads) {
     if (loads.size() > LOADS_MAX) {
-      throw SpecRules.invalid(
+      throw Refusal.invalid(
           "loads", loads.size() + " loads", "at most %d loads".formatted(LOADS_MAX));
     }
     int[] owned = image.ring().owned();
@@ -118,7 +112,7 @@ final class UpkeepPlan {
             "a backend of service '%s'".formatted(image.config().name()));
       }
       if (!(each.getValue() >= 0) || each.getValue().isInfinite()) {
-        throw SpecRules.invalid("loads.load", each.getValue(), "a number from 0 on");
+        throw Refusal.invalid("loads.load", each.getValue(), "a number from 0 on");
       }
       load += owned[id] > 0 ? each.getValue() : 0;
       buckets += owned[id];
@@ -133,9 +127,5 @@ final class UpkeepPlan {
       }
     }
     return costs;
-  }
-
-  private static Refusal conflict(String field, Object value, String allowed) {
-    return new Refusal(Refusal.Kind.CONFLICT, field, String.valueOf(value), allowed);
   }
 }

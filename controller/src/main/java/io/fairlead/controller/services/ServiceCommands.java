@@ -54,7 +54,7 @@ public final class ServiceCommands {
   record MptcpPorts(int first, int last) {}
 
   /**
-   * Where in QUIC connection ids a backend's id stands, {@code 1:2}; {@code none} is 0 and 0. The
+   * The place of a backend's id in QUIC connection ids, {@code 1:2}; {@code none} is 0 and 0. The
    * controller checks the numbers.
    */
   record QuicServerId(int offset, int length) {}
@@ -188,7 +188,7 @@ public final class ServiceCommands {
         names = "--quic-server-id",
         paramLabel = "OFFSET:LENGTH",
         converter = QuicServerIdConverter.class,
-        description = "Where in QUIC connection ids a backend's id stands, such as 1:2.")
+        description = "Place of a backend's id in QUIC connection ids, such as 1:2.")
     private QuicServerId quicServerId;
 
     @Option(
@@ -329,8 +329,8 @@ public final class ServiceCommands {
         "  fairleadctl service change web --quic-server-id 1:2 --max-segment-size none",
         "",
         "What is not given stays; a list that is given replaces the old one. Buckets,",
-        "hash and affinity cannot change: they put live connections into buckets; nor",
-        "can the encapsulation, as servers are set up for it."
+        "hash and affinity cannot change: they decide which bucket a live connection",
+        "is in. The encapsulation cannot change: servers are set up for it."
       })
   static final class Change extends Write {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
@@ -376,7 +376,7 @@ public final class ServiceCommands {
         names = "--quic-server-id",
         paramLabel = "OFFSET:LENGTH",
         converter = QuicServerIdConverter.class,
-        description = "Where in QUIC connection ids a backend's id stands; or none.")
+        description = "Place of a backend's id in QUIC connection ids; or none.")
     private QuicServerId quicServerId;
 
     @Option(

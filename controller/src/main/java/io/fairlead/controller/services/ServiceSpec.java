@@ -1,79 +1,170 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.services;
 
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
+import com.fasterxml.jackson.databind.annotation.JsonPOJOBuilder;
+import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.image.ServiceConfig.QuicServerId;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * A service to create. {@code buckets} is a power of two in 256..8388608; when absent it is the
- * next power of two of 100 x {@code maxBackends} (default 100 backends). {@code hashKey} is 32 hex
- * digits, drawn at random when absent. {@code assignment}, how buckets are shared out, is one of
- * beamer, maglev, consistent, rendezvous, modulo.
+ * What a request says of a service; {@link ServiceRules} says what an absent field means. In a
+ * change a range, place or size of 0 takes the setting away.
+ *
+ * @param maxBackends gives the service the next power of two of 100 x as many buckets
+ * @param buckets a power of two in 256..8388608, in place of {@code maxBackends}
+ * @param hashKey 32 hex digits
  */
+@JsonDeserialize(builder = ServiceSpec.Builder.class)
 public record ServiceSpec(
-    String name,
-    List<String> vips,
-    List<Port> ports,
+    Optional<String> name,
+    Optional<List<String>> vips,
+    Optional<List<Port>> ports,
     Optional<Integer> maxBackends,
     Optional<Integer> buckets,
-    String hash,
+    Optional<String> hash,
     Optional<String> hashKey,
-    String affinity,
-    int windowSeconds,
+    Optional<String> affinity,
+    Optional<String> encap,
+    Optional<Integer> windowSeconds,
     Optional<MptcpPorts> mptcpPorts,
-    String assignment,
-    Wire wire) {
+    Optional<String> assignment,
+    Optional<QuicServerId> quicServerId,
+    Optional<Integer> maxSegmentSize) {
 
-  /** In GUE, with nothing special about its packets. */
-  public ServiceSpec(
-      String name,
-      List<String> vips,
-      List<Port> ports,
-      Optional<Integer> maxBackends,
-      Optional<Integer> buckets,
-      String hash,
-      Optional<String> hashKey,
-      String affinity,
-      int windowSeconds,
-      Optional<MptcpPorts> mptcpPorts,
-      String assignment) {
-    this(
-        name,
-        vips,
-        ports,
-        maxBackends,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        windowSeconds,
-        mptcpPorts,
-        assignment,
-        Wire.DEFAULT);
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /** Without ports that name backends, its buckets shared out as by Beamer. */
-  public ServiceSpec(
-      String name,
-      List<String> vips,
-      List<Port> ports,
-      Optional<Integer> maxBackends,
-      Optional<Integer> buckets,
-      String hash,
-      Optional<String> hashKey,
-      String affinity,
-      int windowSeconds) {
-    this(
-        name,
-        vips,
-        ports,
-        maxBackends,
-        buckets,
-        hash,
-        hashKey,
-        affinity,
-        windowSeconds,
-        Optional.empty(),
-        "beamer");
+  public Builder toBuilder() {
+    Builder builder = new Builder();
+    builder.name = name;
+    builder.vips = vips;
+    builder.ports = ports;
+    builder.maxBackends = maxBackends;
+    builder.buckets = buckets;
+    builder.hash = hash;
+    builder.hashKey = hashKey;
+    builder.affinity = affinity;
+    builder.encap = encap;
+    builder.windowSeconds = windowSeconds;
+    builder.mptcpPorts = mptcpPorts;
+    builder.assignment = assignment;
+    builder.quicServerId = quicServerId;
+    builder.maxSegmentSize = maxSegmentSize;
+    return builder;
+  }
+
+  /** Sets fields by name, from a program or from JSON; fields not set are absent. */
+  @JsonPOJOBuilder(withPrefix = "")
+  @JsonIgnoreProperties(ignoreUnknown = true)
+  public static final class Builder {
+    private Optional<String> name = Optional.empty();
+    private Optional<List<String>> vips = Optional.empty();
+    private Optional<List<Port>> ports = Optional.empty();
+    private Optional<Integer> maxBackends = Optional.empty();
+    private Optional<Integer> buckets = Optional.empty();
+    private Optional<String> hash = Optional.empty();
+    private Optional<String> hashKey = Optional.empty();
+    private Optional<String> affinity = Optional.empty();
+    private Optional<String> encap = Optional.empty();
+    private Optional<Integer> windowSeconds = Optional.empty();
+    private Optional<MptcpPorts> mptcpPorts = Optional.empty();
+    private Optional<String> assignment = Optional.empty();
+    private Optional<QuicServerId> quicServerId = Optional.empty();
+    private Optional<Integer> maxSegmentSize = Optional.empty();
+
+    private Builder() {}
+
+    public Builder name(String to) {
+      name = Optional.of(to);
+      return this;
+    }
+
+    public Builder vips(List<String> to) {
+      vips = Optional.of(to);
+      return this;
+    }
+
+    public Builder ports(List<Port> to) {
+      ports = Optional.of(to);
+      return this;
+    }
+
+    public Builder maxBackends(int to) {
+      maxBackends = Optional.of(to);
+      return this;
+    }
+
+    public Builder buckets(int to) {
+      buckets = Optional.of(to);
+      return this;
+    }
+
+    public Builder hash(String to) {
+      hash = Optional.of(to);
+      return this;
+    }
+
+    public Builder hashKey(String to) {
+      hashKey = Optional.of(to);
+      return this;
+    }
+
+    public Builder affinity(String to) {
+      affinity = Optional.of(to);
+      return this;
+    }
+
+    public Builder encap(String to) {
+      encap = Optional.of(to);
+      return this;
+    }
+
+    public Builder windowSeconds(int to) {
+      windowSeconds = Optional.of(to);
+      return this;
+    }
+
+    public Builder mptcpPorts(MptcpPorts to) {
+      mptcpPorts = Optional.of(to);
+      return this;
+    }
+
+    public Builder assignment(String to) {
+      assignment = Optional.of(to);
+      return this;
+    }
+
+    public Builder quicServerId(QuicServerId to) {
+      quicServerId = Optional.of(to);
+      return this;
+    }
+
+    public Builder maxSegmentSize(int to) {
+      maxSegmentSize = Optional.of(to);
+      return this;
+    }
+
+    public ServiceSpec build() {
+      return new ServiceSpec(
+          name,
+          vips,
+          ports,
+          maxBackends,
+          buckets,
+          hash,
+          hashKey,
+          affinity,
+          encap,
+          windowSeconds,
+          mptcpPorts,
+          assignment,
+          quicServerId,
+          maxSegmentSize);
+    }
   }
 }

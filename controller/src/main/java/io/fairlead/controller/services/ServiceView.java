@@ -1,63 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.services;
 
-import java.util.List;
-import java.util.Optional;
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.repository.StoredService;
 
-/** {@code version} differs after every commit to the service, of its ring or its settings. */
+/**
+ * A service as the API shows it: its configuration without the hash key, which is a secret.
+ *
+ * @param version differs after every commit to the service, of its ring or its settings
+ * @param backends how many, draining ones included
+ */
 public record ServiceView(
-    int id,
-    String name,
+    @JsonUnwrapped @JsonIgnoreProperties({"format", "hashKey"}) ServiceConfig config,
     String version,
-    List<String> vips,
-    List<Port> ports,
-    String steering,
-    int buckets,
-    String hash,
-    String affinity,
-    String encap,
-    int windowSeconds,
-    Optional<MptcpPorts> mptcpPorts,
-    String assignment,
     long generation,
-    int backends,
-    Optional<QuicServerId> quicServerId,
-    Optional<Integer> maxSegmentSize) {
-
-  /** Of a service with nothing special about its packets. */
-  public ServiceView(
-      int id,
-      String name,
-      String version,
-      List<String> vips,
-      List<Port> ports,
-      String steering,
-      int buckets,
-      String hash,
-      String affinity,
-      String encap,
-      int windowSeconds,
-      Optional<MptcpPorts> mptcpPorts,
-      String assignment,
-      long generation,
-      int backends) {
-    this(
-        id,
-        name,
-        version,
-        vips,
-        ports,
-        steering,
-        buckets,
-        hash,
-        affinity,
-        encap,
-        windowSeconds,
-        mptcpPorts,
-        assignment,
-        generation,
-        backends,
-        Optional.empty(),
-        Optional.empty());
+    int backends) {
+  public static ServiceView of(StoredService stored) {
+    return new ServiceView(
+        stored.image().config(),
+        stored.version(),
+        stored.image().ring().generation(),
+        stored.image().pool().size());
   }
 }

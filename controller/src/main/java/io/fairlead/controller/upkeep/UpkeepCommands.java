@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.TypeConversionException;
 
-/** Putting a ring right a few buckets at a time. */
+/** Repairs a ring, a few buckets at a time. */
 public final class UpkeepCommands {
   private UpkeepCommands() {}
 
@@ -35,7 +35,7 @@ public final class UpkeepCommands {
     }
   }
 
-  /** What both kinds have in common. */
+  /** The options that both kinds share. */
   abstract static class Start extends Write {
     @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
     private String service;
@@ -48,7 +48,7 @@ public final class UpkeepCommands {
 
     @Option(
         names = "--move-chained",
-        description = "Move buckets, too, that are still being chained.")
+        description = "Also move buckets that are still being chained.")
     private boolean isMovingChained;
 
     @Option(names = "--stop", description = "Stop what is running instead.")
@@ -73,8 +73,8 @@ public final class UpkeepCommands {
           "POST",
           servicePath(service) + "/" + kind,
           order,
-          "began to %s %s".formatted(kind, service),
-          "would begin to %s %s".formatted(kind, service));
+          "started to %s %s".formatted(kind, service),
+          "would start to %s %s".formatted(kind, service));
     }
   }
 
@@ -87,13 +87,13 @@ public final class UpkeepCommands {
         "  fairleadctl rebalance web --target 1.1 --max-moves 4",
         "  fairleadctl upkeep web",
         "",
-        "The first iteration is made at once, the others by the controller."
+        "The first iteration runs at once; the controller runs the others."
       })
   public static final class Rebalance extends Start {
     @Option(
         names = "--target",
         paramLabel = "RATE",
-        description = "Highest load over the average at which it ends. Default: 1.05")
+        description = "Stop at this highest load over the average. Default: 1.05")
     private Double target;
 
     @Option(
@@ -102,7 +102,7 @@ public final class UpkeepCommands {
         split = ",",
         paramLabel = "ID=LOAD",
         converter = LoadConverter.class,
-        description = "Measured loads, in one unit; without them, by weights alone.")
+        description = "Measured loads, in one unit; by default weights alone count.")
     private List<Load> loads;
 
     @Override
@@ -128,7 +128,7 @@ public final class UpkeepCommands {
     @Option(
         names = "--target",
         paramLabel = "RATE",
-        description = "Ranges of buckets per backend at which it ends. Default: 1.2")
+        description = "Stop at this many ranges of buckets per backend. Default: 1.2")
     private Double target;
 
     @Override
@@ -143,7 +143,7 @@ public final class UpkeepCommands {
 
   @Command(
       name = "upkeep",
-      description = "Shows how even and whole a ring is, and what is done about it.",
+      description = "Shows a ring's imbalance and fragmentation, and the latest upkeep.",
       footerHeading = "%nExample:%n",
       footer = "  fairleadctl upkeep web")
   public static final class Show extends Verb {

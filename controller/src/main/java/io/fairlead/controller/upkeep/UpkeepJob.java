@@ -1,21 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.upkeep;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
 import java.util.Optional;
 
-/**
- * The latest rebalance or defragmentation; {@code state} is "running", "reached" or "stopped".
- * Times are Unix seconds, {@code next} of an iteration that is not before then.
- */
-public record UpkeepJob(
-    String kind,
-    String state,
-    double target,
-    int maxMoves,
-    boolean moveChained,
-    int iterations,
-    long movedBuckets,
-    int leftBuckets,
-    long started,
-    long last,
-    Optional<Long> next) {}
+/** The latest rebalance or defragmentation. */
+public record UpkeepJob(@JsonUnwrapped Ordered ordered, @JsonUnwrapped Progress progress) {
+  /** As in the {@link UpkeepOrder}. */
+  public record Ordered(String kind, double target, int maxMoves, boolean moveChained) {}
+
+  /**
+   * Times are Unix seconds.
+   *
+   * @param state "running", "reached" or "stopped"
+   * @param leftBuckets have yet to move, at most
+   * @param next before which no iteration runs
+   */
+  public record Progress(
+      String state,
+      int iterations,
+      long movedBuckets,
+      int leftBuckets,
+      long started,
+      long last,
+      Optional<Long> next) {}
+
+  static UpkeepJob of(ServiceImage image, UpkeepState state) {
+    return new UpkeepJob(
+        new Ordered(state.kind().toString(), state.target(), state.maxMoves(), state.moveChained()),
+        new Progress(
+            state.phase().toString(),
+            state.iterations(),
+            state.movedBuckets(),
+            state.leftBuckets(),
+            state.started(),
+            state.last(),
+            state.isRunning() ? Optional.of(due(image, state)) : Optional.empty()));
+  }
+
+  /** Unix seconds from which the next iteration may run. */
+  public static long due(ServiceImage image, UpkeepState state) {
+    return state.last() + image.config().windowSeconds();
+  }
+}

@@ -5,12 +5,12 @@ import io.fairlead.controller.image.UpkeepState.Kind;
 import java.util.Map;
 
 /**
- * A rebalance or defragmentation to begin.
+ * A rebalance or defragmentation to start.
  *
  * @param target at which to stop, 1..1000: the highest load over the average, or rules per backend
  * @param maxMoves buckets that a backend gives at most in an iteration, and takes at most
  * @param moveChained whether buckets inside their window move too
- * @param loads measured load by backend id in any unit, the same for all; empty to go by weights
+ * @param loads measured load by backend id in any unit, the same for all; empty to use weights
  *     alone
  */
 public record UpkeepOrder(

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.upkeep;
 
+import io.fairlead.controller.assign.Fragmentation;
+import io.fairlead.controller.assign.Rebalance;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
- * How even and how whole a ring is, and what is done about it. {@code imbalance}: the highest load
- * over the average; {@code rules}: runs of buckets with one owner, {@code fragmentation} of them
- * per owner; {@code costs}: what a bucket of a backend costs, the average being 1, where it was
- * measured.
+ * How evenly loaded and how fragmented a ring is, and its latest upkeep.
+ *
+ * @param imbalance the highest load over the average
+ * @param rules runs of buckets with one owner
+ * @param fragmentation rules per owner
+ * @param costs of a bucket of each measured backend, the average being 1
  */
 public record UpkeepView(
     String service,
@@ -17,4 +24,33 @@ public record UpkeepView(
     int rules,
     double fragmentation,
     Map<Integer, Double> costs,
-    Optional<UpkeepJob> job) {}
+    Optional<UpkeepJob> job) {
+
+  public static UpkeepView of(ServiceImage image) {
+    Fragmentation fragmentation = Fragmentation.of(image.ring());
+    Map<Integer, Double> costs = new TreeMap<>();
+    image
+        .upkeep()
+        .ifPresent(
+            state ->
+                state
+                    .costs()
+                    .forEach(
+                        (id, cost) -> costs.put(id, cost / (double) UpkeepState.AVERAGE_COST)));
+    return new UpkeepView(
+        image.config().name(),
+        image.ring().generation(),
+        imbalance(image),
+        fragmentation.rules(),
+        fragmentation.rate(),
+        costs,
+        image.upkeep().map(state -> UpkeepJob.of(image, state)));
+  }
+
+  /** By the costs, too, where buckets were measured. */
+  private static double imbalance(ServiceImage image) {
+    int[] weights = ServiceImage.weights(image.pool());
+    return Rebalance.imbalance(
+        image.ring(), image.upkeep().map(state -> state.corrected(weights)).orElse(weights));
+  }
+}

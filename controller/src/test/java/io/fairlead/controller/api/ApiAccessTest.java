@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.common.hash.Hashing;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
@@ -107,7 +108,7 @@ class ApiAccessTest {
   })
   void anotherSpellingOfAPathOpensNothing(String method, String path, Role role)
       throws IOException {
-    FakeControlPlane plane = new FakeControlPlane();
+    MemoryPlane plane = new MemoryPlane();
     try (ApiServer server =
         open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens())), plane)) {
       ApiClient client = new ApiClient(server.listen());
@@ -119,7 +120,7 @@ class ApiAccessTest {
                   .send("POST", "/v1/services", "application/json", web, "Authorization", admin)
                   .status())
           .isEqualTo(201);
-      String state = plane.state();
+      var state = plane.state();
       Reply reply =
           client.send(method, path, "", "", "Authorization", "Bearer " + TOKENS.get(role));
       assertThat(reply.status()).isIn(403, 404);
@@ -203,10 +204,10 @@ class ApiAccessTest {
       delimiter = '|',
       value = {
         "'' | it has no token",
-        "ann viewer | line 1 is something else",
-        "ann chief plain:0123456789abcdef | line 1 is something else",
-        "ann viewer plain:short | line 1 is something else",
-        "ann viewer sha256:12 | line 1 is something else",
+        "ann viewer | line 1 is malformed",
+        "ann chief plain:0123456789abcdef | line 1 is malformed",
+        "ann viewer plain:short | line 1 is malformed",
+        "ann viewer sha256:12 | line 1 is malformed",
         "ann viewer plain:0123456789abcdef;bob admin plain:0123456789abcdef | line 2 repeats",
       })
   void aFileOfSomethingElseIsRefusedWithoutASecret(String lines, String why) throws IOException {
@@ -271,14 +272,15 @@ class ApiAccessTest {
   }
 
   private static ApiServer open(Security security) throws IOException {
-    return open(security, new FakeControlPlane());
+    return open(security, new MemoryPlane());
   }
 
-  private static ApiServer open(Security security, FakeControlPlane plane) throws IOException {
+  private static ApiServer open(Security security, MemoryPlane plane) throws IOException {
     return ApiServer.open(
         new Endpoint("127.0.0.1", 0),
         security,
         plane,
+        plane.resources(),
         new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
   }
 

@@ -4,6 +4,7 @@ package io.fairlead.controller.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
@@ -20,7 +21,7 @@ class ApiErrorsTest {
   private static final String WEB = "/v1/services/web";
   private static final String EXPLAIN = WEB + "/explain?protocol=tcp&source=10.2.1.2";
 
-  private static final FakeControlPlane PLANE = new FakeControlPlane();
+  private static final MemoryPlane PLANE = new MemoryPlane();
   private static final Contract CONTRACT = Contract.load();
   private static ApiServer server;
   private static ApiClient client;
@@ -31,6 +32,7 @@ class ApiErrorsTest {
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
             PLANE,
+            PLANE.resources(),
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     client = new ApiClient(server.listen());
     create("web", "10.99.0.1");
@@ -248,8 +250,16 @@ class ApiErrorsTest {
             404,
             "service",
             "wbe",
-            "web"),
-        row("service unknown", "GET", "/v1/services/wbe", "", 404, "service", "wbe", "web"),
+            "an existing service"),
+        row(
+            "service unknown",
+            "GET",
+            "/v1/services/wbe",
+            "",
+            404,
+            "service",
+            "wbe",
+            "an existing service"),
         row(
             "service name malformed",
             "GET",
@@ -259,7 +269,15 @@ class ApiErrorsTest {
             "name",
             "WEB",
             "lower-case letters"),
-        row("delete of no service", "DELETE", "/v1/services/wbe", "", 404, "service", "wbe", "web"),
+        row(
+            "delete of no service",
+            "DELETE",
+            "/v1/services/wbe",
+            "",
+            404,
+            "service",
+            "wbe",
+            "an existing service"),
         // Backends.
         row("backend unknown", "GET", WEB + "/backends/8", "", 404, "id", "8", "7, 9"),
         row(
@@ -270,7 +288,7 @@ class ApiErrorsTest {
             404,
             "service",
             "x",
-            "web"),
+            "an existing service"),
         row("id 0", "GET", WEB + "/backends/0", "", 400, "id", "0", portRange),
         row("id too high", "DELETE", WEB + "/backends/65536", "", 400, "id", "65536", portRange),
         row("id no number", "GET", WEB + "/backends/seven", "", 400, "id", "seven", portRange),
@@ -337,8 +355,16 @@ class ApiErrorsTest {
             404,
             "id",
             "8",
-            "7"),
-        row("removal of no backend", "DELETE", WEB + "/backends/8", "", 404, "id", "8", "7"),
+            "a backend of service 'web'"),
+        row(
+            "removal of no backend",
+            "DELETE",
+            WEB + "/backends/8",
+            "",
+            404,
+            "id",
+            "8",
+            "a backend of service 'web'"),
         // Lists of changes: the second entry is wrong, and the first is not applied either.
         change(
             "op unknown",
@@ -383,9 +409,9 @@ class ApiErrorsTest {
             WEB + "/changes",
             "{\"changes\":[{\"op\":\"add\",\"id\":7,\"address\":\"10.1.0.28\"}]}",
             409,
-            "changes[0].id",
+            "id",
             "7",
-            "an id that no backend has"),
+            "an id that no backend of the service has"),
         // Query parameters.
         query("explain without source", WEB + "/explain?protocol=tcp", "source", null, addresses),
         query(
@@ -489,7 +515,7 @@ class ApiErrorsTest {
   @ParameterizedTest
   @MethodSource("rows")
   void isAProblemThatNamesFieldValueAndWhatIsAllowed(Row row) {
-    String before = PLANE.state();
+    var before = PLANE.state();
     Reply reply = client.send(row.method(), row.path(), row.contentType(), row.body());
     assertThat(reply.status()).as(reply.body()).isEqualTo(row.status());
     assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");

@@ -114,7 +114,7 @@ class ApiFailuresTest extends ServedApi {
 
   @Test
   void whileZooKeeperIsAwayWritesAreUnavailableAndReadsAreServed() {
-    String before = plane.state();
+    var before = plane.state();
     plane.zookeeperAway();
     try {
       record Write(String method, String path, String body) {}
@@ -153,7 +153,7 @@ class ApiFailuresTest extends ServedApi {
 
   @Test
   void aDefectIsAProblemThatKeepsTheInsideToItself() {
-    plane.breakNextLook();
+    plane.breakNextRead();
     Reply reply = client.get(WEB);
     assertThat(reply.status()).isEqualTo(500);
     assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");

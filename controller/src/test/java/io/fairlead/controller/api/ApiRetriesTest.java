@@ -46,7 +46,7 @@ class ApiRetriesTest extends ServedApi {
       Reply first = send(row.method(), row.path(), row.body(), "key-" + i);
       assertThat(first.status()).as(row.toString()).isEqualTo(row.status());
       assertThat(first.header("Idempotency-Replayed")).isEmpty();
-      String state = plane.state();
+      var state = plane.state();
       Reply again = send(row.method(), row.path(), row.body(), "key-" + i);
       assertThat(again.status()).as(row.toString()).isEqualTo(row.status());
       assertThat(again.body()).isEqualTo(first.body());

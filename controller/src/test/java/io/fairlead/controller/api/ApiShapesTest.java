@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static io.fairlead.controller.muxes.Muxes.mux;
+import static io.fairlead.controller.muxes.Muxes.serving;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
@@ -71,6 +73,10 @@ class ApiShapesTest extends ServedApi {
     assertThat(first.json().getJsonArray("moves"))
         .containsExactly(
             new JsonObject().put("start", 0).put("count", 1024).put("from", 0).put("to", 7));
+    String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";
+    JsonObject unmoved =
+        expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
+    assertThat(unmoved.containsKey("previous")).isFalse();
     expect(201, "PUT", web + "/backends/8", "{\"address\":\"fd00::8\",\"weight\":300}");
     expect(200, "PUT", web + "/backends/8", "{\"address\":\"FD00:0::8\"}");
     expect(200, "PATCH", web + "/backends/8", "{\"weight\":0}");
@@ -98,20 +104,12 @@ class ApiShapesTest extends ServedApi {
     expect(200, "DELETE", web + "/upkeep", "");
     JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
-    String flow = "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1";
     JsonObject explained =
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
-    assertThat(explained.containsKey("previous")).isFalse();
     expect(200, "DELETE", web + "/backends/9", "");
 
-    plane.mux(
-        new MuxView(
-            "mux1",
-            "0.1.0",
-            "10.1.0.11",
-            List.of("eth0"),
-            Map.of("web", new MuxService(5, "serving"))));
+    plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
     plane.mux(
         new MuxView(
             "mux2",
@@ -169,7 +167,7 @@ class ApiShapesTest extends ServedApi {
                 "{\"changes\":[{\"op\":\"add\",\"id\":4,\"address\":\"10.1.0.24\"}]}"),
             new Write("DELETE", "/v1/services/web/backends/8", ""),
             new Write("DELETE", "/v1/services/web", ""))) {
-      String before = plane.state();
+      var before = plane.state();
       Reply planned = client.send(write.method(), write.path() + "?dryRun=true", write.body());
       assertThat(planned.status()).as(write.toString()).isEqualTo(200);
       assertThat(planned.json().getBoolean("dryRun")).isTrue();

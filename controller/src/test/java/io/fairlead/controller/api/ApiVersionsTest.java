@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static io.fairlead.controller.muxes.Muxes.mux;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.backends.Change;
-import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.WriteOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -86,7 +87,7 @@ class ApiVersionsTest extends ServedApi {
     for (String path : List.of(WEB, WEB + "/backends", WEB + "/backends/7", WEB + "/ring")) {
       Reply before = client.get(path);
       List<Change> changes = List.of(new Change.Weight(7, path.length()));
-      plane.meanwhile(() -> plane.change("web", changes, false));
+      plane.meanwhile(() -> plane.change("web", changes, WriteOptions.COMMIT));
       Reply during = client.get(path);
       assertThat(during.body()).as(path).isEqualTo(before.body());
       assertThat(during.header("ETag")).as(path).isEqualTo(before.header("ETag"));
@@ -125,7 +126,7 @@ class ApiVersionsTest extends ServedApi {
           "POST", WEB + "/changes", "{\"changes\":[{\"op\":\"weight\",\"id\":7,\"weight\":9}]}");
       client.send("PATCH", WEB, "{\"windowSeconds\":31}");
       String now = client.get(WEB).header("ETag");
-      String state = plane.state();
+      var state = plane.state();
       for (String stale : List.of(seen, "W/" + now, seen + ", W/" + now)) {
         Reply late = send(write.method(), write.path(), write.body(), "If-Match", stale);
         assertThat(late.status()).as("%s for %s", write, stale).isEqualTo(412);
@@ -150,7 +151,8 @@ class ApiVersionsTest extends ServedApi {
     assertThat(backend.status()).isEqualTo(412);
     assertThat(backend.json().getString("field")).isEqualTo("If-None-Match");
     assertThat(client.get(WEB + "/backends/7").json().getInteger("weight")).isEqualTo(100);
-    Reply other = send("PUT", WEB + "/backends/8", address, "If-None-Match", "*");
+    String free = "{\"address\":\"10.1.0.28\"}";
+    Reply other = send("PUT", WEB + "/backends/8", free, "If-None-Match", "*");
     assertThat(other.status()).isEqualTo(201);
   }
 
@@ -201,7 +203,7 @@ class ApiVersionsTest extends ServedApi {
     assertThat(ids(last)).containsExactly(1000);
     assertThat(last.header("Link")).isEmpty();
     for (String id : List.of("mux1", "mux2")) {
-      plane.mux(new MuxView(id, "0.1.0", "10.1.0.11", List.of(), Map.of()));
+      plane.mux(mux(id, "10.1.0.11", List.of(), Map.of()));
     }
     assertThat(client.get("/v1/muxes?limit=1").header("Link"))
         .isEqualTo("</v1/muxes?limit=1&cursor=mux1>; rel=\"next\"");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import static io.fairlead.controller.muxes.Muxes.serving;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -11,6 +12,8 @@ import ch.qos.logback.core.read.ListAppender;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.Muxes;
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
@@ -42,7 +45,7 @@ import org.slf4j.LoggerFactory;
 class EventStreamsTest {
   private static final String WEB = "/v1/services/web";
 
-  private final FakeControlPlane plane = new FakeControlPlane();
+  private final MemoryPlane plane = new MemoryPlane();
   private final PrometheusMeterRegistry metrics =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private ApiServer server;
@@ -50,7 +53,7 @@ class EventStreamsTest {
 
   @BeforeEach
   void open() throws IOException {
-    server = ApiServer.open(new Endpoint("127.0.0.1", 0), plane, metrics);
+    server = ApiServer.open(new Endpoint("127.0.0.1", 0), plane, plane.resources(), metrics);
     client = new ApiClient(server.listen());
   }
 
@@ -131,8 +134,7 @@ class EventStreamsTest {
   }
 
   private static MuxView mux(String id, long generation) {
-    return new MuxView(
-        id, "0.1.0", "10.1.0.11", List.of(), Map.of("web", new MuxService(generation, "serving")));
+    return Muxes.mux(id, "10.1.0.11", List.of(), Map.of("web", serving(generation)));
   }
 
   @Test
@@ -154,7 +156,7 @@ class EventStreamsTest {
       client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
       assertThat(stream.next().data().getLong("generation")).isEqualTo(2);
       client.send("PATCH", WEB, "{\"windowSeconds\":30}");
-      assertThat(stream.next().data().getString("version")).isEqualTo("2-10-2");
+      assertThat(stream.next().data().getString("version")).isEqualTo("2-1-2");
       plane.mux(mux("mux1", 2));
       Event mux = stream.next();
       assertThat(mux.type()).isEqualTo("mux");
@@ -220,13 +222,11 @@ class EventStreamsTest {
       Map<String, MuxService> many =
           IntStream.range(0, 100)
               .boxed()
-              .collect(
-                  Collectors.toMap(
-                      i -> "service-with-a-long-name-" + i, i -> new MuxService(i, "serving")));
+              .collect(Collectors.toMap(i -> "service-with-a-long-name-" + i, i -> serving(i)));
       int seen = 0;
       for (int round = 0; round < 6; round++) {
         for (int i = 0; i < 600; i++) {
-          plane.mux(new MuxView("mux%d-%d".formatted(round, i), "1", "10.1.0.1", List.of(), many));
+          plane.mux(Muxes.mux("mux%d-%d".formatted(round, i), "10.1.0.1", List.of(), many));
         }
         for (int i = 0; i < 600; i++) {
           assertThat(quick.next().type()).isEqualTo("mux");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -9,7 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 
 /** A test of the API on a port of its own, with a control plane in memory. */
 abstract class ServedApi {
-  protected final FakeControlPlane plane = new FakeControlPlane();
+  protected final MemoryPlane plane = new MemoryPlane();
   protected ApiServer server;
   protected ApiClient client;
 
@@ -19,6 +20,7 @@ abstract class ServedApi {
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
             plane,
+            plane.resources(),
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     client = new ApiClient(server.listen());
   }

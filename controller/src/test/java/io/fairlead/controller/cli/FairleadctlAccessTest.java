@@ -7,9 +7,9 @@ import io.fairlead.controller.CtlMain;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Certificate;
 import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.api.FakeControlPlane;
 import io.fairlead.controller.api.Security;
 import io.fairlead.controller.secret.SecretFile;
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -36,6 +36,7 @@ class FairleadctlAccessTest {
   void open() throws IOException {
     certificate = Certificate.make(directory, "api");
     Path tokens = secret("tokens", "ada admin plain:ada-0123456789abcdef");
+    MemoryPlane plane = new MemoryPlane();
     server =
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
@@ -45,7 +46,8 @@ class FairleadctlAccessTest {
                         certificate.pem(), new SecretFile("--tls-key", certificate.key()))),
                 Optional.empty(),
                 Optional.of(new SecretFile("--tokens", tokens))),
-            new FakeControlPlane(),
+            plane,
+            plane.resources(),
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
   }
 

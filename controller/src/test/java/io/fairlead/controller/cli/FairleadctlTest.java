@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.cli;
 
+import static io.fairlead.controller.muxes.Muxes.mux;
+import static io.fairlead.controller.muxes.Muxes.serving;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,10 +12,11 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.api.FakeControlPlane;
 import io.fairlead.controller.backends.Change.Weight;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.service.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayInputStream;
@@ -43,7 +46,7 @@ import picocli.CommandLine;
 
 /** Every verb against a real HTTP server: what it prints, in both formats, and its exit code. */
 class FairleadctlTest {
-  private static final FakeControlPlane PLANE = new FakeControlPlane();
+  private static final MemoryPlane PLANE = new MemoryPlane();
   private static ApiServer server;
   private static ApiClient rest;
 
@@ -53,6 +56,7 @@ class FairleadctlTest {
         ApiServer.open(
             new Endpoint("127.0.0.1", 0),
             PLANE,
+            PLANE.resources(),
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     rest = new ApiClient(server.listen());
   }
@@ -111,12 +115,13 @@ class FairleadctlTest {
   @Test
   void upkeep() {
     createWeb();
-    assertThat(done("service show web")).contains("assignment");
-    assertThat(done("rebalance web --target 1.1 --load 1=812.5,2=640 --dry-run"))
-        .contains("would begin to rebalance web");
-    assertThat(done("defragment web --max-moves 3 --move-chained"))
-        .contains("began to defragment web");
     assertThat(done("upkeep web")).contains("fragmentation  1.000").contains("upkeep", "none yet");
+    done("backend add web 2 10.1.0.22");
+    assertThat(done("rebalance web --target 1.1 --load 1=812.5,2=640 --dry-run"))
+        .contains("would start to rebalance web");
+    assertThat(done("defragment web --max-moves 3 --move-chained"))
+        .contains("started to defragment web");
+    assertThat(done("upkeep web")).contains("defragment, reached", "iterations     1\n");
     assertThat(done("defragment web --stop")).contains("stopped upkeep of web");
     assertThat(run("rebalance", "web", "--target", "0.5").err()).contains("target");
     assertThat(run("rebalance", "web", "--load", "1:2").err()).contains("ID=LOAD");
@@ -175,16 +180,18 @@ class FairleadctlTest {
     assertThat(done("service create web --vip 10.99.0.1,fd00::1 --port tcp:80 --buckets 1024"))
         .isEqualTo("created service web: generation 1\n");
     assertThat(done("backend list web")).isEqualTo("service web has no backends\n");
-    assertThat(done("explain web udp 10.2.1.2:4 10.99.0.1:80")).contains("backend     nobody");
+    assertThat(done("explain web tcp 10.2.1.2:4 10.99.0.1:80"))
+        .contains("backend     none")
+        .endsWith("moved       never\n");
     assertThat(done("backend add web 1 10.1.0.21"))
         .isEqualTo(
             """
             added backend 1 of web at 10.1.0.21: generation 2
-            moved 1024 buckets: 1024 from nobody to 1
+            moved 1024 buckets: 1024 from none to 1
             BACKEND  WEIGHT  BEFORE  AFTER
                   1     100       0   1024
             """);
-    String before = PLANE.state();
+    var before = PLANE.state();
     assertThat(done("backend add web 12 fd00::12 --weight 300 --dry-run"))
         .isEqualTo(
             """
@@ -208,13 +215,13 @@ class FairleadctlTest {
             """
             web: 1024 buckets, generation 3
             BACKEND  BUCKETS   SHARE  RUNS
-                  1      256  25.0 %  0-255
-                 12      768  75.0 %  256-1023
+                  1      256  25.0 %  768-1023
+                 12      768  75.0 %  0-767
             """);
     assertThat(done("explain web tcp 10.2.1.2:40001 10.99.0.1:80"))
         .containsPattern("hash {8}0x[0-9a-f]{8}\n")
         .containsPattern("backend {5}(1 at 10.1.0.21|12 at fd00::12)\n")
-        .endsWith("moved       never\n");
+        .containsPattern("moved {7}\\S+Z, window (open: older connections|closed)");
     assertThat(done("backend weight web 12 100")).startsWith("set the weight of backend 12 of web");
     assertThat(done("backend drain web 1 --dry-run"))
         .startsWith("would drain backend 1 of web: generation 5\nwould move 512 buckets: ");
@@ -246,14 +253,8 @@ class FairleadctlTest {
             web    1  10.99.0.2  udp:53     1024         1           6
             """);
     assertThat(done("muxes")).isEqualTo("there are no muxes\n");
-    PLANE.mux(
-        new MuxView(
-            "mux1",
-            "0.1.0",
-            "10.1.0.11",
-            List.of("eth0", "eth1"),
-            Map.of("web", new MuxService(6, "serving"))));
-    PLANE.mux(new MuxView("mux2", "0.1.0", "10.1.0.12", List.of("eth0"), Map.of()));
+    PLANE.mux(mux("mux1", "10.1.0.11", List.of("eth0", "eth1"), Map.of("web", serving(6))));
+    PLANE.mux(mux("mux2", "10.1.0.12", List.of("eth0"), Map.of()));
     PLANE.mux(
         new MuxView(
             "mux3",
@@ -287,15 +288,15 @@ class FairleadctlTest {
   void bucketsThatMovedBeforeWithinTheWindowAreTold() {
     createWeb();
     String chained =
-        "512 of them moved before within the window: their older connections are chained twice\n";
+        "512 of them moved within the window already: their older connections are chained twice\n";
     String returned =
-        "of these go back to the owner before: older connections of a third owner break\n";
+        "of these return to the previous owner: older connections of a third owner break\n";
     assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
-        .doesNotContain("within the window", "go back");
+        .doesNotContain("within the window", "previous owner");
     PLANE.chain(512, 0);
     assertThat(done("backend add web 2 10.1.0.22 --dry-run"))
         .contains(chained)
-        .doesNotContain("go back");
+        .doesNotContain("previous owner");
     PLANE.chain(512, 3);
     for (String line : List.of("backend add web 2 10.1.0.22 --dry-run", "backend add web 2 ::2")) {
       assertThat(done(line)).as(line).contains(chained + "3 " + returned);
@@ -318,7 +319,7 @@ class FairleadctlTest {
   private static void change(int times) {
     PLANE.meanwhile(
         () -> {
-          PLANE.change("web", List.of(new Weight(1, 1 + times)), false);
+          PLANE.change("web", List.of(new Weight(1, 1 + times)), WriteOptions.COMMIT);
           if (times > 1) {
             change(times - 1);
           }
@@ -395,7 +396,8 @@ class FairleadctlTest {
 
   static Stream<Failure> failures() {
     return Stream.of(
-        new Failure("service show wbe", 1, "service 'wbe' does not exist; allowed: web"),
+        new Failure(
+            "service show wbe", 1, "service 'wbe' does not exist; allowed: an existing service"),
         new Failure("service show Web", 1, "name 'Web' is refused; allowed: 1..63 lower-case"),
         new Failure("service show a/b", 1, "name 'a/b' is refused; allowed: 1..63 lower-case"),
         new Failure(
@@ -410,7 +412,8 @@ class FairleadctlTest {
             "service create x --vip ::9 --port tcp:0",
             1,
             "ports[0].port '0' is refused; allowed: an integer in 1..65535"),
-        new Failure("backend add web 1 10.1.0.21", 1, "changes[0].id '1' is refused"),
+        new Failure(
+            "backend add web 1 10.1.0.21", 1, "id '1' is refused; allowed: an id that no backend"),
         new Failure(
             "backend weight web 1 70000", 1, "weight '70000' is refused; allowed: an integer"),
         new Failure("backend drain web 9", 1, "id '9' does not exist; allowed:"),
@@ -444,7 +447,7 @@ class FairleadctlTest {
   @MethodSource("failures")
   void failsWithOneSentenceAndItsExitCode(Failure failure) {
     createWeb();
-    String before = PLANE.state();
+    var before = PLANE.state();
     Run run =
         failure.line().startsWith("--api")
             ? runPlainly(failure.line().split(" "))
@@ -500,7 +503,7 @@ class FairleadctlTest {
       String url = "http://127.0.0.1:" + other.getAddress().getPort();
       Run run = runPlainly("--api", url, "health");
       assertThat(run.exit()).isEqualTo(3);
-      assertThat(run.err()).startsWith("what answers at " + url + " is no Fairlead controller");
+      assertThat(run.err()).startsWith("the server at " + url + " is not a Fairlead controller");
     } finally {
       other.stop(0);
     }

@@ -7,10 +7,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.CtlMain;
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Resources;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.service.FairleadController;
+import io.fairlead.controller.service.Shown;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -82,14 +84,19 @@ class ApplyTest {
   void open() throws Exception {
     controller =
         FairleadController.open(
-            new FairleadController.Options(
+            FairleadController.Options.of(
                 "embedded:" + directory.resolve("zookeeper" + clusters++),
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "test",
                 Clock.systemUTC()));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-    server = ApiServer.open(new Endpoint("127.0.0.1", 0), controller, controller.metrics());
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            controller.plane(),
+            Resources.of(controller),
+            controller.metrics());
   }
 
   @AfterEach
@@ -119,7 +126,8 @@ class ApplyTest {
 
   private String generations() {
     StringBuilder all = new StringBuilder();
-    controller.services().forEach(s -> all.append(s.name()).append(s.version()).append(' '));
+    Shown.services(controller)
+        .forEach(s -> all.append(s.config().name()).append(s.version()).append(' '));
     return all.toString();
   }
 
@@ -139,7 +147,7 @@ class ApplyTest {
     assertThat(exported).contains("name: \"web\"", "mptcpPorts:").doesNotContain("generation");
     close();
     open();
-    assertThat(controller.services()).isEmpty();
+    assertThat(Shown.services(controller)).isEmpty();
     assertThat(with(exported, "apply").exit()).isZero();
     assertThat(run("export").out()).isEqualTo(exported);
     assertThat(run("export", "dns").out()).contains("dns").doesNotContain("web");
@@ -215,7 +223,8 @@ class ApplyTest {
         .isEqualTo("dns: changed, generation 1, 0 buckets moved\n1 changed, 1 refused\n");
     assertThat(run.err())
         .contains("web: refused: ", "10.1.0.22, the address of the live backend 2");
-    assertThat(controller.service("web").orElseThrow().windowSeconds()).isEqualTo(60);
+    assertThat(Shown.service(controller, "web").orElseThrow().config().windowSeconds())
+        .isEqualTo(60);
     assertThat(with(mixed, "diff").exit()).isEqualTo(1);
     JsonNode report = Api.JSON.readTree(with(mixed, "-o", "json", "apply").out());
     assertThat(report.findValuesAsText("outcome")).containsExactly("unchanged", "refused");
@@ -231,7 +240,8 @@ class ApplyTest {
     Run run = with(swapped, "apply");
     assertThat(run.err()).isEmpty();
     assertThat(run.out()).contains("2 changed");
-    assertThat(controller.service("dns").orElseThrow().vips()).containsExactly("10.99.0.1");
+    assertThat(Shown.service(controller, "dns").orElseThrow().config().vips())
+        .containsExactly("10.99.0.1");
   }
 
   @Test
@@ -242,14 +252,14 @@ class ApplyTest {
     assertThat(with(web, "diff").out()).contains("dns: not in the file; 'apply --prune' would");
     String poolless = web.substring(0, web.indexOf("  pool:"));
     assertThat(with(poolless, "apply").out()).contains("1 unchanged");
-    assertThat(controller.backends("web")).hasSize(2);
+    assertThat(Shown.backends(controller, "web")).hasSize(2);
     assertThat(with(web, "apply", "--prune", "--dry-run").out()).contains("dns: would be deleted");
-    assertThat(controller.services()).hasSize(2);
+    assertThat(Shown.services(controller)).hasSize(2);
     assertThat(with(web, "apply", "--prune").out())
         .isEqualTo("web: unchanged\ndns: deleted\n1 unchanged, 1 deleted\n");
-    assertThat(controller.services()).hasSize(1);
+    assertThat(Shown.services(controller)).hasSize(1);
     with(web.replace("- {id: 2, address: 10.1.0.22, weight: 300}", ""), "apply");
-    assertThat(controller.backends("web")).hasSize(1);
+    assertThat(Shown.backends(controller, "web")).hasSize(1);
   }
 
   record Bad(String name, String yaml, String says) {}

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What muxes say of themselves in nodes of their own, which nobody checks before. */
+/** What muxes write into their own nodes, which is not checked when it is written. */
 class MuxWatchTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final String GOOD =
@@ -78,8 +78,8 @@ class MuxWatchTest {
                 List.of("eth0"),
                 Map.of(
                     "web", new MuxService(12, "serving", Optional.of("behind")),
-                    "dns", new MuxService(0, "loading"))),
-            new MuxView("z", "1", "10.1.0.11", List.of(), Map.of()));
+                    "dns", new MuxService(0, "loading", Optional.empty()))),
+            new MuxView("z", "1", Optional.of("10.1.0.11"), Optional.empty(), List.of(), Map.of()));
   }
 
   @Test

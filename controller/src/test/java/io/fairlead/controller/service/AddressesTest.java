@@ -13,7 +13,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
 import java.util.ArrayList;
@@ -27,24 +27,27 @@ import org.junit.jupiter.api.Test;
 
 /** No address is a VIP and a backend's, whoever comes first, on a real ZooKeeper. */
 class AddressesTest extends EmbeddedController {
-  private static final WriteOptions COMMIT = WriteOptions.of(false);
-  private static final WriteOptions PLAN = WriteOptions.of(true);
+  private static final WriteOptions COMMIT = WriteOptions.COMMIT;
+  private static final WriteOptions PLAN = WriteOptions.PLAN;
 
   /** {@code web} at 10.99.0.1 and fd00::1 with backend 1 at 10.1.0.1, {@code dns} at 10.99.0.2. */
   @BeforeEach
   void fill() throws Exception {
-    done(controller.createService(spec("web", "10.99.0.1"), false));
-    done(controller.changeService("web", vips("10.99.0.1", "fd00::1"), false));
-    done(controller.createService(spec("dns", "10.99.0.2"), false));
-    done(controller.change("web", List.of(at(1, "10.1.0.1")), false));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(
+        controller
+            .services()
+            .changeService("web", vips("10.99.0.1", "fd00::1"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("dns", "10.99.0.2"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(at(1, "10.1.0.1")), WriteOptions.COMMIT));
   }
 
   private static Change.Add at(int id, String address) {
     return new Change.Add(id, address, 100);
   }
 
-  private static ServiceChange vips(String... vips) {
-    return new ServiceChange(Optional.of(List.of(vips)), Optional.empty(), Optional.empty());
+  private static ServiceSpec vips(String... vips) {
+    return ServiceSpec.builder().vips(List.of(vips)).build();
   }
 
   private static void assertRefused(
@@ -58,7 +61,7 @@ class AddressesTest extends EmbeddedController {
 
   @Test
   void aBackendIsNoVip() throws Exception {
-    List<ServiceView> before = controller.services();
+    List<ServiceView> before = Shown.services(controller);
     String[][] rows = {
       {"web", "10.99.0.1", "web"}, {"web", "10.99.0.2", "dns"}, {"dns", "fd00:0::1", "web"},
     };
@@ -70,64 +73,66 @@ class AddressesTest extends EmbeddedController {
       List<Change> list = List.of(at(8, "10.1.0.8"), at(9, row[1]));
       Optional<List<Change.Add>> pool = Optional.of(List.of(at(8, "10.1.0.8"), at(9, row[1])));
       for (WriteOptions options : List.of(PLAN, COMMIT)) {
-        assertRefused(controller.change(row[0], list, options), "address", vip, allowed);
-        assertRefused(controller.putService(same, pool, options), "address", vip, allowed);
-        assertRefused(controller.putService(another, pool, options), "address", vip, allowed);
+        assertRefused(controller.backends().change(row[0], list, options), "address", vip, allowed);
+        assertRefused(
+            controller.services().putService(same, pool, options), "address", vip, allowed);
+        assertRefused(
+            controller.services().putService(another, pool, options), "address", vip, allowed);
       }
     }
     ServiceSpec own = spec("new", "10.99.0.3");
     for (WriteOptions options : List.of(PLAN, COMMIT)) {
       assertRefused(
-          controller.putService(own, Optional.of(List.of(at(1, "10.99.0.3"))), options),
+          controller.services().putService(own, Optional.of(List.of(at(1, "10.99.0.3"))), options),
           "vips",
           "10.99.0.3",
           "it is that of backend 1 of 'new'");
     }
-    assertThat(controller.services()).isEqualTo(before);
-    assertThat(controller.backends("web")).hasSize(1);
+    assertThat(Shown.services(controller)).isEqualTo(before);
+    assertThat(Shown.backends(controller, "web")).hasSize(1);
   }
 
   @Test
   void aVipIsNoBackend() throws Exception {
-    List<ServiceView> before = controller.services();
+    List<ServiceView> before = Shown.services(controller);
     String allowed = "an address that no backend has; it is that of backend 1 of 'web'";
     for (WriteOptions options : List.of(PLAN, COMMIT)) {
       List<CompletionStage<Result>> all =
           List.of(
-              controller.createService(spec("new", "10.1.0.1"), options),
-              controller.putService(spec("new", "10.1.0.1"), Optional.empty(), options),
-              controller.putService(spec("dns", "10.1.0.1"), Optional.empty(), options),
-              controller.changeService("dns", vips("10.99.0.2", "10.1.0.1"), options),
-              controller.changeService("web", vips("10.99.0.1", "10.1.0.1"), options));
+              controller.services().createService(spec("new", "10.1.0.1"), options),
+              controller.services().putService(spec("new", "10.1.0.1"), Optional.empty(), options),
+              controller.services().putService(spec("dns", "10.1.0.1"), Optional.empty(), options),
+              controller.services().changeService("dns", vips("10.99.0.2", "10.1.0.1"), options),
+              controller.services().changeService("web", vips("10.99.0.1", "10.1.0.1"), options));
       for (CompletionStage<Result> each : all) {
         assertRefused(each, "vips", "10.1.0.1", allowed);
       }
     }
-    assertThat(controller.services()).isEqualTo(before);
+    assertThat(Shown.services(controller)).isEqualTo(before);
   }
 
   @Test
   void whatIsGivenUpMayBeTaken() throws Exception {
-    done(controller.changeService("web", vips("10.99.0.1"), false));
-    done(controller.change("dns", List.of(at(1, "fd00::1")), false));
-    done(controller.deleteService("web", false));
-    done(controller.change("dns", List.of(at(2, "10.99.0.1")), false));
-    done(controller.createService(spec("new", "10.1.0.1"), false));
+    done(controller.services().changeService("web", vips("10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("dns", List.of(at(1, "fd00::1")), WriteOptions.COMMIT));
+    done(controller.services().deleteService("web", WriteOptions.COMMIT));
+    done(controller.backends().change("dns", List.of(at(2, "10.99.0.1")), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("new", "10.1.0.1"), WriteOptions.COMMIT));
   }
 
   @Test
   void aRemovedBackendsAddressIsAVipOnlyOnceNothingIsChainedToIt() throws Exception {
-    done(controller.change("web", List.of(at(2, "10.1.0.2")), false));
+    done(controller.backends().change("web", List.of(at(2, "10.1.0.2")), WriteOptions.COMMIT));
     clock.set(1_700_001_000);
-    done(controller.change("web", List.of(remove(1)), false));
+    done(controller.backends().change("web", List.of(remove(1)), WriteOptions.COMMIT));
     clock.set(1_700_001_040);
     assertRefused(
-        controller.createService(spec("new", "10.1.0.1"), false),
+        controller.services().createService(spec("new", "10.1.0.1"), WriteOptions.COMMIT),
         "vips",
         "10.1.0.1",
         "this one in 200 s: packets are still chained to the removed backend 1 of 'web'");
     clock.set(1_700_001_240);
-    done(controller.createService(spec("new", "10.1.0.1"), false));
+    done(controller.services().createService(spec("new", "10.1.0.1"), WriteOptions.COMMIT));
   }
 
   @Test
@@ -142,8 +147,12 @@ class AddressesTest extends EmbeddedController {
       for (boolean isBackend : List.of(isBackendFirst, !isBackendFirst)) {
         both.add(
             isBackend
-                ? controller.change("web", List.of(at(1 + i, address)), false)
-                : controller.changeService("dns", vips("10.99.0.2", address), false));
+                ? controller
+                    .backends()
+                    .change("web", List.of(at(1 + i, address)), WriteOptions.COMMIT)
+                : controller
+                    .services()
+                    .changeService("dns", vips("10.99.0.2", address), WriteOptions.COMMIT));
       }
       int accepted = 0;
       for (CompletionStage<Result> each : both) {
@@ -181,6 +190,7 @@ class AddressesTest extends EmbeddedController {
   }
 
   private static ServiceImage image(String name, String vip) {
-    return ServiceImage.create(SpecRules.config(spec(name, vip), 1, new Random(1)), 1_700_000_000);
+    return ServiceImage.create(
+        ServiceRules.created(spec(name, vip), 1, new Random(1)), 1_700_000_000);
   }
 }

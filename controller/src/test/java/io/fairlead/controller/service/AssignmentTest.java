@@ -18,7 +18,6 @@ import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceChange;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.util.List;
@@ -34,31 +33,15 @@ class AssignmentTest extends EmbeddedController {
 
   private static ServiceSpec spec(String assignment) {
     ServiceSpec plain = Requests.spec("web", "10.99.0.1");
-    return new ServiceSpec(
-        plain.name(),
-        plain.vips(),
-        plain.ports(),
-        plain.maxBackends(),
-        plain.buckets(),
-        plain.hash(),
-        plain.hashKey(),
-        plain.affinity(),
-        plain.windowSeconds(),
-        plain.mptcpPorts(),
-        assignment);
+    return plain.toBuilder().assignment(assignment).build();
   }
 
-  private static ServiceChange to(String assignment) {
-    return new ServiceChange(
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.of(assignment));
+  private static ServiceSpec to(String assignment) {
+    return ServiceSpec.builder().assignment(assignment).build();
   }
 
   private char[] owners() {
-    RingView ring = controller.ring("web");
+    RingView ring = Shown.ring(controller, "web");
     char[] owners = new char[ring.buckets()];
     ring.runs()
         .forEach(
@@ -90,14 +73,15 @@ class AssignmentTest extends EmbeddedController {
 
   @Test
   void aServiceOfAnotherMethodKeepsToItWhateverChanges() throws Exception {
-    done(controller.createService(spec("maglev"), false));
+    done(controller.services().createService(spec("maglev"), WriteOptions.COMMIT));
     List<Change> pool = List.of(add(1), add(2), add(3));
-    done(controller.change("web", pool, false));
-    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("maglev");
+    done(controller.backends().change("web", pool, WriteOptions.COMMIT));
+    assertThat(Shown.service(controller, "web").orElseThrow().config().assignment())
+        .hasToString("maglev");
     assertThat(owners()).isEqualTo(maglev(100, 100, 100));
     close();
     open();
-    done(controller.change("web", List.of(weight(2, 0)), false));
+    done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.COMMIT));
     assertThat(owners()).isEqualTo(maglev(100, 0, 100));
   }
 
@@ -114,55 +98,71 @@ class AssignmentTest extends EmbeddedController {
   void aServiceThatComesWithItsPoolIsSharedOutByItsMethod(String method) throws Exception {
     Placement placement = placement(method);
     Result created =
-        done(controller.putService(spec(method), pool(100, 50, 100), WriteOptions.of(false)));
+        done(
+            controller
+                .services()
+                .putService(spec(method), pool(100, 50, 100), WriteOptions.COMMIT));
     assertThat(created.movedBuckets()).isEqualTo(1024);
     assertThat(owners()).isEqualTo(owners(placement, 100, 50, 100));
     clock.set(NOW + 1000);
-    done(controller.putService(spec(method), pool(100, 50, 70, 30), WriteOptions.of(false)));
+    done(
+        controller.services().putService(spec(method), pool(100, 50, 70, 30), WriteOptions.COMMIT));
     assertThat(owners()).isEqualTo(owners(placement, 100, 50, 70, 30));
   }
 
   /** Method and pool at once: the new method shares out, and what ran for the old one ends. */
   @Test
   void anotherMethodTogetherWithAnotherPool() throws Exception {
-    done(controller.putService(spec("beamer"), pool(100, 100), WriteOptions.of(false)));
+    done(controller.services().putService(spec("beamer"), pool(100, 100), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
     UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 5, false, Map.of(1, 900.0, 2, 100.0));
-    done(controller.startUpkeep("web", order, WriteOptions.of(false)));
-    assertThat(controller.upkeep("web").job().orElseThrow().state()).isEqualTo("running");
-    done(controller.putService(spec("maglev"), pool(100, 200, 100), WriteOptions.of(false)));
+    done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
+    assertThat(Shown.upkeep(controller, "web").job().orElseThrow().progress().state())
+        .isEqualTo("running");
+    done(
+        controller.services().putService(spec("maglev"), pool(100, 200, 100), WriteOptions.COMMIT));
     assertThat(owners()).isEqualTo(maglev(100, 200, 100));
-    assertThat(controller.upkeep("web").job().orElseThrow().state()).isEqualTo("stopped");
+    assertThat(Shown.upkeep(controller, "web").job().orElseThrow().progress().state())
+        .isEqualTo("stopped");
   }
 
   @Test
   void anotherMethodOnALiveServiceIsOneGenerationAndPlannedTheSame() throws Exception {
-    done(controller.createService(spec("beamer"), false));
-    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    done(controller.services().createService(spec("beamer"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2), add(3)), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
-    Result planned = done(controller.changeService("web", to("maglev"), true));
-    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("beamer");
-    Result changed = done(controller.changeService("web", to("maglev"), false));
+    Result planned =
+        done(controller.services().changeService("web", to("maglev"), WriteOptions.PLAN));
+    assertThat(Shown.service(controller, "web").orElseThrow().config().assignment())
+        .hasToString("beamer");
+    Result changed =
+        done(controller.services().changeService("web", to("maglev"), WriteOptions.COMMIT));
     assertThat(planned).usingRecursiveComparison().ignoringFields("dryRun").isEqualTo(changed);
     assertThat(changed.generation()).isEqualTo(3);
     assertThat(changed.movedBuckets()).isBetween(512, 800);
     assertThat(owners()).isEqualTo(maglev(100, 100, 100));
-    Result same = done(controller.changeService("web", to("maglev"), false));
+    Result same =
+        done(controller.services().changeService("web", to("maglev"), WriteOptions.COMMIT));
     assertThat(same.movedBuckets()).isZero();
     assertThat(same.generation()).isEqualTo(3);
     clock.set(NOW + 2000);
     Result back =
-        done(controller.putService(spec("beamer"), Optional.empty(), WriteOptions.of(false)));
+        done(
+            controller
+                .services()
+                .putService(spec("beamer"), Optional.empty(), WriteOptions.COMMIT));
     assertThat(back.movedBuckets()).as("Beamer's moves nothing that is balanced").isZero();
     close();
     open();
-    assertThat(controller.service("web").orElseThrow().assignment()).isEqualTo("beamer");
+    assertThat(Shown.service(controller, "web").orElseThrow().config().assignment())
+        .hasToString("beamer");
     assertThat(owners()).isEqualTo(maglev(100, 100, 100));
   }
 
   @Test
   void whatIsNoMethodIsRefused() throws Exception {
-    Refusal refused = refusal(controller.createService(spec("magic"), false));
+    Refusal refused =
+        refusal(controller.services().createService(spec("magic"), WriteOptions.COMMIT));
     assertThat(refused.field()).isEqualTo("assignment");
     assertThat(refused.allowed()).contains("rendezvous");
   }

@@ -14,12 +14,12 @@ import io.fairlead.controller.Proxied;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whoever asks for the latest gets it, or hears that it is not known, at whichever controller. */
+/** A confirmed read is the latest or an error, at every controller. */
 class ConfirmedReadsTest {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -44,10 +44,11 @@ class ConfirmedReadsTest {
 
   /** Of several kinds, at the controller that leads. */
   enum Write {
-    CHANGE(leader -> leader.change("web", List.of(weight(1, 7)), false)),
-    SETTINGS(leader -> leader.changeService("web", window(17), false)),
-    CREATE(leader -> leader.createService(spec("mail", "10.99.0.2"), false)),
-    DELETE(leader -> leader.deleteService("web", false));
+    CHANGE(leader -> leader.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT)),
+    SETTINGS(leader -> leader.services().changeService("web", window(17), WriteOptions.COMMIT)),
+    CREATE(
+        leader -> leader.services().createService(spec("mail", "10.99.0.2"), WriteOptions.COMMIT)),
+    DELETE(leader -> leader.services().deleteService("web", WriteOptions.COMMIT));
 
     private final Function<FairleadController, CompletionStage<Result>> begin;
 
@@ -55,8 +56,8 @@ class ConfirmedReadsTest {
       this.begin = begin;
     }
 
-    private static ServiceChange window(int seconds) {
-      return new ServiceChange(Optional.empty(), Optional.empty(), Optional.of(seconds));
+    private static ServiceSpec window(int seconds) {
+      return ServiceSpec.builder().windowSeconds(seconds).build();
     }
   }
 
@@ -67,22 +68,22 @@ class ConfirmedReadsTest {
     try (TestingServer server = TestZooKeeper.start();
         FairleadController leader = open(server.getConnectString(), "leader", this::learningLate)) {
       assertThat(leader.awaitLeader(SOON)).isTrue();
-      done(leader.createService(spec("web", "10.99.0.1"), false));
-      done(leader.change("web", List.of(add(1), add(2)), false));
-      List<ServiceView> before = leader.services();
+      done(leader.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(leader.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+      List<ServiceView> before = Shown.services(leader);
       try (FairleadController other = open(server.getConnectString(), "other", client -> client)) {
         await().atMost(SOON).until(() -> confirms(other));
         isHolding = true;
         CompletionStage<Result> underWay = write.begin.apply(leader);
         assertThat(isCommitted.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
         await().atMost(SOON).until(() -> confirms(other));
-        List<ServiceView> latest = other.services();
+        List<ServiceView> latest = Shown.services(other);
         assertThat(latest).isNotEqualTo(before);
         CompletableFuture<List<ServiceView>> read =
             CompletableFuture.supplyAsync(
                 () -> {
-                  leader.confirm();
-                  return leader.services();
+                  leader.plane().confirm();
+                  return Shown.services(leader);
                 });
         assertThat(isDoneWithin(read, 1)).as("it waits for what it commits").isFalse();
         isOver.countDown();
@@ -125,7 +126,7 @@ class ConfirmedReadsTest {
   }
 
   /**
-   * A new connection answers before the watch is set again, and nobody tells of what was committed
+   * A new connection answers before the watch is set again, and no event reports what was committed
    * in between. Here that lasts until the test is over: Curator sets the watch again once it has
    * told its listeners of the break.
    */
@@ -135,20 +136,20 @@ class ConfirmedReadsTest {
         FlakyProxy proxy = new FlakyProxy(server.getPort());
         FairleadController leader = open(server.getConnectString(), "leader", client -> client)) {
       assertThat(leader.awaitLeader(SOON)).isTrue();
-      done(leader.createService(spec("web", "10.99.0.1"), false));
-      done(leader.change("web", List.of(add(1), add(2)), false));
+      done(leader.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(leader.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
       try (FairleadController follower = open(proxy.address(), "follower", this::hearingLate)) {
         await().atMost(SOON).until(() -> confirms(follower));
         proxy.cut();
         await().atMost(SOON).until(() -> !confirms(follower));
-        done(leader.change("web", List.of(weight(1, 7)), false));
-        done(leader.createService(spec("mail", "10.99.0.2"), false));
+        done(leader.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT));
+        done(leader.services().createService(spec("mail", "10.99.0.2"), WriteOptions.COMMIT));
         proxy.heal();
         await().atMost(SOON).until(() -> confirms(follower));
-        assertThat(follower.services()).isEqualTo(leader.services());
-        done(leader.change("web", List.of(weight(2, 7)), false));
+        assertThat(Shown.services(follower)).isEqualTo(Shown.services(leader));
+        done(leader.backends().change("web", List.of(weight(2, 7)), WriteOptions.COMMIT));
         await().atMost(SOON).until(() -> confirms(follower));
-        assertThat(follower.services()).isEqualTo(leader.services());
+        assertThat(Shown.services(follower)).isEqualTo(Shown.services(leader));
       } finally {
         isOver.countDown();
       }
@@ -168,7 +169,7 @@ class ConfirmedReadsTest {
 
   private static boolean confirms(FairleadController controller) {
     try {
-      controller.confirm();
+      controller.plane().confirm();
       return true;
     } catch (Refusal e) {
       return false;
@@ -178,13 +179,8 @@ class ConfirmedReadsTest {
   private static FairleadController open(
       String zookeeper, String id, UnaryOperator<CuratorFramework> writing) throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(
-            zookeeper,
-            FreePorts.nextAddress(),
-            "/fairlead",
-            id,
-            Clock.systemUTC(),
-            Optional.empty(),
-            writing));
+        FairleadController.Options.of(
+                zookeeper, FreePorts.nextAddress(), "/fairlead", id, Clock.systemUTC())
+            .with(writing));
   }
 }

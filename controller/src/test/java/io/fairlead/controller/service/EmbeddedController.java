@@ -22,7 +22,7 @@ abstract class EmbeddedController {
   final void open() throws Exception {
     controller =
         FairleadController.open(
-            new FairleadController.Options(
+            FairleadController.Options.of(
                 "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
   }

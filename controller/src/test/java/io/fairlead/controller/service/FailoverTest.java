@@ -24,8 +24,8 @@ import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 
 /**
- * Several controllers on one ZooKeeper: one leads, the others follow, and nobody writes in an epoch
- * that is over.
+ * Several controllers on one ZooKeeper: one leads, the others follow, and no controller writes in
+ * an epoch that is over.
  */
 class FailoverTest {
   private static final Duration SOON = Duration.ofSeconds(30);
@@ -36,16 +36,20 @@ class FailoverTest {
   void theNextOneLeadsWithEverythingThatWasAcknowledged() throws Exception {
     try (TestingServer server = TestZooKeeper.start();
         FairleadController second = openSecond(server)) {
-      assertThat(second.health().leader()).isFalse();
-      assertThat(refusal(second.createService(spec("x", "10.99.0.9"), false)).kind())
+      assertThat(second.plane().health().leader()).isFalse();
+      assertThat(
+              refusal(second.services().createService(spec("x", "10.99.0.9"), WriteOptions.COMMIT))
+                  .kind())
           .isEqualTo(Refusal.Kind.UNAVAILABLE);
       await().until(second::isServing);
-      assertThat(second.services()).isEqualTo(first.services());
+      assertThat(Shown.services(second)).isEqualTo(Shown.services(first));
       first.close();
       assertThat(second.awaitLeader(SOON)).isTrue();
-      assertThat(second.health().epoch()).isEqualTo(2);
-      assertThat(second.backends("web")).hasSize(2);
-      assertThat(done(second.change("web", List.of(weight(1, 7)), false)).generation())
+      assertThat(second.plane().health().epoch()).isEqualTo(2);
+      assertThat(Shown.backends(second, "web")).hasSize(2);
+      assertThat(
+              done(second.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))
+                  .generation())
           .isEqualTo(3);
     }
   }
@@ -56,25 +60,28 @@ class FailoverTest {
     try (TestingServer server = TestZooKeeper.start()) {
       first = open(server.getConnectString(), "first", clock);
       assertThat(first.awaitLeader(SOON)).isTrue();
-      done(first.createService(spec("web", "10.99.0.1"), false));
-      done(first.change("web", List.of(add(1), add(2)), false));
+      done(first.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(first.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
       clock.set(clock.seconds() + 1000);
       UpkeepOrder order =
           new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(1, 300.0, 2, 100.0));
-      done(first.startUpkeep("web", order, WriteOptions.of(false)));
-      UpkeepJob before = first.upkeep("web").job().orElseThrow();
-      assertThat(before.state()).isEqualTo("running");
+      done(first.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
+      UpkeepJob before = Shown.upkeep(first, "web").job().orElseThrow();
+      assertThat(before.progress().state()).isEqualTo("running");
       try (FairleadController next = open(server.getConnectString(), "next", clock)) {
         await().until(next::isServing);
         first.close();
         assertThat(next.awaitLeader(SOON)).isTrue();
-        assertThat(next.upkeep("web").job()).contains(before);
+        assertThat(Shown.upkeep(next, "web").job()).contains(before);
         clock.set(clock.seconds() + 240);
-        await().atMost(SOON).until(() -> next.upkeep("web").job().orElseThrow().iterations() == 2);
-        UpkeepJob second = next.upkeep("web").job().orElseThrow();
-        assertThat(second.started()).isEqualTo(before.started());
-        assertThat(second.movedBuckets()).isBetween(101L, 200L);
-        assertThat(next.service("web").orElseThrow().generation()).isEqualTo(4);
+        await()
+            .atMost(SOON)
+            .until(
+                () -> Shown.upkeep(next, "web").job().orElseThrow().progress().iterations() == 2);
+        UpkeepJob second = Shown.upkeep(next, "web").job().orElseThrow();
+        assertThat(second.progress().started()).isEqualTo(before.progress().started());
+        assertThat(second.progress().movedBuckets()).isBetween(101L, 200L);
+        assertThat(Shown.service(next, "web").orElseThrow().generation()).isEqualTo(4);
       }
     }
   }
@@ -83,10 +90,10 @@ class FailoverTest {
   private FairleadController openSecond(TestingServer server) throws Exception {
     first = open(server.getConnectString(), "first");
     assertThat(first.awaitLeader(SOON)).isTrue();
-    done(first.createService(spec("web", "10.99.0.1"), false));
-    done(first.change("web", List.of(add(1), add(2)), false));
+    done(first.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(first.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
     FairleadController second = open(server.getConnectString(), "second");
-    await().until(() -> second.health().zookeeper().equals("connected"));
+    await().until(() -> second.plane().health().zookeeper().equals("connected"));
     return second;
   }
 
@@ -95,18 +102,20 @@ class FailoverTest {
     try (TestingServer server = TestZooKeeper.start();
         FairleadController former = open(server.getConnectString(), "same")) {
       assertThat(former.awaitLeader(SOON)).isTrue();
-      done(former.createService(spec("web", "10.99.0.1"), false));
+      done(former.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
       try (FairleadController latter = open(server.getConnectString(), "same")) {
         // The former life's session is alive and would be for as long as it lives.
         assertThat(latter.awaitLeader(SOON)).isTrue();
-        done(latter.change("web", List.of(add(1)), false));
-        assertThat(confirms(former) ? former.backends("web").size() : 1).isEqualTo(1);
-        assertThat(refusal(former.change("web", List.of(add(2)), false)).kind())
+        done(latter.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
+        assertThat(confirms(former) ? Shown.backends(former, "web").size() : 1).isEqualTo(1);
+        assertThat(
+                refusal(former.backends().change("web", List.of(add(2)), WriteOptions.COMMIT))
+                    .kind())
             .isEqualTo(Refusal.Kind.UNAVAILABLE);
-        await().until(() -> !former.health().leader());
-        assertThat(former.ring("web").generation()).isEqualTo(2);
-        assertThat(latter.backends("web")).hasSize(1);
-        assertThat(latter.service("web").orElseThrow().generation()).isEqualTo(2);
+        await().until(() -> !former.plane().health().leader());
+        assertThat(Shown.ring(former, "web").generation()).isEqualTo(2);
+        assertThat(Shown.backends(latter, "web")).hasSize(1);
+        assertThat(Shown.service(latter, "web").orElseThrow().generation()).isEqualTo(2);
       }
     }
   }
@@ -117,19 +126,19 @@ class FailoverTest {
         FairleadController second = openSecond(server)) {
       await().until(second::isServing);
       for (int weight = 1; weight <= 50; weight++) {
-        done(first.change("web", List.of(weight(1, weight)), false));
-        assertThat(second.backends("web")).isEqualTo(first.backends("web"));
-        assertThat(second.service("web")).isEqualTo(first.service("web"));
+        done(first.backends().change("web", List.of(weight(1, weight)), WriteOptions.COMMIT));
+        assertThat(Shown.backends(second, "web")).isEqualTo(Shown.backends(first, "web"));
+        assertThat(Shown.service(second, "web")).isEqualTo(Shown.service(first, "web"));
       }
-      assertThat(second.ring("web").runs())
+      assertThat(Shown.ring(second, "web").runs())
           .usingRecursiveComparison()
-          .isEqualTo(first.ring("web").runs());
-      done(first.createService(spec("mail", "10.99.0.2"), false));
-      assertThat(second.services()).isEqualTo(first.services());
-      done(first.deleteService("web", false));
-      assertThat(second.services()).isEqualTo(first.services());
-      done(first.createService(spec("web", "10.99.0.3"), false));
-      assertThat(second.services()).isEqualTo(first.services());
+          .isEqualTo(Shown.ring(first, "web").runs());
+      done(first.services().createService(spec("mail", "10.99.0.2"), WriteOptions.COMMIT));
+      assertThat(Shown.services(second)).isEqualTo(Shown.services(first));
+      done(first.services().deleteService("web", WriteOptions.COMMIT));
+      assertThat(Shown.services(second)).isEqualTo(Shown.services(first));
+      done(first.services().createService(spec("web", "10.99.0.3"), WriteOptions.COMMIT));
+      assertThat(Shown.services(second)).isEqualTo(Shown.services(first));
       first.close();
     }
   }
@@ -137,7 +146,7 @@ class FailoverTest {
   /** Whether it says that what it reads next is the latest. */
   private static boolean confirms(FairleadController controller) {
     try {
-      controller.confirm();
+      controller.plane().confirm();
       return true;
     } catch (Refusal e) {
       return false;
@@ -151,6 +160,6 @@ class FailoverTest {
   private static FairleadController open(String zookeeper, String id, Clock clock)
       throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock));
+        FairleadController.Options.of(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock));
   }
 }

@@ -123,20 +123,20 @@ class KillTest {
   private void checkTheRest(long acknowledged) throws Exception {
     try (FairleadController controller =
         FairleadController.open(
-            new FairleadController.Options(
+            FairleadController.Options.of(
                 "embedded:" + directory,
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
                 Clock.systemUTC()))) {
       assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-      long latest = controller.service("web").orElseThrow().generation();
+      long latest = Shown.service(controller, "web").orElseThrow().generation();
       assertThat(latest).isBetween(acknowledged, acknowledged + 1);
       try (CuratorFramework client =
           CuratorFrameworkFactory.newClient(controller.zookeeper(), new RetryOneTime(100))) {
         client.start();
         Ring ring = replay(client, latest);
-        RingView view = controller.ring("web");
+        RingView view = Shown.ring(controller, "web");
         view.runs()
             .forEach(
                 (owner, runs) -> {

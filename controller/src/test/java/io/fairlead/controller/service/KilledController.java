@@ -4,6 +4,7 @@ package io.fairlead.controller.service;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.plane.WriteOptions;
 import java.io.PrintStream;
 import java.time.Clock;
 import java.time.Duration;
@@ -28,7 +29,7 @@ final class KilledController {
     System.setOut(System.err);
     FairleadController controller =
         FairleadController.open(
-            new FairleadController.Options(
+            FairleadController.Options.of(
                 "embedded:" + arguments[0],
                 FreePorts.nextAddress(),
                 "/fairlead",
@@ -37,16 +38,21 @@ final class KilledController {
     if (!controller.awaitLeader(Duration.ofSeconds(30))) {
       throw new IllegalStateException("not elected within 30 s");
     }
-    if (controller.services().isEmpty()) {
-      Requests.done(controller.createService(Requests.sized("web", "10.99.0.1", BUCKETS), false));
+    if (Shown.services(controller).isEmpty()) {
+      Requests.done(
+          controller
+              .services()
+              .createService(Requests.sized("web", "10.99.0.1", BUCKETS), WriteOptions.COMMIT));
       List<Change> all = IntStream.rangeClosed(1, BACKENDS).mapToObj(Requests::add).toList();
-      Requests.done(controller.change("web", all, false));
+      Requests.done(controller.backends().change("web", all, WriteOptions.COMMIT));
     }
-    long generation = controller.service("web").orElseThrow().generation();
+    long generation = Shown.service(controller, "web").orElseThrow().generation();
     say("loaded %d weights %s".formatted(generation, weights(controller)));
     while (true) {
       long next = generation + 1;
-      long committed = Requests.done(controller.change("web", changes(next), false)).generation();
+      long committed =
+          Requests.done(controller.backends().change("web", changes(next), WriteOptions.COMMIT))
+              .generation();
       if (committed != next) {
         throw new IllegalStateException("generation %d after %d".formatted(committed, generation));
       }
@@ -70,7 +76,7 @@ final class KilledController {
   }
 
   private static List<Integer> weights(FairleadController controller) {
-    return controller.backends("web").stream().map(BackendView::weight).toList();
+    return Shown.backends(controller, "web").stream().map(BackendView::weight).toList();
   }
 
   private static void say(String line) {

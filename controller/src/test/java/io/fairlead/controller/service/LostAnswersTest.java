@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceView;
 import java.time.Clock;
 import java.time.Duration;
@@ -38,8 +39,8 @@ class LostAnswersTest {
       long generation;
       try (FairleadController controller = open(proxy.address())) {
         assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-        done(controller.createService(spec("web", "10.99.0.1"), false));
-        done(controller.change("web", List.of(add(1), add(2)), false));
+        done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+        done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
         for (int i = 1; i <= CHANGES; i++) {
           if (random.nextBoolean()) {
             proxy.swallow();
@@ -58,16 +59,16 @@ class LostAnswersTest {
             lastWeight = after == before ? lastWeight : wanted;
           }
           awaitLeader(controller);
-          assertThat(controller.backends("web").get(0).weight()).isEqualTo(lastWeight);
+          assertThat(Shown.backends(controller, "web").get(0).weight()).isEqualTo(lastWeight);
         }
         assertThat(proxy.swallowed()).isPositive();
         generation = generation(controller);
       }
       try (FairleadController other = open(server.getConnectString())) {
         assertThat(other.awaitLeader(Duration.ofSeconds(30))).isTrue();
-        ServiceView view = other.service("web").orElseThrow();
+        ServiceView view = Shown.service(other, "web").orElseThrow();
         assertThat(view.generation()).isEqualTo(generation);
-        assertThat(other.backends("web").get(0).weight()).isEqualTo(lastWeight);
+        assertThat(Shown.backends(other, "web").get(0).weight()).isEqualTo(lastWeight);
       }
     }
   }
@@ -75,7 +76,7 @@ class LostAnswersTest {
   private static boolean isAcknowledged(FairleadController controller, int wanted)
       throws Exception {
     try {
-      done(controller.change("web", List.of(weight(1, wanted)), false));
+      done(controller.backends().change("web", List.of(weight(1, wanted)), WriteOptions.COMMIT));
       return true;
     } catch (ExecutionException e) {
       assertThat(((Refusal) e.getCause()).kind()).isEqualTo(Refusal.Kind.UNAVAILABLE);
@@ -86,17 +87,17 @@ class LostAnswersTest {
   private static void awaitLeader(FairleadController controller) {
     await()
         .atMost(Duration.ofSeconds(30))
-        .until(() -> controller.health().leader() && !controller.services().isEmpty());
+        .until(() -> controller.plane().health().leader() && !Shown.services(controller).isEmpty());
   }
 
   private static long generation(FairleadController controller) {
     awaitLeader(controller);
-    return controller.service("web").orElseThrow().generation();
+    return Shown.service(controller, "web").orElseThrow().generation();
   }
 
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(
+        FairleadController.Options.of(
             zookeeper,
             FreePorts.nextAddress(),
             "/fairlead",

@@ -11,11 +11,13 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Resources;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
@@ -52,13 +54,18 @@ class MetricsTest {
     client.start();
     controller =
         FairleadController.open(
-            new FairleadController.Options(
+            FairleadController.Options.of(
                 zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-    server = ApiServer.open(new Endpoint("127.0.0.1", 0), controller, controller.metrics());
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            controller.plane(),
+            Resources.of(controller),
+            controller.metrics());
     api = new ApiClient(server.listen());
-    done(controller.createService(spec("web", "10.99.0.1"), false));
-    done(controller.change("web", List.of(add(1), add(2)), false));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
   }
 
   @AfterEach
@@ -83,7 +90,7 @@ class MetricsTest {
     await()
         .until(
             () ->
-                controller.muxes().stream()
+                controller.muxes().get().stream()
                     .anyMatch(
                         view ->
                             view.id().equals(mux)
@@ -110,7 +117,7 @@ class MetricsTest {
     assertThat(lag("mux1")).isZero();
     for (int step = 1; step <= 3; step++) {
       clock.set(NOW + 100 * step);
-      done(controller.change("web", List.of(weight(1, step)), false));
+      done(controller.backends().change("web", List.of(weight(1, step)), WriteOptions.COMMIT));
       applied("mux1", 2 + step);
       assertThat(lag("mux1")).isZero();
       assertThat(lag("mux2")).isEqualTo(100 * (step - 1));
@@ -145,18 +152,24 @@ class MetricsTest {
   void bucketsThatReturnToTheOwnerBeforeAreCounted() throws Exception {
     String returned = "fairlead_controller_returned_buckets_total{service=\"web\"}";
     clock.set(NOW + 1000);
-    done(controller.change("web", List.of(weight(2, 0)), false));
+    done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.COMMIT));
     clock.set(NOW + 2000);
-    Result left = done(controller.change("web", List.of(weight(1, 0), add(3), add(4)), false));
+    Result left =
+        done(
+            controller
+                .backends()
+                .change("web", List.of(weight(1, 0), add(3), add(4)), WriteOptions.COMMIT));
     assertThat(left.movedBuckets()).isEqualTo(1024);
     assertThat(left.returnedBuckets()).isZero();
     assertThat(metric(returned)).isZero();
     assertThat(api.get("/v1/audit?limit=1").body()).doesNotContain("returnedBuckets");
     clock.set(NOW + 2010);
-    Result elsewhere = done(controller.change("web", List.of(weight(2, 100)), true));
+    Result elsewhere =
+        done(controller.backends().change("web", List.of(weight(2, 100)), WriteOptions.PLAN));
     assertThat(elsewhere.stillChained()).isEqualTo(elsewhere.movedBuckets()).isEqualTo(341);
     assertThat(elsewhere.returnedBuckets()).isZero();
-    Result back = done(controller.change("web", List.of(weight(1, 100)), false));
+    Result back =
+        done(controller.backends().change("web", List.of(weight(1, 100)), WriteOptions.COMMIT));
     assertThat(back.returnedBuckets()).isEqualTo(back.movedBuckets()).isEqualTo(341);
     assertThat(metric(returned)).isEqualTo(341);
     JsonObject record = api.get("/v1/audit?limit=1").array().getJsonObject(0);

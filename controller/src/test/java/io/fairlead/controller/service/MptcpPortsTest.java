@@ -10,12 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.fairlead.controller.explain.Explanation;
+import io.fairlead.controller.explain.Explanation.Owner;
 import io.fairlead.controller.explain.Flow;
-import io.fairlead.controller.explain.Owner;
+import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.services.MptcpPorts;
-import io.fairlead.controller.services.Port;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import java.util.List;
 import java.util.Optional;
@@ -28,51 +28,46 @@ class MptcpPortsTest extends EmbeddedController {
   private static ServiceSpec spec(
       String name, String vip, List<Port> ports, Optional<MptcpPorts> range) {
     ServiceSpec plain = Requests.spec(name, vip);
-    return new ServiceSpec(
-        name,
-        plain.vips(),
-        ports,
-        plain.maxBackends(),
-        plain.buckets(),
-        plain.hash(),
-        plain.hashKey(),
-        plain.affinity(),
-        plain.windowSeconds(),
-        range,
-        plain.assignment());
+    ServiceSpec.Builder spec = plain.toBuilder().ports(ports);
+    return range.map(spec::mptcpPorts).orElse(spec).build();
   }
 
   private static ServiceSpec web(MptcpPorts range) {
     return spec("web", "10.99.0.1", List.of(new Port("tcp", 80)), Optional.of(range));
   }
 
-  private static ServiceChange to(MptcpPorts range) {
-    return new ServiceChange(
-        Optional.empty(), Optional.empty(), Optional.empty(), Optional.of(range), Optional.empty());
+  private static ServiceSpec to(MptcpPorts range) {
+    return ServiceSpec.builder().mptcpPorts(range).build();
   }
 
   private Optional<MptcpPorts> ports() {
-    return controller.service("web").orElseThrow().mptcpPorts();
+    return Shown.service(controller, "web").orElseThrow().config().mptcpPorts();
   }
 
   private Explanation explain(String protocol, int port) {
-    return controller.explain("web", new Flow(protocol, "198.51.100.7", 1, "10.99.0.1", port));
+    return Shown.explain(
+        controller, "web", new Flow(protocol, "198.51.100.7", 1, "10.99.0.1", port));
   }
 
   @Test
   void theyStandInTheServiceAndOutliveARestart() throws Exception {
-    done(controller.createService(web(RANGE), false));
+    done(controller.services().createService(web(RANGE), WriteOptions.COMMIT));
     assertThat(ports()).contains(RANGE);
     controller.close();
     open();
     assertThat(ports()).contains(RANGE);
     done(
-        controller.changeService(
-            "web", new ServiceChange(Optional.empty(), Optional.empty(), Optional.of(60)), false));
+        controller
+            .services()
+            .changeService(
+                "web", ServiceSpec.builder().windowSeconds(60).build(), WriteOptions.COMMIT));
     assertThat(ports()).contains(RANGE);
-    done(controller.changeService("web", to(new MptcpPorts(30000, 30009)), false));
+    done(
+        controller
+            .services()
+            .changeService("web", to(new MptcpPorts(30000, 30009)), WriteOptions.COMMIT));
     assertThat(ports()).contains(new MptcpPorts(30000, 30009));
-    done(controller.changeService("web", to(new MptcpPorts(0, 0)), false));
+    done(controller.services().changeService("web", to(new MptcpPorts(0, 0)), WriteOptions.COMMIT));
     assertThat(ports()).isEmpty();
     controller.close();
     open();
@@ -92,21 +87,21 @@ class MptcpPortsTest extends EmbeddedController {
             new MptcpPorts(70, 90),
             new MptcpPorts(80, 81),
             new MptcpPorts(79, 80))) {
-      Refusal refusal = refusal(controller.createService(web(range), false));
+      Refusal refusal =
+          refusal(controller.services().createService(web(range), WriteOptions.COMMIT));
       assertThat(refusal.field()).as("%s", range).isEqualTo("mptcpPorts");
       assertThat(refusal.kind()).isEqualTo(Refusal.Kind.INVALID);
     }
-    assertThat(controller.services()).isEmpty();
-    done(controller.createService(web(RANGE), false));
+    assertThat(Shown.services(controller)).isEmpty();
+    done(controller.services().createService(web(RANGE), WriteOptions.COMMIT));
     Refusal own =
         refusal(
-            controller.changeService(
-                "web",
-                new ServiceChange(
-                    Optional.empty(),
-                    Optional.of(List.of(new Port("tcp", 20500))),
-                    Optional.empty()),
-                false));
+            controller
+                .services()
+                .changeService(
+                    "web",
+                    ServiceSpec.builder().ports(List.of(new Port("tcp", 20500))).build(),
+                    WriteOptions.COMMIT));
     assertThat(own.field()).isEqualTo("mptcpPorts");
     assertThat(own.allowed()).contains("tcp:20500");
   }
@@ -132,65 +127,92 @@ class MptcpPortsTest extends EmbeddedController {
           spec("other", "10.99.0.1", List.of(new Port("tcp", row.port())), row.range());
       for (List<ServiceSpec> order :
           List.of(List.of(web(RANGE), other), List.of(other, web(RANGE)))) {
-        done(controller.createService(order.get(0), false));
+        done(controller.services().createService(order.get(0), WriteOptions.COMMIT));
         if (row.isTaken()) {
-          Refusal refusal = refusal(controller.createService(order.get(1), false));
+          Refusal refusal =
+              refusal(controller.services().createService(order.get(1), WriteOptions.COMMIT));
           assertThat(refusal.kind()).as("%s", row).isEqualTo(Refusal.Kind.CONFLICT);
-          assertThat(refusal.allowed()).contains("'" + order.get(0).name() + "'");
+          assertThat(refusal.allowed()).contains("'" + order.get(0).name().orElseThrow() + "'");
         } else {
-          done(controller.createService(order.get(1), false));
-          done(controller.deleteService(order.get(1).name(), false));
+          done(controller.services().createService(order.get(1), WriteOptions.COMMIT));
+          done(
+              controller
+                  .services()
+                  .deleteService(order.get(1).name().orElseThrow(), WriteOptions.COMMIT));
         }
-        done(controller.deleteService(order.get(0).name(), false));
+        done(
+            controller
+                .services()
+                .deleteService(order.get(0).name().orElseThrow(), WriteOptions.COMMIT));
       }
     }
-    done(controller.createService(web(RANGE), false));
+    done(controller.services().createService(web(RANGE), WriteOptions.COMMIT));
     List<Port> udp = List.of(new Port("udp", 20500));
-    done(controller.createService(spec("dns", "10.99.0.1", udp, none), false));
+    done(
+        controller
+            .services()
+            .createService(spec("dns", "10.99.0.1", udp, none), WriteOptions.COMMIT));
     List<Port> tcp = List.of(new Port("tcp", 20500));
     done(
-        controller.createService(
-            spec("far", "10.99.0.2", tcp, Optional.of(new MptcpPorts(1, 9))), false));
+        controller
+            .services()
+            .createService(
+                spec("far", "10.99.0.2", tcp, Optional.of(new MptcpPorts(1, 9))),
+                WriteOptions.COMMIT));
     Refusal move =
         refusal(
-            controller.changeService(
-                "far",
-                new ServiceChange(
-                    Optional.of(List.of("10.99.0.1")), Optional.empty(), Optional.empty()),
-                false));
+            controller
+                .services()
+                .changeService(
+                    "far",
+                    ServiceSpec.builder().vips(List.of("10.99.0.1")).build(),
+                    WriteOptions.COMMIT));
     assertThat(move.kind()).isEqualTo(Refusal.Kind.CONFLICT);
   }
 
   @Test
   void theyMustNameEveryBackend() throws Exception {
-    done(controller.createService(web(new MptcpPorts(20000, 20004)), false));
-    done(controller.change("web", List.of(add(4)), false));
-    Refusal outside = refusal(controller.change("web", List.of(add(1), add(5)), false));
+    done(
+        controller
+            .services()
+            .createService(web(new MptcpPorts(20000, 20004)), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(4)), WriteOptions.COMMIT));
+    Refusal outside =
+        refusal(controller.backends().change("web", List.of(add(1), add(5)), WriteOptions.COMMIT));
     assertThat(outside.field()).isEqualTo("id");
     assertThat(outside.value()).isEqualTo("5");
     assertThat(outside.allowed()).startsWith("1..4, as the service's mptcpPorts are 20000-20004");
-    assertThat(controller.backends("web")).hasSize(1);
+    assertThat(Shown.backends(controller, "web")).hasSize(1);
     Refusal narrow =
-        refusal(controller.changeService("web", to(new MptcpPorts(20000, 20003)), false));
+        refusal(
+            controller
+                .services()
+                .changeService("web", to(new MptcpPorts(20000, 20003)), WriteOptions.COMMIT));
     assertThat(narrow.field()).isEqualTo("mptcpPorts");
     assertThat(narrow.allowed()).contains("20000-20004", "4");
-    done(controller.changeService("web", to(new MptcpPorts(0, 0)), false));
-    done(controller.change("web", List.of(add(5)), false));
-    assertThat(refusal(controller.changeService("web", to(new MptcpPorts(1, 5)), false)).field())
+    done(controller.services().changeService("web", to(new MptcpPorts(0, 0)), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(5)), WriteOptions.COMMIT));
+    assertThat(
+            refusal(
+                    controller
+                        .services()
+                        .changeService("web", to(new MptcpPorts(1, 5)), WriteOptions.COMMIT))
+                .field())
         .isEqualTo("mptcpPorts");
   }
 
   @Test
   void explainFollowsTheNamedBackend() throws Exception {
-    done(controller.createService(web(RANGE), false));
-    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    done(controller.services().createService(web(RANGE), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2), add(3)), WriteOptions.COMMIT));
     Explanation two = explain("tcp", 20002);
     assertThat(two.current()).contains(new Owner(2, "10.1.0.2"));
     assertThat(two.bucket()).isEmpty();
     assertThat(two.previous()).isEmpty();
     assertThat(two.moved()).isFalse();
     assertThat(two.generation()).isEqualTo(2);
-    done(controller.change("web", List.of(weight(2, 0), remove(3)), false));
+    done(
+        controller.backends().change("web", List.of(weight(2, 0), remove(3)), WriteOptions.COMMIT));
     assertThat(explain("tcp", 20002).current()).contains(new Owner(2, "10.1.0.2"));
     assertThat(explain("tcp", 20003).current()).isEmpty();
     assertThat(explain("tcp", 20000).current()).isEmpty();
@@ -198,7 +220,9 @@ class MptcpPortsTest extends EmbeddedController {
         List.of(
             new Flow("udp", "198.51.100.7", 1, "10.99.0.1", 20002),
             new Flow("tcp", "198.51.100.7", 1, "10.99.0.1", 21000))) {
-      assertThat(catchThrowableOfType(Refusal.class, () -> controller.explain("web", flow)).field())
+      assertThat(
+              catchThrowableOfType(Refusal.class, () -> Shown.explain(controller, "web", flow))
+                  .field())
           .isEqualTo("destinationPort");
     }
   }

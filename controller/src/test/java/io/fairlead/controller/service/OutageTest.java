@@ -17,6 +17,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
@@ -52,21 +53,28 @@ class OutageTest {
     try (TestingServer server = TestZooKeeper.start();
         FairleadController controller = open(server.getConnectString())) {
       assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
-      done(controller.createService(spec("web", "10.99.0.1"), false));
-      done(controller.change("web", List.of(add(1), add(2)), false));
-      controller.confirm();
+      done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+      controller.plane().confirm();
       server.stop();
       await()
           .atMost(Duration.ofSeconds(30))
-          .until(() -> controller.health().zookeeper().equals("lost"));
-      assertThat(refusal(controller.change("web", List.of(weight(1, 7)), false)).kind())
+          .until(() -> controller.plane().health().zookeeper().equals("lost"));
+      assertThat(
+              refusal(
+                      controller
+                          .backends()
+                          .change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))
+                  .kind())
           .isEqualTo(Refusal.Kind.UNAVAILABLE);
-      assertThat(controller.backends("web")).hasSize(2);
-      assertThatThrownBy(controller::confirm).isInstanceOf(Refusal.class);
+      assertThat(Shown.backends(controller, "web")).hasSize(2);
+      assertThatThrownBy(() -> controller.plane().confirm()).isInstanceOf(Refusal.class);
       server.restart();
       // How soon is ZooKeeperClientTest's: here a machine may be as slow as it is.
-      await().atMost(Duration.ofSeconds(30)).until(() -> controller.health().leader());
-      assertThat(done(controller.change("web", List.of(weight(1, 7)), false)).generation())
+      await().atMost(Duration.ofSeconds(30)).until(() -> controller.plane().health().leader());
+      assertThat(
+              done(controller.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))
+                  .generation())
           .isEqualTo(3);
     }
     assertThat(lines("connected")).hasSize(2);
@@ -101,7 +109,7 @@ class OutageTest {
 
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(
+        FairleadController.Options.of(
             zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", Clock.systemUTC()));
   }
 }

@@ -2,12 +2,11 @@
 package io.fairlead.controller.service;
 
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.services.Port;
 import io.fairlead.controller.services.ServiceSpec;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -22,16 +21,13 @@ final class Requests {
   }
 
   static ServiceSpec sized(String name, String vip, int buckets) {
-    return new ServiceSpec(
-        name,
-        List.of(vip),
-        List.of(new Port("tcp", 80)),
-        Optional.empty(),
-        Optional.of(buckets),
-        "siphash",
-        Optional.of("000102030405060708090a0b0c0d0e0f"),
-        "connection",
-        240);
+    return ServiceSpec.builder()
+        .name(name)
+        .vips(List.of(vip))
+        .ports(List.of(new Port("tcp", 80)))
+        .buckets(buckets)
+        .hashKey("000102030405060708090a0b0c0d0e0f")
+        .build();
   }
 
   static Change add(int id) {

@@ -18,7 +18,7 @@ import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.Backup;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Tree;
@@ -33,7 +33,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -65,7 +64,7 @@ class RestoreTest {
   }
 
   private FairleadController.Options options() {
-    return new FairleadController.Options(
+    return FairleadController.Options.of(
         server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock);
   }
 
@@ -94,22 +93,27 @@ class RestoreTest {
 
   /** Two services, one of them with moves in an open window, and an id that is gone. */
   private void build() throws Exception {
-    done(controller.createService(spec("gone", "10.99.0.9"), false));
-    done(controller.createService(spec("web", "10.99.0.1"), false));
-    done(controller.createService(spec("api", "10.99.0.2"), false));
-    done(controller.deleteService("gone", false));
-    done(controller.change("web", List.of(add(1), add(2), add(3)), false));
+    done(controller.services().createService(spec("gone", "10.99.0.9"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("api", "10.99.0.2"), WriteOptions.COMMIT));
+    done(controller.services().deleteService("gone", WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2), add(3)), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
-    done(controller.change("web", List.of(remove(3), weight(2, 50)), false));
-    done(controller.deleteService("api", false));
-    done(controller.createService(spec("api", "10.99.0.3"), false));
-    done(controller.deleteService("api", false));
+    done(
+        controller
+            .backends()
+            .change("web", List.of(remove(3), weight(2, 50)), WriteOptions.COMMIT));
+    done(controller.services().deleteService("api", WriteOptions.COMMIT));
+    done(controller.services().createService(spec("api", "10.99.0.3"), WriteOptions.COMMIT));
+    done(controller.services().deleteService("api", WriteOptions.COMMIT));
   }
 
   private List<Explanation> explanations() {
     return IntStream.range(0, 500)
         .mapToObj(
-            port -> controller.explain("web", new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80)))
+            port ->
+                Shown.explain(
+                    controller, "web", new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80)))
         .map(
             e ->
                 new Explanation(
@@ -128,88 +132,99 @@ class RestoreTest {
   void isTheSameClusterWithTheSameBucketsAtHigherGenerations() throws Exception {
     build();
     List<Explanation> before = explanations();
-    var runs = controller.ring("web").runs();
-    var backends = controller.backends("web");
-    long epoch = controller.health().epoch();
-    byte[] backup = controller.backup();
+    var runs = Shown.ring(controller, "web").runs();
+    var backends = Shown.backends(controller, "web");
+    long epoch = controller.plane().health().epoch();
+    byte[] backup = controller.backup().get();
     assertThat(before).anyMatch(Explanation::moved);
     loseZooKeeper();
     restore(backup);
     controller = lead();
-    assertThat(controller.services()).hasSize(1);
-    assertThat(controller.service("web").orElseThrow().id()).isEqualTo(2);
-    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(3 + Backup.AHEAD);
+    assertThat(Shown.services(controller)).hasSize(1);
+    assertThat(Shown.service(controller, "web").orElseThrow().config().id()).isEqualTo(2);
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isEqualTo(3 + Backup.AHEAD);
     assertThat(explanations()).isEqualTo(before);
-    assertThat(controller.ring("web").runs()).usingRecursiveComparison().isEqualTo(runs);
-    assertThat(controller.backends("web")).isEqualTo(backends);
-    assertThat(controller.health().epoch()).isGreaterThan(epoch);
-    JsonObject again = new JsonObject(new String(controller.backup(), StandardCharsets.UTF_8));
+    assertThat(Shown.ring(controller, "web").runs()).usingRecursiveComparison().isEqualTo(runs);
+    assertThat(Shown.backends(controller, "web")).isEqualTo(backends);
+    assertThat(controller.plane().health().epoch()).isGreaterThan(epoch);
+    JsonObject again =
+        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
     assertThat(again.getString("cluster")).isEqualTo(read(backup).cluster());
-    done(controller.createService(spec("api", "10.99.0.2"), false));
-    assertThat(controller.service("api").orElseThrow().id())
+    done(controller.services().createService(spec("api", "10.99.0.2"), WriteOptions.COMMIT));
+    assertThat(Shown.service(controller, "api").orElseThrow().config().id())
         .as("ids are handed out once, also those of deleted services")
         .isEqualTo(5);
-    done(controller.change("web", List.of(add(4)), false));
-    assertThat(controller.service("web").orElseThrow().generation()).isEqualTo(4 + Backup.AHEAD);
+    done(controller.backends().change("web", List.of(add(4)), WriteOptions.COMMIT));
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isEqualTo(4 + Backup.AHEAD);
   }
 
   @Test
   void upkeepGoesOnWithItsSettingsAndMeasuredCosts() throws Exception {
-    done(controller.createService(spec("web", "10.99.0.1"), false));
-    done(controller.createService(spec("dns", "10.99.0.2"), false));
-    done(controller.change("web", List.of(add(1), add(2), add(3), add(4)), false));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("dns", "10.99.0.2"), WriteOptions.COMMIT));
+    done(
+        controller
+            .backends()
+            .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     clock.set(NOW + 1000);
     UpkeepOrder order =
         new UpkeepOrder(Kind.REBALANCE, 1.02, 20, true, Map.of(1, 300.0, 2, 100.0, 3, 100.0));
-    done(controller.startUpkeep("web", order, WriteOptions.of(false)));
-    UpkeepView before = controller.upkeep("web");
-    assertThat(before.job().orElseThrow().state()).isEqualTo("running");
+    done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
+    UpkeepView before = Shown.upkeep(controller, "web");
+    assertThat(before.job().orElseThrow().progress().state()).isEqualTo("running");
     assertThat(before.costs()).hasSize(3);
-    byte[] backup = controller.backup();
+    byte[] backup = controller.backup().get();
     assertThat(new JsonObject(new String(backup, StandardCharsets.UTF_8)).getJsonArray("services"))
         .extracting(service -> ((JsonObject) service).containsKey("upkeep"))
         .containsExactly(true, false);
     loseZooKeeper();
     restore(backup);
     controller = lead();
-    assertThat(controller.upkeep("web").job()).isEqualTo(before.job());
-    assertThat(controller.upkeep("web").costs()).isEqualTo(before.costs());
-    assertThat(controller.upkeep("dns").job()).isEmpty();
+    assertThat(Shown.upkeep(controller, "web").job()).isEqualTo(before.job());
+    assertThat(Shown.upkeep(controller, "web").costs()).isEqualTo(before.costs());
+    assertThat(Shown.upkeep(controller, "dns").job()).isEmpty();
     clock.set(NOW + 2000);
     await()
         .atMost(Duration.ofSeconds(20))
-        .until(() -> controller.upkeep("web").job().orElseThrow().iterations() >= 2);
-    assertThat(controller.upkeep("web").costs()).isEqualTo(before.costs());
+        .until(
+            () -> Shown.upkeep(controller, "web").job().orElseThrow().progress().iterations() >= 2);
+    assertThat(Shown.upkeep(controller, "web").costs()).isEqualTo(before.costs());
   }
 
   @Test
   void anAddressThatIsBothIsServedAsItWas() throws Exception {
-    done(controller.createService(spec("web", "10.99.0.1"), false));
-    done(controller.change("web", List.of(add(1), add(2)), false));
-    JsonObject backup = new JsonObject(new String(controller.backup(), StandardCharsets.UTF_8));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+    JsonObject backup =
+        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
     JsonObject config = backup.getJsonArray("services").getJsonObject(0).getJsonObject("config");
     config.put("vips", List.of("10.99.0.1", "10.1.0.1"));
     loseZooKeeper();
     restore(backup.encode().getBytes(StandardCharsets.UTF_8));
     controller = lead();
-    assertThat(controller.service("web").orElseThrow().vips()).contains("10.1.0.1");
-    assertThat(controller.backends("web")).extracting("address").contains("10.1.0.1");
-    done(controller.change("web", List.of(new Change.Weight(1, 50), add(3)), false));
-    ServiceChange window = new ServiceChange(Optional.empty(), Optional.empty(), Optional.of(100));
-    done(controller.changeService("web", window, false));
-    done(controller.change("web", List.of(new Change.Remove(1)), false));
+    assertThat(Shown.service(controller, "web").orElseThrow().config().vips()).contains("10.1.0.1");
+    assertThat(Shown.backends(controller, "web")).extracting("address").contains("10.1.0.1");
+    done(
+        controller
+            .backends()
+            .change("web", List.of(new Change.Weight(1, 50), add(3)), WriteOptions.COMMIT));
+    ServiceSpec window = ServiceSpec.builder().windowSeconds(100).build();
+    done(controller.services().changeService("web", window, WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
   }
 
   @Test
   void leavesAnAuditRecordOfEachService() throws Exception {
     build();
-    done(controller.createService(spec("dns", "10.99.0.4"), false));
-    byte[] backup = controller.backup();
+    done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
+    byte[] backup = controller.backup().get();
     loseZooKeeper();
     restore(backup);
     controller = lead();
     List<AuditEntry> entries =
-        controller.audit(OptionalLong.empty(), 10).entries().stream()
+        controller.audit().page(OptionalLong.empty(), 10).entries().stream()
             .map(Journal.Numbered::entry)
             .toList();
     assertThat(entries).extracting(AuditEntry::service).containsExactly("dns", "web");
@@ -226,26 +241,26 @@ class RestoreTest {
   @Test
   void onlyIntoAnEmptyZooKeeperAndWithoutControllers() throws Exception {
     build();
-    byte[] backup = controller.backup();
+    byte[] backup = controller.backup().get();
     assertThatThrownBy(() -> restore(backup))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("holds 1 services; allowed: a ZooKeeper without services");
-    done(controller.deleteService("web", false));
+    done(controller.services().deleteService("web", WriteOptions.COMMIT));
     assertThatThrownBy(() -> restore(backup))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("1 controllers are running; allowed: none");
     controller.close();
     restore(backup);
     controller = lead();
-    assertThat(controller.services()).hasSize(1);
+    assertThat(Shown.services(controller)).hasSize(1);
   }
 
   /** Until it is repeated no controller leads, and the tree does not bear the cluster's name. */
   @Test
   void whatWasBrokenOffIsRepeated() throws Exception {
     build();
-    done(controller.createService(spec("dns", "10.99.0.4"), false));
-    byte[] backup = controller.backup();
+    done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
+    byte[] backup = controller.backup().get();
     String cluster = read(backup).cluster();
     loseZooKeeper();
     restore(backup);
@@ -265,14 +280,14 @@ class RestoreTest {
           .isEqualTo(cluster);
     }
     controller = lead();
-    assertThat(controller.services()).hasSize(2);
-    assertThat(controller.backends("web")).hasSize(2);
+    assertThat(Shown.services(controller)).hasSize(2);
+    assertThat(Shown.backends(controller, "web")).hasSize(2);
   }
 
   @Test
   void aDamagedBackupIsRefusedBeforeAnythingIsWritten() throws Exception {
     build();
-    String whole = new String(controller.backup(), StandardCharsets.UTF_8);
+    String whole = new String(controller.backup().get(), StandardCharsets.UTF_8);
     JsonObject web = new JsonObject(whole).getJsonArray("services").getJsonObject(0);
     String snapshot = web.getString("snapshot");
     record Row(String name, String json, String says) {}

@@ -7,6 +7,7 @@ import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
@@ -59,7 +60,7 @@ class RetentionTest {
         leading = id == 15 ? Optional.empty() : Optional.of(EPOCH);
         ServiceImage image =
             ServiceImage.create(
-                SpecRules.config(Requests.spec("s" + id, "10.99.0." + id), id, new Random(1)),
+                ServiceRules.created(Requests.spec("s" + id, "10.99.0." + id), id, new Random(1)),
                 1000);
         Origin origin = Origin.controller("number " + id);
         repository

@@ -15,6 +15,7 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
@@ -61,7 +62,7 @@ class ServiceWriterTest {
         repository.create(
             EPOCH,
             ServiceImage.create(
-                SpecRules.config(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
+                ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
     writer =
         new ServiceWriter(
             repository,
@@ -83,13 +84,13 @@ class ServiceWriterTest {
 
   @Test
   void whatComesAfterADeletionFindsNoService() throws Exception {
-    done(writer.delete(WriteOptions.of(true)));
+    done(writer.delete(WriteOptions.PLAN));
     assertThat(writer.isGone()).isFalse();
-    done(writer.delete(WriteOptions.of(false)));
+    done(writer.delete(WriteOptions.COMMIT));
     assertThat(writer.isGone()).isTrue();
-    Refusal late = refusal(writer.change(List.of(add(1)), WriteOptions.of(false)));
+    Refusal late = refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT));
     assertThat(late.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
-    assertThat(refusal(writer.delete(WriteOptions.of(false))).kind())
+    assertThat(refusal(writer.delete(WriteOptions.COMMIT)).kind())
         .isEqualTo(Refusal.Kind.NOT_FOUND);
   }
 
@@ -98,23 +99,23 @@ class ServiceWriterTest {
   void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
     repository.delete(EPOCH, stored);
     repository.store().removeRest(EPOCH, "web");
-    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT)).kind())
         .isEqualTo(Refusal.Kind.UNAVAILABLE);
     assertThat(writer.isGone()).isFalse();
-    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.of(false))).kind())
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT)).kind())
         .isEqualTo(Refusal.Kind.NOT_FOUND);
     assertThat(writer.isGone()).isTrue();
   }
 
-  /** What nobody asked for is a record as well, and has to go with time. */
+  /** The leader's own writes leave records too, which have to be deleted in time. */
   @Test
   void theLeadersOwnIterationsAreCounted() throws Exception {
-    done(writer.change(List.of(add(1), add(2)), WriteOptions.of(true)));
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.PLAN));
     assertThat(notes).as("a dry run leaves no record").hasValue(0);
-    done(writer.change(List.of(add(1), add(2)), WriteOptions.of(false)));
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.COMMIT));
     clock.set(clock.seconds() + 1000);
     UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 10, false, Map.of(1, 300.0, 2, 100.0));
-    done(writer.startUpkeep(order, WriteOptions.of(false)));
+    done(writer.startUpkeep(order, WriteOptions.COMMIT));
     assertThat(notes).hasValue(2);
     for (int iteration = 2; iteration <= 4; iteration++) {
       int expected = iteration;

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -39,9 +40,9 @@ class UpgradeTest {
     client.start();
     try (FairleadController controller = controller()) {
       assertThat(controller.awaitLeader(SOON)).isTrue();
-      done(controller.createService(spec("web", "10.99.0.1"), false));
-      done(controller.createService(spec("dns", "10.99.0.2"), false));
-      done(controller.change("web", List.of(add(1)), false));
+      done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(controller.services().createService(spec("dns", "10.99.0.2"), WriteOptions.COMMIT));
+      done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     }
   }
 
@@ -53,7 +54,7 @@ class UpgradeTest {
 
   private FairleadController controller() throws Exception {
     return FairleadController.open(
-        new FairleadController.Options(
+        FairleadController.Options.of(
             server.getConnectString(),
             FreePorts.nextAddress(),
             "/fairlead",
@@ -74,14 +75,19 @@ class UpgradeTest {
     byte[] epoch = client.getData().forPath(TREE.epoch());
     try (FairleadController controller = controller()) {
       assertThat(controller.awaitLeader(Duration.ofSeconds(2))).isFalse();
-      assertThat(refusal(controller.change("web", List.of(add(2)), false)).kind())
+      assertThat(
+              refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT))
+                  .kind())
           .isEqualTo(Refusal.Kind.UNAVAILABLE);
       assertThat(client.getChildren().forPath(TREE.election())).isEmpty();
       assertThat(client.checkExists().forPath("/fairlead").getPzxid()).isEqualTo(before);
       assertThat(client.getData().forPath(TREE.epoch())).isEqualTo(epoch);
       edit(TREE.format(), "99", Tree.FORMAT);
       assertThat(controller.awaitLeader(SOON)).isTrue();
-      assertThat(done(controller.change("web", List.of(add(2)), false)).generation()).isEqualTo(3);
+      assertThat(
+              done(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT))
+                  .generation())
+          .isEqualTo(3);
     }
   }
 
@@ -93,12 +99,20 @@ class UpgradeTest {
     byte[] config = client.getData().forPath(TREE.config("web"));
     try (FairleadController controller = controller()) {
       assertThat(controller.awaitLeader(SOON)).isTrue();
-      assertThat(controller.services()).extracting(ServiceView::name).containsExactly("dns");
-      Refusal refused = refusal(controller.change("web", List.of(add(2)), false));
+      assertThat(Shown.services(controller))
+          .extracting(view -> view.config().name())
+          .containsExactly("dns");
+      Refusal refused =
+          refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
       assertThat(refused.getMessage()).contains("web", "unknown format 2; this controller knows 1");
-      assertThat(refusal(controller.createService(spec("web", "10.99.0.3"), false)).field())
+      assertThat(
+              refusal(
+                      controller
+                          .services()
+                          .createService(spec("web", "10.99.0.3"), WriteOptions.COMMIT))
+                  .field())
           .isEqualTo("name");
-      done(controller.change("dns", List.of(add(1)), false));
+      done(controller.backends().change("dns", List.of(add(1)), WriteOptions.COMMIT));
     }
     assertThat(client.getData().forPath(TREE.config("web"))).isEqualTo(config);
   }
@@ -108,8 +122,9 @@ class UpgradeTest {
     edit(TREE.config("web"), "\"format\":1", "\"format\":1,\"colour\":\"red\"");
     try (FairleadController controller = controller()) {
       assertThat(controller.awaitLeader(SOON)).isTrue();
-      done(controller.change("web", List.of(add(2)), false));
-      assertThat(controller.service("web").map(ServiceView::backends)).isEqualTo(Optional.of(2));
+      done(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
+      assertThat(Shown.service(controller, "web").map(ServiceView::backends))
+          .isEqualTo(Optional.of(2));
     }
   }
 }

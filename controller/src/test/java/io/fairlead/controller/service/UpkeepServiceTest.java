@@ -16,14 +16,13 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.Share;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.services.ServiceChange;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.upkeep.UpkeepJob;
 import io.fairlead.controller.upkeep.UpkeepOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Rebalance and defragmentation of a live service, iteration by iteration, on a real ZooKeeper. */
@@ -35,15 +34,15 @@ class UpkeepServiceTest extends EmbeddedController {
 
   private Result start(Kind kind, double target, int moves) throws Exception {
     UpkeepOrder order = new UpkeepOrder(kind, target, moves, false, Map.of());
-    return done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+    return done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
   }
 
   private UpkeepJob job() {
-    return controller.upkeep("web").job().orElseThrow();
+    return Shown.upkeep(controller, "web").job().orElseThrow();
   }
 
   private List<Integer> owned() {
-    return controller.backends("web").stream().map(BackendView::buckets).toList();
+    return Shown.backends(controller, "web").stream().map(BackendView::buckets).toList();
   }
 
   private void advance(long seconds) {
@@ -51,29 +50,35 @@ class UpkeepServiceTest extends EmbeddedController {
   }
 
   private UpkeepJob nextIteration() {
-    int before = job().iterations();
+    int before = job().progress().iterations();
     advance(WINDOW);
     await()
         .atMost(Duration.ofSeconds(20))
-        .until(() -> job().iterations() > before || !job().state().equals("running"));
+        .until(
+            () ->
+                job().progress().iterations() > before
+                    || !job().progress().state().equals("running"));
     return job();
   }
 
   /** Eight backends whose buckets a history of other weights has scattered. */
   private void fragment() throws Exception {
-    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
+    done(
+        controller
+            .services()
+            .createService(Requests.spec("web", "10.99.0.1"), WriteOptions.COMMIT));
     List<Change> pool = new ArrayList<>();
     for (int id = 1; id <= 8; id++) {
       pool.add(add(id));
     }
-    done(controller.change("web", pool, false));
+    done(controller.backends().change("web", pool, WriteOptions.COMMIT));
     for (int round = 0; round < 12; round++) {
       List<Change> weights = new ArrayList<>();
       for (int id = 1; id <= 8; id++) {
         weights.add(weight(id, round == 11 ? 100 : 20 + (id * 37 + round * 53) % 200));
       }
       advance(WINDOW);
-      done(controller.change("web", weights, false));
+      done(controller.backends().change("web", weights, WriteOptions.COMMIT));
     }
     advance(WINDOW);
   }
@@ -82,40 +87,45 @@ class UpkeepServiceTest extends EmbeddedController {
   void defragmentationRunsOncePerWindowAcrossARestartUntilItsTarget() throws Exception {
     fragment();
     List<Integer> owned = owned();
-    assertThat(controller.upkeep("web").fragmentation()).isGreaterThan(4);
-    assertThat(controller.upkeep("web").job()).isEmpty();
+    assertThat(Shown.upkeep(controller, "web").fragmentation()).isGreaterThan(4);
+    assertThat(Shown.upkeep(controller, "web").job()).isEmpty();
     UpkeepOrder order = new UpkeepOrder(Kind.DEFRAGMENT, 1, 20, false, Map.of());
-    Result planned = done(controller.startUpkeep("web", order, WriteOptions.of(true)));
-    assertThat(controller.upkeep("web").job()).isEmpty();
+    Result planned = done(controller.upkeeps().startUpkeep("web", order, WriteOptions.PLAN));
+    assertThat(Shown.upkeep(controller, "web").job()).isEmpty();
     Result first = start(Kind.DEFRAGMENT, 1, 20);
     assertThat(planned).usingRecursiveComparison().ignoringFields("dryRun").isEqualTo(first);
     assertThat(first.movedBuckets()).isBetween(20, 8 * 20);
     assertThat(first.stillChained()).isZero();
-    assertThat(job().state()).isEqualTo("running");
-    assertThat(job().next()).contains(clock.seconds() + WINDOW);
+    assertThat(job().progress().state()).isEqualTo("running");
+    assertThat(job().progress().next()).contains(clock.seconds() + WINDOW);
     Refusal second =
         refusal(
-            controller.startUpkeep(
-                "web",
-                new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of()),
-                WriteOptions.of(false)));
+            controller
+                .upkeeps()
+                .startUpkeep(
+                    "web",
+                    new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of()),
+                    WriteOptions.COMMIT));
     assertThat(second.kind()).isEqualTo(Refusal.Kind.CONFLICT);
     advance(WINDOW - 1);
-    await().during(SOME_POLLS).atMost(Duration.ofSeconds(20)).until(() -> job().iterations() == 1);
+    await()
+        .during(SOME_POLLS)
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> job().progress().iterations() == 1);
     advance(1 - WINDOW);
-    assertThat(nextIteration().iterations()).isEqualTo(2);
+    assertThat(nextIteration().progress().iterations()).isEqualTo(2);
     close();
     open();
-    assertThat(job().state()).isEqualTo("running");
+    assertThat(job().progress().state()).isEqualTo("running");
     UpkeepJob job = job();
-    for (int i = 0; job.state().equals("running"); i++) {
+    for (int i = 0; job.progress().state().equals("running"); i++) {
       assertThat(i).isLessThan(100);
       job = nextIteration();
       assertThat(owned()).isEqualTo(owned);
     }
-    assertThat(job.state()).isEqualTo("reached");
-    assertThat(job.next()).isEmpty();
-    assertThat(controller.upkeep("web").rules()).isEqualTo(8);
+    assertThat(job.progress().state()).isEqualTo("reached");
+    assertThat(job.progress().next()).isEmpty();
+    assertThat(Shown.upkeep(controller, "web").rules()).isEqualTo(8);
     assertThat(controller.metrics().scrape())
         .contains("fairlead_controller_rules{service=\"web\"} 8.0")
         .contains("fairlead_controller_fragmentation{service=\"web\"} 1.0")
@@ -127,44 +137,54 @@ class UpkeepServiceTest extends EmbeddedController {
   void whatIsStoppedStaysWhereItIs() throws Exception {
     fragment();
     start(Kind.DEFRAGMENT, 1, 1);
-    Result stopped = done(controller.stopUpkeep("web", WriteOptions.of(false)));
+    Result stopped = done(controller.upkeeps().stopUpkeep("web", WriteOptions.COMMIT));
     assertThat(stopped.changed()).isTrue();
     assertThat(stopped.movedBuckets()).isZero();
-    assertThat(job().state()).isEqualTo("stopped");
-    assertThat(done(controller.stopUpkeep("web", WriteOptions.of(false))).changed()).isFalse();
+    assertThat(job().progress().state()).isEqualTo("stopped");
+    assertThat(done(controller.upkeeps().stopUpkeep("web", WriteOptions.COMMIT)).changed())
+        .isFalse();
     close();
     open();
-    assertThat(job().state()).isEqualTo("stopped");
-    assertThat(job().iterations()).isEqualTo(1);
+    assertThat(job().progress().state()).isEqualTo("stopped");
+    assertThat(job().progress().iterations()).isEqualTo(1);
     assertThat(start(Kind.DEFRAGMENT, 1, 500).movedBuckets()).isPositive();
   }
 
   @Test
   void bucketsThatAreStillChainedWaitForTheirWindow() throws Exception {
-    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
-    done(controller.change("web", List.of(add(1)), false));
+    done(
+        controller
+            .services()
+            .createService(Requests.spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     advance(WINDOW);
-    done(controller.change("web", List.of(add(2), remove(1)), false));
-    done(controller.change("web", List.of(add(3)), false));
+    done(controller.backends().change("web", List.of(add(2), remove(1)), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(3)), WriteOptions.COMMIT));
     UpkeepOrder heavy = new UpkeepOrder(Kind.REBALANCE, 1, 100, false, Map.of(2, 30.0, 3, 10.0));
-    Result none = done(controller.startUpkeep("web", heavy, WriteOptions.of(false)));
+    Result none = done(controller.upkeeps().startUpkeep("web", heavy, WriteOptions.COMMIT));
     assertThat(none.movedBuckets()).isZero();
-    assertThat(job().leftBuckets()).isEqualTo(256);
-    assertThat(nextIteration().movedBuckets()).isEqualTo(100);
+    assertThat(job().progress().leftBuckets()).isEqualTo(256);
+    assertThat(nextIteration().progress().movedBuckets()).isEqualTo(100);
   }
 
   @Test
   void measuredLoadsCountUntilTheNextRebalance() throws Exception {
-    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
-    done(controller.change("web", List.of(add(1), add(2), add(3), add(4)), false));
+    done(
+        controller
+            .services()
+            .createService(Requests.spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(
+        controller
+            .backends()
+            .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     advance(WINDOW);
     Map<Integer, Double> loads = Map.of(1, 300.0, 2, 100.0, 3, 100.0, 4, 100.0);
     UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1.0, 64, false, loads);
-    Result first = done(controller.startUpkeep("web", order, WriteOptions.of(false)));
+    Result first = done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
     assertThat(first.shares()).contains(new Share(1, 100, 256, 192));
-    assertThat(controller.upkeep("web").costs())
+    assertThat(Shown.upkeep(controller, "web").costs())
         .containsExactlyInAnyOrderEntriesOf(Map.of(1, 2.0, 2, 0.667, 3, 0.667, 4, 0.667));
-    while (job().state().equals("running")) {
+    while (job().progress().state().equals("running")) {
       nextIteration();
     }
     // A bucket of 1 costs three times as much: 1/10 of the ring is as much load as 3/10.
@@ -172,26 +192,29 @@ class UpkeepServiceTest extends EmbeddedController {
     advance(WINDOW);
     close();
     open();
-    done(controller.change("web", List.of(add(5)), false));
+    done(controller.backends().change("web", List.of(add(5)), WriteOptions.COMMIT));
     assertThat(owned().get(0)).as("a change of the pool keeps to the costs").isBetween(80, 90);
     advance(WINDOW);
-    done(controller.change("web", List.of(remove(1)), false));
-    assertThat(controller.upkeep("web").costs()).doesNotContainKey(1);
+    done(controller.backends().change("web", List.of(remove(1)), WriteOptions.COMMIT));
+    assertThat(Shown.upkeep(controller, "web").costs()).doesNotContainKey(1);
     advance(WINDOW);
-    done(controller.change("web", List.of(add(1)), false));
-    assertThat(controller.upkeep("web").costs()).doesNotContainKey(1);
+    done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
+    assertThat(Shown.upkeep(controller, "web").costs()).doesNotContainKey(1);
     advance(WINDOW);
     start(Kind.REBALANCE, 1, 1000);
-    assertThat(job().state()).isEqualTo("reached");
-    assertThat(controller.upkeep("web").costs()).isEmpty();
+    assertThat(job().progress().state()).isEqualTo("reached");
+    assertThat(Shown.upkeep(controller, "web").costs()).isEmpty();
     assertThat(owned()).allSatisfy(buckets -> assertThat(buckets).isBetween(204, 205));
   }
 
   @Test
   void ordersThatMakeNoSenseAreRefused() throws Exception {
     record Row(UpkeepOrder order, String field) {}
-    done(controller.createService(Requests.spec("web", "10.99.0.1"), false));
-    done(controller.change("web", List.of(add(1)), false));
+    done(
+        controller
+            .services()
+            .createService(Requests.spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
     List<Row> rows =
         List.of(
             new Row(new UpkeepOrder(Kind.REBALANCE, 0.9, 1, false, Map.of()), "target"),
@@ -201,22 +224,17 @@ class UpkeepServiceTest extends EmbeddedController {
             new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(2, 1.0)), "loads.id"),
             new Row(new UpkeepOrder(Kind.REBALANCE, 1, 1, false, Map.of(1, -1.0)), "loads.load"));
     for (Row row : rows) {
-      Refusal refused = refusal(controller.startUpkeep("web", row.order(), WriteOptions.of(false)));
+      Refusal refused =
+          refusal(controller.upkeeps().startUpkeep("web", row.order(), WriteOptions.COMMIT));
       assertThat(refused.field()).as("%s", row).isEqualTo(row.field());
     }
-    ServiceChange maglev =
-        new ServiceChange(
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.of("maglev"));
-    done(controller.changeService("web", maglev, false));
+    ServiceSpec maglev = ServiceSpec.builder().assignment("maglev").build();
+    done(controller.services().changeService("web", maglev, WriteOptions.COMMIT));
     Refusal refused =
-        refusal(controller.startUpkeep("web", rows.get(0).order(), WriteOptions.of(false)));
+        refusal(controller.upkeeps().startUpkeep("web", rows.get(0).order(), WriteOptions.COMMIT));
     assertThat(refused.field()).isEqualTo("target");
     UpkeepOrder good = new UpkeepOrder(Kind.DEFRAGMENT, 1, 1, false, Map.of());
-    assertThat(refusal(controller.startUpkeep("web", good, WriteOptions.of(false))).field())
+    assertThat(refusal(controller.upkeeps().startUpkeep("web", good, WriteOptions.COMMIT)).field())
         .isEqualTo("assignment");
   }
 }

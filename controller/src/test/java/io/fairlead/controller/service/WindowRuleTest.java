@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.services.ServiceRules;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -24,7 +25,8 @@ class WindowRuleTest {
   private static ServiceImage moved() {
     ServiceImage image =
         ServiceImage.create(
-            SpecRules.config(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), MOVED - 9000);
+            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)),
+            MOVED - 9000);
     return after(after(image, MOVED - 8000, add(1)), MOVED, add(2));
   }
 
@@ -43,7 +45,7 @@ class WindowRuleTest {
     "9000,  9000",
   })
   void isAllowed(long age, int window) {
-    assertThatCode(() -> SpecRules.checkWindow(moved(), window, MOVED + age))
+    assertThatCode(() -> ServiceRules.checkWindow(moved(), window, MOVED + age))
         .doesNotThrowAnyException();
   }
 
@@ -56,19 +58,20 @@ class WindowRuleTest {
   void isRefused(long age, int window, String allowed) {
     Refusal refusal =
         catchThrowableOfType(
-            Refusal.class, () -> SpecRules.checkWindow(moved(), window, MOVED + age));
+            Refusal.class, () -> ServiceRules.checkWindow(moved(), window, MOVED + age));
     assertThat(refusal.kind()).isEqualTo(Refusal.Kind.CONFLICT);
     assertThat(refusal.field()).isEqualTo("windowSeconds");
     assertThat(refusal.value()).isEqualTo(Integer.toString(window));
     assertThat(refusal.allowed()).startsWith(allowed);
   }
 
-  /** From backend 1 to nobody, then to backend 2: 1 is named, so its id stays reserved as well. */
+  /** From backend 1 to none, then to backend 2: 1 is named, so its id stays reserved as well. */
   @Test
   void aPreviousOwnerThatIsKeptStaysReserved() {
     ServiceImage image =
         ServiceImage.create(
-            SpecRules.config(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), MOVED - 9000);
+            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)),
+            MOVED - 9000);
     image = after(image, MOVED - 8000, add(1));
     image = after(image, MOVED, remove(1));
     ServiceImage kept = after(image, MOVED + 200, add(2));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.backends;
 
-import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Refusal;
@@ -19,10 +19,10 @@ import java.util.TreeMap;
 
 /**
  * The pool that a list of changes leads to, or why it is refused. Ids and addresses of removed
- * backends come back only once no packet is chained to them any more: a server finds the previous
- * owner by its address, and two owners under one id would be one for the muxes.
+ * backends may be used again once no packet is chained to them: a server finds the previous owner
+ * by its address, and muxes could not tell two owners with one id apart.
  */
-final class PoolRules {
+public final class PoolRules {
   /** Each backend once. */
   static final int CHANGES_MAX = Backend.MAX;
 
@@ -38,9 +38,16 @@ final class PoolRules {
     image.pool().values().forEach(member -> addresses.put(member.address(), member.id()));
   }
 
-  static SortedMap<Integer, Member> change(ServiceImage image, List<Change> changes, long now) {
+  /**
+   * The pool after {@code changes}, each of them allowed.
+   *
+   * @param now Unix seconds
+   * @throws Refusal if one is not
+   */
+  public static SortedMap<Integer, Member> change(
+      ServiceImage image, List<Change> changes, long now) {
     if (changes.isEmpty() || changes.size() > CHANGES_MAX) {
-      throw SpecRules.invalid(
+      throw Refusal.invalid(
           "changes",
           changes.size() + " changes",
           "1..%d changes in one generation".formatted(CHANGES_MAX));
@@ -49,24 +56,17 @@ final class PoolRules {
   }
 
   /** The changes that make {@code wanted} of a pool; none where it is that already. */
-  static List<Change> difference(SortedMap<Integer, Member> pool, List<Change.Add> wanted) {
+  public static List<Change> difference(SortedMap<Integer, Member> pool, List<Change.Add> wanted) {
     List<Change> changes = new ArrayList<>();
     Set<Integer> ids = new HashSet<>();
     for (Change.Add each : wanted) {
-      Address address = SpecRules.address("address", each.address());
-      Member member = pool.get(each.id());
       if (!ids.add(each.id())) {
-        throw SpecRules.invalid("id", each.id(), "each backend once in a pool");
+        throw Refusal.invalid("id", each.id(), "each backend once in a pool");
       }
-      if (member == null) {
-        changes.add(each);
-      } else if (!member.address().equals(address)) {
-        throw conflict(
-            "address",
-            address,
-            "%s, the address of the live backend %d".formatted(member.address(), each.id()));
-      } else if (member.weight() != each.weight()) {
-        changes.add(new Change.Weight(each.id(), each.weight()));
+      Change change = put(pool, each.id(), each.address(), each.weight());
+      if (!(change instanceof Change.Weight weight)
+          || pool.get(each.id()).weight() != weight.weight()) {
+        changes.add(change);
       }
     }
     for (int id : pool.keySet()) {
@@ -77,19 +77,43 @@ final class PoolRules {
     return changes;
   }
 
-  private SortedMap<Integer, Member> change(List<Change> changes) {
+  /** Adds a backend, or sets the weight of the live one, which must have this address. */
+  private static Change put(SortedMap<Integer, Member> pool, int id, String literal, int weight) {
+    Address address = AddressRules.address("address", literal);
+    Member live = pool.get(id);
+    if (live == null) {
+      return new Change.Add(id, literal, weight);
+    }
+    if (!live.address().equals(address)) {
+      throw Refusal.conflict(
+          "address",
+          address,
+          "%s, the address of the live backend %d".formatted(live.address(), id));
+    }
+    return new Change.Weight(id, weight);
+  }
+
+  private SortedMap<Integer, Member> change(List<Change> asked) {
+    List<Change> changes =
+        asked.stream()
+            .map(
+                change ->
+                    change instanceof Change.Put put
+                        ? put(pool, put.id(), put.address(), put.weight())
+                        : change)
+            .toList();
     boolean isAdding = changes.stream().anyMatch(Change.Add.class::isInstance);
     Map<Integer, Long> chainedUntil = isAdding ? chainedUntil(changes) : Map.of();
     Set<Integer> seen = new HashSet<>();
     for (Change change : changes) {
       if (change.id() < 1 || change.id() > Backend.MAX) {
-        throw SpecRules.invalid("id", change.id(), "1..65535");
+        throw Refusal.invalid("id", change.id(), "1..65535");
       }
       if (!seen.add(change.id())) {
-        throw SpecRules.invalid("id", change.id(), "each backend once in a list of changes");
+        throw Refusal.invalid("id", change.id(), "each backend once in a list of changes");
       }
     }
-    // Removals first: what the list frees it may use, in whatever order it says so.
+    // Removals first: the list may use what it frees, in any order.
     for (Change change : changes) {
       if (change instanceof Change.Remove) {
         addresses.remove(live(change.id()).address());
@@ -108,16 +132,16 @@ final class PoolRules {
   }
 
   private void add(Change.Add add, Map<Integer, Long> chainedUntil) {
-    Address address = SpecRules.address("address", add.address());
+    Address address = AddressRules.address("address", add.address());
     int weight = weight(add.weight());
-    SpecRules.checkNamed(image.config(), add.id());
-    SpecRules.checkReached(image.config(), "address", address);
+    checkNamed(image.config(), add.id());
+    AddressRules.checkReached(image.config(), "address", address);
     if (pool.containsKey(add.id())) {
-      throw conflict("id", add.id(), "an id that no backend of the service has");
+      throw Refusal.conflict("id", add.id(), "an id that no backend of the service has");
     }
     Integer holder = addresses.get(address);
     if (holder != null) {
-      throw conflict(
+      throw Refusal.conflict(
           "address",
           address,
           "an address that no backend of the service has; %d has it".formatted(holder));
@@ -133,11 +157,28 @@ final class PoolRules {
     addresses.put(address, add.id());
   }
 
+  /**
+   * Checks that a port of {@code config} can name the backend; without such ports any id will do.
+   */
+  private static void checkNamed(ServiceConfig config, int id) {
+    config
+        .mptcpPorts()
+        .filter(range -> id > range.idMax())
+        .ifPresent(
+            range -> {
+              throw Refusal.invalid(
+                  "id",
+                  id,
+                  "1..%d, as the service's mptcpPorts are %s and a backend's port is %d + its id"
+                      .formatted(range.idMax(), range, range.first()));
+            });
+  }
+
   private void checkChained(
       String field, Object value, int former, Map<Integer, Long> chainedUntil) {
     Long until = chainedUntil.get(former);
     if (until != null) {
-      throw conflict(
+      throw Refusal.conflict(
           field,
           value,
           "this one again in %d s: packets are still chained to the removed backend %d"
@@ -190,12 +231,8 @@ final class PoolRules {
 
   private static int weight(int weight) {
     if (weight < 0 || weight > Member.WEIGHT_MAX) {
-      throw SpecRules.invalid("weight", weight, "0..65535");
+      throw Refusal.invalid("weight", weight, "0..65535");
     }
     return weight;
-  }
-
-  private static Refusal conflict(String field, Object value, String allowed) {
-    return new Refusal(Refusal.Kind.CONFLICT, field, String.valueOf(value), allowed);
   }
 }

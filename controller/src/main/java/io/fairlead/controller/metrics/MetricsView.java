@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.metrics;
 
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.StateMetrics.Applied;
 import io.fairlead.controller.metrics.StateMetrics.Controller;
 import io.fairlead.controller.metrics.StateMetrics.Service;
@@ -11,6 +12,7 @@ import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.upkeep.UpkeepView;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,7 +26,7 @@ import java.util.TreeMap;
  * counting them takes a walk through all buckets, and when the generations were committed that some
  * mux has not applied yet.
  */
-final class MetricsView {
+public final class MetricsView {
   /** Of one service; what lies between the oldest and the newest may be forgotten. */
   private static final int GENERATIONS_MAX = 1000;
 
@@ -34,11 +36,11 @@ final class MetricsView {
   private Map<String, Counted> counted = Map.of();
   private final Map<String, TreeMap<Long, Long>> committed = new HashMap<>();
 
-  MetricsView(Clock clock) {
+  public MetricsView(Clock clock) {
     this.clock = clock;
   }
 
-  synchronized State of(
+  public synchronized State of(
       Health health, Collection<StoredService> services, Collection<MuxView> muxes) {
     Map<String, Counted> now = new HashMap<>();
     for (StoredService stored : services) {
@@ -46,9 +48,7 @@ final class MetricsView {
       Counted last = counted.get(image.config().name());
       now.put(
           image.config().name(),
-          last != null && last.image() == image
-              ? last
-              : new Counted(image, ImageViews.metrics(image)));
+          last != null && last.image() == image ? last : new Counted(image, service(image)));
       remember(image.config().name(), image.ring(), muxes);
     }
     counted = now;
@@ -69,6 +69,19 @@ final class MetricsView {
         new Controller(health.leader(), health.epoch(), health.zookeeper()),
         now.values().stream().map(Counted::metrics).toList(),
         applied);
+  }
+
+  private static Service service(ServiceImage image) {
+    UpkeepView upkeep = UpkeepView.of(image);
+    return new Service(
+        image.config().name(),
+        image.ring().generation(),
+        image.pool().size(),
+        image.ring().buckets(),
+        upkeep.rules(),
+        upkeep.fragmentation(),
+        upkeep.imbalance(),
+        image.upkeep().filter(UpkeepState::isRunning).isPresent());
   }
 
   private void remember(String service, Ring ring, Collection<MuxView> muxes) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.api;
+package io.fairlead.controller.events;
 
+import io.fairlead.controller.api.Answer;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.service.ControlPlane;
-import io.fairlead.controller.services.ServiceView;
+import io.fairlead.controller.repository.StoredService;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,9 +19,9 @@ import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 
 /**
- * What has changed lately, numbered. Found by comparing what the control plane shows now with what
- * it showed before, so that it is the same on the controller that leads and on those that follow;
- * several commits between two looks are one event, which has the state after the last of them.
+ * The latest changes, numbered. They are found by comparing the state with the one before, so that
+ * leader and followers report the same; several commits between two comparisons are one event,
+ * which has the state after the last of them.
  *
  * <p>For one thread. Bounded: the oldest events are forgotten.
  */
@@ -33,18 +34,23 @@ final class EventLog {
   /** {@code data} is one line of JSON. */
   record Event(long number, String type, String data) {}
 
-  /** All that events tell of. */
-  record State(
-      Map<String, ServiceView> services, Map<String, MuxView> muxes, Optional<Health> health) {
+  record Version(String version, long generation) {}
+
+  /** All that events report. */
+  record State(Map<String, Version> services, Map<String, MuxView> muxes, Optional<Health> health) {
     static final State EMPTY = new State(Map.of(), Map.of(), Optional.empty());
 
-    /** As {@code plane} shows it; services as {@code before} while reads are not served. */
-    static State of(ControlPlane plane, State before) {
+    /** The state now; services as {@code before} while reads are not served. */
+    static State of(Plane plane, List<MuxView> live, State before) {
       Map<String, MuxView> muxes = new TreeMap<>();
-      plane.muxes().forEach(mux -> muxes.put(mux.id(), mux));
-      Map<String, ServiceView> services = new TreeMap<>();
+      live.forEach(mux -> muxes.put(mux.id(), mux));
+      Map<String, Version> services = new TreeMap<>();
       try {
-        plane.services().forEach(service -> services.put(service.name(), service));
+        for (StoredService service : plane.services()) {
+          services.put(
+              service.image().config().name(),
+              new Version(service.version(), service.image().ring().generation()));
+        }
       } catch (Refusal e) {
         services.putAll(before.services());
       }
@@ -82,7 +88,7 @@ final class EventLog {
     return next;
   }
 
-  /** Takes over a newer state, and notes what differs. The first one tells of nothing. */
+  /** Takes over a newer state and adds an event for each difference; none for the first state. */
   void advance(State now) {
     if (hasState()) {
       differences(state, now).forEach(event -> add(event.type(), event.data()));
@@ -126,14 +132,14 @@ final class EventLog {
     now.services()
         .forEach(
             (service, view) -> {
-              ServiceView old = before.services().get(service);
+              Version old = before.services().get(service);
               if (old == null || !old.version().equals(view.version())) {
-                found.add(event("service", of(view, false)));
+                found.add(event("service", of(service, view, false)));
               }
             });
     before.services().entrySet().stream()
         .filter(old -> !now.services().containsKey(old.getKey()))
-        .forEach(old -> found.add(event("service", of(old.getValue(), true))));
+        .forEach(old -> found.add(event("service", of(old.getKey(), old.getValue(), true))));
     now.muxes()
         .forEach(
             (mux, view) -> {
@@ -151,7 +157,7 @@ final class EventLog {
     return found;
   }
 
-  /** A mux has a thousand services, and tells of one. */
+  /** Only the services that changed: a mux may have a thousand. */
   private static Map<String, MuxService> changed(MuxView old, MuxView now) {
     Map<String, MuxService> services = new TreeMap<>(now.services());
     if (old != null) {
@@ -168,8 +174,8 @@ final class EventLog {
         && old.leaderUrl().equals(now.leaderUrl());
   }
 
-  private static ServiceEvent of(ServiceView view, boolean deleted) {
-    return new ServiceEvent(view.name(), view.version(), view.generation(), deleted);
+  private static ServiceEvent of(String name, Version version, boolean deleted) {
+    return new ServiceEvent(name, version.version(), version.generation(), deleted);
   }
 
   private static Event event(String type, Object data) {

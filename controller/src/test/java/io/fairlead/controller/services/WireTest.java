@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.service;
+package io.fairlead.controller.services;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.fairlead.controller.backends.AddressRules;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.image.ServiceConfig.QuicServerId;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.services.MptcpPorts;
-import io.fairlead.controller.services.Port;
-import io.fairlead.controller.services.QuicServerId;
-import io.fairlead.controller.services.ServiceChange;
-import io.fairlead.controller.services.ServiceSpec;
-import io.fairlead.controller.services.Wire;
 import io.fairlead.controller.word.Encap;
 import java.util.List;
 import java.util.Optional;
@@ -24,26 +22,28 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What a service may say of how its packets are treated. */
 class WireTest {
   private static final long SEED = 20_261_120;
+  private static final Wire GUE = new Wire("gue", Optional.empty(), Optional.empty());
   private static final Wire IPIP = new Wire("ipip", Optional.empty(), Optional.empty());
 
+  private record Wire(
+      String encap, Optional<QuicServerId> quicServerId, Optional<Integer> maxSegmentSize) {}
+
   private static ServiceSpec spec(String vip, Optional<MptcpPorts> mptcpPorts, Wire wire) {
-    return new ServiceSpec(
-        "web",
-        List.of(vip),
-        List.of(new Port("udp", 443)),
-        Optional.empty(),
-        Optional.of(256),
-        "siphash",
-        Optional.empty(),
-        "connection",
-        240,
-        mptcpPorts,
-        "beamer",
-        wire);
+    ServiceSpec.Builder spec =
+        ServiceSpec.builder()
+            .name("web")
+            .vips(List.of(vip))
+            .ports(List.of(new Port("udp", 443)))
+            .buckets(256)
+            .encap(wire.encap());
+    mptcpPorts.ifPresent(spec::mptcpPorts);
+    wire.quicServerId().ifPresent(spec::quicServerId);
+    wire.maxSegmentSize().ifPresent(spec::maxSegmentSize);
+    return spec.build();
   }
 
   private static ServiceConfig config(String vip, Wire wire) {
-    return SpecRules.config(spec(vip, Optional.empty(), wire), 1, new Random(SEED));
+    return ServiceRules.created(spec(vip, Optional.empty(), wire), 1, new Random(SEED));
   }
 
   private static Wire quic(int offset, int length) {
@@ -52,7 +52,7 @@ class WireTest {
 
   @Test
   void isGueAndNothingElseByDefault() {
-    ServiceConfig config = config("2001:db8:99::1", Wire.DEFAULT);
+    ServiceConfig config = config("2001:db8:99::1", GUE);
     assertThat(config.encap()).isEqualTo(Encap.GUE);
     assertThat(config.quicServerId()).isEmpty();
     assertThat(config.maxSegmentSize()).isEmpty();
@@ -71,12 +71,10 @@ class WireTest {
   @Test
   void aWholeSpecificationReplacesAllButTheEncapsulation() {
     ServiceConfig config = config("10.99.0.1", quic(1, 2));
-    ServiceSpec plain = spec("10.99.0.1", Optional.empty(), Wire.DEFAULT);
-    assertThat(SpecRules.replaced(config, plain, new Random(SEED)).quicServerId()).isEmpty();
+    ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
+    assertThat(ServiceRules.replaced(config, plain).quicServerId()).isEmpty();
     assertThatThrownBy(
-            () ->
-                SpecRules.replaced(
-                    config, spec("10.99.0.1", Optional.empty(), IPIP), new Random(SEED)))
+            () -> ServiceRules.replaced(config, spec("10.99.0.1", Optional.empty(), IPIP)))
         .isInstanceOf(Refusal.class)
         .hasMessageContaining("encap")
         .hasMessageContaining("ipip");
@@ -101,15 +99,11 @@ class WireTest {
         .hasMessageContaining("536..65535");
   }
 
-  private static ServiceChange change(Optional<QuicServerId> quic, Optional<Integer> size) {
-    return new ServiceChange(
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        quic,
-        size);
+  private static ServiceSpec change(Optional<QuicServerId> quic, Optional<Integer> size) {
+    ServiceSpec.Builder change = ServiceSpec.builder();
+    quic.ifPresent(change::quicServerId);
+    size.ifPresent(change::maxSegmentSize);
+    return change.build();
   }
 
   @Test
@@ -117,14 +111,14 @@ class WireTest {
     ServiceConfig config =
         config(
             "10.99.0.1", new Wire("gue", Optional.of(new QuicServerId(1, 2)), Optional.of(1400)));
-    ServiceConfig lower = SpecRules.changed(config, change(Optional.empty(), Optional.of(1200)));
+    ServiceConfig lower = ServiceRules.changed(config, change(Optional.empty(), Optional.of(1200)));
     assertThat(lower).isEqualTo(config.toBuilder().maxSegmentSize(Optional.of(1200)).build());
     ServiceConfig moved =
-        SpecRules.changed(config, change(Optional.of(new QuicServerId(3, 1)), Optional.empty()));
+        ServiceRules.changed(config, change(Optional.of(new QuicServerId(3, 1)), Optional.empty()));
     assertThat(moved.quicServerId()).contains(new ServiceConfig.QuicServerId(3, 1));
     assertThat(moved.maxSegmentSize()).contains(1400);
     ServiceConfig none =
-        SpecRules.changed(config, change(Optional.of(new QuicServerId(0, 0)), Optional.of(0)));
+        ServiceRules.changed(config, change(Optional.of(new QuicServerId(0, 0)), Optional.of(0)));
     assertThat(none)
         .isEqualTo(
             config.toBuilder()
@@ -135,18 +129,19 @@ class WireTest {
 
   @Test
   void aChangeToWhatNoPacketHasIsRefused() {
-    ServiceConfig config = config("10.99.0.1", Wire.DEFAULT);
-    assertThatThrownBy(() -> SpecRules.changed(config, change(Optional.empty(), Optional.of(535))))
+    ServiceConfig config = config("10.99.0.1", GUE);
+    assertThatThrownBy(
+            () -> ServiceRules.changed(config, change(Optional.empty(), Optional.of(535))))
         .hasMessageContaining("maxSegmentSize")
         .hasMessageContaining("536..65535");
     assertThatThrownBy(
             () ->
-                SpecRules.changed(
+                ServiceRules.changed(
                     config, change(Optional.of(new QuicServerId(1, 0)), Optional.empty())))
         .hasMessageContaining("quicServerId");
     assertThatThrownBy(
             () ->
-                SpecRules.changed(
+                ServiceRules.changed(
                     config("10.99.0.1", IPIP),
                     change(Optional.of(new QuicServerId(1, 1)), Optional.empty())))
         .hasMessageContaining("encap");
@@ -155,24 +150,18 @@ class WireTest {
   @Test
   void thePapersEncapsulationIsForIpv4Alone() {
     ServiceConfig config = config("10.99.0.1", IPIP);
-    ServiceChange toIpv6 =
-        new ServiceChange(
-            Optional.of(List.of("2001:db8:99::1")),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty());
+    ServiceSpec toIpv6 = ServiceSpec.builder().vips(List.of("2001:db8:99::1")).build();
     assertThatThrownBy(() -> config("2001:db8:99::1", IPIP))
         .hasMessageContaining("vips")
         .hasMessageContaining("encap is ipip");
-    assertThatThrownBy(() -> SpecRules.changed(config, toIpv6)).hasMessageContaining("vips");
+    assertThatThrownBy(() -> ServiceRules.changed(config, toIpv6)).hasMessageContaining("vips");
     assertThatThrownBy(
             () ->
-                SpecRules.checkReached(
+                AddressRules.checkReached(
                     config, "address", Address.parse("2001:db8::1").orElseThrow()))
         .hasMessageContaining("address")
         .hasMessageContaining("2001:db8::1");
-    SpecRules.checkReached(config, "address", Address.parse("10.1.0.21").orElseThrow());
+    AddressRules.checkReached(config, "address", Address.parse("10.1.0.21").orElseThrow());
   }
 
   @Test
@@ -181,7 +170,7 @@ class WireTest {
     assertThatThrownBy(() -> config("10.99.0.1", both)).hasMessageContaining("quicServerId");
     assertThatThrownBy(
             () ->
-                SpecRules.config(
+                ServiceRules.created(
                     spec("10.99.0.1", Optional.of(new MptcpPorts(20000, 20999)), IPIP),
                     1,
                     new Random(SEED)))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.api;
+package io.fairlead.controller.events;
 
-import io.fairlead.controller.api.EventLog.Event;
-import io.fairlead.controller.api.EventLog.State;
+import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.events.EventLog.Event;
+import io.fairlead.controller.events.EventLog.State;
 import io.fairlead.controller.plane.Refusal;
-import io.fairlead.controller.service.ControlPlane;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * that is {@link #BEHIND_MAX} events behind is cut off and counted; it comes back with the id of
  * the last event that it has, or reads everything again. One whose token is gone is ended.
  *
- * <p>Looking at the control plane happens on a worker, all else on one event loop.
+ * <p>The state is read on a worker; all else happens on one event loop.
  */
 final class EventStreams {
   static final int CLIENTS_MAX = 256;
@@ -42,8 +43,8 @@ final class EventStreams {
   private static final long LOOK_MILLIS = 100;
   private static final long HEARTBEAT_MILLIS = 15_000;
 
-  private final ControlPlane plane;
-  private final Access access;
+  private final Routes routes;
+  private final UnaryOperator<State> look;
   private final Context loop;
   private final EventLog log = new EventLog(new SecureRandom());
   private final Set<Client> clients = ConcurrentHashMap.newKeySet();
@@ -69,9 +70,14 @@ final class EventStreams {
     }
   }
 
-  EventStreams(Vertx vertx, ControlPlane plane, Access access, MeterRegistry metrics) {
-    this.plane = plane;
-    this.access = access;
+  /**
+   * @param look the state now, given the one before; runs on a worker
+   */
+  EventStreams(Routes routes, UnaryOperator<State> look) {
+    Vertx vertx = routes.vertx();
+    MeterRegistry metrics = routes.metrics();
+    this.routes = routes;
+    this.look = look;
     this.loop = vertx.getOrCreateContext();
     this.dropped =
         Counter.builder("fairlead.controller.event.clients.dropped")
@@ -91,7 +97,7 @@ final class EventStreams {
     loop.runOnContext(
         now -> {
           if (!log.hasState()) {
-            // What changes before the first look would be told to nobody.
+            // Changes before the state is first read would be missed.
             loop.owner().setTimer(LOOK_MILLIS, later -> handle(context));
             return;
           }
@@ -135,7 +141,7 @@ final class EventStreams {
     }
     isLooking = true;
     State before = log.state();
-    loop.executeBlocking(() -> State.of(plane, before), false).onComplete(this::looked);
+    loop.executeBlocking(() -> look.apply(before), false).onComplete(this::looked);
   }
 
   private void looked(AsyncResult<State> done) {
@@ -151,7 +157,7 @@ final class EventStreams {
   }
 
   private void tell(Client client) {
-    if (access.isStillAllowed(client.context)) {
+    if (routes.isStillAllowed(client.context)) {
       pump(client);
     } else if (clients.remove(client)) {
       client.response.end();

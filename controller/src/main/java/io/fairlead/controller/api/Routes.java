@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.StoredService;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.openapi.router.RouterBuilder;
+import io.vertx.openapi.contract.Operation;
+import io.vertx.openapi.validation.ValidatedRequest;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+
+/**
+ * Where {@link Resource}s register a handler for each of their operations: a request that the
+ * contract allows in, an answer out. Handlers and encoding run on worker threads, never on an event
+ * loop: a ring of millions of buckets takes a while to walk.
+ */
+public final class Routes {
+  private final Vertx vertx;
+  private final RouterBuilder builder;
+  private final Contract contract;
+  private final Plane plane;
+  private final Retries retries;
+  private final Access access;
+  private final PrometheusMeterRegistry metrics;
+
+  Routes(
+      Vertx vertx,
+      RouterBuilder builder,
+      Contract contract,
+      Plane plane,
+      Access access,
+      PrometheusMeterRegistry metrics) {
+    this.vertx = vertx;
+    this.builder = builder;
+    this.contract = contract;
+    this.plane = plane;
+    this.retries = new Retries(plane);
+    this.access = access;
+    this.metrics = metrics;
+  }
+
+  /** An operation that changes nothing. */
+  public void read(String operation, Function<Request, Answer> call) {
+    handle(operation, request -> Future.succeededFuture(call.apply(request)));
+  }
+
+  /** What {@code view} shows of one version of a service, tagged with that version. */
+  public void ofService(String operation, BiFunction<Request, StoredService, Object> view) {
+    read(
+        operation,
+        request ->
+            plane.read(
+                request.service(),
+                service ->
+                    Answer.tagged(request, view.apply(request, service), service.version())));
+  }
+
+  /**
+   * A list, in pages if the request asks for them; its tag is that of its bytes.
+   *
+   * @param call the whole list by ascending {@code key}
+   * @param parse the key that a cursor names
+   */
+  public <T, K extends Comparable<K>> void list(
+      String operation,
+      Function<Request, List<T>> call,
+      Function<T, K> key,
+      Function<String, K> parse) {
+    read(
+        operation,
+        request -> {
+          Page<T> page = request.page(call.apply(request), key, parse);
+          return page.link(request, Answer.tagged(request, page.entries()));
+        });
+  }
+
+  /** As {@link #list}, of one version of a service and tagged with that version. */
+  public <T, K extends Comparable<K>> void listOfService(
+      String operation,
+      Function<StoredService, List<T>> call,
+      Function<T, K> key,
+      Function<String, K> parse) {
+    read(
+        operation,
+        request ->
+            plane.read(
+                request.service(),
+                service -> {
+                  Page<T> page = request.page(call.apply(service), key, parse);
+                  return page.link(
+                      request, Answer.tagged(request, page.entries(), service.version()));
+                }));
+  }
+
+  /** An operation that changes something, under the request's origin and precondition. */
+  public void write(String operation, Function<Request, Write> asked) {
+    Operation model = builder.getRoute(operation).getOperation();
+    handle(
+        operation,
+        request -> {
+          if (model.getRequestBody() != null) {
+            Violation.find(contract, "", request.body(), contract.body(model))
+                .ifPresent(
+                    violation -> {
+                      throw new Violation.Found(violation);
+                    });
+          }
+          return Future.fromCompletionStage(
+              retries.answer(request, retry -> commit(request, asked.apply(request), retry)));
+        });
+  }
+
+  /** An operation that answers on the event loop, for as long as its client stays. */
+  public void stream(String operation, Handler<RoutingContext> handler) {
+    builder.getRoute(operation).addHandler(handler);
+  }
+
+  /** Whether the token of a request that was let through still allows it. */
+  public boolean isStillAllowed(RoutingContext context) {
+    return access.isStillAllowed(context);
+  }
+
+  public Vertx vertx() {
+    return vertx;
+  }
+
+  public PrometheusMeterRegistry metrics() {
+    return metrics;
+  }
+
+  private static CompletionStage<Answer> commit(
+      Request request, Write write, Optional<Retries.Key> retry) {
+    Origin origin =
+        new Origin(
+            request.caller(),
+            request.line(),
+            request.recordedBody(),
+            retry.map(
+                key ->
+                    new Origin.Retry(
+                        key.name(),
+                        key.digest(),
+                        result -> Retries.keep(write.answer().apply(result)))));
+    WriteOptions options = new WriteOptions(request.dryRun(), origin, request.precondition());
+    return write.call().apply(options).thenApply(write.answer());
+  }
+
+  /** A read that says no-cache waits until it is confirmed (RFC 9111, section 5.2.1.4). */
+  private Request confirmed(Request request) {
+    HttpServerRequest http = request.http();
+    List<String> wanted = http.headers().getAll("Cache-Control");
+    if (http.method().equals(HttpMethod.GET)
+        && http.path().startsWith("/v1/")
+        && wanted.stream().anyMatch(each -> each.toLowerCase(Locale.ROOT).contains("no-cache"))) {
+      plane.confirm();
+    }
+    return request;
+  }
+
+  /** What {@code call} throws becomes the failure of the request. */
+  private void handle(String operation, Function<Request, Future<Answer>> call) {
+    builder
+        .getRoute(operation)
+        .addHandler(
+            context -> {
+              ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
+              var here = vertx.getOrCreateContext();
+              here.executeBlocking(() -> call.apply(confirmed(new Request(valid, context))), false)
+                  .compose(Function.identity())
+                  .onComplete(
+                      done ->
+                          here.runOnContext(
+                              nothing -> {
+                                if (done.succeeded()) {
+                                  done.result().send(context);
+                                } else {
+                                  context.fail(done.cause());
+                                }
+                              }));
+            });
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** The write that a request asks for, and how its result is answered. */
+public record Write(
+    Function<WriteOptions, CompletionStage<Result>> call, Function<Result, Answer> answer) {
+  /** One that changes what exists. */
+  public static Write of(Function<WriteOptions, CompletionStage<Result>> call) {
+    return new Write(call, Answer::ok);
+  }
+
+  /** One that may create what its path names; {@code location} is the path of that. */
+  public static Write creating(
+      Function<WriteOptions, CompletionStage<Result>> call, Function<Result, String> location) {
+    return new Write(
+        call,
+        result ->
+            result.created() ? Answer.created(result, location.apply(result)) : Answer.ok(result));
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.backends;
+
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.word.Encap;
+
+/** Which addresses a request may name, as a backend's, a VIP or a client's. */
+public final class AddressRules {
+  private static final String ALLOWED =
+      "an IPv4 or IPv6 address of one host, such as 10.1.0.27 or 2001:db8::27";
+
+  private AddressRules() {}
+
+  /** A unicast address; {@code literal} may be null. */
+  public static Address address(String field, String literal) {
+    if (literal == null) {
+      throw Refusal.invalid(field, literal, ALLOWED);
+    }
+    return Address.parse(literal)
+        .filter(Address::isUnicast)
+        .orElseThrow(() -> Refusal.invalid(field, literal, ALLOWED));
+  }
+
+  /** Checks that packets in the service's encapsulation have room for the address. */
+  public static void checkReached(ServiceConfig config, String field, Address address) {
+    if (config.encap() == Encap.IPIP && !address.isIpv4()) {
+      throw Refusal.invalid(field, address, "an IPv4 address, as the service's encap is ipip");
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.backends;
+
+import io.fairlead.controller.api.Request;
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.api.Write;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.repository.StoredService;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The backends of a service, one by one or many at once. */
+public record BackendRoutes(Backends backends) implements Resource {
+  private static final int LISTED_IDS = 20;
+
+  /** The body of a PUT; the id is in the path. */
+  private record Spec(String address, Integer weight) {
+    Change.Put change(int id) {
+      return new Change.Put(id, address, weight == null ? Change.DEFAULT_WEIGHT : weight);
+    }
+  }
+
+  private record Weight(int weight) {}
+
+  private record Changes(List<Change> changes) {}
+
+  @Override
+  public void register(Routes routes) {
+    routes.listOfService(
+        "listBackends",
+        service -> BackendView.of(service.image()),
+        BackendView::id,
+        BackendRoutes::id);
+    routes.ofService("getBackend", BackendRoutes::backend);
+    routes.write("putBackend", this::put);
+    routes.write(
+        "changeBackend",
+        request ->
+            change(request, new Change.Weight(id(request), request.body(Weight.class).weight())));
+    routes.write("removeBackend", request -> change(request, new Change.Remove(id(request))));
+    routes.write(
+        "changeBackends",
+        request -> {
+          List<Change> changes = request.body(Changes.class).changes();
+          return Write.of(options -> backends.change(request.service(), changes, options));
+        });
+  }
+
+  private Write put(Request request) {
+    Change.Put change = request.body(Spec.class).change(id(request));
+    return Write.creating(
+        options -> backends.change(request.service(), List.of(change), options),
+        result -> "/v1/services/%s/backends/%d".formatted(result.service(), change.id()));
+  }
+
+  private Write change(Request request, Change change) {
+    return Write.of(options -> backends.change(request.service(), List.of(change), options));
+  }
+
+  private static BackendView backend(Request request, StoredService service) {
+    List<BackendView> backends = BackendView.of(service.image());
+    return backends.stream()
+        .filter(backend -> backend.id() == id(request))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new Refusal(
+                    Refusal.Kind.NOT_FOUND, "id", Integer.toString(id(request)), listed(backends)));
+  }
+
+  private static String listed(List<BackendView> backends) {
+    if (backends.isEmpty()) {
+      return "there are no backends";
+    }
+    int more = backends.size() - LISTED_IDS;
+    return backends.stream()
+            .limit(LISTED_IDS)
+            .map(backend -> Integer.toString(backend.id()))
+            .collect(Collectors.joining(", "))
+        + (more > 0 ? " and %d more".formatted(more) : "");
+  }
+
+  private static int id(Request request) {
+    return request.pathNumber("id");
+  }
+
+  private static int id(String cursor) {
+    if (!cursor.matches("[0-9]{1,5}")) {
+      throw Refusal.invalid("cursor", cursor, "an id of a backend");
+    }
+    return Integer.parseInt(cursor);
+  }
+}

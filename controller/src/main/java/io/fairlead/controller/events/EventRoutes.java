@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.events;
+
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Plane;
+import io.vertx.core.Future;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** The stream of changes. */
+public final class EventRoutes implements Resource {
+  private final Plane plane;
+  private final Supplier<List<MuxView>> muxes;
+  private EventStreams streams;
+
+  public EventRoutes(Plane plane, Supplier<List<MuxView>> muxes) {
+    this.plane = plane;
+    this.muxes = muxes;
+  }
+
+  @Override
+  public void register(Routes routes) {
+    streams = new EventStreams(routes, before -> EventLog.State.of(plane, muxes.get(), before));
+    routes.stream("streamEvents", streams::handle);
+  }
+
+  @Override
+  public Future<Void> close() {
+    return streams.close();
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.health;
+
+import io.fairlead.controller.api.Answer;
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Refusal;
+import io.vertx.core.buffer.Buffer;
+
+/** For load balancers and for Prometheus. */
+public record HealthRoutes(Plane plane) implements Resource {
+  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+  private static final int UNAVAILABLE = 503;
+
+  @Override
+  public void register(Routes routes) {
+    routes.read("getHealth", request -> health());
+    routes.read(
+        "getMetrics", request -> Answer.ok(PROMETHEUS, Buffer.buffer(routes.metrics().scrape())));
+  }
+
+  /** 503, with the same body, while reads are not served. */
+  private Answer health() {
+    Health health = plane.health();
+    try {
+      plane.services();
+      return Answer.ok(health);
+    } catch (Refusal notServing) {
+      return Answer.ok(health).with(UNAVAILABLE);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.services;
+
+import io.fairlead.controller.api.Request;
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.api.Write;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Result;
+import java.util.List;
+import java.util.Optional;
+
+/** Whole services. */
+public record ServiceRoutes(Plane plane, Services services) implements Resource {
+  /** What a PUT has besides the specification. */
+  private record Pool(Optional<List<Change.Add>> pool) {}
+
+  @Override
+  public void register(Routes routes) {
+    routes.list(
+        "listServices",
+        request -> plane.services().stream().map(ServiceView::of).toList(),
+        view -> view.config().name(),
+        String::valueOf);
+    routes.ofService("getService", (request, service) -> ServiceView.of(service));
+    routes.write("createService", this::create);
+    routes.write("putService", this::put);
+    routes.write("changeService", this::change);
+    routes.write(
+        "deleteService",
+        request -> Write.of(options -> services.deleteService(request.service(), options)));
+  }
+
+  private Write create(Request request) {
+    ServiceSpec spec = request.body(ServiceSpec.class);
+    return Write.creating(
+        options -> services.createService(spec, options), ServiceRoutes::location);
+  }
+
+  private Write put(Request request) {
+    ServiceSpec spec = request.body(ServiceSpec.class).toBuilder().name(request.service()).build();
+    Optional<List<Change.Add>> pool = request.body(Pool.class).pool();
+    return Write.creating(
+        options -> services.putService(spec, pool, options), ServiceRoutes::location);
+  }
+
+  private Write change(Request request) {
+    ServiceSpec change = request.body(ServiceSpec.class);
+    return Write.of(options -> services.changeService(request.service(), change, options));
+  }
+
+  private static String location(Result result) {
+    return "/v1/services/" + result.service();
+  }
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.services;
+
+import io.fairlead.controller.backends.AddressRules;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.image.ServiceConfig.QuicServerId;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.AssignmentMethod;
+import io.fairlead.controller.word.Encap;
+import io.fairlead.controller.word.Hash;
+import io.fairlead.controller.word.Word;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
+
+/**
+ * The configuration that a {@link ServiceSpec} makes of a new service or of one that exists. Each
+ * refusal names the field, its value and what is allowed.
+ */
+public final class ServiceRules {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
+  private static final Pattern HASH_KEY = Pattern.compile("[0-9a-f]{32}");
+  private static final int ENTRIES_MAX = 64;
+  private static final int DEFAULT_WINDOW_SECONDS = 240;
+  private static final int WINDOW_MAX = 86_400;
+  private static final int SEGMENT_MIN = 536;
+  private static final int BUCKETS_PER_BACKEND = 100;
+  private static final int DEFAULT_BACKENDS = 100;
+  private static final int HASH_KEY_BYTES = 16;
+
+  private ServiceRules() {}
+
+  /**
+   * A new service; absent fields get their defaults, and an absent hash key is drawn from {@code
+   * random}.
+   */
+  public static ServiceConfig created(ServiceSpec spec, int id, RandomGenerator random) {
+    String name = spec.name().orElse(null);
+    if (name == null || !NAME.matcher(name).matches()) {
+      throw Refusal.invalid(
+          "name", name, "1 to 63 of a-z, 0-9 and '-', not at the beginning or end");
+    }
+    ServiceConfig.Builder builder =
+        ServiceConfig.builder(id, name)
+            .buckets(buckets(spec))
+            .hash(
+                spec.hash().map(word -> word("hash", word, Hash.class)).orElse(Hash.SIPHASH),
+                spec.hashKey().map(ServiceRules::hashKey).orElseGet(() -> draw(random)));
+    spec.affinity().ifPresent(word -> builder.affinity(word("affinity", word, Affinity.class)));
+    spec.encap().ifPresent(word -> builder.encap(word("encap", word, Encap.class)));
+    return whole(builder, spec);
+  }
+
+  /**
+   * A whole specification of a service that exists. What decides which bucket a connection is in,
+   * the encapsulation and the assignment stay where absent; other values of the first two are
+   * refused. All other absent fields get their defaults.
+   */
+  public static ServiceConfig replaced(ServiceConfig config, ServiceSpec spec) {
+    if (spec.buckets().isPresent() || spec.maxBackends().isPresent()) {
+      checkFixed("buckets", buckets(spec), config.buckets());
+    }
+    spec.hash()
+        .ifPresent(word -> checkFixed("hash", word("hash", word, Hash.class), config.hash()));
+    spec.affinity()
+        .ifPresent(
+            word ->
+                checkFixed("affinity", word("affinity", word, Affinity.class), config.affinity()));
+    spec.encap()
+        .map(word -> word("encap", word, Encap.class))
+        .filter(asked -> asked != config.encap())
+        .ifPresent(
+            asked -> {
+              throw Refusal.conflict(
+                  "encap",
+                  asked,
+                  "%s, as the service was created: servers are set up for it"
+                      .formatted(config.encap()));
+            });
+    spec.hashKey()
+        .map(ServiceRules::hashKey)
+        .filter(key -> !key.equals(config.hashKey()))
+        .ifPresent(
+            key -> {
+              throw fixed("hashKey", "another key", "the key that the service has");
+            });
+    return whole(config.toBuilder(), spec);
+  }
+
+  private static ServiceConfig whole(ServiceConfig.Builder builder, ServiceSpec spec) {
+    List<Port> ports = ports(spec.ports().orElse(null));
+    spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
+    return checked(
+        builder
+            .vips(vips(spec.vips().orElse(null)))
+            .ports(ports)
+            .windowSeconds(window(spec.windowSeconds().orElse(DEFAULT_WINDOW_SECONDS)))
+            .mptcpPorts(spec.mptcpPorts().map(range -> checked(range, ports)))
+            .quicServerId(spec.quicServerId().map(ServiceRules::checked))
+            .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
+            .build());
+  }
+
+  /** A change of a service that exists; absent fields stay. */
+  public static ServiceConfig changed(ServiceConfig config, ServiceSpec change) {
+    List<Port> ports = change.ports().map(ServiceRules::ports).orElse(config.ports());
+    Optional<MptcpPorts> range = change.mptcpPorts().or(config::mptcpPorts);
+    Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
+    Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
+    return checked(
+        config.toBuilder()
+            .vips(change.vips().map(ServiceRules::vips).orElse(config.vips()))
+            .ports(ports)
+            .windowSeconds(
+                change.windowSeconds().map(ServiceRules::window).orElse(config.windowSeconds()))
+            .mptcpPorts(
+                range
+                    .filter(some -> some.first() != 0 || some.last() != 0)
+                    .map(some -> checked(some, ports)))
+            .assignment(
+                change.assignment().map(ServiceRules::assignment).orElse(config.assignment()))
+            .quicServerId(
+                place
+                    .filter(some -> some.offset() != 0 || some.length() != 0)
+                    .map(ServiceRules::checked))
+            .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
+            .build());
+  }
+
+  private static void checkFixed(String field, Object asked, Object present) {
+    if (!asked.equals(present)) {
+      throw fixed(field, asked, present);
+    }
+  }
+
+  private static Refusal fixed(String field, Object asked, Object present) {
+    return Refusal.conflict(
+        field,
+        asked,
+        ("%s: it decides which bucket a live connection is in; to change it, create a service of"
+                + " another name and VIP beside this one, move the clients, delete this one")
+            .formatted(present));
+  }
+
+  private static ServiceConfig checked(ServiceConfig config) {
+    checkSteering(config);
+    return checkEncap(config);
+  }
+
+  private static QuicServerId checked(QuicServerId at) {
+    if (at.offset() < 0 || at.offset() > 19 || at.length() < 1 || at.length() > 2) {
+      throw Refusal.invalid("quicServerId", at, "offset 0..19 and length 1..2");
+    }
+    return at;
+  }
+
+  private static MptcpPorts checked(MptcpPorts range, List<Port> own) {
+    if (range.first() < 1 || range.last() > 65535 || range.first() >= range.last()) {
+      throw Refusal.invalid("mptcpPorts", range, "1..65534 - a higher port, at most 65535");
+    }
+    for (Port port : own) {
+      if (range.has(port)) {
+        throw Refusal.invalid(
+            "mptcpPorts", range, "a range without the service's own port " + port);
+      }
+    }
+    return range;
+  }
+
+  private static int segment(int size) {
+    if (size < SEGMENT_MIN || size > 65535) {
+      throw Refusal.invalid("maxSegmentSize", size, "536..65535");
+    }
+    return size;
+  }
+
+  private static AssignmentMethod assignment(String word) {
+    return word("assignment", word, AssignmentMethod.class);
+  }
+
+  private static List<String> vips(List<String> literals) {
+    checkSize("vips", literals, "addresses");
+    List<String> vips =
+        literals.stream().map(text -> AddressRules.address("vips", text).toString()).toList();
+    checkUnique("vips", vips);
+    return vips;
+  }
+
+  private static List<Port> ports(List<Port> ports) {
+    checkSize("ports", ports, "ports");
+    for (Port port : ports) {
+      if (!"tcp".equals(port.protocol()) && !"udp".equals(port.protocol())) {
+        throw Refusal.invalid("ports.protocol", port.protocol(), "tcp, udp");
+      }
+      if (port.port() < 1 || port.port() > 65535) {
+        throw Refusal.invalid("ports.port", port.port(), "1..65535");
+      }
+    }
+    checkUnique("ports", ports);
+    return ports;
+  }
+
+  /** The paper's encapsulation carries IPv4 alone, and no packet that names its backend. */
+  private static ServiceConfig checkEncap(ServiceConfig config) {
+    if (config.encap() == Encap.IPIP) {
+      for (String vip : config.vips()) {
+        AddressRules.checkReached(config, "vips", Address.parse(vip).orElseThrow());
+      }
+      if (config.mptcpPorts().isPresent() || config.quicServerId().isPresent()) {
+        throw Refusal.invalid(
+            "encap", Encap.IPIP, "gue, as the service has mptcpPorts or quicServerId");
+      }
+    }
+    return config;
+  }
+
+  /** The constant that a field's word names. */
+  private static <E extends Enum<E> & Word> E word(String field, String asked, Class<E> type) {
+    return Word.parse(type, asked)
+        .orElseThrow(() -> Refusal.invalid(field, asked, Word.allowed(type)));
+  }
+
+  /** Whether the service's steering method takes the rest of its configuration. */
+  private static void checkSteering(ServiceConfig config) {
+    for (Steering.Violation each : config.steering().steering().check(config)) {
+      throw Refusal.invalid(each.field(), each.value(), each.allowed());
+    }
+  }
+
+  /** Checks that the ports of {@code config} can name every backend of a pool. */
+  public static void checkNamesAll(ServiceConfig config, SortedMap<Integer, ?> pool) {
+    config
+        .mptcpPorts()
+        .filter(range -> !pool.isEmpty() && pool.lastKey() > range.idMax())
+        .ifPresent(
+            range -> {
+              throw Refusal.invalid(
+                  "mptcpPorts",
+                  range,
+                  "%d-%d or more, as the service has a backend with the id %d"
+                      .formatted(range.first(), range.first() + pool.lastKey(), pool.lastKey()));
+            });
+  }
+
+  /**
+   * A longer window must not open again for a bucket whose window has closed: the id and address of
+   * its previous owner may belong to another backend by now.
+   *
+   * @param seconds Unix seconds by the clock
+   */
+  public static void checkWindow(ServiceImage image, int wanted, long seconds) {
+    Ring ring = image.ring();
+    long now = Math.max(seconds, ring.committed());
+    int window = image.config().windowSeconds();
+    long latest = -WINDOW_MAX;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, window)) {
+        latest = Math.max(latest, ring.since(bucket));
+      }
+    }
+    if (wanted > window && latest + wanted > now) {
+      throw Refusal.conflict(
+          "windowSeconds",
+          wanted,
+          "at most %d now, or %d in %d s: longer reopens the windows of buckets that have moved"
+              .formatted(now - latest, wanted, latest + wanted - now));
+    }
+  }
+
+  private static void checkSize(String field, List<?> list, String what) {
+    if (list == null || list.isEmpty() || list.size() > ENTRIES_MAX) {
+      throw Refusal.invalid(
+          field,
+          list == null ? null : list.size() + " " + what,
+          "1..%d %s".formatted(ENTRIES_MAX, what));
+    }
+  }
+
+  private static void checkUnique(String field, List<?> list) {
+    Set<Object> seen = new HashSet<>();
+    for (Object each : list) {
+      if (!seen.add(each)) {
+        throw Refusal.invalid(field, each, "each once");
+      }
+    }
+  }
+
+  private static int buckets(ServiceSpec spec) {
+    if (spec.maxBackends().isPresent() && spec.buckets().isPresent()) {
+      throw Refusal.invalid("buckets", spec.buckets().get(), "either maxBackends or buckets");
+    }
+    if (spec.buckets().isPresent()) {
+      int buckets = spec.buckets().get();
+      if (!Ring.isBuckets(buckets)) {
+        throw Refusal.invalid("buckets", buckets, "a power of two in 256..8388608");
+      }
+      return buckets;
+    }
+    int backends = spec.maxBackends().orElse(DEFAULT_BACKENDS);
+    if (backends < 1 || backends > Backend.MAX) {
+      throw Refusal.invalid("maxBackends", backends, "1..65535");
+    }
+    int wanted = Math.max(Ring.BUCKETS_MIN, backends * BUCKETS_PER_BACKEND);
+    int power = Integer.highestOneBit(wanted);
+    return power == wanted ? power : power << 1;
+  }
+
+  private static String draw(RandomGenerator random) {
+    byte[] key = new byte[HASH_KEY_BYTES];
+    random.nextBytes(key);
+    return HexFormat.of().formatHex(key);
+  }
+
+  private static String hashKey(String text) {
+    String key = text.toLowerCase(Locale.ROOT);
+    if (!HASH_KEY.matcher(key).matches()) {
+      throw Refusal.invalid("hashKey", text, "32 hex digits");
+    }
+    return key;
+  }
+
+  private static int window(int seconds) {
+    if (seconds < 1 || seconds > WINDOW_MAX) {
+      throw Refusal.invalid("windowSeconds", seconds, "1..86400");
+    }
+    return seconds;
+  }
+}
