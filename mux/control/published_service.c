@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/published_service.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,8 +81,19 @@ static void note(const struct published_service *published, enum change_log_how 
 			how);
 }
 
+/* A generation is published only with its blob. */
+static int load_blob(const struct published_service *published, uint32_t generation, const struct steering_blob *blob,
+		     struct why *why)
+{
+	struct service *service = published->service;
+
+	if (!service->config.steering->load)
+		return 0;
+	return service->config.steering->load(service, generation, blob, why) ? -EBADMSG : 0;
+}
+
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   struct why *why)
+		   const struct steering_blob *blob, struct why *why)
 {
 	struct tables *tables = published->place->tables;
 	int error = 0;
@@ -98,7 +110,9 @@ int published_load(struct published_service *published, const struct service_con
 		counters_service_start(published->place->counters, service);
 		published->service = service;
 	}
-	error = tables_load(tables, published->service, image, why);
+	error = load_blob(published, image->generation, blob, why);
+	if (!error)
+		error = tables_load(tables, published->service, image, why);
 	if (error)
 		return error;
 	note(published, CHANGE_LOG_SNAPSHOT);
@@ -132,8 +146,9 @@ int published_apply(struct published_service *published, const struct delta *del
 }
 
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  struct why *why)
+			  const struct zk_reply *blob, struct why *why)
 {
+	const struct steering_blob loaded = {blob ? blob->data : NULL, blob ? blob->len : 0};
 	struct delta_expected expected = {.generation = generation};
 	struct delta delta;
 	unsigned reason;
@@ -144,7 +159,9 @@ unsigned published_update(struct published_service *published, uint32_t generati
 	if (reason)
 		return reason;
 	sabotage_delta(&delta, service_ring(published->service));
-	error = published_apply(published, &delta, why);
+	error = load_blob(published, generation, blob ? &loaded : NULL, why);
+	if (!error)
+		error = published_apply(published, &delta, why);
 	delta_free(&delta);
 	return error ? refusal_of(error) : 0;
 }

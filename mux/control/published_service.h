@@ -12,6 +12,7 @@
 #include "control/lag.h"
 #include "control/zookeeper.h"
 #include "service/tables.h"
+#include "steering/steering.h"
 
 /* Where services are served; the same for all of a mux. */
 struct published_place {
@@ -41,16 +42,17 @@ bool published_has_ring_of(const struct published_service *published, const stru
 /*
  * Swaps the image in, pruned, in place of what was served, also of another service that had the name. Errors of
  * tables_add (with the configuration: then nothing is served) and tables_load (with the image).
+ * blob: the steering method's data of the image's generation, NULL for methods without. -EBADMSG: it is damaged.
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   struct why *why);
+		   const struct steering_blob *blob, struct why *why);
 /* What a delta that leads the ring on is checked against; its generation is the caller's. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
 int published_apply(struct published_service *published, const struct delta *delta, struct why *why);
-/* The bytes of a delta into the ring. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
+/* The bytes of a delta into the ring, with its generation's blob as above. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  struct why *why);
+			  const struct zk_reply *blob, struct why *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config, struct why *why);
 

@@ -8,14 +8,21 @@
 
 unsigned refusal_of(int error)
 {
-	bool is_limit = error == -EAFNOSUPPORT || error == -ENOMEM || error == -ENOSPC;
-
-	return is_limit ? (unsigned)REFUSAL_UNSUPPORTED : (unsigned)FL_DELTA_BACKEND;
+	switch (error) {
+	case -EAFNOSUPPORT:
+	case -ENOMEM:
+	case -ENOSPC:
+		return REFUSAL_UNSUPPORTED;
+	case -EBADMSG:
+		return REFUSAL_BLOB;
+	default:
+		return FL_DELTA_BACKEND;
+	}
 }
 
 const char *refusal_name(unsigned reason)
 {
-	static const char *const names[] = {"missing", "number", "config", "unsupported"};
+	static const char *const names[] = {"missing", "number", "config", "unsupported", "blob"};
 
 	return reason < FL_DELTA_ERRORS ? delta_error_name((enum fl_delta_error)reason)
 					: names[reason - FL_DELTA_ERRORS];

@@ -10,17 +10,8 @@
 #include "control/sabotage.h"
 #include "control/service_reads.h"
 #include "control/staged_ring.h"
-
-/* What is done about the ring; service_sync.h has the drawing. */
-enum sync_state {
-	SYNC_WAITING, /* for a configuration, a generation or the retry of a read that failed */
-	SYNC_FINDING_SNAPSHOT,
-	SYNC_READING_SNAPSHOT,
-	SYNC_READING_DELTA,
-	SYNC_PUBLISHING,
-	SYNC_CURRENT, /* the published ring is the latest generation */
-	SYNC_HELD,    /* until the backoff is over */
-};
+#include "control/sync_state.h"
+#include "steering/steering.h"
 
 /* What is known of the configuration. */
 enum config_state {
@@ -127,7 +118,8 @@ static void refuse_number(struct service_sync *sync, const char *node, const str
 static bool publish(struct service_sync *sync)
 {
 	struct why why = {""};
-	int error = published_load(&sync->published, &sync->config, &sync->staged.image, &why);
+	int error =
+	    published_load(&sync->published, &sync->config, &sync->staged.image, staged_ring_blob(&sync->staged), &why);
 
 	if (!error) {
 		report_change(sync);
@@ -160,11 +152,6 @@ static void refuse_generation(struct service_sync *sync, unsigned reason, uint32
 
 /* --- transitions --------------------------------------------------------------------------------------------- */
 
-static bool is_reading(enum sync_state state)
-{
-	return state == SYNC_FINDING_SNAPSHOT || state == SYNC_READING_SNAPSHOT || state == SYNC_READING_DELTA;
-}
-
 /* The generation that the next delta leads to. */
 static uint32_t next_generation(const struct service_sync *sync)
 {
@@ -172,23 +159,18 @@ static uint32_t next_generation(const struct service_sync *sync)
 			     sync->latest);
 }
 
-/* Follows from what is known, whatever the event was. */
 static enum sync_state next_state(const struct service_sync *sync)
 {
-	uint32_t generation = service_sync_generation(sync);
+	const struct sync_facts facts = {
+	    .has_config = has_config(sync),
+	    .holds = sync->backoff.holds,
+	    .leads_on = sync->route == ROUTE_DELTAS && published_has_ring_of(&sync->published, &sync->config),
+	    .latest = sync->latest,
+	    .published = service_sync_generation(sync),
+	    .staged = staged_ring_generation(&sync->staged),
+	};
 
-	if (is_reading(sync->state))
-		return sync->state;
-	if (!has_config(sync) || !sync->latest)
-		return SYNC_WAITING;
-	if (sync->backoff.holds)
-		return SYNC_HELD;
-	if (is_staging(sync))
-		return staged_ring_generation(&sync->staged) < sync->latest ? SYNC_READING_DELTA : SYNC_PUBLISHING;
-	if (sync->route == ROUTE_SNAPSHOT || !published_has_ring_of(&sync->published, &sync->config) ||
-	    generation > sync->latest)
-		return SYNC_FINDING_SNAPSHOT;
-	return generation < sync->latest ? SYNC_READING_DELTA : SYNC_CURRENT;
+	return sync_state_next(sync->state, &facts);
 }
 
 static void note_lag(struct service_sync *sync)
@@ -224,10 +206,18 @@ static void publish_staged(struct service_sync *sync)
 	become_current(sync);
 }
 
+/* The node of the steering method's blob, NULL: it has none. */
+static const char *blob_node(const struct service_sync *sync, enum service_read what)
+{
+	bool is_published = what == READ_DELTA && !is_staging(sync) && sync->published.service;
+
+	return (is_published ? &sync->published.service->config : &sync->config)->steering->blob;
+}
+
 static void read_generation(struct service_sync *sync, enum service_read what, uint32_t generation)
 {
 	sync->state = what == READ_SNAPSHOT ? SYNC_READING_SNAPSHOT : SYNC_READING_DELTA;
-	service_reads_generation(sync->reads, what, generation, NULL);
+	service_reads_generation(sync->reads, what, generation, blob_node(sync, what));
 }
 
 static void enter(struct service_sync *sync, enum sync_state state)
@@ -270,7 +260,7 @@ static void advance(struct service_sync *sync)
 	note_lag(sync);
 	if (published_has_ring_of(&sync->published, &sync->config))
 		apply_config(sync);
-	if (is_reading(sync->state))
+	if (sync_state_is_reading(sync->state))
 		return;
 	if (!sync->backoff.holds && !staged_ring_is_of(&sync->staged, &sync->config))
 		staged_ring_drop(&sync->staged);
@@ -357,7 +347,7 @@ static void end_service(struct service_sync *sync)
 	sync->config_refusal = (struct refusal){0};
 	sync->ring_refusal = (struct refusal){0};
 	backoff_reset(&sync->backoff);
-	if (!is_reading(sync->state))
+	if (!sync_state_is_reading(sync->state))
 		sync->state = SYNC_WAITING;
 	report_change(sync);
 }
@@ -400,18 +390,18 @@ static void on_snapshot_number(struct service_sync *sync, const struct service_a
 
 /* --- answers: snapshots and deltas --------------------------------------------------------------------------- */
 
-/* Returns whether the chunks were read. If not, what follows from that is done. */
-static bool is_complete(struct service_sync *sync, const struct service_answer *answer)
+/* Returns whether the chunks of the ring or of the blob were read. If not, what follows from that is done. */
+static bool is_complete(struct service_sync *sync, uint32_t generation, const struct zk_reply *chunks)
 {
-	switch (answer->reply->rc) {
+	switch (chunks->rc) {
 	case ZOK:
 		return true;
 	case ZNONODE:
 	case ZBADARGUMENTS:
-		refuse_generation(sync, REFUSAL_MISSING, answer->generation, "its chunks are not 0000, 0001, ...");
+		refuse_generation(sync, REFUSAL_MISSING, generation, "its chunks are not 0000, 0001, ...");
 		break;
 	case ZMARSHALLINGERROR:
-		refuse_generation(sync, FL_DELTA_LENGTH, answer->generation, "its chunks are longer than any can be");
+		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks are longer than any can be");
 		break;
 	default:
 		staged_ring_drop(&sync->staged);
@@ -422,13 +412,25 @@ static bool is_complete(struct service_sync *sync, const struct service_answer *
 	return false;
 }
 
-/* Into the staged ring, or else into the published one. */
+/* Returns whether all of the generation was read: with its blob, if the configuration's method has one by now. */
+static bool is_whole(struct service_sync *sync, const struct service_answer *answer)
+{
+	if (!is_complete(sync, answer->generation, answer->reply))
+		return false;
+	if (!answer->blob == !blob_node(sync, answer->what))
+		return !answer->blob || is_complete(sync, answer->generation, answer->blob);
+	advance(sync);
+	return false;
+}
+
+/* Into the staged ring if there is one, else into the published ring. */
 static void apply_delta(struct service_sync *sync, const struct service_answer *answer)
 {
 	struct why why = {"no memory"};
-	unsigned reason = is_staging(sync)
-			      ? staged_ring_fold(&sync->staged, answer->generation, answer->reply, &why)
-			      : published_update(&sync->published, answer->generation, answer->reply, &why);
+	unsigned reason =
+	    is_staging(sync)
+		? staged_ring_fold(&sync->staged, answer->generation, answer->reply, answer->blob, &why)
+		: published_update(&sync->published, answer->generation, answer->reply, answer->blob, &why);
 
 	if (reason)
 		refuse_generation(sync, reason, answer->generation, why.text);
@@ -452,7 +454,7 @@ static void on_delta(struct service_sync *sync, const struct service_answer *ans
 	} else if (rc == ZNONODE && !is_staging(sync)) {
 		sync->route = ROUTE_SNAPSHOT; /* old generations are deleted: the snapshot is newer than the ring */
 		advance(sync);
-	} else if (is_complete(sync, answer)) {
+	} else if (is_whole(sync, answer)) {
 		apply_delta(sync, answer);
 		advance(sync);
 	}
@@ -464,9 +466,9 @@ static void on_snapshot(struct service_sync *sync, const struct service_answer *
 	unsigned reason;
 
 	sync->state = SYNC_WAITING;
-	if (!is_complete(sync, answer))
+	if (!is_whole(sync, answer))
 		return;
-	reason = staged_ring_start(&sync->staged, &sync->config, answer->generation, answer->reply, &why);
+	reason = staged_ring_start(&sync->staged, &sync->config, answer->generation, answer->reply, answer->blob, &why);
 	if (reason)
 		refuse_generation(sync, reason, answer->generation, why.text);
 	advance(sync);

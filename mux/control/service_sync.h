@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps one service's published ring in step with its nodes in ZooKeeper. `config` and `latest_gen` are watched; each
- * event and each answer leads to the state that follows from what is known by then:
- *
- *	                 config or generation unknown
- *	    WAITING  <-----------------------------------------------------------  any answer
- *	       |
- *	       | no ring yet, a ring of another configuration,
- *	       | a generation that went back, a delta that is missing or refused
- *	       +--------->  FINDING_SNAPSHOT -> READING_SNAPSHOT -> staged ring
- *	       |                                                        |
- *	       | behind                     staged ring behind          | staged ring at latest_gen
- *	       +--------->  READING_DELTA  <----------------------------+--------->  PUBLISHING
- *	       |            into the staged ring if there is one,                         |
- *	       |            else into the published one                                   |
- *	       | at latest_gen                                                            |
- *	       +--------->  CURRENT  <----------------------------------------------------+
- *	       |            a change of latest_gen reads the next delta along with the number
- *	       | backoff
- *	       +--------->  HELD
+ * event and each answer leads to the state that follows from what is known by then: sync_state.h has the drawing.
  *
  * Whatever is refused is counted and logged, and the published ring keeps serving. The first refusal in a row tries the
  * snapshot at once; further ones back off exponentially (backoff.h). A staged ring that can't be completed is published

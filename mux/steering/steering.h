@@ -7,6 +7,7 @@
  *	choose	worker		the buckets of a burst, or the backends that its flows are known to have
  *	check	control thread	whether this mux can serve a configuration
  *	start	control thread	makes a worker's state; stop frees it
+ *	load	control thread	takes a generation's blob
  *	explain	control thread	what the bucket alone does not say about a flow
  *
  * Methods share the ring, deltas, headers and verdicts. The bucket in the low half of the hash is found right behind the
@@ -14,8 +15,11 @@
  * at once. A method that needs no more has no `choose`. The others are called once for a burst, with a mask of their
  * packets; a call for each packet would cost 3 to 6 ns more.
  *
- * Three hooks will join these with the first method that needs them: `load` (control thread: a blob that comes with a
- * generation), `sent` (worker: after encapsulation) and `tick` (worker: between bursts).
+ * A method may have a blob: data of its own beside the ring, read from ZooKeeper along with each generation and loaded
+ * right before that generation is published (control/service_sync.h).
+ *
+ * Two hooks will join these with the first method that needs them: `sent` (worker: after encapsulation) and `tick`
+ * (worker: between bursts).
  */
 #ifndef FAIRLEAD_MUX_STEERING_H
 #define FAIRLEAD_MUX_STEERING_H
@@ -28,7 +32,13 @@ struct explanation;
 struct options;
 struct packet;
 struct ring;
+struct service;
 struct service_config;
+
+struct steering_blob {
+	const uint8_t *data;
+	size_t len;
+};
 
 struct steering {
 	const char *name; /* the word in a service's configuration */
@@ -46,6 +56,13 @@ struct steering {
 	int (*start)(void **state, unsigned worker, const struct options *options, struct why *why);
 	void (*stop)(void *state);
 	void (*explain)(struct explanation *out);
+
+	/*
+	 * The name of the blob's node below each generation's, with chunks as a delta's has them; and what takes it:
+	 * negative errno and why if the blob is damaged, then the generation is refused. Both NULL: no blob is read.
+	 */
+	const char *blob;
+	int (*load)(struct service *service, uint32_t generation, const struct steering_blob *blob, struct why *why);
 };
 
 enum { STEERINGS_MAX = 16 };

@@ -89,7 +89,7 @@ static void the_checksum_is_of_rings_up_to_a_size(void **state)
 		const struct change_log_entry *entry;
 		struct why why;
 
-		assert_int_equal(published_load(&published, &config, &image, &why), 0);
+		assert_int_equal(published_load(&published, &config, &image, NULL, &why), 0);
 		assert_int_equal(published_apply(&published, &move, &why), 0);
 		entry = change_log_get(place.changes, change_log_next(place.changes) - 1);
 		assert_int_equal(entry->generation, 4);

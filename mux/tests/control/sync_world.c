@@ -113,13 +113,19 @@ static bool ends_with(const char *text, const char *end)
 	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
 }
 
+/* Of a snapshot, a delta or a blob. */
+static char kind_of(const char *tail)
+{
+	return ends_with(tail, "/snapshot") ? 'S' : ends_with(tail, "/delta") ? 'D' : 'B';
+}
+
 static void describe_request(const struct fake_request *request, char name[32])
 {
 	uint32_t generation;
 	const char *tail = tail_of(request, &generation);
 
 	if (generation && request->kind == FAKE_CHILDREN)
-		snprintf(name, 32, "%c%u", ends_with(tail, "/snapshot") ? 'S' : 'D', generation);
+		snprintf(name, 32, "%c%u", kind_of(tail), generation);
 	else if (generation)
 		name[0] = 0; /* a chunk, asked for along with the names */
 	else
@@ -214,13 +220,14 @@ static void answer_config(int i, const char *how)
 {
 	static const char format[] =
 	    "{\"format\": %d, \"id\": %d, \"name\": \"web\", \"vips\": [\"10.99.0.%d\"], \"ports\": [{\"protocol\": "
-	    "\"tcp\", \"port\": 80}], \"steering\": \"ring\", \"buckets\": %d, \"hash\": \"siphash\", \"hashKey\": "
+	    "\"tcp\", \"port\": 80}], \"steering\": \"%s\", \"buckets\": %d, \"hash\": \"siphash\", \"hashKey\": "
 	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"encap\": \"gue\", "
 	    "\"windowSeconds\": 240}";
 	char text[TEXT_MAX];
 
 	snprintf(text, sizeof(text), format, strcmp(how, "bad") ? 1 : 99, strcmp(how, "other") ? 1 : 2,
-		 strcmp(how, "vip") ? 1 : 7, strcmp(how, "other") ? BUCKETS : 2 * BUCKETS);
+		 strcmp(how, "vip") ? 1 : 7, strcmp(how, "labels") ? "ring" : "labels",
+		 strcmp(how, "other") ? BUCKETS : 2 * BUCKETS);
 	answer(i, code_of(how), text, strlen(text));
 }
 
@@ -242,16 +249,27 @@ static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char 
 	return bytes;
 }
 
+/* A blob says its generation. */
+static uint8_t *blob_bytes(uint32_t generation, const char *how, size_t *len)
+{
+	char *text = calloc(1, 32);
+
+	assert_non_null(text);
+	*len = (size_t)snprintf(text, 32, "%s%u", strcmp(how, "damaged") ? "" : "?", generation);
+	return (uint8_t *)text;
+}
+
 /* Names and the one chunk, which follows them. */
 static void answer_chunks(int i, const char *how)
 {
 	char *good = "0000", *bad = "one";
 	uint32_t generation;
-	bool snapshot = ends_with(tail_of(fake_zk_at(world->zk, (size_t)i), &generation), "/snapshot");
+	char kind = kind_of(tail_of(fake_zk_at(world->zk, (size_t)i), &generation));
 	struct zk_reply names = {
 	    .rc = code_of(how), .children = strcmp(how, "misnamed") ? &good : &bad, .child_count = 1};
 	size_t len;
-	uint8_t *bytes = generation_bytes(generation, snapshot, how, &len);
+	uint8_t *bytes =
+	    kind == 'B' ? blob_bytes(generation, how, &len) : generation_bytes(generation, kind == 'S', how, &len);
 
 	fake_zk_answer(world->zk, (size_t)i, &names);
 	answer(i, code_of(how), bytes, len);
@@ -329,7 +347,7 @@ static bool act(const char *event)
 		i = find(what);
 		if (i < 0)
 			return false;
-		if (*what == 'S' || *what == 'D')
+		if (strchr("SDB", *what))
 			answer_chunks(i, how);
 		else if (!strcmp(what, "config") || !strcmp(what, "exists"))
 			answer_config(i, how);

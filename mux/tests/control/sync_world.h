@@ -5,7 +5,7 @@
  *
  *	waiting requests in order (* sets a watch) | state and generation served | everything else
  *
- * D7 and S7 are the chunks of generation 7's delta and snapshot; +250 is when the next retry is due, in milliseconds;
+ * D7, S7 and B7 are the chunks of generation 7's delta, snapshot and blob; +250 is when the next retry is due, in milliseconds;
  * then come the refusals counted, how often the service asked whether it is still listed, and the events logged.
  */
 #ifndef FAIRLEAD_MUX_TESTS_SYNC_WORLD_H

@@ -125,7 +125,7 @@ static void publish(struct world *world, struct one *one)
 	image = received(&one->image, &expected);
 	delta_free(&one->image);
 	one->image = image;
-	if (published_load(&one->published, &one->config, &one->image, &why))
+	if (published_load(&one->published, &one->config, &one->image, NULL, &why))
 		fail_msg("seed %lu: %s", (unsigned long)seed, why.text);
 	world->snapshots++;
 }
