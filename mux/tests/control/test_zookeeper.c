@@ -58,6 +58,12 @@ int zookeeper_close(zhandle_t *zk)
 	return ZOK;
 }
 
+int zoo_set_servers_resolution_delay(zhandle_t *zk, int delay_ms)
+{
+	(void)zk, (void)delay_ms;
+	return ZOK;
+}
+
 int zoo_recv_timeout(zhandle_t *zk)
 {
 	assert_non_null(zk);
