@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delivery goes through netif_rx(), not straight into the receive path: the stack stays shallow however packets are
- * nested. The inner packet comes in where the outer one did, with the Ethernet header moved up in front of it: so it
- * looks to packet sockets, netfilter and reverse path filters as it does behind the XDP form.
+ * Packets are delivered by netif_rx(), not straight into the receive path, which keeps the call stack shallow even if
+ * packets are nested. The inner packet comes in on the same interface as the outer one, with the Ethernet header moved
+ * in front of it. To packet sockets, netfilter and reverse path filters it looks the same as with the XDP form.
  */
 #include "act.h"
 
@@ -12,7 +12,7 @@
 #include <net/ip.h>
 #include <net/ip_tunnels.h>
 
-/* Carries congestion that the outer packet met into the inner one (RFC 6040); false if it must be dropped. */
+/* Copies a congestion mark of the outer packet to the inner one (RFC 6040); false if it must be dropped. */
 static bool ecn_carry(struct sk_buff *skb, u8 outer, bool inner_is_ipv4)
 {
 	u8 inner = inner_is_ipv4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
@@ -41,13 +41,13 @@ enum fl_counter fl_deliver(struct sk_buff *skb, unsigned int inner_at, bool is_i
 		return FL_COUNTER_DROP_NO_ROOM;
 	}
 	outer = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
-	/* Lets go of the outer packet's route, connection tracking, extensions and offloads. */
+	/* Releases the outer packet's route, connection tracking, extensions and offloads. */
 	if (iptunnel_pull_header(skb, (int)inner_at, is_ipv4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6), false)) {
 		kfree_skb(skb);
 		return FL_COUNTER_DROP_NO_ROOM;
 	}
 	skb_reset_network_header(skb);
-	/* A sum that the sender left to be completed was the outer packet's, which is gone. */
+	/* A checksum that the sender left open was the outer packet's, which is gone. */
 	if (skb->ip_summed == CHECKSUM_PARTIAL && skb_checksum_start_offset(skb) < 0)
 		skb->ip_summed = CHECKSUM_NONE;
 	if (!ecn_carry(skb, outer, is_ipv4)) {

@@ -9,8 +9,8 @@
 
 enum {
 	SWEEP_EVERY = 5 * HZ,
-	SWEEP_BATCH = 1024,  /* entries between two chances for others to run */
-	IDLE = 10 * HZ,      /* before anybody asks for the socket */
+	SWEEP_BATCH = 1024,  /* entries between two points where others may run */
+	IDLE = 10 * HZ,      /* before the socket is looked up */
 	IDLE_UDP = 180 * HZ, /* without a connected socket */
 	TOUCH_EVERY = HZ,    /* a busy flow's cache line is not written for every packet */
 };
@@ -104,11 +104,11 @@ bool fl_flows_find_reply(struct fl_flows *flows, const struct fl_flow_key *key, 
 	return true;
 }
 
-/* Takes an entry that is in the table out of it. Under the lock. */
+/* Removes an entry from the table. Under the lock. */
 static void forget(struct fl_flows *flows, struct entry *entry)
 {
 	if (rhashtable_remove_fast(&flows->table, &entry->node, parameters))
-		return; /* somebody else has */
+		return; /* removed already */
 	if (entry->lasting) {
 		flows->lasting_count--;
 	} else {
@@ -118,7 +118,7 @@ static void forget(struct fl_flows *flows, struct entry *entry)
 	call_rcu(&entry->rcu, entry_free_rcu);
 }
 
-/* Under the lock, of an entry that is in the table. */
+/* Of an entry in the table; under the lock. */
 static void make_lasting(struct fl_flows *flows, struct entry *entry)
 {
 	if (entry->lasting || flows->lasting_count >= FL_FLOWS_LASTING_MAX)
@@ -129,7 +129,7 @@ static void make_lasting(struct fl_flows *flows, struct entry *entry)
 	flows->lasting_count++;
 }
 
-/* Puts a new entry in the table, in the place of one with another VIP. Takes it over only when it returns 0. */
+/* Adds an entry, replacing one with another VIP. Takes ownership of it only if it returns 0. */
 static int add(struct fl_flows *flows, struct entry *entry, bool established)
 {
 	struct entry *old = lookup(flows, &entry->key);
@@ -154,7 +154,7 @@ static void promote(struct fl_flows *flows, const struct fl_flow_key *key)
 	struct entry *entry;
 
 	spin_lock_bh(&flows->lock);
-	entry = lookup(flows, key); /* it may have given way meanwhile */
+	entry = lookup(flows, key); /* it may have been replaced meanwhile */
 	if (entry)
 		make_lasting(flows, entry);
 	spin_unlock_bh(&flows->lock);
@@ -190,7 +190,7 @@ int fl_flows_note(struct fl_flows *flows, const struct fl_flow_key *key, const s
 	return 0;
 }
 
-/* Whether nothing can come of the flow any more. */
+/* Whether the flow has ended. */
 static bool is_over(struct fl_flows *flows, const struct entry *entry)
 {
 	struct fl_flow flow = {
@@ -210,7 +210,7 @@ static bool is_over(struct fl_flows *flows, const struct entry *entry)
 	return flow.protocol != IPPROTO_UDP || time_after(jiffies, used + IDLE_UDP);
 }
 
-/* While the table grows an entry may be left out: the next sweep sees it. */
+/* An entry may be missed while the table grows; the next sweep sees it. */
 static void sweep(struct work_struct *work)
 {
 	struct fl_flows *flows = container_of(to_delayed_work(work), struct fl_flows, sweep);

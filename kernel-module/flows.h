@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which connections of this host came by a VIP: (remote end, our end, protocol) -> VIP. Mangling writes the VIP back
- * into what leaves by these; whatever is not here leaves as it is, direct connections to our own address among it.
+ * into packets that leave on these. All others leave unchanged, among them direct connections to our own address.
  *
- * An entry is *fresh* when a delivered packet makes it (a SYN, a datagram, also the packet of nobody that is about to
- * be answered with a RST), and becomes *lasting* once the connection is established, or a datagram has been answered and
- * another came. Both kinds are bounded:
+ * A delivered packet creates a *fresh* entry (a SYN, a datagram, also a packet without a local socket, which the kernel
+ * answers with a RST). It becomes *lasting* once the connection is established, or once a datagram has been answered
+ * and another one has arrived. Both kinds are bounded:
  *
- *	fresh		FL_FLOWS_FRESH_MAX, the oldest gives way: under a SYN flood the table turns over, and SYN-ACKs
- *			still leave by the VIP, as they do at once. A half-open connection makes its entry again by
- *			its next packet.
- *	lasting		FL_FLOWS_LASTING_MAX; beyond it a flow stays fresh. No flood of forged packets gets this far.
+ *	fresh		FL_FLOWS_FRESH_MAX, then the oldest is replaced: under a SYN flood the table turns over, and
+ *			SYN-ACKs still leave from the VIP, as they leave at once. The next packet of a half-open
+ *			connection creates its entry again.
+ *	lasting		FL_FLOWS_LASTING_MAX; beyond that a flow stays fresh. Forged packets cannot create lasting entries.
  *
- * Entries end when their socket has: a sweep every few seconds looks after those that have been idle. An entry costs
- * about 150 bytes and its place in the table. Read without a lock under RCU; changes are made under one.
+ * Entries are removed after their socket: a sweep every few seconds checks those that have been idle. An entry costs
+ * about 150 bytes and its slot in the table. Readers hold no lock but RCU; writers hold the lock.
  */
 #ifndef FAIRLEAD_FLOWS_H
 #define FAIRLEAD_FLOWS_H
@@ -31,7 +31,7 @@ enum {
 	FL_FLOWS_LASTING_MAX = 1 << 20,
 };
 
-/* As struct fl_flow has it; unused bytes are 0. */
+/* The same as in struct fl_flow; unused bytes are 0. */
 struct fl_flow_key {
 	struct in6_addr remote, local;
 	__be16 remote_port, local_port;
@@ -49,28 +49,28 @@ struct fl_flows {
 };
 
 int fl_flows_register(void);
-/* No table may be left. */
+/* All tables must have been destroyed. */
 void fl_flows_unregister(void);
 
 int fl_flows_init(struct fl_flows *flows, struct net *net);
 
-/* Ends the sweep. Nobody may add any more; the namespace may go. */
+/* Stops the sweep. The caller adds no more entries; the namespace may be freed afterwards. */
 void fl_flows_stop(struct fl_flows *flows);
 
-/* Nobody may read any more; fl_flows_stop() has been called, or nothing was ever added. */
+/* There are no readers left, and fl_flows_stop() has been called or no entry was ever added. */
 void fl_flows_destroy(struct fl_flows *flows);
 
 void fl_flow_key_set(struct fl_flow_key *key, const struct fl_flow *flow);
 
-/* The VIP of a packet that comes in. False if the flow is not known. Called under rcu_read_lock(). */
+/* The VIP of an incoming packet. False if the flow is unknown. Called under rcu_read_lock(). */
 bool fl_flows_find(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip);
 
-/* The same for one that leaves, which answers what came in. */
+/* The same for an outgoing packet, which answers an incoming one. */
 bool fl_flows_find_reply(struct fl_flows *flows, const struct fl_flow_key *key, struct in6_addr *vip);
 
 /*
- * Notes that a packet of the flow came in by that VIP; another VIP's note of the same flow gives way. established: it
- * is a connection's, not the first packet. Returns 0 or -ENOMEM. Called in softirq.
+ * Notes that a packet of the flow came in by that VIP; replaces another VIP's note of the same flow. established: the
+ * packet belongs to an existing connection. Returns 0 or -ENOMEM. Called in softirq.
  */
 int fl_flows_note(struct fl_flows *flows, const struct fl_flow_key *key, const struct in6_addr *vip, int ifindex,
 		  bool established);

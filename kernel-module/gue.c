@@ -44,7 +44,7 @@ static bool tag_message(struct fl_arrival *arrival)
 	return fl_tag_message(gue, steer, gue + steer->header_len, linear_end(arrival->skb), &arrival->tagged);
 }
 
-/* What of the old outer headers is kept in the new ones: the traffic class, and the source port, which spreads flows. */
+/* What the new outer headers keep of the old ones: the traffic class, and the source port, which spreads flows. */
 struct outer {
 	__be16 source_port;
 	u8 class;

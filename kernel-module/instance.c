@@ -9,7 +9,7 @@
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
 
-/* What a network namespace has of us. */
+/* Our state in a network namespace. */
 struct fl_namespace {
 	struct mutex lock; /* serialises commands */
 	struct fl_instance __rcu *instance;
@@ -22,7 +22,7 @@ static struct fl_namespace *namespace_of(struct net *net)
 	return net_generic(net, namespace_id);
 }
 
-/* For whoever holds the namespace's lock. */
+/* The caller holds the namespace's lock. */
 static struct fl_instance *instance_locked(struct fl_namespace *here)
 {
 	return rcu_dereference_protected(here->instance, lockdep_is_held(&here->lock));
@@ -51,7 +51,7 @@ void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32
 		;
 }
 
-/* Returns a server without socket and setup, with one reference; or NULL. */
+/* Returns a server without sockets or setup, with one reference; NULL if memory runs out. */
 static struct fl_instance *create(struct net *net)
 {
 	struct fl_instance *instance = kzalloc(sizeof(*instance), GFP_KERNEL);
@@ -93,7 +93,7 @@ void fl_instance_put(struct fl_instance *instance)
 	kfree(instance);
 }
 
-/* Opens the socket that the setup asks for in a family; from then on packets come in. */
+/* Opens the setup's socket of a family; packets come in from then on. */
 static struct socket *listen(struct net *net, const struct fl_setup *setup, enum fl_outer_family family,
 			     struct fl_instance *instance)
 {
@@ -122,7 +122,7 @@ static struct socket *listen(struct net *net, const struct fl_setup *setup, enum
 	return socket;
 }
 
-/* Closes what there is; when it returns, no packet of these sockets is under way any more. */
+/* Closes the sockets; when it returns, no packet of theirs is being processed. */
 static void unlisten(struct socket *sockets[FL_OUTER_FAMILIES])
 {
 	int family;
@@ -134,9 +134,8 @@ static void unlisten(struct socket *sockets[FL_OUTER_FAMILIES])
 }
 
 /*
- * Opens those sockets of setup that old, if there is one, does not have already. Where it succeeds sockets[] are all
- * that setup needs, opened or old's, and unneeded[] what is left over of old's; where it fails nothing is open but
- * old's.
+ * Opens the sockets of setup that old, if not NULL, does not already have. On success sockets[] holds all that setup
+ * needs, newly opened or old's, and unneeded[] those of old that setup does not need. On failure only old's are open.
  */
 static int listen_all(struct net *net, const struct fl_setup *setup, const struct fl_setup *old,
 		      struct fl_instance *instance, struct socket *sockets[FL_OUTER_FAMILIES],
@@ -188,7 +187,7 @@ static int start(struct net *net, struct fl_namespace *here, struct fl_setup *se
 err_mangle:
 	fl_mangle_close(net, instance);
 	synchronize_net();
-	fl_flows_stop(&instance->flows); /* the first socket may have let packets in before the second failed */
+	fl_flows_stop(&instance->flows); /* packets may have come in by the first socket before the second failed */
 err_put:
 	fl_instance_put(instance);
 	return err;
@@ -201,7 +200,7 @@ static int change(struct net *net, struct fl_namespace *here, struct fl_setup *s
 	struct socket *sockets[FL_OUTER_FAMILIES], *unneeded[FL_OUTER_FAMILIES];
 	int err = 0;
 
-	if (setup->mangle) /* without flows the hooks do nothing, should the sockets not open */
+	if (setup->mangle) /* if the sockets fail to open, the hooks do nothing, as there are no flows */
 		err = fl_mangle_open(net, instance);
 	if (!err)
 		err = listen_all(net, setup, old, instance, sockets, unneeded);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A server: at most one in a network namespace. Packets reach it by its UDP socket's user data, those of the paper's
- * format and commands by the namespace.
+ * A server: at most one per network namespace. GUE packets reach it by its UDP sockets' user data; packets in other
+ * formats, and commands, by the namespace.
  *
- *	setup		how it is set up: immutable, replaced as a whole under RCU
- *	memory		what packets have taught, until DETACH
- *	generations	highest seen of each service; only ever grows, by compare-and-swap
+ *	setup		its configuration: immutable, replaced as a whole under RCU
+ *	memory		the moves learned from packets, until DETACH
+ *	generations	the highest seen of each service; only ever raised, by compare-and-swap
  *	counters	per CPU
- *	flows		which connections came by a VIP, if it mangles
+ *	flows		which connections came by a VIP, if the server mangles
  *
- * A server is freed once its sockets are closed, an RCU grace period is over, and the last dump has let go of it.
+ * A server is freed once its sockets are closed, an RCU grace period has passed, and the last dump has put its
+ * reference.
  */
 #ifndef FAIRLEAD_INSTANCE_H
 #define FAIRLEAD_INSTANCE_H
@@ -34,7 +35,7 @@ struct fl_instance {
 	u32 *generations; /* FL_SERVER_SERVICES of them, 0 for never seen */
 	struct fl_counters __percpu *counters;
 	struct fl_flows flows;       /* if mangling */
-	struct nf_hook_ops hooks[2]; /* the same, and they stay until DETACH, when flows end as well */
+	struct nf_hook_ops hooks[2]; /* the same; they stay until DETACH, when the flows are freed as well */
 	bool mangling;               /* protected by the namespace's lock */
 	refcount_t references;
 };
@@ -45,7 +46,7 @@ static inline void fl_instance_count(struct fl_instance *instance, enum fl_count
 	this_cpu_inc(instance->counters->values[counter]);
 }
 
-/* Sums over all CPUs. May lag behind a packet that is under way. */
+/* Sums over all CPUs. A packet in flight may not be counted yet. */
 void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS]);
 
 static inline u32 fl_instance_generation(const struct fl_instance *instance, u16 service)
@@ -57,23 +58,23 @@ static inline u32 fl_instance_generation(const struct fl_instance *instance, u16
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation);
 
 /*
- * Starts the namespace's server, or replaces its setup. Takes over setup in every case. A new address or port opens its
- * socket before the old one is closed. Returns 0, or a negative errno and then nothing has changed.
+ * Starts the namespace's server, or replaces its setup. Takes ownership of setup in every case. The socket of a new
+ * address or port is opened before the old one is closed. Returns 0, or a negative errno and nothing has changed.
  */
 int fl_instance_set(struct net *net, struct fl_setup *setup);
 
-/* Ends the namespace's server; -ENOENT if there is none. */
+/* Stops the namespace's server; -ENOENT if there is none. */
 int fl_instance_detach(struct net *net);
 
-/* The namespace's server, NULL if there is none. Called under rcu_read_lock(), which keeps it. */
+/* The namespace's server, or NULL. Called under rcu_read_lock(), which keeps it alive. */
 struct fl_instance *fl_instance_of(struct net *net);
 
-/* A counted reference to the same, for whoever may sleep. */
+/* A counted reference to it, for callers that may sleep; NULL if there is none. */
 struct fl_instance *fl_instance_get(struct net *net);
 void fl_instance_put(struct fl_instance *instance);
 
 int fl_instances_register(void);
-/* Ends the servers of all namespaces. No command may come any more. */
+/* Stops the servers of all namespaces. Commands must be unregistered already. */
 void fl_instances_unregister(void);
 
 #endif

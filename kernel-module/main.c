@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The server side as a kernel module: wires its parts. What it does with a packet begins in receive.c. */
+/* The server side as a kernel module: registers its parts. Packets are processed from receive.c on. */
 #include "instance.h"
 #include "netlink.h"
 #include "receive.h"

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mangling (the paper's default): the inner destination, a VIP, becomes the server's own address, for applications that
- * listen there alone; what they answer leaves with the VIP as source.
+ * Mangling (the paper's default): the inner destination, a VIP, is replaced by the server's own address, for
+ * applications that listen only there; their answers leave with the VIP as source.
  *
  *	client -> VIP, in GUE	decapsulated, VIP -> own address, noted in flows	-> socket on the own address
  *	client <- VIP		<- POST_ROUTING: own address -> VIP, if the flow is noted	<- socket
  *	client -> own address	untouched, both ways: nothing is noted
  *
- * How a reply is recognised: by its flow, noted when a packet was delivered (flows.h: bounded, no conntrack). The
- * source port alone, as in the paper's own module, would take direct connections to the same port for the VIP's. A mark
- * on the socket would need two sysctls that touch everybody's marks, and has no answer for unconnected UDP. The hook is
- * the last of POST_ROUTING: it sees sockets' packets before they are cut into segments or fragments, SYN-ACKs, RSTs and
- * the host's own ICMP errors, and comes behind conntrack and the firewall, which know our own address only, as they did
- * on the way in.
+ * A reply is recognised by its flow, noted when a packet was delivered (flows.h: bounded, no conntrack). The source
+ * port alone, as in the paper's own module, would mistake direct connections to the same port for the VIP's. A mark on
+ * the socket would need two sysctls that affect all marks of the host, and does not work for unconnected UDP. The hook
+ * is the last of POST_ROUTING. It sees the packets of sockets before they are segmented or fragmented, SYN-ACKs, RSTs
+ * and the host's own ICMP errors. It runs after conntrack and the firewall, which see only our own address, as they do
+ * for incoming packets.
  *
- * Two connections with the same two ends, one direct and one by a VIP, or by two VIPs, are one to the socket. The first
- * has it; packets of the other are chained as those of an unknown connection are, or dropped (drop_mangle_conflict).
- * Of UDP to sockets that are not connected the last VIP has it.
+ * Two connections with the same two ends, one direct and one through a VIP, or through two VIPs, are the same to the
+ * socket. The first one keeps it. Packets of the other are chained like those of an unknown connection, or dropped
+ * (drop_mangle_conflict). An unconnected UDP socket answers from the VIP that was used last.
  *
- * Checksums are changed by what changed (RFC 1624, eqn. 3): an error elsewhere in the packet stays one. Addresses and
- * sums in what an ICMP error quotes change as well, and the error's own sum with them. UDP without a checksum stays so.
+ * Checksums are updated incrementally (RFC 1624, eqn. 3), so that an error elsewhere in the packet remains detectable.
+ * Addresses and checksums in the packet that an ICMP error quotes are replaced as well, and the error's own checksum is
+ * adjusted. UDP without a checksum keeps none.
  */
 #include "mangle.h"
 #include "instance.h"
@@ -39,11 +40,11 @@
 
 enum {
 	ICMP_LEN = 8,
-	/* Of a quoted packet: all that can be changed. */
+	/* Of a quoted packet, the part that can be changed. */
 	QUOTE_LEN = 60 + sizeof(struct tcphdr),
 };
 
-/* Which address of a packet is replaced: in a quoted one it is the other. */
+/* Which address of a packet is replaced; in a quoted packet it is the other one. */
 enum side { SOURCE, DESTINATION };
 
 static enum side other(enum side side)
@@ -86,7 +87,7 @@ bool fl_mangle_owns(struct fl_flows *flows, const struct fl_flow *flow, const st
 	if (known && ipv6_addr_equal(&noted, vip))
 		return true;
 	state = fl_sockets_state(flows->net, flow, ifindex);
-	if (state == FL_SOCKET_HALF_OPEN) /* its note may have given way, under a flood */
+	if (state == FL_SOCKET_HALF_OPEN) /* its note may have been replaced during a flood */
 		return !known;
 	return state != FL_SOCKET_OPEN;
 }
@@ -99,7 +100,7 @@ static void sum_replace(__sum16 *sum, const struct fl_mangling *mangling)
 		csum_replace4(sum, mangling->from.s6_addr32[word], mangling->to.s6_addr32[word]);
 }
 
-/* The sum of a transport header, which covers the addresses, of a packet that the stack may still have to complete. */
+/* Updates a transport header's checksum, which covers the addresses and which the stack may still have to complete. */
 static void transport_sum_replace(struct sk_buff *skb, __sum16 *sum, const struct fl_mangling *mangling)
 {
 	if (mangling->family == AF_INET)
@@ -121,7 +122,7 @@ static void address_replace(void *ip, enum side side, const struct fl_mangling *
 	}
 }
 
-/* Where the sum of a quoted transport header stands, NULL if the quote ends before. */
+/* The checksum of a quoted transport header; NULL if the quote ends before it. */
 static __sum16 *quoted_sum(u8 *l4, const u8 *end, u8 protocol)
 {
 	u8 *sum = NULL;
@@ -133,7 +134,7 @@ static __sum16 *quoted_sum(u8 *l4, const u8 *end, u8 protocol)
 	return sum && sum + sizeof(__sum16) <= end ? (__sum16 *)sum : NULL;
 }
 
-/* Writes a quoted packet, and keeps the sum of the ICMP error around it right. */
+/* Rewrites a quoted packet and adjusts the checksum of the ICMP error around it. */
 static void quote_replace(u8 *quote, const u8 *end, enum side side, const struct fl_mangling *mangling, __sum16 *icmp)
 {
 	bool is_ipv4 = mangling->family == AF_INET;
@@ -143,7 +144,7 @@ static void quote_replace(u8 *quote, const u8 *end, enum side side, const struct
 	u8 protocol;
 
 	address_replace(quote, side, mangling);
-	if (!is_ipv4) /* in an IPv4 header the change of its own sum makes up for that of the address */
+	if (!is_ipv4) /* in an IPv4 header, the change of its own checksum offsets that of the address */
 		sum_replace(icmp, mangling);
 	protocol = is_ipv4 ? ipv4->protocol : ipv6->nexthdr;
 	sum = quoted_sum(quote + (is_ipv4 ? ipv4->ihl * 4 : (int)sizeof(*ipv6)), end, protocol);
@@ -175,7 +176,7 @@ static int transport_at(const struct sk_buff *skb, u8 family, u8 *protocol)
 	return fragment & htons(IP6_OFFSET) ? -1 : at;
 }
 
-/* How much of a transport header may be changed, 0 for a protocol that has no addresses in it. */
+/* How much of a transport header may be changed; 0 for a protocol whose checksum covers no addresses. */
 static unsigned int transport_len(u8 protocol)
 {
 	switch (protocol) {
@@ -244,11 +245,11 @@ static bool packet_replace(struct sk_buff *skb, enum side side, const struct fl_
 
 bool fl_mangle_in(struct sk_buff *skb, const struct fl_mangling *mangling)
 {
-	skb_clear_hash(skb); /* of other addresses */
+	skb_clear_hash(skb); /* it was computed over other addresses */
 	return packet_replace(skb, DESTINATION, mangling);
 }
 
-/* The flow of a packet of ours that leaves, as it came in. */
+/* An outgoing packet: its flow has the two ends that it had when it came in. */
 static unsigned int out(struct fl_instance *instance, struct sk_buff *skb, u8 family)
 {
 	struct fl_mangling mangling = {.family = family};
@@ -261,7 +262,7 @@ static unsigned int out(struct fl_instance *instance, struct sk_buff *skb, u8 fa
 	if (!fl_flows_find_reply(&instance->flows, &key, &mangling.to))
 		return NF_ACCEPT;
 	mangling.from = flow.local;
-	/* A packet of the VIP's connection must not leave by another address. */
+	/* A packet of the VIP's connection must not leave from another address. */
 	return packet_replace(skb, SOURCE, &mangling) ? NF_ACCEPT : NF_DROP;
 }
 

@@ -7,28 +7,28 @@
 
 struct fl_instance;
 
-/* An address in place of another. IPv4 in the last 4 bytes, as struct fl_flow has it. */
+/* Replaces one address by another. IPv4 is in the last 4 bytes, as in struct fl_flow. */
 struct fl_mangling {
 	u8 family;
 	struct in6_addr from, to;
 };
 
-/* Whether the inner packet's destination is to be replaced by our own address; fills *mangling then. */
+/* Whether the inner packet's destination is to be replaced by our own address; fills in *mangling if so. */
 bool fl_mangle_applies(struct net *net, const struct fl_setup *setup, const struct fl_flow *flow,
 		       struct fl_mangling *mangling);
 
 /*
- * Whether the flow, whose local end is ours already, is that VIP's: false if the same two ends have a connection that
- * came directly or by another VIP.
+ * Whether the flow, whose local end is our own address, belongs to that VIP: false if the same two ends have a
+ * connection that came directly or through another VIP.
  */
 bool fl_mangle_owns(struct fl_flows *flows, const struct fl_flow *flow, const struct in6_addr *vip, int ifindex);
 
-/* Writes a packet that comes in, its IP header at skb->data; false without memory for it. */
+/* Rewrites an incoming packet, its IP header at skb->data; false if memory runs out. */
 bool fl_mangle_in(struct sk_buff *skb, const struct fl_mangling *mangling);
 
-/* From now on replies of the instance's flows leave by their VIPs. May sleep. Returns 0 or a negative errno. */
+/* From now on, replies of the instance's flows leave from their VIPs. May sleep. Returns 0 or a negative errno. */
 int fl_mangle_open(struct net *net, struct fl_instance *instance);
-/* Replies that are under way may go on until synchronize_net(). */
+/* Replies in flight may still be rewritten until synchronize_net(). */
 void fl_mangle_close(struct net *net, struct fl_instance *instance);
 
 #endif

@@ -66,7 +66,7 @@ static int insert(struct fl_memory *memory, struct fl_memory_entry *entry)
 	return rhashtable_insert_fast(&memory->table, &entry->node, parameters);
 }
 
-/* Puts entry in old's place, or in none if there is no old one. Takes entry over only when it returns 0. */
+/* Replaces old by entry, or adds it if old is NULL. Takes ownership of entry only if it returns 0. */
 static int replace(struct fl_memory *memory, struct fl_memory_entry *old, struct fl_memory_entry *entry)
 {
 	int err;

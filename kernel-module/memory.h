@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The last move of each bucket: (service, bucket) -> struct fl_bucket_memory. Read without a lock under RCU; a change
- * replaces the whole entry under one lock, so that a reader sees the old or the new one, never half, and of two moves
- * that two CPUs learn at once the later one stays.
+ * The last move of each bucket: (service, bucket) -> struct fl_bucket_memory. Readers hold no lock but RCU. Writers
+ * replace the whole entry under a lock: a reader sees the old entry or the new one, never a mix, and if two CPUs learn
+ * two moves at once, the later move is kept.
  *
- * An entry costs 56 bytes and its place in the table, and there is none for a bucket that never moved. It leaves when
- * its window is over and a packet of its bucket passes by without MOVED; one whose bucket moved on within its window
- * stays, as no such packet comes. Beyond FL_SERVER_MEMORY_CAPACITY nothing more is learned, which costs little (a
- * packet's own MOVED is still obeyed) and is counted.
+ * An entry costs 56 bytes and its slot in the table; a bucket that never moved has none. It is removed when its window
+ * is over and a packet of its bucket arrives without MOVED. If the bucket moved on within its window, no such packet
+ * arrives and the entry stays. Beyond FL_SERVER_MEMORY_CAPACITY nothing more is learned. That costs little, as a
+ * packet's own MOVED is still followed, and is counted.
  */
 #ifndef FAIRLEAD_MEMORY_H
 #define FAIRLEAD_MEMORY_H
@@ -19,10 +19,10 @@
 
 struct fl_memory {
 	struct rhashtable table;
-	spinlock_t lock; /* of writers */
+	spinlock_t lock; /* for writers */
 };
 
-/* Public for dumps alone. */
+/* Public only for dumps. */
 struct fl_memory_entry {
 	struct rhash_head node;
 	struct fl_memory_key key;
@@ -31,24 +31,24 @@ struct fl_memory_entry {
 };
 
 int fl_memory_register(void);
-/* No memory may be left. */
+/* All memories must have been destroyed. */
 void fl_memory_unregister(void);
 
 int fl_memory_init(struct fl_memory *memory);
 
-/* Nobody may read or write any more. */
+/* There are no readers or writers left. */
 void fl_memory_destroy(struct fl_memory *memory);
 
 /* Fills *value and returns true if the bucket is remembered. Called under rcu_read_lock(). */
 bool fl_memory_read(struct fl_memory *memory, const struct fl_memory_key *key, struct fl_bucket_memory *value);
 
-/* Remembers a move unless a later one is remembered. Returns 0, -ENOSPC if the memory is full, or -ENOMEM. */
+/* Remembers a move, unless a later one is already remembered. Returns 0, -ENOSPC if the memory is full, or -ENOMEM. */
 int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
-/* Forgets the bucket's move if it is still this one. */
+/* Forgets the bucket's move if it is still *value. */
 void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
-/* What it takes up now: its entries and its table. */
+/* The memory that entries and table take up now. */
 u64 fl_memory_bytes(struct fl_memory *memory);
 
 static inline u32 fl_memory_entries(const struct fl_memory *memory)

@@ -11,8 +11,8 @@
 static struct genl_family family;
 
 /*
- * Reads one of our own addresses; none where there is no attribute. Neither :: nor 0.0.0.0 is one: packets to every
- * address of the host would be ours.
+ * Reads one of our own addresses; none if there is no attribute. Rejects :: and 0.0.0.0: packets to every address of
+ * the host would be ours.
  */
 static bool read_self(struct genl_info *info, enum fairlead_attribute attribute, enum fl_outer_family family,
 		      struct fl_address self[FL_OUTER_FAMILIES])
@@ -64,7 +64,7 @@ static int set_doit(struct sk_buff *request, struct genl_info *info)
 	if (attributes[FAIRLEAD_A_IPIP_SERVICE] &&
 	    (attributes[FAIRLEAD_A_TAG_KEY] || !attributes[FAIRLEAD_A_ADDRESS])) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attributes[FAIRLEAD_A_IPIP_SERVICE],
-				    "IPIP needs an IPv4 address, and has no room for a tag");
+				    "IPIP needs an IPv4 address and has no room for a tag");
 		return -EINVAL;
 	}
 	setup = fl_setup_create(peers, count);
@@ -153,7 +153,7 @@ err_put:
 	return err;
 }
 
-/* A dump's place: which server, and how far. Lives from its first message to its last. */
+/* A dump's position: the server, and how far it got. Exists from the dump's first message to its last. */
 struct cursor {
 	struct fl_instance *instance;
 	struct rhashtable_iter iter; /* of GET_MEMORY */
@@ -240,7 +240,7 @@ static bool put_bucket(struct sk_buff *answer, struct netlink_callback *callback
 	return true;
 }
 
-/* While the table grows entries may come twice; an entry that stays is never left out. */
+/* While the table grows, an entry may be sent twice; an entry that stays is never missed. */
 static int memory_dumpit(struct sk_buff *answer, struct netlink_callback *callback)
 {
 	struct cursor *cursor = (struct cursor *)callback->args[0];

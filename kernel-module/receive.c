@@ -8,8 +8,8 @@
  *		chain		rewritten, routed to the bucket's previous owner
  *		drop		counted by reason
  *
- * What the XDP form checks before it takes a packet the kernel has checked before it hands one over: version, lengths,
- * checksums. Packets that it drops are in its own counters (`nstat`), not in ours.
+ * The kernel has already checked what the XDP form checks itself: version, lengths, checksums. The packets that it
+ * drops are in its own counters (`nstat`), not in ours.
  */
 #include "receive.h"
 #include "act.h"
@@ -25,7 +25,7 @@ static int drop(const struct fl_arrival *arrival, enum fl_counter why)
 	return 0;
 }
 
-/* The counter of what is wrong with a packet's tag, 0 for a right one; leaves its message in the arrival. */
+/* The drop counter of a missing or wrong tag, 0 if the tag is right; leaves the tag's message in the arrival. */
 static enum fl_counter tag_check(struct fl_arrival *arrival)
 {
 	const struct fl_steer *steer = &arrival->in.steer;
@@ -38,7 +38,7 @@ static enum fl_counter tag_check(struct fl_arrival *arrival)
 	return 0;
 }
 
-/* Makes the flow what it will be on this host. */
+/* Replaces the flow's local end by our own address if the packet will be mangled. */
 static void mangle(struct fl_arrival *arrival)
 {
 	struct fl_flow *flow = &arrival->flow;
@@ -57,7 +57,7 @@ static void mangle(struct fl_arrival *arrival)
 	arrival->headers.ip = &arrival->header;
 }
 
-/* What the host knows of the connection. Another one with the same two ends is none of this VIP's. */
+/* What the host knows of the connection. A socket of a direct connection, or of another VIP's, is not this one's. */
 static void classify(struct fl_arrival *arrival)
 {
 	int ifindex = arrival->skb->dev->ifindex;
@@ -71,7 +71,7 @@ static void classify(struct fl_arrival *arrival)
 		arrival->in.packet = FL_PACKET_UNKNOWN;
 }
 
-/* Keeps what the verdict taught; forgets a move whose window is over, unless a mux still tells of it. */
+/* Stores a learned move; forgets one whose window is over, unless the packet carries MOVED. */
 static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key, bool remembered)
 {
 	struct fl_instance *instance = arrival->instance;
@@ -86,7 +86,7 @@ static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key
 		fl_memory_forget(&instance->memory, key, &in->memory);
 }
 
-/* Decides about a packet that is trusted and well formed, and keeps what it taught. */
+/* Decides about a trusted, well-formed packet, and stores what it taught. */
 static void decide(struct fl_arrival *arrival)
 {
 	struct fl_instance *instance = arrival->instance;
@@ -99,7 +99,7 @@ static void decide(struct fl_arrival *arrival)
 	in->chaining = setup->chaining;
 	in->now = (u32)ktime_get_real_seconds();
 	in->window = setup->window;
-	/* The verdict compares with one address: whichever of ours the packet may name as previous owner. */
+	/* The verdict compares one address: ours of the family of the previous owner. */
 	in->self = setup->self[fl_outer_family(&in->steer.previous)];
 	fl_verdict_decide(in, &arrival->out);
 	fl_instance_generation_raise(instance, in->steer.service, arrival->out.generation_seen);
@@ -129,7 +129,7 @@ static int deliver(struct fl_arrival *arrival)
 	return 0;
 }
 
-/* Does what the verdict says. */
+/* Carries out the verdict. */
 static int act(struct fl_arrival *arrival)
 {
 	const struct fl_verdict_in *in = &arrival->in;
@@ -145,8 +145,7 @@ static int act(struct fl_arrival *arrival)
 	}
 }
 
-/* Whether the packet comes from a peer, and whole; then all that is looked at is linear. Else the counter of why not.
- */
+/* Returns 0 for a complete packet of a peer, whose headers are then linear; otherwise the counter of the drop. */
 static enum fl_counter outer_check(const struct fl_arrival *arrival)
 {
 	struct fl_address source = fl_wire_source(arrival->skb);

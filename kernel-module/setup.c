@@ -19,7 +19,7 @@ static bool covers(const struct fl_peer_key *prefix, const struct fl_address *ad
 	return !bits || !((prefix->address.bytes[bytes] ^ address->bytes[bytes]) >> (8 - bits));
 }
 
-/* By address; of the same address the shorter prefix, which covers the other, first. */
+/* By address, then by length: a shorter prefix covers a longer one of the same address. */
 static int compare(const void *a, const void *b)
 {
 	const struct fl_peer_key *left = a, *right = b;
@@ -65,7 +65,7 @@ bool fl_setup_trusts(const struct fl_setup *setup, const struct fl_address *sour
 {
 	unsigned int low = 0, high = setup->peer_count;
 
-	/* Ends with low as the number of prefixes whose address is not above source. */
+	/* In the end low is the number of prefixes whose address is not above source. */
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a server is set up. Peers are prefixes; sorted by address and without those that others cover they are disjoint,
- * so that a binary search finds the only one that can match: 10 steps for 1,024 of them.
+ * A server's configuration. Peers are prefixes. Sorted by address, and without those that others cover, they are
+ * disjoint, so that a binary search finds the only one that can match: 10 steps for 1,024 prefixes.
  */
 #ifndef FAIRLEAD_SETUP_H
 #define FAIRLEAD_SETUP_H
@@ -25,18 +25,18 @@ struct fl_setup {
 	u32 window;
 	bool chaining;
 	bool mangle;      /* inner destinations that are not this host's become our own address */
-	u16 ipip_service; /* of packets in the paper's format, 0 if none are received */
+	u16 ipip_service; /* the service of IPIP packets; 0: none are received */
 	bool tagged;      /* packets must have a tag of tag_key */
 	struct fl_siphash_key tag_key;
 	unsigned int peer_count;
 	struct fl_peer_key peers[];
 };
 
-/* Copies the peers, each of a prefix of at most 128 bits and without host bits. The rest is the caller's to fill. */
+/* Copies the peers, which must be valid; the caller fills in the rest. NULL if memory runs out. */
 struct fl_setup *fl_setup_create(const struct fl_peer_key *peers, unsigned int count);
 void fl_setup_free(struct fl_setup *setup);
 
-/* Whether a prefix is what fl_setup_create() asks for. */
+/* Whether a prefix has at most 128 bits, and no host bits. */
 bool fl_setup_peer_is_valid(const struct fl_peer_key *peer);
 
 bool fl_setup_trusts(const struct fl_setup *setup, const struct fl_address *source);

@@ -31,7 +31,7 @@ static bool cookie_is_valid(struct net *net, const struct fl_flow *flow, const s
 	return flow->family == AF_INET ? cookie_v4_is_valid(headers->ip, tcp) : cookie_v6_is_valid(headers->ip, tcp);
 }
 
-/* The flow's socket, or else its listener. The caller releases it if *refcounted; listeners are not, RCU keeps them. */
+/* The flow's socket, or its listener. The caller releases it if *refcounted; listeners are kept alive by RCU. */
 static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int ifindex, bool *refcounted)
 {
 	struct inet_hashinfo *hashinfo = net->ipv4.tcp_death_row.hashinfo;
@@ -44,7 +44,7 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
-/* Whether the segment acknowledges a SYN-ACK that is not this half-open socket's. */
+/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
 static bool is_for_another(const struct tcphdr *tcp, struct sock *half_open)
 {
 	return tcp && tcp->ack && ntohl(tcp->ack_seq) != tcp_rsk(inet_reqsk(half_open))->snt_isn + 1;
@@ -74,7 +74,7 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	return found;
 }
 
-/* The look-up also returns sockets that take datagrams of anybody: those have no remote port. */
+/* The lookup also returns unconnected sockets, which have no remote port. */
 static bool udp_is_connected(struct net *net, const struct fl_flow *flow, int ifindex)
 {
 	bool connected;
@@ -142,7 +142,7 @@ static bool ipv6_is_foreign(struct net *net, const struct in6_addr *address)
 	bool foreign;
 
 	if (!route)
-		return false; /* unreachable: the kernel will say so */
+		return false; /* unreachable: the kernel reports that to the sender */
 	foreign = !(route->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST | RTF_REJECT));
 	ip6_rt_put(route);
 	return foreign && !ipv6_addr_is_multicast(address);
@@ -150,7 +150,7 @@ static bool ipv6_is_foreign(struct net *net, const struct in6_addr *address)
 
 bool fl_sockets_is_foreign(struct net *net, const struct fl_flow *flow)
 {
-	/* An ICMP error's own destination is that of the packet that it quotes, which came from here. */
+	/* An ICMP error is sent to the source of the packet that it quotes, which is this host. */
 	if (flow->family == AF_INET)
 		return inet_addr_type(net, fl_flow_ipv4(&flow->local)) == RTN_UNICAST;
 	return ipv6_is_foreign(net, &flow->local);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What this host knows of a connection. Local state is any TCP socket but a listener (half-open ones are request
- * sockets, TIME-WAIT counts too), and a UDP socket that is connected to this very remote end. A half-open one is none
- * to a segment that acknowledges another host's SYN-ACK: the client's SYN came here once more, after its bucket moved,
- * and the client goes on with whoever answered first.
+ * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
+ * request sockets; TIME-WAIT counts too), and a UDP socket that is connected to exactly this remote end. A half-open
+ * connection is no local state for a segment that acknowledges another host's SYN-ACK: the client's SYN was sent again
+ * and came here after its bucket had moved, and the client uses the connection that was answered first.
  */
 #ifndef FAIRLEAD_SOCKETS_H
 #define FAIRLEAD_SOCKETS_H
@@ -14,13 +14,13 @@
 
 #include "wire.h"
 
-/* Called under rcu_read_lock(). Keeps no reference to a socket. */
+/* Called under rcu_read_lock(). Holds no reference to a socket afterwards. */
 enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *flow,
 					 const struct fl_flow_headers *headers, int ifindex);
 
-/* What has the flow's two ends. */
+/* The socket that has the flow's two ends. */
 enum fl_socket_state {
-	FL_SOCKET_NONE, /* nothing, or a socket that takes packets of anybody */
+	FL_SOCKET_NONE, /* none, or one that accepts packets from any sender */
 	FL_SOCKET_HALF_OPEN,
 	FL_SOCKET_TIME_WAIT,
 	FL_SOCKET_OPEN, /* any other TCP socket, a connected UDP socket */

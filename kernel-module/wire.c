@@ -46,7 +46,7 @@ bool fl_wire_has_options(const struct sk_buff *skb)
 
 bool fl_wire_was_fragmented(const struct sk_buff *skb)
 {
-	/* What IP notes of a packet that it has put together; IPSKB_FRAG_COMPLETE is of one that it cuts. */
+	/* Set by IP when it reassembles; IPSKB_FRAG_COMPLETE is set when it fragments. */
 	if (outer_is_ipv4(skb))
 		return IPCB(skb)->frag_max_size;
 	return IP6CB(skb)->flags & IP6SKB_FRAGMENTED;

@@ -14,7 +14,7 @@ enum {
 	MESSAGE_MAX = 65536, /* both ways: 1024 peers are 20 KB */
 };
 
-/* One command: its message, and what takes the messages of its answer. */
+/* One command: its message, and what handles the messages of its answer. */
 struct exchange {
 	struct module_client *client;
 	int (*take)(const struct nlmsghdr *message, void *state);
@@ -69,7 +69,7 @@ static int take_error(const struct nlmsghdr *message, void *state)
 
 	if (!error->error)
 		return MNL_CB_STOP;
-	fail(exchange->client, error->error, "the module refuses");
+	fail(exchange->client, error->error, "the module rejects the command");
 	if (message->nlmsg_flags & NLM_F_ACK_TLVS)
 		mnl_attr_parse(message,
 			       (unsigned int)sizeof(*error) +
@@ -96,11 +96,11 @@ static int take_done(const struct nlmsghdr *message, void *state)
 	if (mnl_nlmsg_get_payload_len(message) < sizeof(*result) || *result >= 0)
 		return MNL_CB_STOP;
 	errno = -*result;
-	fail(exchange->client, *result, "the module refuses");
+	fail(exchange->client, *result, "the module rejects the command");
 	return MNL_CB_ERROR;
 }
 
-/* Sends the command and takes its answer up to the ACK, the error, or the end of the dump. Frees the exchange. */
+/* Sends the command and receives its answer up to the ACK, the error, or the end of the dump. Frees the exchange. */
 static int finish(struct exchange *exchange)
 {
 	mnl_cb_t control[] = {[NLMSG_ERROR] = take_error, [NLMSG_DONE] = take_done};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module's commands (uapi/fairlead/module.h) as functions, for fairlead-server and the tests. Each returns 0 or a
- * negative errno, and then client->error is a sentence: the kernel's own where it gives one.
+ * The module's commands (uapi/fairlead/module.h) as functions, for fairlead-server and the tests. Each returns 0, or a
+ * negative errno and a sentence in client->error: the kernel's own where it gives one.
  */
 #ifndef FAIRLEAD_MODULE_CLIENT_H
 #define FAIRLEAD_MODULE_CLIENT_H
@@ -31,21 +31,21 @@ struct module_state {
 int module_open(struct module_client *client);
 void module_close(struct module_client *client);
 
-/* Of config: addresses, port, window, chaining, IPIP service, mangle, tag key; module_get() says of the last only
- * whether there is one. */
+/* Of config: addresses, port, window, chaining, IPIP service, mangle, tag key. module_get() does not return the key,
+ * only whether there is one. */
 int module_set(struct module_client *client, const struct fl_server_config *config, const struct fl_peer_key *peers,
 	       unsigned int peer_count);
 int module_detach(struct module_client *client);
 int module_get(struct module_client *client, struct module_state *state);
 
-/* Call back for each service whose generation has been seen, and for each bucket that is remembered. */
+/* Call each() for each service whose generation has been seen, and for each remembered bucket. */
 int module_services(struct module_client *client, void (*each)(void *state, fl_u16 service, fl_u32 generation),
 		    void *state);
 int module_memory(struct module_client *client,
 		  void (*each)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value),
 		  void *state);
 
-/* Gives back what the two before have given. */
+/* Restore what the two functions above returned. */
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation);
 int module_restore_memory(struct module_client *client, const struct fl_memory_key *key,
 			  const struct fl_bucket_memory *value);

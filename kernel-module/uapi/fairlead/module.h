@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * How the module is controlled: generic netlink, family "fairlead", version 1. Every command speaks of the network
- * namespace of the socket that it is sent by, in which there is one server or none.
+ * The module's control interface: generic netlink, family "fairlead", version 1. Every command applies to the network
+ * namespace of the socket that sends it, which has at most one server.
  *
- *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all of them; TAG_KEY or
+ *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all required; TAG_KEY or
  *	              IPIP_SERVICE, or neither; MANGLE. Starts the server, or changes it in one step: memory,
- *	              generations and counters stay. No answer but the ACK.
+ *	              generations and counters stay. Answered by the ACK only.
  *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES and
  *	              FLOWS
- *	DETACH        ends the server and forgets everything
- *	GET_SERVICES  dump: a message a service: SERVICE, GENERATION
- *	GET_MEMORY    dump: a message a bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
- *	RESTORE       a message of either dump. Gives back what a dump has given, so that another module can be
- *	              loaded without forgetting. What is newer stays.
+ *	DETACH        stops the server and forgets everything
+ *	GET_SERVICES  dump, a message per service: SERVICE, GENERATION
+ *	GET_MEMORY    dump, a message per bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
+ *	RESTORE       a message of either dump. Restores it, so that another module can be loaded without losing
+ *	              memory. Newer entries stay.
  *
- * Errors: ENOENT no server here. EADDRNOTAVAIL an address is none of this host's. EADDRINUSE the port is taken.
- * EINVAL an attribute is missing or not allowed, and the extended ACK names it. EPERM without CAP_NET_ADMIN in the
- * namespace. ENOSPC (RESTORE) the memory is full.
+ * Errors: ENOENT, no server in this namespace. EADDRNOTAVAIL, an address is not this host's. EADDRINUSE, the port is in
+ * use. EINVAL, an attribute is missing or not allowed; the extended ACK names it. EPERM, no CAP_NET_ADMIN in the
+ * namespace. ENOSPC (RESTORE), the memory is full.
  */
 #ifndef FAIRLEAD_MODULE_H
 #define FAIRLEAD_MODULE_H
@@ -44,7 +44,7 @@ enum fairlead_attribute {
 	FAIRLEAD_A_CHAINING,       /* u8, 0 or 1 */
 	FAIRLEAD_A_TAG_KEY,        /* struct fl_siphash_key: the cluster's */
 	FAIRLEAD_A_TAGGED,         /* u8: whether there is a key */
-	FAIRLEAD_A_PEERS,          /* array of 1..1024 struct fl_peer_key; GET leaves out those that others cover */
+	FAIRLEAD_A_PEERS,          /* array of 1..1024 struct fl_peer_key; GET omits those that others cover */
 	FAIRLEAD_A_COUNTERS,       /* array of u64, by enum fl_counter */
 	FAIRLEAD_A_MEMORY_ENTRIES, /* u32: buckets that are remembered */
 	FAIRLEAD_A_SERVICE,        /* u16 */
@@ -52,11 +52,10 @@ enum fairlead_attribute {
 	FAIRLEAD_A_BUCKET,         /* u32 */
 	FAIRLEAD_A_SINCE,          /* u32, Unix seconds */
 	FAIRLEAD_A_PREVIOUS,       /* address */
-	FAIRLEAD_A_MEMORY_BYTES,   /* u64: what they take up */
-	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: whose packets those in the paper's format are; none are taken without
-				    */
-	FAIRLEAD_A_MANGLE, /* u8, 0 or 1: inner destinations that are not this host's become ADDRESS or ADDRESS6 */
-	FAIRLEAD_A_FLOWS,  /* u32: connections that are known to have come by a VIP, if MANGLE */
+	FAIRLEAD_A_MEMORY_BYTES,   /* u64: the memory that they take up */
+	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: the service of IPIP packets; without it none are received */
+	FAIRLEAD_A_MANGLE,         /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
+	FAIRLEAD_A_FLOWS,          /* u32: connections noted as come by a VIP, if MANGLE */
 	FAIRLEAD_A_LAST = FAIRLEAD_A_FLOWS,
 };
 
