@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is done about a verdict. Each function here is an exit: it returns the XDP action and has bumped its counter.
+ * What happens after the verdict. Each exit increments its counter and returns the XDP action.
  *
- * Chaining takes the next hop's MAC from the kernel's own tables (bpf_fib_lookup, which needs forwarding switched on
- * for the interface). When the neighbour is not resolved yet, the rewritten packet goes to the kernel, which routes it,
- * asks for the neighbour, keeps the packet until the answer is there, and by that gives the next packets their MAC.
- * Such a packet keeps the outer source that it came with: the kernel would refuse to forward its own address as a
- * martian, and the receiver trusts the mux as much as us. Where the outer family changes there is no such source: IPv6
- * forwards our own, IPv4 only with accept_local, which the loader asks for (host.h).
+ * Chaining takes the next hop's MAC from the kernel's tables (bpf_fib_lookup, which requires forwarding on the
+ * interface). If the neighbour is not resolved yet, the rewritten packet is passed to the kernel. The kernel queues it,
+ * resolves the neighbour and sends it; later packets find the MAC. Such a packet keeps its outer source: the kernel
+ * would drop one with its own address as a martian, and the receiver trusts the mux as much as this server. If the
+ * outer family changes, our own address is the source: IPv6 forwards it, IPv4 only with accept_local, which the
+ * command checks (host.h).
  */
 #ifndef FAIRLEAD_ACT_BPF_H
 #define FAIRLEAD_ACT_BPF_H
@@ -29,8 +29,8 @@ static __always_inline int drop(enum fl_counter why)
 }
 
 /*
- * Whether the kernel would forward the inner packet instead of delivering it. With forwarding on, a server whose VIP
- * is missing would send such packets to its router, and they would come back by the mux until their TTL ends.
+ * Whether the kernel would forward the inner packet instead of delivering it. With forwarding on, a server without the
+ * VIP would send such packets to its router, and they would return through the mux until their TTL expires.
  */
 static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct fl_flow *flow, struct bpf_fib_lookup *fib)
 {
@@ -52,8 +52,8 @@ static __always_inline bool inner_is_foreign(struct xdp_md *ctx, const struct fl
 }
 
 /*
- * Carries congestion that the outer packet met into the inner one (RFC 6040, section 4.2); false if the inner one's
- * sender would not understand, so that it must be dropped.
+ * Copies a congestion mark of the outer packet to the inner one (RFC 6040, section 4.2). False if the inner packet's
+ * sender does not support ECN, so that the packet must be dropped.
  */
 static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *outer, __u8 *inner, bool is_ipv4)
 {
@@ -62,7 +62,7 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 	if ((outer->class & FL_ECN_MASK) != FL_ECN_MASK)
 		return true;
 	if ((void *)(inner + FL_IPV4_LEN) > packet_end(ctx))
-		return false; /* never: inner_parse() has seen as much */
+		return false; /* never: inner_parse() has checked it */
 	class = is_ipv4 ? inner[1] : inner[1] >> 4;
 	if (!(class & FL_ECN_MASK))
 		return false;
@@ -73,7 +73,7 @@ static __always_inline bool ecn_carry(struct xdp_md *ctx, const struct outer *ou
 	return true;
 }
 
-/* Decapsulates: the Ethernet header moves up to the inner packet. */
+/* Decapsulates: the Ethernet header moves in front of the inner packet. */
 static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 				   void *inner, enum fl_counter counter)
 {
@@ -97,7 +97,7 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 	return XDP_PASS;
 }
 
-/* The way to the next owner; returns bpf_fib_lookup's answer. */
+/* Looks up the route to the next owner; returns bpf_fib_lookup's result. */
 static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
 					const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
 {
@@ -115,7 +115,7 @@ static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *
 	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 }
 
-/* Writes all headers of the packet that is chained; the head has been moved so that they fit. False only if it hasn't. */
+/* Writes all headers of a chained packet, whose head has been moved so that they fit. */
 static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *macs, enum fl_encap_number encap,
 					__u8 class, bool to_ipv6, const struct fl_address *source,
 					const struct fl_address *next, struct fl_tag_message *tagged)
@@ -130,9 +130,9 @@ static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *m
 }
 
 /*
- * Sends the packet on to another server. scratch->tagged is its message as it came in, if we have the cluster's key. A
- * packet that passed inner_parse() is long enough for all headers: with the least, IPv4 in IPv6 to IPv4, it has 20
- * bytes more.
+ * Sends the packet to another server. scratch->tagged is its tag's message as it came in, if we have the cluster's key.
+ * A packet that passed inner_parse() is long enough for all headers: in the tightest case, IPv4 in IPv6 chained over
+ * IPv4, it has 20 bytes to spare.
  */
 static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next,
 				 struct scratch *scratch)
@@ -151,7 +151,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	if (fl_address_is_none(source))
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(eth + 1) > packet_end(ctx))
-		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has seen as much */
+		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has checked it */
 	switch (chain_route(ctx, outer, source, next, to_ipv6, fib)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
 		__builtin_memcpy(macs.destination, fib->dmac, ETH_ALEN);

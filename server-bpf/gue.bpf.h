@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* GUE with the steer header: outer IPv4 or IPv6 | UDP | GUE base, steer | inner packet. The functions of encap.bpf.h. */
+/* GUE with the steer header, as encap.bpf.h calls it: outer IPv4 or IPv6 | UDP | GUE base, steer | inner packet. */
 #ifndef FAIRLEAD_GUE_BPF_H
 #define FAIRLEAD_GUE_BPF_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the server knows beyond the packet: configuration, peers, the highest generation of each service, the last
- * move of each bucket, and the counters.
+ * The server's state: configuration, peers, the highest generation of each service, the last move of each bucket, and
+ * the counters.
  *
- * memory is a hash without preallocation: it costs about 100 bytes per bucket that moved here (100 MB per million), and
- * nothing before. It is not an LRU, which would evict a bucket that is still chained while others that are long over
- * stay: an entry leaves when its window is over and a packet of its bucket passes by without MOVED. One whose bucket
- * moved on within its window stays, as no such packet comes. A full map costs little (the packet's own MOVED is still
- * obeyed), and is counted.
+ * memory is a hash without preallocation: it takes about 100 bytes per bucket that moved here (100 MB per million), and
+ * none while empty. It is not an LRU, which would evict a bucket that is still chained while expired ones stay. An
+ * entry is removed when its window is over and a packet of its bucket arrives without MOVED. If the bucket moved on
+ * within its window, no such packet arrives and the entry stays. A full map costs little, as a packet's own MOVED is
+ * still followed, and is counted.
  *
- * Races between CPUs. An update of memory replaces the whole element under RCU, so a reader sees the old or the new
- * one, never half. Two CPUs that learn two moves of one bucket at once may leave the older one; the next packet with
- * the newer MOVED teaches it again. A generation only ever grows: it is raised by compare-and-swap.
+ * Races between CPUs. An update of memory replaces the whole element under RCU: a reader sees the old or the new one,
+ * never a mix. If two CPUs learn two moves of one bucket at once, the older one may be kept; the next packet with the
+ * newer MOVED corrects that. A generation is only ever raised, by compare-and-swap.
  */
 #ifndef FAIRLEAD_MEMORY_BPF_H
 #define FAIRLEAD_MEMORY_BPF_H
@@ -26,7 +26,7 @@ enum memory_numbers {
 	GENERATION_TRIES = 8, /* a try fails only if another CPU has just raised it */
 };
 
-/* Filled by the loader before the program is loaded. */
+/* Filled in by the command before the program is loaded. */
 const volatile struct fl_server_config config = {0};
 
 struct {
@@ -51,7 +51,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* Who may send: muxes, and servers that chain. Belongs to one program, like its configuration; the value is unused. */
+/* Trusted senders: muxes, and servers that chain. Not taken over by the next program; the value is unused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -61,8 +61,8 @@ struct {
 } peers SEC(".maps");
 
 /*
- * All of this would exceed the 512 bytes of stack that a program has. A packet is processed to its end on one CPU with
- * softirqs held off, so that a slot per CPU is a packet's own.
+ * Too large for the program's stack of 512 bytes. A packet is processed to its end on one CPU with softirqs disabled:
+ * it has the CPU's slot to itself.
  */
 struct scratch {
 	struct fl_verdict_in in;
@@ -89,8 +89,8 @@ static __always_inline struct scratch *scratch_of_this_cpu(void)
 }
 
 /*
- * Both are read word by word: clang 14 takes a copy of a whole struct from config, volatile or not, for a copy of the
- * zeros that stand in this file, and then knows that nobody's address is ours.
+ * Both are read word by word: clang 14 treats a copy of a whole struct from config, volatile or not, as a copy of the
+ * zeros in this file, and then optimises away every comparison with our address.
  */
 static __always_inline struct fl_address address_read(const volatile struct fl_address *address)
 {
@@ -130,8 +130,8 @@ static __always_inline bool peer_is_trusted(const struct fl_address *source)
 }
 
 /*
- * Unix seconds. CLOCK_TAI follows every step of CLOCK_REALTIME, and differs from it by an offset that the loader
- * reads (0, or the leap seconds once an NTP daemon has told the kernel); `show` warns if that offset has changed.
+ * Unix seconds. CLOCK_TAI follows every step of CLOCK_REALTIME, at an offset that the command reads when it attaches:
+ * 0, or the leap seconds once an NTP daemon has set them. `show` warns if that offset has changed.
  */
 static __always_inline __u32 clock_seconds(void)
 {

@@ -14,7 +14,7 @@ struct outer {
 	__u32 ip_len;      /* of the IP header */
 	__u8 class;        /* DSCP and ECN */
 	bool is_ipv6;
-	bool is_mapped; /* source is IPv6 and holds an IPv4 address, which would pass for a peer's of that family */
+	bool is_mapped; /* an IPv4-mapped IPv6 source, which would match a peer's IPv4 prefix */
 	struct fl_address source;
 	bool malformed;
 	enum fl_counter why; /* if malformed */

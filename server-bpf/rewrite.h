@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * How packets are rewritten: a new outer header for those that are chained, ECN of those that are delivered. The same
- * source in the XDP program and in the property test. (The steer header: fl_steer_chain() and fl_tag_chain().)
+ * How packets are rewritten: the outer header of chained packets, and ECN of delivered ones. The XDP program and the
+ * property test use the same source. (For the steer header see fl_steer_chain() and fl_tag_chain().)
  *
- * Marking congestion adjusts the checksum by the difference alone (RFC 1624, equation 3), which is exact: HC' = ~(~HC +
+ * Marking congestion updates the checksum incrementally (RFC 1624, equation 3), which is exact: HC' = ~(~HC +
  * sum of ~m + m'). The sum is congruent modulo 65535 to that of the new header's words, and end-around folding of a sum
  * above zero gives 1..65535, as it does for the header itself, which is not all zero.
  */
@@ -68,7 +68,7 @@ FL_INLINE void fl_outer_ipv6(fl_u8 *ip, fl_u8 class, fl_u16 udp_len, const fl_u8
 	__builtin_memcpy(ip + FL_IPV6_AT_DESTINATION, destination, 16);
 }
 
-/* Marks an IPv4 packet as having met congestion; it must not be Not-ECT. */
+/* Sets CE in an IPv4 packet, which must not be Not-ECT. */
 FL_INLINE void fl_ecn_mark_ipv4(fl_u8 *ip)
 {
 	fl_u16 from = fl_load_be16(ip), to = from | FL_ECN_MASK;
@@ -79,7 +79,7 @@ FL_INLINE void fl_ecn_mark_ipv4(fl_u8 *ip)
 	fl_store_be16(ip + FL_IPV4_AT_CHECKSUM, fl_checksum_fold(sum));
 }
 
-/* The same for IPv6, whose traffic class stands across its first two bytes. */
+/* The same for IPv6, whose traffic class spans its first two bytes. */
 FL_INLINE void fl_ecn_mark_ipv6(fl_u8 *ip)
 {
 	ip[1] |= FL_ECN_MASK << 4;

@@ -14,7 +14,7 @@
 
 char program_license[] SEC("license") = "GPL";
 
-/* Keeps what the verdict taught; forgets a move whose window is over, unless a mux still tells of it. */
+/* Stores a learned move; forgets one whose window is over, unless the packet carries MOVED. */
 static __always_inline void remember(const struct fl_verdict_in *in, const struct fl_verdict_out *out,
 				     const struct fl_memory_key *key, bool remembered)
 {
@@ -25,7 +25,7 @@ static __always_inline void remember(const struct fl_verdict_in *in, const struc
 		memory_forget(key);
 }
 
-/* The counter of what is wrong with a packet's tag, 0 for a right one; leaves its message in *message. */
+/* The drop counter of a missing or wrong tag, 0 if the tag is right; leaves the tag's message in *message. */
 static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struct outer *outer,
 						 const struct fl_steer *steer, struct fl_tag_message *message)
 {
@@ -39,7 +39,7 @@ static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struc
 	return (enum fl_counter)0;
 }
 
-/* Looks up what the verdict needs besides the packet; returns whether the bucket is remembered. */
+/* Fills in what the verdict needs besides the packet; returns whether the bucket is remembered. */
 static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
 {
 	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, key);
@@ -51,12 +51,12 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 	in->chaining = config.chaining;
 	in->now = clock_seconds();
 	in->window = config.window;
-	/* The verdict compares with one address: whichever of ours the packet may name as previous owner. */
+	/* The verdict compares one address: ours of the family of the previous owner. */
 	in->self = config_self(!fl_address_is_ipv4(&in->steer.previous));
 	return remembered != NULL;
 }
 
-/* Decides about a packet that is trusted and well formed, and keeps what it taught. */
+/* Decides about a trusted, well-formed packet, and stores what it taught. */
 static __always_inline void decide(const struct fl_verdict_in *in, struct fl_verdict_out *out, __u32 *seen,
 				   const struct fl_memory_key *key, bool remembered)
 {

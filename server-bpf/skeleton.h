@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpftool's skeleton of the program, which holds the program's bytes as one string, longer than C guarantees. */
+/* bpftool's skeleton of the program. It contains the program as one string, longer than C guarantees to support. */
 #ifndef FAIRLEAD_SKELETON_H
 #define FAIRLEAD_SKELETON_H
 

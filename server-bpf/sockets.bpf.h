@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What this host knows of a connection. Local state is any TCP socket but a listener (half-open ones are request
- * sockets, TIME_WAIT counts too), and a UDP socket that is connected to this very remote end. A half-open one is none
- * to a segment that acknowledges another host's SYN-ACK: the client's SYN came here once more, after its bucket moved,
- * and the client goes on with whoever answered first. Every socket that a look-up returns is released on every path;
- * the verifier refuses the program otherwise.
+ * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
+ * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A half-open
+ * connection is no local state for a segment that acknowledges another host's SYN-ACK: the client's SYN was sent again
+ * and came here after its bucket had moved, and the client uses the connection that was answered first. Every socket
+ * that a lookup returns is released on every path; otherwise the verifier rejects the program.
  */
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
 
 #include "wire.bpf.h"
 
-/* The kernel's, of which this alone is read, wherever it may lie in the kernel that runs. */
+/* The kernel's struct: the only member read here, relocated to its offset in the running kernel. */
 struct tcp_request_sock {
 	__u32 snt_isn; /* of the SYN-ACK */
 } __attribute__((preserve_access_index));
 
-/* The flow as look-ups want it, source first; returns the tuple's length. */
+/* Fills in the tuple for a lookup, source first; returns its length. */
 static __always_inline __u32 tuple_fill(struct bpf_sock_tuple *tuple, const struct fl_flow *flow)
 {
 	if (flow->family == FL_FLOW_IPV4) {
@@ -34,8 +34,8 @@ static __always_inline __u32 tuple_fill(struct bpf_sock_tuple *tuple, const stru
 }
 
 /*
- * Whether the packet completes a connection that this host answered with a SYN cookie. The helper wants the length of
- * an IPv6 header even where only IPv4's 20 bytes are looked at; with its TCP header an IPv4 packet has as many.
+ * Whether the packet completes a connection that this host answered with a SYN cookie. The helper requires the length
+ * of an IPv6 header even if it reads only IPv4's 20 bytes; with its TCP header an IPv4 packet is long enough.
  */
 static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					    struct bpf_sock *listener)
@@ -49,7 +49,7 @@ static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_
 	return !bpf_tcp_check_syncookie(listener, ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp));
 }
 
-/* Whether the segment acknowledges a SYN-ACK that is not this half-open socket's. */
+/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
 static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					   struct bpf_sock *half_open)
 {
@@ -61,7 +61,7 @@ static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_f
 	return bpf_ntohl(tcp->ack_seq) != request->snt_isn + 1;
 }
 
-/* Of a TCP flow that is not opening a connection. */
+/* For a TCP segment that does not open a connection. */
 static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 							     struct bpf_sock_tuple *tuple, __u32 tuple_len)
 {
@@ -81,7 +81,7 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	return found;
 }
 
-/* The look-up also returns sockets that take datagrams of anybody: those have no remote port. */
+/* The lookup also returns unconnected sockets, which have no remote port. */
 static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx, struct bpf_sock_tuple *tuple,
 							     __u32 tuple_len)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads what stands in front of the steer header; of the packet behind it flow.h reads the head.
+ * Parses what precedes the steer header, and with flow.h the head of the inner packet.
  *
  *	Ethernet | outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
  *
- * The boundary: a packet is ours once it is UDP to our address and port, over IPv4 also if only a first fragment of
- * it, over IPv6 right behind the IP header. Before that everything passes to the kernel untouched, after that
- * everything that is wrong is dropped under its name. The UDP checksum is not looked at (protocol/README.md, 2).
+ * The boundary: a packet is ours if it is sent to our address in a received encapsulation (GUE: UDP to our port). Over
+ * IPv4 a first fragment suffices; over IPv6 the encapsulation must directly follow the IP header. All other packets
+ * pass to the kernel untouched; ours are dropped under a named reason if malformed. The UDP checksum is not checked
+ * (protocol/README.md, 2).
  */
 #ifndef FAIRLEAD_WIRE_BPF_H
 #define FAIRLEAD_WIRE_BPF_H
@@ -111,7 +112,7 @@ static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u3
 	return true;
 }
 
-/* Whether the packet is ours; fills all of *outer if it is. */
+/* Whether the packet is ours; fills in all of *outer if it is. */
 static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 {
 	struct ethhdr *eth = packet_start(ctx);
@@ -128,7 +129,7 @@ static __always_inline bool outer_parse(struct xdp_md *ctx, struct outer *outer)
 	return false;
 }
 
-/* Reads the packet behind a steer header that is well formed; fills all of *flow, false if there is no IP packet. */
+/* Parses the packet behind a well-formed steer header. Fills in all of *flow; false if it is no IP packet. */
 static __always_inline bool inner_parse(struct xdp_md *ctx, const struct outer *outer, const struct fl_steer *steer,
 					struct fl_flow *flow, struct fl_flow_headers *headers)
 {

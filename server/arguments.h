@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line behind the command's name. */
+/* The arguments of a command. */
 #ifndef FAIRLEAD_ARGUMENTS_H
 #define FAIRLEAD_ARGUMENTS_H
 

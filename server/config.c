@@ -101,7 +101,7 @@ int config_set_clock_error(struct config *config, const char *field, const char 
 
 	if (!config_number_parse(text + is_behind, 0, FL_SERVER_WINDOW_MAX, &seconds))
 		return refusal_print(field, text, "whole seconds from -86400 to 86400");
-	/* to be taken off what the clock says */
+	/* subtracted from the clock */
 	config->program.clock_offset = (is_behind ? seconds : -seconds) * 1000000000ULL;
 	return 0;
 }
@@ -118,7 +118,7 @@ int config_set_ipip_service(struct config *config, const char *field, const char
 	return 0;
 }
 
-/* 32 hex digits, and at most a line's end behind them. */
+/* 32 hex digits, optionally followed by a newline. */
 static bool key_parse(const char *text, struct fl_siphash_key *key)
 {
 	fl_u8 bytes[16];
@@ -136,7 +136,7 @@ static bool key_parse(const char *text, struct fl_siphash_key *key)
 	return true;
 }
 
-/* The mode is that of the file which is read, not of a name that may be another file by then. */
+/* Checks the mode of the open file: the name may refer to another file by then. */
 int config_set_tag_key(struct config *config, const char *field, const char *path)
 {
 	char text[64] = "", mode[8];
@@ -220,7 +220,7 @@ int config_set_peers(struct config *config, const char *field, const char *list)
 	return err;
 }
 
-/* The text that a setter of flags understands; NULL, and a complaint, if the value has the wrong type. */
+/* The value as a flag's setter reads it; NULL, and a printed sentence, if it has the wrong type. */
 static char *value_text(const char *field, json_t *value, json_type type, const char *allowed)
 {
 	char *text;
@@ -336,8 +336,9 @@ int config_check(const struct config *config)
 	if (config->program.ipip_service && fl_address_is_none(&config->program.self))
 		return refusal_print("--ipip-service", "given", "only with an IPv4 address: IPIP is IPv4 in IPv4");
 	if (config->program.ipip_service && config->program.tagged)
-		return refusal_print("--ipip-service", "given",
-				     "only without --tag-key: IPIP has no room for a tag, and none would be taken");
+		return refusal_print(
+		    "--ipip-service", "given",
+		    "only without --tag-key: IPIP has no room for a tag, so that all its packets would be dropped");
 	return 0;
 }
 

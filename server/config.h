@@ -4,21 +4,20 @@
  *
  *	key            flag           default
  *	address        --address      none: must be given  outer destination of our packets: one address, or one of
- *	                                                   each family with a comma between
+ *	                                                   each family, separated by a comma
  *	port           --port         6080                 UDP port of GUE
  *	windowSeconds  --window       240                  how long a bucket is chained after it moved
  *	peers          --peers        none: must be given  prefixes of the muxes and servers that may send
  *	tagKeyFile     --tag-key      none: tags ignored   file with the cluster's key, 32 hex digits, mode 0600
- *	chaining       --no-chaining  true                 off only to show what happens without
- *	ipipService    --ipip-service none                 packets of the paper's IPIP format are taken as well, as this
- *	                                                   service's; the module alone
+ *	chaining       --no-chaining  true                 off only to show what happens without it
+ *	ipipService    --ipip-service none                 packets in the paper's IPIP format are received as well, for this
+ *	                                                   service; module only
  *	mangle         --mangle       false                inner destinations become the server's own address, replies
- *	                                                   the VIP's; the module alone
- *	               --clock-error  0                    seconds that the clock is ahead, to show what that does; the
- *	                                                   XDP program alone
+ *	                                                   the VIP's; module only
+ *	               --clock-error  0                    seconds by which the clock is ahead, for fault injection; XDP
+ *	                                                   program only
  *
- * There is no default for peers: whoever may send decides where connections go. 0.0.0.0/0 trusts everybody, and says
- * so.
+ * There is no default for peers: senders decide where connections go. 0.0.0.0/0 trusts every sender, explicitly.
  */
 #ifndef FAIRLEAD_CONFIG_H
 #define FAIRLEAD_CONFIG_H
@@ -35,7 +34,7 @@ extern const struct config config_default;
 
 /*
  * Each reads one value and returns 0, or prints a sentence with field, value and what is allowed, and returns -EINVAL.
- * field is what the operator wrote: a flag, or a key and its file.
+ * field names the source: a flag, or a key and its file.
  */
 int config_set_address(struct config *config, const char *field, const char *text);
 int config_set_port(struct config *config, const char *field, const char *text);
@@ -47,16 +46,16 @@ int config_set_peers(struct config *config, const char *field, const char *list)
 
 int config_read_file(struct config *config, const char *path);
 
-/* What no single field can tell: that address and peers were given, and what excludes what. */
+/* Checks across fields: address and peers are given, and no field excludes another. */
 int config_check(const struct config *config);
 
-/* Writes our own addresses as --address takes them; text has CONFIG_TEXT_LEN bytes and is returned. */
+/* Writes our own addresses in the form that --address accepts; text has CONFIG_TEXT_LEN bytes and is returned. */
 const char *config_self_text(const struct fl_server_config *program, char *text);
 
-/* Whole decimal numbers without sign or blanks; false if text is none, or not in min..max. */
+/* Parses a decimal number without sign or blanks; false if text is none, or the number is not in min..max. */
 bool config_number_parse(const char *text, unsigned long min, unsigned long max, unsigned long *value);
 
-/* Writes an address as people do (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
+/* Writes an address (IPv4 dotted) into text, which has CONFIG_TEXT_LEN bytes; returns text. */
 enum config_numbers {
 	CONFIG_TEXT_LEN = 96,
 };

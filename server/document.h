@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `fairlead-server show` says of a server, as one JSON document that is the same for both forms. The table and
- * Prometheus' text are printed from it: what people and scripts see cannot differ.
+ * What `fairlead-server show` reports, as one JSON document that is the same for both forms. The table and Prometheus
+ * text are printed from it, so that all outputs agree.
  *
  *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds
  */
@@ -18,21 +18,21 @@ enum document_format {
 	DOCUMENT_PROMETHEUS,
 };
 
-/* Buckets that are remembered, how many of them are in an open window, and what they cost the kernel. */
+/* Buckets that are remembered, those of them in an open window, and the kernel memory that they take. */
 struct document_memory {
 	json_int_t entries, open, bytes;
 };
 
-/* Counts one bucket: in a window that is open at this Unix second, or over. */
+/* Counts one bucket; now: Unix seconds, for whether its window is open. */
 void document_memory_add(struct document_memory *memory, const struct fl_bucket_memory *bucket, fl_u64 now,
 			 fl_u32 window);
 
-/* mode: "native", "generic" or "module". Takes peers over. */
+/* mode: "native", "generic" or "module". Takes ownership of peers. */
 json_t *document_config(const struct fl_server_config *config, json_t *peers, const char *mode);
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
 
-/* What a document is made of. form: "bpf" or "module". version: of what runs, where that can be known. */
+/* The parts of a document. form: "bpf" or "module". version: of the running form, if known. */
 struct document_parts {
 	const char *form, *version, *interface;
 	json_t *config, *counters, *services;
@@ -40,7 +40,7 @@ struct document_parts {
 	json_int_t clock_error;
 };
 
-/* Takes over what parts hold; NULL if one of them is NULL or memory has run out. */
+/* Takes ownership of the parts; NULL if one of them is NULL or memory runs out. */
 json_t *document_make(const struct document_parts *parts);
 
 void document_print(const json_t *document, enum document_format format);

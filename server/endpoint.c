@@ -33,7 +33,7 @@ static struct nlmsghdr *begin(struct endpoint_manager *manager, uint16_t type, u
 	return message;
 }
 
-/* Sends what was begun and hands every answer to callback, up to the kernel's acknowledgement. */
+/* Sends the message and passes every answer to callback, up to the kernel's acknowledgement. */
 static int ask(struct endpoint_manager *manager, const struct nlmsghdr *message, mnl_cb_t callback, void *data)
 {
 	unsigned int port = mnl_socket_get_portid(manager->socket);

@@ -10,7 +10,7 @@ enum endpoint_numbers {
 	ENDPOINTS_MAX = 256, /* the kernel's ids are 8 bits wide */
 };
 
-/* An address and port that clients are told of; the kernel listens there. */
+/* An address and port that the kernel announces to clients and listens on. */
 struct endpoint {
 	unsigned char id; /* the kernel's */
 	struct in_addr address;
@@ -20,19 +20,19 @@ struct endpoint {
 struct endpoints {
 	unsigned int count;
 	struct endpoint list[ENDPOINTS_MAX];
-	unsigned int subflows; /* limit of further subflows of a connection */
-	unsigned int accepted; /* limit of addresses that this host takes from others */
+	unsigned int subflows; /* limit of additional subflows per connection */
+	unsigned int accepted; /* limit of addresses that this host accepts from peers */
 };
 
 struct endpoint_manager;
 
-/* NULL and errno: ENOENT if the kernel has no MPTCP. Close it in any case. */
+/* NULL and errno: ENOENT if the kernel has no MPTCP. NULL may be closed, too. */
 struct endpoint_manager *endpoint_open(void);
 void endpoint_close(struct endpoint_manager *manager);
 
 /* Each returns 0 or a negative errno, the kernel's own included. */
 
-/* IPv4 endpoints that are signalled with a port, and the limits. */
+/* The IPv4 endpoints that are announced with a port, and the limits. */
 int endpoint_read(struct endpoint_manager *manager, struct endpoints *out);
 int endpoint_add(struct endpoint_manager *manager, struct in_addr address, in_port_t port);
 int endpoint_remove(struct endpoint_manager *manager, const struct endpoint *endpoint);

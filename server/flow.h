@@ -4,8 +4,8 @@
  *
  *	IPv4 or IPv6 | TCP, UDP, or an ICMP error and the head of the packet that it quotes
  *
- * Every read is behind a comparison with the packet's end, as the kernel's verifier asks for. Includes of the kernel's
- * headers are the same in both worlds, but for byte order.
+ * A comparison with the packet's end precedes every read, as the kernel's verifier demands. Both worlds include the
+ * same kernel headers, except for byte order.
  */
 #ifndef FAIRLEAD_FLOW_H
 #define FAIRLEAD_FLOW_H
@@ -38,7 +38,7 @@ struct fl_icmp_error {
 	__be32 rest;
 };
 
-_Static_assert(sizeof(struct fl_icmp_error) == 8, "the quoted packet stands behind 8 bytes");
+_Static_assert(sizeof(struct fl_icmp_error) == 8, "the quoted packet follows 8 bytes");
 
 /* IPv6's fragment header. */
 struct fl_ipv6_fragment {
@@ -48,20 +48,20 @@ struct fl_ipv6_fragment {
 	__be32 id;
 };
 
-_Static_assert(sizeof(struct fl_ipv6_fragment) == 8, "the fragment stands behind 8 bytes");
+_Static_assert(sizeof(struct fl_ipv6_fragment) == 8, "the fragment follows 8 bytes");
 
 /* A connection as this host's sockets know it. */
 struct fl_flow {
 	__u8 family;         /* FL_FLOW_IPV4 or FL_FLOW_IPV6 */
-	__u8 protocol;       /* IPPROTO_TCP or IPPROTO_UDP, 0 for what has no connection */
-	bool leaves;         /* it goes from local to remote */
-	bool quoted;         /* by an ICMP error: its packet went the other way than the error */
-	bool later_fragment; /* and so without a protocol */
+	__u8 protocol;       /* IPPROTO_TCP or IPPROTO_UDP; 0: no connection */
+	bool leaves;         /* an outgoing packet, from local to remote */
+	bool quoted;         /* read from the packet that an ICMP error quotes, which went in the other direction */
+	bool later_fragment; /* a later fragment, and so without a protocol */
 	__be16 remote_port, local_port;
 	struct in6_addr remote, local; /* IPv4 in the last word, see fl_flow_ipv4() */
 };
 
-/* Where its headers stand: apart from it, as eBPF keeps no pointer to a packet in a map. */
+/* The packet's headers, in a struct of their own: eBPF allows no pointers to packets in a map. */
 struct fl_flow_headers {
 	void *ip;
 	struct tcphdr *tcp; /* if TCP and not quoted */
@@ -78,11 +78,11 @@ FL_INLINE bool fl_flow_is_ours(const struct fl_flow *flow)
 	return flow->quoted != flow->leaves;
 }
 
-/* Reads the transport header at l4; without a whole one the flow has no connection. */
+/* Reads the transport header at l4; if it is truncated, the flow has no connection. */
 FL_INLINE void fl_flow_transport(void *l4, void *end, __u8 protocol, struct fl_flow *flow,
 				 struct fl_flow_headers *headers)
 {
-	struct udphdr *udp = l4; /* TCP's ports stand at the same place */
+	struct udphdr *udp = l4; /* TCP's ports are at the same offset */
 	struct tcphdr *tcp = l4;
 
 	if (protocol == IPPROTO_TCP && !flow->quoted) {
@@ -117,7 +117,7 @@ FL_INLINE bool fl_flow_ipv6_equal(const struct in6_addr *a, const struct in6_add
 	       a->in6_u.u6_addr32[2] == b->in6_u.u6_addr32[2] && a->in6_u.u6_addr32[3] == b->in6_u.u6_addr32[3];
 }
 
-/* Reads the packet that an ICMP error quotes, its IP header and at least 8 bytes; its local end must be the error's. */
+/* Reads the packet quoted by an ICMP error, its IP header and at least 8 bytes; both must have the same local end. */
 FL_INLINE void fl_flow_icmp_quote(void *l4, void *end, struct fl_flow *flow, struct fl_flow_headers *headers)
 {
 	struct fl_icmp_error *icmp = l4;
@@ -150,7 +150,7 @@ FL_INLINE void fl_flow_icmpv6_quote(void *l4, void *end, struct fl_flow *flow, s
 	fl_flow_transport(quote + 1, end, quote->nexthdr, flow, headers);
 }
 
-/* Reads an inner IPv4 packet of at most room bytes; false if it isn't one. A later fragment has no connection. */
+/* Reads an inner IPv4 packet of at most room bytes; false if it is none. A later fragment has no connection. */
 FL_INLINE bool fl_flow_read_ipv4(void *data, void *end, __u32 room, struct fl_flow *flow,
 				 struct fl_flow_headers *headers)
 {
@@ -160,7 +160,7 @@ FL_INLINE bool fl_flow_read_ipv4(void *data, void *end, __u32 room, struct fl_fl
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
 		return false;
 	len = fl_load_be16((const fl_u8 *)&ip->tot_len);
-	if ((len < (__u32)ip->ihl * 4 || len > room) && !flow->leaves) /* a large GSO packet says 0 */
+	if ((len < (__u32)ip->ihl * 4 || len > room) && !flow->leaves) /* 0 in a large GSO packet */
 		return false;
 	flow->family = FL_FLOW_IPV4;
 	headers->ip = ip;
@@ -175,7 +175,7 @@ FL_INLINE bool fl_flow_read_ipv4(void *data, void *end, __u32 room, struct fl_fl
 	return true;
 }
 
-/* The same for IPv6; with extension headers other than a first fragment's a packet has no connection here. */
+/* The same for IPv6; with other extension headers than a first fragment's, a packet has no connection here. */
 FL_INLINE bool fl_flow_read_ipv6(void *data, void *end, __u32 room, struct fl_flow *flow,
 				 struct fl_flow_headers *headers)
 {
@@ -202,8 +202,8 @@ FL_INLINE bool fl_flow_read_ipv6(void *data, void *end, __u32 room, struct fl_fl
 	return true;
 }
 
-/* Reads a packet of that family, of at most room bytes, that comes in or leaves; fills all of *flow and *headers, false
- * if it is no IP packet. */
+/* Reads an incoming or outgoing packet of that family and of at most room bytes. Fills in all of *flow and *headers;
+ * false if it is no IP packet. */
 FL_INLINE bool fl_flow_read(void *data, void *end, __u32 room, bool is_ipv4, bool leaves, struct fl_flow *flow,
 			    struct fl_flow_headers *headers)
 {

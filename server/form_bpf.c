@@ -14,7 +14,7 @@ static int check_config(const struct config *config)
 {
 	if (config->program.ipip_service)
 		return refusal_print("--ipip-service", "given",
-				     "only with --form module: the XDP program takes GUE alone");
+				     "only with --form module: the XDP program receives only GUE");
 	if (config->program.mangle)
 		return refusal_print("--mangle", "given",
 				     "only with --form module: the XDP program sees no replies, to write the VIP back");

@@ -8,7 +8,7 @@
 #include "form.h"
 #include "refusal.h"
 
-/* What a dump of the memory counts. */
+/* The counts of a memory dump. */
 struct buckets {
 	fl_u64 now;
 	fl_u32 window;
@@ -21,7 +21,7 @@ static int fail(const struct module_client *client, int err)
 	return err;
 }
 
-/* Some refusals of the kernel are about what the operator wrote. */
+/* Names the flag that the kernel's error is about. */
 static int attach_fail(const struct module_client *client, const struct config *config, int err)
 {
 	char text[CONFIG_TEXT_LEN];
@@ -30,7 +30,7 @@ static int attach_fail(const struct module_client *client, const struct config *
 	if (err == -EADDRNOTAVAIL)
 		refusal_print("--address", text, "addresses of this host: see ip address");
 	else if (err == -EADDRINUSE)
-		refusal_print("--address", text, "addresses at which no other socket has the UDP port: see ss -lun");
+		refusal_print("--address", text, "addresses whose UDP port is not in use: see ss -lun");
 	else
 		fail(client, err);
 	return err;
@@ -100,7 +100,7 @@ static void bucket_count(void *state, const struct fl_memory_key *key, const str
 	document_memory_add(&buckets->memory, value, buckets->now, buckets->window);
 }
 
-/* Of the module that is loaded, as it says itself; returns text. */
+/* Reads the loaded module's version; returns text. */
 static const char *version_read(char *text, size_t size)
 {
 	FILE *file = fopen("/sys/module/fairlead/version", "r");

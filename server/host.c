@@ -45,7 +45,7 @@ static int address_check(const struct fl_address *address)
 	return refusal_print("--address", config_address_text(address, text), "an address of this network namespace");
 }
 
-/* A sysctl of the interface, or of all, that must be on for chained packets to be routed. */
+/* Checks a sysctl, of the interface or of all, that must be 1 for chained packets to be routed. */
 static int sysctl_check(const char *family, const char *interface, const char *name, const char *allowed)
 {
 	char path[128], field[128];
@@ -67,8 +67,8 @@ int host_check(const struct config *config, const char *interface)
 {
 	static const char route[] =
 	    "1, as chained packets need a route to the previous owner; or attach with --no-chaining";
-	static const char local[] = "1, as the kernel must route what this server chains from IPv6 to IPv4 until a "
-				    "neighbour is resolved; or attach with --no-chaining";
+	static const char local[] = "1, as the kernel must route packets that are chained from IPv6 to IPv4 until "
+				    "the neighbour is resolved; or attach with --no-chaining";
 	bool has_ipv4 = !fl_address_is_none(&config->program.self);
 	bool has_ipv6 = !fl_address_is_none(&config->program.self6);
 	int err = address_check(&config->program.self);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fairlead-server: attaches, detaches and shows the server side of an interface, and prepares the host for MPTCP.
- * Exit codes: 0 done, 1 refused or failed (a sentence says why), 2 bad usage.
+ * fairlead-server: attaches, detaches and shows the server side, and prepares the host for MPTCP.
+ * Exit codes: 0 success, 1 refused or failed (with a printed reason), 2 wrong usage.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,22 +24,22 @@ static const char usage[] =
     "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
-    "Takes packets that Fairlead's muxes send to ADDRESS by GUE: decapsulates those of this\n"
-    "host's connections and new ones, and passes others on to the server that had them before.\n"
+    "Receives the packets that Fairlead's muxes send to ADDRESS in GUE. Delivers those of new\n"
+    "connections and of this host's, and chains others to the previous server.\n"
     "\n"
-    "  --address   this server's own address, outer destination of its packets; or one of each family\n"
-    "  --peers     who may send: prefixes of the muxes and of the other servers\n"
-    "  --window    how long a bucket is chained after it moved (240)\n"
+    "  --address   this server's own address, the outer destination of its packets; or one of each family\n"
+    "  --peers     trusted senders: prefixes of the muxes and of the other servers\n"
+    "  --window    how many seconds a bucket is chained after it moved (240)\n"
     "  --port      UDP port of GUE (6080)\n"
-    "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets need its tag\n"
-    "  --ipip-service ID   with --form module: takes packets of the paper's IPIP format too, as this service's\n"
-    "  --clock-error  lets the program's clock go ahead so far, or behind: for fault injection alone\n"
+    "  --tag-key   file with the cluster's key, 32 hex digits, mode 0600: packets without its tag are dropped\n"
+    "  --ipip-service ID   with --form module: also receives the paper's IPIP format, for this service\n"
+    "  --clock-error  offset of the program's clock, for fault injection only\n"
     "  --mangle    with --form module: for applications that listen on ADDRESS and not on the VIP\n"
     "  --config    JSON with the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService,\n"
-    "              mangle; flags win\n"
+    "              mangle; flags override it\n"
     "\n"
-    "attach again changes the configuration or the program without a gap, and keeps memory and\n"
-    "counters. Chaining asks the kernel for routes: net.ipv4.conf.IF.forwarding must be 1,\n"
+    "Attaching again replaces configuration and program without a gap, and keeps memory and\n"
+    "counters. Chaining uses the kernel's routes: net.ipv4.conf.IF.forwarding must be 1,\n"
     "for an IPv6 address net.ipv6.conf.all.forwarding and net.ipv6.conf.IF.forwarding, for both families\n"
     "also net.ipv4.conf.IF.accept_local.\n";
 

@@ -28,10 +28,10 @@ const char mptcp_help[] =
     "       fairlead-server mptcp remove --vip IPv4\n"
     "       fairlead-server mptcp show   [-o table|json]\n"
     "\n"
-    "Has the kernel tell MPTCP clients of VIP:FIRST+ID, where further subflows of their connections\n"
-    "come to this server by any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
-    "--subflows how many a connection may have (8). Clients are told not to use the service's own\n"
-    "port for them. remove ends such subflows; sysctls and limit stay as they are.\n";
+    "Makes the kernel announce VIP:FIRST+ID to MPTCP clients: additional subflows to it reach this\n"
+    "server through any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
+    "--subflows how many a connection may have (8). Clients are told not to open them to the\n"
+    "service's own port. remove ends such subflows; sysctls and the limit stay as they are.\n";
 
 struct wanted {
 	struct in_addr vip;
@@ -105,7 +105,7 @@ static int parse(struct wanted *wanted, int argc, char **argv, const char *lette
 	return err;
 }
 
-/* The number that stands in a sysctl, -1 if it can't be read. */
+/* The value of a sysctl, -1 if it can't be read. */
 static int sysctl_read(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -139,7 +139,7 @@ static int failed(const char *what, int err)
 	return err;
 }
 
-/* Says why the kernel does not take the endpoint. */
+/* Prints why the kernel rejects the endpoint. */
 static int endpoint_refused(const struct wanted *wanted, in_port_t port, int err)
 {
 	char vip[INET_ADDRSTRLEN], number[8];
@@ -150,7 +150,7 @@ static int endpoint_refused(const struct wanted *wanted, in_port_t port, int err
 		return refusal_print("--vip", vip, "an address of this network namespace, for instance on lo");
 	if (err == -EADDRINUSE)
 		return refusal_print("--ports", number,
-				     "a port of the VIP on which nobody listens here, and whose last subflow "
+				     "a port of the VIP without a listener on this host, and whose last subflow "
 				     "ended more than a minute ago");
 	return failed("add the endpoint", err);
 }
@@ -160,7 +160,7 @@ static bool is_at(const struct endpoint *endpoint, const struct wanted *wanted)
 	return endpoint->address.s_addr == wanted->vip.s_addr;
 }
 
-/* The endpoint is there afterwards, and none of another id of the same range. */
+/* Makes sure that the endpoint exists, and none of another id in the same range. */
 static int endpoint_settle(struct endpoint_manager *manager, const struct endpoints *now, const struct wanted *wanted)
 {
 	in_port_t port = (in_port_t)(wanted->first + wanted->id);

@@ -20,7 +20,7 @@ static int fail(const char *interface, const char *what, int err)
 	return err;
 }
 
-/* libbpf's own words are printed only when it warns: they hold the verifier's log. */
+/* Of libbpf's messages only warnings are printed: they contain the verifier's log. */
 static int libbpf_print(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;
@@ -90,7 +90,7 @@ void program_close(struct fl_server *program)
 	fl_server__destroy(program);
 }
 
-/* Puts program in place of what runs, or of nothing; program -1 removes it. Fails if that has changed meanwhile. */
+/* Replaces the attached program, if any; program -1 detaches it. Fails if another has been attached meanwhile. */
 static int replace(const struct running *running, int program, __u32 mode)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = running->mode ? running->program : 0);
@@ -108,7 +108,7 @@ static int attach_first(const struct running *running, int program, enum program
 {
 	int err = replace(running, program, mode == PROGRAM_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);
 
-	/* Drivers without XDP, or with an MTU or number of queues that theirs can't do, say so in different ways. */
+	/* Drivers without XDP, or with an MTU or number of queues that XDP can't have, return different errors. */
 	if (err && err != -EBUSY && err != -EEXIST && mode == PROGRAM_AUTO)
 		err = replace(running, program, XDP_FLAGS_SKB_MODE);
 	return err;

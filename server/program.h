@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The XDP program: built aside with its configuration and peers, then put in place in one step. Where a server is
- * attached already, the new program takes over its memory, generations and counters, and replaces it in one step: each
- * packet meets the one or the other, none meets neither.
+ * The XDP program: loaded with its configuration and peers, then attached in one step. If a server is already attached,
+ * the new program takes over its memory, generations and counters, and replaces it in one step: every packet is handled
+ * by one of the two.
  */
 #ifndef FAIRLEAD_PROGRAM_H
 #define FAIRLEAD_PROGRAM_H
@@ -13,16 +13,17 @@
 struct fl_server; /* the skeleton */
 
 enum program_mode {
-	PROGRAM_AUTO, /* native if the driver can, else generic; an attached server stays what it is */
+	PROGRAM_AUTO, /* native if the driver can, else generic; an attached server keeps its mode */
 	PROGRAM_NATIVE,
 	PROGRAM_GENERIC,
 };
 
-/* A loaded program, not attached; with the memory of running if that is attached. NULL, and a printed sentence. */
+/* Loads a program without attaching it; it shares the maps of running, if attached. NULL, and a printed sentence, if it
+ * fails. */
 struct fl_server *program_load(const struct config *config, const struct running *running);
 void program_close(struct fl_server *program);
 
-/* Both return 0, or a negative errno and a printed sentence; then nothing has changed. */
+/* Both return 0, or a negative errno after printing a sentence; nothing has changed then. */
 int program_attach(const struct running *running, const struct config *config, enum program_mode mode);
 int program_detach(const struct running *running);
 

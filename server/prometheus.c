@@ -12,7 +12,7 @@ static void head(const char *name, const char *type, const char *help)
 	printf("# HELP fairlead_server_%s %s\n# TYPE fairlead_server_%s %s\n", name, help, name, type);
 }
 
-/* A label's value; the kernel allows quotes and backslashes in the name of an interface. */
+/* Prints a label's value; an interface's name may contain quotes and backslashes. */
 static void text_print(const char *text)
 {
 	for (; *text; text++)
@@ -26,7 +26,7 @@ static const char *interface_of(const json_t *document)
 	return interface ? interface : "";
 }
 
-/* A sample with one label more, unless that is NULL. */
+/* Prints a sample, with an additional label unless it is NULL. */
 static void sample(const json_t *document, const char *name, const char *label, const char *value, json_int_t number)
 {
 	printf("fairlead_server_%s{interface=\"", name);
@@ -64,7 +64,7 @@ static void packets_print(const json_t *document)
 	json_t *counters = json_object_get(document, "counters"), *value;
 	const char *name;
 
-	head("packets_total", "counter", "Packets passed, delivered or chained, by what happened.");
+	head("packets_total", "counter", "Packets passed, delivered or chained, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
 	    sample(document, "packets_total", "verdict", name, json_integer_value(value));
 	head("drops_total", "counter", "Packets dropped, by reason.");
@@ -72,7 +72,7 @@ static void packets_print(const json_t *document)
 	    sample(document, "drops_total", "reason", name + strlen(DROP), json_integer_value(value));
 	one(document, "learned_total", "counter", "Moves of buckets that were remembered.",
 	    number_of(document, "counters", "learned"));
-	one(document, "learn_failed_total", "counter", "Moves of buckets for which the memory had no room.",
+	one(document, "learn_failed_total", "counter", "Moves of buckets that could not be remembered.",
 	    number_of(document, "counters", "learn_failed"));
 }
 
@@ -83,14 +83,14 @@ static void state_print(const json_t *document)
 
 	one(document, "memory_buckets", "gauge", "Buckets whose last move is remembered.",
 	    number_of(document, "memory", "entries"));
-	one(document, "memory_buckets_open", "gauge", "Those of them whose window is open.",
+	one(document, "memory_buckets_open", "gauge", "Remembered buckets whose window is open.",
 	    number_of(document, "memory", "open"));
 	one(document, "memory_buckets_max", "gauge", "Buckets that can be remembered.",
 	    number_of(document, "memory", "capacity"));
-	one(document, "memory_bytes", "gauge", "What the kernel holds for the memory of buckets.",
+	one(document, "memory_bytes", "gauge", "Kernel memory that the remembered buckets take.",
 	    number_of(document, "memory", "bytes"));
 	if (json_object_get(json_object_get(document, "memory"), "flows"))
-		one(document, "flows", "gauge", "Connections noted as come by a VIP, where addresses are mangled.",
+		one(document, "flows", "gauge", "Connections noted as come by a VIP; with mangle only.",
 		    number_of(document, "memory", "flows"));
 	head("generation", "gauge", "Highest generation seen, by the service's id.");
 	json_object_foreach(json_object_get(document, "services"), id, service)
@@ -101,7 +101,7 @@ static void state_print(const json_t *document)
 	    number_of(document, "config", "chaining"));
 	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",
 	    number_of(document, "config", "tagRequired"));
-	one(document, "clock_error_seconds", "gauge", "How far the program's clock is off; attach again to correct it.",
+	one(document, "clock_error_seconds", "gauge", "Error of the program's clock; attach again to correct it.",
 	    json_integer_value(json_object_get(document, "clockErrorSeconds")));
 }
 

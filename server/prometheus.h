@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-/* Names are the same for both forms. Every sample has the label interface, which is empty with the module. */
+/* Both forms have the same metrics. Every sample has the label interface, which is empty for the module. */
 void prometheus_print(const json_t *document);
 
 #endif

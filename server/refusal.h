@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How every refusal reads: the field, its value, what is allowed. */
+/* The format of every refusal: the field, its value, what is allowed. */
 #ifndef FAIRLEAD_REFUSAL_H
 #define FAIRLEAD_REFUSAL_H
 

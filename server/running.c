@@ -44,7 +44,7 @@ static bool ends_with(const char *name, const char *end)
 	return len >= end_len && !strcmp(name + len - end_len, end);
 }
 
-/* Takes over the descriptor of one of the program's maps, or closes it. */
+/* Keeps the descriptor of one of the program's maps, or closes it. */
 static int map_take(struct running *running, int fd)
 {
 	struct bpf_map_info info = {0};
@@ -72,7 +72,7 @@ static int map_take(struct running *running, int fd)
 	return err;
 }
 
-/* Opens the program's maps; -EBUSY if the program is none of ours. */
+/* Opens the program's maps; -EBUSY if it is another XDP program. */
 static int maps_take(struct running *running)
 {
 	__u32 ids[MAPS_MAX];
@@ -115,7 +115,7 @@ int running_open(struct running *running, const char *interface)
 	snprintf(running->interface, sizeof(running->interface), "%s", interface);
 	err = bpf_xdp_query((int)running->ifindex, 0, &query);
 	if (err)
-		return fail(running, "cannot ask for its XDP program", err);
+		return fail(running, "cannot query its XDP program", err);
 	if (query.attach_mode == XDP_ATTACHED_NONE)
 		return 0;
 	if (!program_id(&query)) /* several at once, or in hardware */

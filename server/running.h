@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server that is attached, reached from its interface: interface -> XDP program -> maps. Used to show it, and to
- * hand its memory on to the program that replaces it.
+ * An attached server, found from its interface: interface -> XDP program -> maps. Used to show it, and to pass its
+ * memory on to the program that replaces it.
  *
- * Nothing is pinned in bpffs. The interface holds the program and the program holds its maps and its configuration,
- * so that all of it lives as long as the interface has the program, is seen from every mount namespace (`ip netns
- * exec` gives each command a /sys of its own), and is gone with the interface or its network namespace.
+ * Nothing is pinned in bpffs. The interface holds the program, and the program holds its maps and its configuration.
+ * They exist as long as the program is attached, are visible from every mount namespace (`ip netns exec` gives each
+ * command a /sys of its own), and are freed with the interface or its network namespace.
  */
 #ifndef FAIRLEAD_RUNNING_H
 #define FAIRLEAD_RUNNING_H
@@ -27,12 +27,13 @@ struct running {
 };
 
 /*
- * Opens what runs at an interface of this network namespace. Returns 0, also when nothing runs there; or a negative
- * errno and a printed sentence, which is also the answer to a foreign program. Close it in every case.
+ * Opens the server attached to an interface of this network namespace. Returns 0, also if none is attached; a negative
+ * errno after printing a sentence, also if another XDP program is attached. Close it in every case.
  */
 int running_open(struct running *running, const char *interface);
 
-/* Whether maps and configuration can be used: -ENOENT if nothing runs, -EPROTO if another version does; says so. */
+/* Returns 0 if maps and configuration can be used; after a printed sentence -ENOENT if no server is attached, -EPROTO
+ * if another version's is. */
 int running_check(const struct running *running);
 void running_close(struct running *running);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the XDP program and its loader share: the configuration that is burnt into a program before it is loaded, the
- * keys of the maps, and the counters. A program takes over the maps of the one that it replaces (memory, generations,
- * counters): their layout may only change together with FL_SERVER_LAYOUT.
+ * What the forms share with the command: the configuration, and the keys of the XDP program's maps. The configuration
+ * is written into a program before it is loaded. A program takes over the maps of the one that it replaces (memory,
+ * generations, counters): their layout may change only together with FL_SERVER_LAYOUT.
  */
 #ifndef FAIRLEAD_SERVER_H
 #define FAIRLEAD_SERVER_H
@@ -12,30 +12,30 @@
 
 #include "counters.h"
 
-#define FL_SERVER_PROGRAM "fairlead_server" /* name of the program as the kernel knows it */
+#define FL_SERVER_PROGRAM "fairlead_server" /* the program's name in the kernel */
 
 enum fl_server_numbers {
 	FL_SERVER_LAYOUT = 2,
 	FL_SERVER_SERVICES = 65536,          /* a service id is 16 bits wide */
-	FL_SERVER_MEMORY_CAPACITY = 1 << 20, /* buckets that are remembered at the same time */
+	FL_SERVER_MEMORY_CAPACITY = 1 << 20, /* buckets remembered at the same time */
 	FL_SERVER_PEERS_MAX = 1024,          /* prefixes */
-	FL_SERVER_COUNTERS_MAX = 64,         /* more than are used: new ones need no new layout */
+	FL_SERVER_COUNTERS_MAX = 64,         /* room for more than are used: a new one needs no new layout */
 	FL_SERVER_WINDOW_MAX = 86400,        /* seconds */
 };
 
-/* Read-only in a loaded program; another configuration is another program, swapped in as one step. */
+/* Read-only in a loaded program; a new configuration is a new program, which replaces the old one in one step. */
 struct fl_server_config {
 	fl_u32 layout;           /* FL_SERVER_LAYOUT */
 	fl_u32 window;           /* seconds that a bucket is chained after it moved */
-	fl_u64 clock_offset;     /* nanoseconds that CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
+	fl_u64 clock_offset;     /* nanoseconds by which CLOCK_TAI is ahead of CLOCK_REALTIME (wraps below zero) */
 	fl_u16 port;             /* of GUE, host order */
-	fl_u8 chaining;          /* 0 only to show what happens without */
-	fl_u8 redirect;          /* chain by XDP_REDIRECT also where XDP_TX would do, see host.h */
+	fl_u8 chaining;          /* 0 only to show what happens without it */
+	fl_u8 redirect;          /* chain by XDP_REDIRECT even where XDP_TX would do, see host.h */
 	fl_u8 tagged;            /* packets must have a tag of tag_key */
-	fl_u8 mangle;            /* inner destinations become the server's own address; the module's alone */
-	fl_u16 ipip_service;     /* of packets in the paper's format, 0 if none are received; the module's alone */
-	struct fl_address self;  /* outer destination of packets that are ours: IPv4, or none */
-	struct fl_address self6; /* the same: IPv6, or none */
+	fl_u8 mangle;            /* inner destinations become the server's own address; module only */
+	fl_u16 ipip_service;     /* of IPIP packets, 0: none are received; module only */
+	struct fl_address self;  /* our own IPv4 address, the outer destination of our packets; or none */
+	struct fl_address self6; /* the same for IPv6 */
 	struct fl_siphash_key tag_key;
 };
 
@@ -48,7 +48,7 @@ struct fl_memory_key {
 
 _Static_assert(sizeof(struct fl_memory_key) == 8, "no padding in a hash key");
 
-/* Longest prefix match over both families: an IPv4 prefix /n is ::ffff:0:0/(96 + n). */
+/* Longest prefix match for both families: an IPv4 prefix /n is ::ffff:0:0/(96 + n). */
 struct fl_peer_key {
 	fl_u32 prefix_len;
 	struct fl_address address;

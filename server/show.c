@@ -52,7 +52,7 @@ static json_t *counters_read(const struct running *running)
 	return cpus > 0 ? document_counters(sums) : NULL;
 }
 
-/* Reads up to BATCH elements more; cursor begins as NULL. Returns how many, and sets *last at the end of the map. */
+/* Reads the next BATCH elements at most; *cursor starts as NULL. Returns how many; sets *last at the end of the map. */
 static __u32 batch_read(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last)
 {
 	__u32 n = BATCH;
@@ -80,7 +80,7 @@ static json_t *services_read(const struct running *running)
 	return services;
 }
 
-/* Bytes that the kernel holds for a map, as it says itself: before Linux 6.4 those of a full one. */
+/* The memory of a map as the kernel reports it: before Linux 6.4, that of a full map. */
 static json_int_t map_bytes(int map)
 {
 	char path[64], line[128];
@@ -114,7 +114,7 @@ static struct document_memory memory_read(const struct running *running)
 	return memory;
 }
 
-/* Seconds that the program's clock is off, because the kernel's TAI offset was changed after attaching. */
+/* The error of the program's clock in seconds, after the kernel's TAI offset has changed since attaching. */
 static json_int_t clock_error(const struct running *running)
 {
 	struct timex timex = {0};
@@ -145,7 +145,7 @@ int show_print(const struct running *running, enum document_format format)
 	if (parts.clock_error)
 		fprintf(stderr,
 			"fairlead-server: %s: the program's clock is %" JSON_INTEGER_FORMAT
-			" s ahead, by --clock-error or as the kernel's TAI offset changed since; attach again to "
+			" s ahead, by --clock-error or because the kernel's TAI offset has changed; attach again to "
 			"correct it\n",
 			running->interface, parts.clock_error);
 	json_decref(document);

@@ -440,7 +440,7 @@ static void flood(void)
 }
 
 /*
- * With a listener's queue full of what nobody will complete, handshakes are by SYN cookies: new connections come about,
+ * With a listener's queue full of handshakes that are never completed, SYN cookies are used: new connections come about,
  * the bucket moves, and they and those of before live on.
  */
 static void flood_does_no_harm(void **state)
@@ -470,7 +470,7 @@ static void flood_does_no_harm(void **state)
 
 /*
  * A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up. The second
- * server is taught first, so that whatever of the connection still comes by when the mux errs is stale, too.
+ * server is taught first, so that packets of the connection that arrive while the mux errs are stale, too.
  */
 static void stale_is_dropped_not_reset(void **state)
 {

@@ -38,7 +38,7 @@ enum {
 	RESTARTS = 10,
 	RELOADS = 5,
 	NAMESPACES = 8,
-	NOBODY = 65534,
+	UNPRIVILEGED = 65534,
 	AWAIT_MILLISECONDS = 30000,
 };
 
@@ -134,7 +134,7 @@ static void without_privilege(void **state)
 	if (!child) {
 		struct module_client client;
 
-		if (setresuid(NOBODY, NOBODY, NOBODY) || module_open(&client))
+		if (setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) || module_open(&client))
 			_exit(2);
 		_exit(module_detach(&client) == -EPERM ? 0 : 1);
 	}
@@ -422,7 +422,7 @@ static void race_run(int cpu, fl_u32 begin, const struct packet_tcp *inner)
 	_exit(0);
 }
 
-/* Two processors learn of two moves in each second: whoever is first, the later generation's stays. */
+/* Two processors learn two moves in each second: the later generation's is kept, regardless of the order. */
 static void two_processors_learn(void **state)
 {
 	const struct packet_tcp *inner = &rig_packets(RIG_IPV4)->unknown;

@@ -279,7 +279,7 @@ static const struct {
     {"the ACK of a SYN cookie", offsetof(struct rig_packets, cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK, false},
     {"the ACK of a wrong SYN cookie", offsetof(struct rig_packets, bad_cookie), FL_COUNTER_DELIVER_UNKNOWN, false},
     {"an unknown connection", offsetof(struct rig_packets, unknown), FL_COUNTER_DELIVER_UNKNOWN, false},
-    {"a port where nobody listens", offsetof(struct rig_packets, no_listener), FL_COUNTER_DELIVER_UNKNOWN, false},
+    {"a port without a listener", offsetof(struct rig_packets, no_listener), FL_COUNTER_DELIVER_UNKNOWN, false},
     {"a connected UDP socket", offsetof(struct rig_packets, udp_connected), FL_COUNTER_DELIVER_LOCAL_SOCKET, true},
     {"UDP from elsewhere to it", offsetof(struct rig_packets, udp_other), FL_COUNTER_DELIVER_UNKNOWN, true},
     {"an unconnected UDP socket", offsetof(struct rig_packets, udp_unconnected), FL_COUNTER_DELIVER_UNKNOWN, true},

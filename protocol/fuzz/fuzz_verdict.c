@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verdict over the raw bytes of its input, and the promises that hold whatever goes in: nothing is learned from
+ * The verdict over the raw bytes of its input, and the properties that hold for every input: nothing is learned from
  * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit or the window, no
  * move of the future.
  */

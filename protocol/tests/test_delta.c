@@ -141,7 +141,7 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
-/* A move is told while the window is open and somebody owned the bucket before; nothing wraps at 32 bits. */
+/* Packets carry a move while its window is open and the bucket had an owner before; nothing wraps at 32 bits. */
 static void moved(void **state)
 {
 	static const struct {

@@ -117,7 +117,7 @@ static bool returns(const char *owners)
 	return false;
 }
 
-/* Tries every way on from owners; counts those of up to three moves, and those of them that lose somebody. */
+/* Tries every sequence of moves from owners; counts those of up to three moves, and those that lose a connection. */
 static void try_all(char *owners, int moves, int *tried, int *losing)
 {
 	char lost[SERVERS + 1];
@@ -139,8 +139,8 @@ static void try_all(char *owners, int moves, int *tried, int *losing)
 	}
 }
 
-/* The controller's rule, protocol/README.md 3: no move back to the owner before, and three of them lose nobody. */
-static void three_moves_without_a_return_lose_nobody(void **state)
+/* The controller's rule, protocol/README.md 3: no move back to the previous owner. Three moves then lose none. */
+static void three_moves_without_a_return_lose_no_connection(void **state)
 {
 	char owners[MOVES_MAX + 1] = "A";
 	int tried = 0, losing = 0;
@@ -155,7 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rows),
-	    cmocka_unit_test(three_moves_without_a_return_lose_nobody),
+	    cmocka_unit_test(three_moves_without_a_return_lose_no_connection),
 	};
 
 	return cmocka_run_group_tests_name("moves", tests, NULL, NULL);

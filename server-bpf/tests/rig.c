@@ -39,7 +39,7 @@ static struct rig_packets packets[RIG_FAMILIES];
 static unsigned int rig0;
 static int wire;
 static fl_u64 counters_before[FL_COUNTERS];
-static time_t cookies_made; /* by the clock that nobody sets */
+static time_t cookies_made; /* by the monotonic clock */
 
 static void give_up(const char *what)
 {
@@ -76,7 +76,7 @@ static void network_make(void)
 {
 	rig_command("ip link set lo up && ip addr add " RIG_VIP4 "/32 dev lo && ip addr add 10.2.1.2/32 dev lo");
 	rig_command("ip addr add " RIG_VIP6 "/128 dev lo && ip addr add 2001:db8:2::2/128 dev lo");
-	/* rig1's own address is nobody's: what it took for itself the kernel would forward, out of rig0, 64 times. */
+	/* No packet is for rig1's MAC: the kernel would forward what rig1 accepted, out of rig0, 64 times. */
 	rig_command("ip link add rig0 address 02:00:00:00:00:02 type veth peer name rig1 address 02:00:00:00:00:ff");
 	rig_command("ip link set rig1 addrgenmode none up && ip link set rig0 addrgenmode none up");
 	rig_command("ip addr add 10.1.0.2/24 dev rig0 && ip addr add 2001:db8:1::2/64 dev rig0 nodad");
@@ -176,7 +176,7 @@ static fl_u32 syn_ack_await(const struct packet_flow *flow)
 	exit(1);
 }
 
-/* Has a client's SYN come in, at lo: what a test does about rig0 is no matter. */
+/* Sends a client's SYN to lo, independently of what a test does to rig0. */
 static void syn_send(const struct packet_tcp *syn)
 {
 	struct sockaddr_storage storage;
@@ -190,7 +190,7 @@ static void syn_send(const struct packet_tcp *syn)
 	close(fd);
 }
 
-/* Begins a client's handshake; returns the ACK that completes it, which nobody sends. */
+/* Starts a client's handshake; returns the ACK that would complete it, which is not sent. */
 static struct packet_tcp handshake_begin(struct packet_tcp syn)
 {
 	syn_send(&syn);

@@ -48,9 +48,9 @@ struct rig_packets {
 	struct packet_tcp cookie_ack; /* the ACK of a SYN cookie that this host sent */
 	struct packet_tcp bad_cookie; /* the same with a wrong cookie */
 	struct packet_tcp unknown;
-	struct packet_tcp no_listener; /* to a port where nobody listens */
+	struct packet_tcp no_listener; /* to a port without a listener */
 	struct packet_flow udp_connected;
-	struct packet_flow udp_other; /* to the same socket, from somebody else */
+	struct packet_flow udp_other; /* to the same socket, from another sender */
 	struct packet_flow udp_unconnected;
 };
 

@@ -386,7 +386,7 @@ static void *generations_send(void *argument)
 	return NULL;
 }
 
-/* A generation never falls back, whoever raises it at the same time. */
+/* A generation is never lowered, even if several CPUs raise it at once. */
 static void generation_only_grows(void **state)
 {
 	struct raiser raisers[] = {{1, 2}, {2, 2}, {1, 1}, {3, 3}};

@@ -310,7 +310,7 @@ static const struct oddity {
     {"UDP shorter than outer IPv6", udp_shorter, XDP_DROP, FL_COUNTER_DROP_MALFORMED_OUTER_LENGTH},
     {"a stranger over IPv6", stranger, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
     {"a stranger whose IPv6 address holds an IPv4 one", mapped_stranger, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
-    {"a peer's IPv4 address held by an IPv6 one is nobody's", mapped_peer, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
+    {"a peer's IPv4 address mapped into IPv6 is untrusted", mapped_peer, XDP_DROP, FL_COUNTER_DROP_UNTRUSTED_SENDER},
 };
 
 static void oddity(void **state)

@@ -324,7 +324,7 @@ static void cut_packet(void **state)
 	}
 }
 
-/* Ethernet padding behind the IP packet is nobody's business. */
+/* Ethernet padding behind the IP packet is ignored. */
 static void padded_frame(void **state)
 {
 	struct packet packet = syn_make();
@@ -366,7 +366,7 @@ static void random_begin(struct packet *packet, const struct fl_steer *steer)
 	packet_add_bytes(packet, gue, fl_steer_write(steer, gue));
 }
 
-/* Whatever comes in leaves by one counter that fits the action. */
+/* Every packet increments one counter, which fits the action. */
 static void random_packets(void **state)
 {
 	unsigned int seed = (unsigned int)time(NULL);

@@ -89,7 +89,7 @@ static void add_error(struct packet *packet, const struct packet_flow *of, const
 		sent.flow.source = packet_address(quoted_source);
 	packet_add_tcp(&quoted, &sent);
 	packet_add_icmp_error(packet, &router, &quoted);
-	/* The error is for the VIP, whatever it quotes. */
+	/* The error is sent to the VIP, regardless of what it quotes. */
 	if (fl_address_is_ipv4(&of->source))
 		memcpy(packet->data + at + 16, to_us.destination.bytes + 12, 4);
 	else
@@ -179,7 +179,7 @@ static const struct kind kinds[] = {
     {"valid SYN cookie", cookie_ack, FL_COUNTER_DELIVER_COOKIE_ACK},
     {"wrong SYN cookie", bad_cookie, FL_COUNTER_DELIVER_UNKNOWN},
     {"ACK at a listener", unknown, FL_COUNTER_DELIVER_UNKNOWN},
-    {"ACK where nobody listens", no_listener, FL_COUNTER_DELIVER_UNKNOWN},
+    {"ACK without a listener", no_listener, FL_COUNTER_DELIVER_UNKNOWN},
     {"SYN-ACK", syn_ack, FL_COUNTER_DELIVER_UNKNOWN},
     {"SYN with RST opens nothing", syn_rst, FL_COUNTER_DELIVER_UNKNOWN},
     {"RST of an established connection", rst_of_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},

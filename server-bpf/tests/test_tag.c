@@ -53,7 +53,7 @@ static void row(void **state)
 	vectors_free(&bytes);
 }
 
-/* Without a key nobody looks. */
+/* Without a key tags are ignored. */
 static void ignored(void **state)
 {
 	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Any bytes as the server side's configuration file, or as the values of its flags, a line each. What is refused has a
- * field, a value and what is allowed; what is taken is in range, and what is shown of it reads as the same again.
+ * Any bytes as the server side's configuration file, or as the values of its flags, one per line. A refusal has a
+ * field, a value and what is allowed. Accepted values are in range, and their printed form parses to the same value.
  */
 #include <errno.h>
 #include <stdio.h>

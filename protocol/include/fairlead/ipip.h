@@ -13,11 +13,11 @@
  *	            28  since 32, LITTLE-ENDIAN			Unix seconds of the bucket's last move; 0: no move
  *	            32  generation 32				0 is never sent
  *
- * since is the one field on any wire here that is not in network byte order: the paper's implementation copies it as
- * x86 has it, both when it sends and when it compares, and who wants to be understood must do the same.
+ * since is the only field that is not in network byte order: the paper's implementation copies it in x86 byte order,
+ * both when sending and when comparing, and every peer of it must do the same.
  *
- * The option names neither service nor bucket. A server is told the service by its configuration; it obeys the move
- * that a packet itself tells and remembers none (protocol/README.md, 2).
+ * The option names neither service nor bucket. The service is configured on the server, which follows the move in a
+ * packet but remembers none (protocol/README.md, 2).
  */
 #ifndef FAIRLEAD_IPIP_H
 #define FAIRLEAD_IPIP_H
@@ -32,7 +32,7 @@ enum fl_ipip_numbers {
 	FL_IPIP_OPTION_TYPE = 0x61,
 	FL_IPIP_OPTION_LEN = 16,
 	FL_IPIP_INNER_LEN_MAX = 65535 - FL_IPIP_LEN,
-	/* Stands in a verdict's input for the bucket that the option does not name. Its memory is always empty. */
+	/* The bucket in a verdict's input, since the option names none. Its memory is always empty. */
 	FL_IPIP_BUCKET = 0,
 };
 
@@ -54,7 +54,7 @@ enum fl_ipip_offsets {
 	FL_IPIP_AT_GENERATION = 32,
 };
 
-_Static_assert((FL_IPIP_VERSION_IHL & 15) * 4 == FL_IPIP_LEN, "the header's own word for its length");
+_Static_assert((FL_IPIP_VERSION_IHL & 15) * 4 == FL_IPIP_LEN, "the header's own length field");
 _Static_assert(20 + FL_IPIP_OPTION_LEN == FL_IPIP_LEN, "one option and nothing else");
 _Static_assert(FL_IPIP_AT_GENERATION + 4 == FL_IPIP_LEN, "offsets and lengths agree");
 
@@ -69,7 +69,7 @@ struct fl_ipip {
 	fl_u32 generation;
 };
 
-/* RFC 1071 over the header, with 0 where the checksum stands; in host order. */
+/* RFC 1071 over the header, with 0 as the checksum field; in host order. */
 FL_INLINE fl_u16 fl_ipip_checksum(const fl_u8 *ip)
 {
 	fl_u32 sum = 0;
@@ -109,10 +109,9 @@ FL_INLINE void fl_ipip_write(const struct fl_ipip *in, fl_u8 *out)
 }
 
 /*
- * Reads outer header and option from data to end (exclusive); the words for what is wrong are those of the steer
- * header, in the order of protocol/README.md, 2. Fills *out, all of it, only when FL_STEER_OK: with the service that
- * the server was told and FL_IPIP_BUCKET as bucket, hops 0, and header_len FL_IPIP_LEN. Looks neither at the checksum
- * nor at what IP itself checks.
+ * Parses outer header and option from data to end (exclusive). Errors are those of the steer header, in the order of
+ * protocol/README.md, 2. Fills in all of *out, only if FL_STEER_OK: with the configured service, FL_IPIP_BUCKET as
+ * bucket, hops 0, and header_len FL_IPIP_LEN. Checks neither the checksum nor what IP itself checks.
  */
 FL_INLINE enum fl_steer_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end, fl_u16 service, struct fl_steer *out)
 {
@@ -144,9 +143,9 @@ FL_INLINE enum fl_steer_error fl_ipip_parse(const fl_u8 *data, const fl_u8 *end,
 }
 
 /*
- * Makes of a header that parsed the one that is chained on: from self to next, without a move, so that it is not
- * chained again. Traffic class, lengths and generation stay. Returns false, with nothing changed, only where end is
- * nearer than the parser saw it.
+ * Rewrites a parsed header for chaining: from self to next, without a move, so that it is not chained again. Traffic
+ * class, lengths and generation stay. Returns false, with nothing changed, only if end is less than it was for the
+ * parser.
  */
 FL_INLINE bool fl_ipip_chain(fl_u8 *data, const fl_u8 *end, const fl_u8 self[4], const fl_u8 next[4])
 {

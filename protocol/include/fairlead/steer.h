@@ -17,8 +17,8 @@
  *	          16  previous 32 or 128		who owned the bucket before
  *	  TAG         tag 64
  *
- * hlen may exceed what the flags ask for: the rest is padding, sent as zero and not looked at. A server that chains a
- * packet clears MOVED and leaves the words in place, so that nothing has to be shifted.
+ * hlen may exceed what the flags require: the rest is padding, sent as zero and ignored. A server that chains a packet
+ * clears MOVED and leaves the words in place, so that nothing has to be shifted.
  */
 #ifndef FAIRLEAD_STEER_H
 #define FAIRLEAD_STEER_H
@@ -36,10 +36,10 @@ enum fl_steer_numbers {
 	FL_STEER_MOVED6_LEN = 20,
 	FL_STEER_TAG_LEN = 8,
 	FL_STEER_MAX_LEN = FL_STEER_BASE_LEN + FL_STEER_MOVED6_LEN + FL_STEER_TAG_LEN,
-	FL_STEER_HOPS_MAX = 3, /* a packet that was chained this often is chained no more */
+	FL_STEER_HOPS_MAX = 3, /* a packet that was chained this often is not chained again */
 };
 
-/* In place of a bucket: the packet's port named its backend (protocol/README.md, 6). No ring has as many buckets. */
+/* Instead of a bucket: the packet's port names its backend (protocol/README.md, 6). No ring has this many buckets. */
 #define FL_STEER_BUCKET_NONE 0xffffffffU
 
 enum fl_steer_flags {
@@ -77,7 +77,7 @@ struct fl_steer {
 	fl_u8 tag[FL_STEER_TAG_LEN]; /* if TAG */
 };
 
-/* Why a header is refused; the same words in vectors, counters and metrics. Order of checks: protocol/README.md, 2. */
+/* Why a header is rejected, in the words of vectors, counters and metrics. Order of checks: protocol/README.md, 2. */
 enum fl_steer_error {
 	FL_STEER_OK = 0,
 	FL_STEER_TRUNCATED,       /* shorter than the GUE base, or than hlen says */
@@ -93,7 +93,7 @@ enum fl_steer_error {
 	FL_STEER_ERRORS,
 };
 
-/* Bytes of the steer header (without the GUE base) that these flags ask for. */
+/* Length of a steer header with these flags, without the GUE base. */
 FL_INLINE fl_u32 fl_steer_len(fl_u8 flags)
 {
 	fl_u32 len = FL_STEER_BASE_LEN;
@@ -106,8 +106,8 @@ FL_INLINE fl_u32 fl_steer_len(fl_u8 flags)
 }
 
 /*
- * Reads GUE base and steer header from data to end (exclusive). Fills *out, all of it, only when FL_STEER_OK.
- * eBPF: data and end are the packet's own pointers; every access is behind a comparison with end.
+ * Parses GUE base and steer header from data to end (exclusive). Fills in all of *out, only if FL_STEER_OK.
+ * eBPF: data and end are the packet's pointers; a comparison with end precedes every access.
  */
 FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end, struct fl_steer *out)
 {
@@ -129,7 +129,7 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 	steer_len = (fl_u32)(data[0] & 0x1f) * 4;
 	if (steer_len < FL_STEER_BASE_LEN)
 		return FL_STEER_LENGTH;
-	/* The second comparison implies the first, but the eBPF verifier takes only constant ones as proof. */
+	/* The second comparison implies the first, but the eBPF verifier accepts only constant ones as proof. */
 	if (data + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end || data + FL_GUE_BASE_LEN + steer_len > end)
 		return FL_STEER_TRUNCATED;
 	if (data[FL_STEER_AT_VERSION] >> 4 != FL_STEER_VERSION)
@@ -172,8 +172,8 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 }
 
 /*
- * Writes GUE base and steer header; returns their bytes. PREVIOUS6 is derived from the address, header_len is not
- * looked at. out must have room for FL_GUE_BASE_LEN + FL_STEER_MAX_LEN bytes.
+ * Writes GUE base and steer header; returns their length. PREVIOUS6 is derived from the address, header_len is ignored.
+ * out must have room for FL_GUE_BASE_LEN + FL_STEER_MAX_LEN bytes.
  */
 FL_INLINE fl_u32 fl_steer_write(const struct fl_steer *s, fl_u8 *out)
 {
@@ -209,9 +209,9 @@ FL_INLINE fl_u32 fl_steer_write(const struct fl_steer *s, fl_u8 *out)
 }
 
 /*
- * Makes of a header that parsed and has hops < FL_STEER_HOPS_MAX the one that is chained on: one hop more, neither move
- * nor tag, whose words become padding; who has the cluster's key tags it anew (tag.h). Returns false, with nothing
- * changed, only where end is nearer than the parser saw it.
+ * Rewrites a parsed header with hops < FL_STEER_HOPS_MAX for chaining: one more hop, no move and no tag, whose words
+ * become padding. A server with the cluster's key then adds a new tag (tag.h). Returns false, with nothing changed,
+ * only if end is less than it was for the parser.
  */
 FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 {
@@ -223,7 +223,7 @@ FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 	flags = data[FL_STEER_AT_FLAGS];
 	if (data + FL_GUE_BASE_LEN + fl_steer_len(flags) > end)
 		return false;
-	/* The comparisons below are implied, but the eBPF verifier takes only constant ones as proof. */
+	/* The comparisons below are implied, but the eBPF verifier accepts only constant ones as proof. */
 	if (flags & FL_STEER_PREVIOUS6) {
 		if (rest + FL_STEER_MOVED6_LEN > end)
 			return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The tag: who knows the cluster's key has written this steer header for this connection.
+ * The tag proves that a holder of the cluster's key has written this steer header for this connection.
  *
  *	tag = SipHash-2-4(cluster key, message), on the wire in network byte order
  *
- *	message    0  steer 12				as it stands in the packet, hops and flags included
+ *	message    0  steer 12				as in the packet, including hops and flags
  *	(72 bytes) 12  since 4				of the packet; 0 without MOVED
  *	           16  previous 16			IPv4 as ::ffff:a.b.c.d; 0 without MOVED
  *	           32  source 16, destination 16	of the inner IP header, in the same form
@@ -12,9 +12,9 @@
  *	           68  protocol 1			protocol, or next header, of the inner IP header
  *	           69  0 3
  *
- * The message has one length, so that it is hashed without a branch. Ports are the 4 bytes behind the inner IP header
- * where that says TCP or UDP, is no later fragment, and has them; else 0: an ICMP error is tagged as what it is, not as
- * what it quotes, and IPv6 with any extension header has no ports here.
+ * The message has a fixed length, so that it is hashed without a branch. Ports are the 4 bytes behind the inner IP
+ * header if the protocol is TCP or UDP, the packet is no later fragment, and has them; otherwise 0. An ICMP error is
+ * tagged as an ICMP packet, not as the packet that it quotes. IPv6 with any extension header has no ports here.
  */
 #ifndef FAIRLEAD_TAG_H
 #define FAIRLEAD_TAG_H
@@ -41,8 +41,7 @@ struct fl_tag_message {
 	fl_u8 bytes[FL_TAG_MESSAGE_LEN];
 };
 
-/* Copies the ports, if the transport header at p begins before the end of the IP packet (room bytes) and of the data.
- */
+/* Copies the ports if the transport header at p has them, within the IP packet (room bytes) and the data. */
 FL_INLINE void fl_tag_ports(const fl_u8 *p, const fl_u8 *end, fl_u32 room, struct fl_tag_message *m)
 {
 	fl_u8 protocol = m->bytes[FL_TAG_AT_PROTOCOL];
@@ -85,7 +84,7 @@ FL_INLINE bool fl_tag_ipv6(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 
 /*
  * Writes all of *m for a header that fl_steer_parse() has read into *steer, and the inner packet from inner to end.
- * False if that is no IP packet of the family that GUE says, or its header is cut short.
+ * False if that is no IP packet of the family that GUE names, or its header is truncated.
  */
 FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *inner, const fl_u8 *end,
 			      struct fl_tag_message *m)
@@ -118,9 +117,9 @@ FL_INLINE void fl_tag_store(fl_u8 *p, fl_u64 tag)
 }
 
 /*
- * Tags anew what fl_steer_chain() has made of a header that had a tag, and so has room for one behind the generation.
- * *m is the message of the packet as it came in; it becomes that of the packet that goes out. False, with nothing
- * changed in the packet, only where end is nearer than the parser saw it.
+ * Adds a new tag to a header that fl_steer_chain() has rewritten. The header had a tag, and so has room for one behind
+ * the generation. *m is the message of the incoming packet; it becomes that of the outgoing one. Returns false, with
+ * nothing changed in the packet, only if end is less than it was for the parser.
  */
 FL_INLINE bool fl_tag_chain(const struct fl_siphash_key *key, fl_u8 *gue, const fl_u8 *end, struct fl_tag_message *m)
 {

@@ -28,7 +28,7 @@ typedef uint64_t fl_u64;
 
 #define FL_INLINE static inline __attribute__((always_inline, unused))
 
-/* Loads and stores of a given byte order from bytes of any alignment; compilers make one move of each. */
+/* Loads and stores in a given byte order at any alignment; compilers turn each into one instruction. */
 FL_INLINE fl_u16 fl_load_be16(const fl_u8 *p)
 {
 	return (fl_u16)((fl_u16)p[0] << 8 | p[1]);
@@ -76,7 +76,7 @@ FL_INLINE void fl_store_le32(fl_u8 *p, fl_u32 v)
 	p[3] = (fl_u8)(v >> 24);
 }
 
-/* An address of either family, 16 bytes as on the wire; IPv4 stands as ::ffff:a.b.c.d. All zero is "none". */
+/* An address of either family, 16 bytes as on the wire; IPv4 as ::ffff:a.b.c.d. All zero is "none". */
 struct fl_address {
 	fl_u8 bytes[16];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What a server does with a packet that a mux (or another server) sent to it: one pure function, the same source in
- * the kernel module, in eBPF and in the tests (Beamer, NSDI '18, sections 3.2 and 4.2).
+ * What a server does with a packet from a mux or another server: one pure function, the same source in the kernel
+ * module, in eBPF and in the tests (Beamer, NSDI '18, sections 3.2 and 4.2).
  *
  *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> stale? -> deliver
  */
@@ -12,10 +12,10 @@
 
 enum fl_verdict_numbers {
 	FL_WINDOW_DEFAULT = 240, /* seconds that a bucket is chained after it moved */
-	FL_FUTURE_MAX = 5,       /* a move further ahead of our clock than this is not believed */
+	FL_FUTURE_MAX = 5,       /* seconds; a move further ahead of our clock is ignored */
 };
 
-/* What the host knows of the packet's connection. */
+/* What the host knows about the packet's connection. */
 enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
@@ -32,20 +32,20 @@ enum fl_verdict {
 	FL_VERDICTS,
 };
 
-/* What a server remembers of one bucket of one service. All zero: never moved. */
+/* What a server remembers about a bucket of a service. All zero: never moved. */
 struct fl_bucket_memory {
 	fl_u32 since;               /* Unix seconds */
-	fl_u32 generation;          /* of the packet that taught it */
+	fl_u32 generation;          /* of the packet that it was learned from */
 	struct fl_address previous; /* never the server itself */
 };
 
-_Static_assert(sizeof(struct fl_bucket_memory) == 24, "24 bytes a remembered bucket");
+_Static_assert(sizeof(struct fl_bucket_memory) == 24, "24 bytes per remembered bucket");
 
 struct fl_verdict_in {
 	enum fl_packet_class packet;
 	bool trusted;  /* sender is an allowed mux or peer, and the tag is right where one is required */
-	bool chaining; /* off only to show what happens without */
-	enum fl_steer_error malformed; /* of fl_steer_parse(); steer counts only if FL_STEER_OK */
+	bool chaining; /* off only to show what happens without it */
+	enum fl_steer_error malformed; /* of fl_steer_parse(); steer is valid only if FL_STEER_OK */
 	struct fl_steer steer;
 	fl_u32 generation_seen; /* highest generation seen for the service, 0 for none */
 	struct fl_bucket_memory memory;
@@ -56,36 +56,37 @@ struct fl_verdict_in {
 
 struct fl_verdict_out {
 	enum fl_verdict verdict;
-	fl_u32 generation_seen; /* store if it differs from what went in */
-	bool learned;           /* memory changed: store it */
+	fl_u32 generation_seen; /* to be stored if it differs from the input's */
+	bool learned;           /* memory has changed and must be stored */
 	struct fl_bucket_memory memory;
-	struct fl_address next; /* if CHAIN: send there with hops + 1 and MOVED cleared */
+	struct fl_address next; /* if CHAIN: where to send the packet, with hops + 1 and MOVED cleared */
 };
 
-/* 0.0.0.0 or ::, which the header carries and no server has. */
-FL_INLINE bool fl_verdict_is_nobody(const struct fl_address *previous)
+/* Whether the address is 0.0.0.0 or ::, which a header may contain but no server has. */
+FL_INLINE bool fl_verdict_is_unspecified(const struct fl_address *previous)
 {
 	fl_u8 ipv4 = previous->bytes[12] | previous->bytes[13] | previous->bytes[14] | previous->bytes[15];
 
 	return fl_address_is_none(previous) || (fl_address_is_ipv4(previous) && !ipv4);
 }
 
-/* Whether the packet came by its bucket; one that came by its backend's id teaches no move and is never chained. */
+/* Whether the packet was steered by a bucket. One that was steered by its backend's id teaches no move and is never
+ * chained. */
 FL_INLINE bool fl_verdict_has_bucket(const struct fl_verdict_in *in)
 {
 	return in->steer.bucket != FL_STEER_BUCKET_NONE;
 }
 
 /*
- * A move is news if its time is later than the remembered one, or the same second in a later generation with another
- * owner (two moves within one second must both be learned).
+ * Whether the packet carries a move that is newer than the remembered one: a later time, or the same second in a later
+ * generation with another owner (two moves within one second must both be learned).
  */
 FL_INLINE bool fl_verdict_is_news(const struct fl_verdict_in *in)
 {
 	const struct fl_steer *steer = &in->steer;
 
-	if (!fl_verdict_has_bucket(in) || !(steer->flags & FL_STEER_MOVED) || fl_verdict_is_nobody(&steer->previous) ||
-	    fl_address_equal(&steer->previous, &in->self))
+	if (!fl_verdict_has_bucket(in) || !(steer->flags & FL_STEER_MOVED) ||
+	    fl_verdict_is_unspecified(&steer->previous) || fl_address_equal(&steer->previous, &in->self))
 		return false;
 	if (steer->since > in->now && steer->since - in->now > FL_FUTURE_MAX)
 		return false;

@@ -99,7 +99,7 @@ def story() -> list[tuple[str, dict]]:
         ("of owners whose buckets lie between one another's", delta(15, [], [of(8, 2, 50, 9), of(10, 10, 30, 8)])),
         ("of an owner that is removed", delta(16, [backend(9, removed=True)], [of(9, 0, 151, 0)])),
         (
-            "of nobody, with and without an owner before",
+            "without an owner, with and without a previous one",
             delta(17, [backend(65535)], [of(0, 0, 60, 65535, 9), of(0, 60, 91, 8, 0)]),
         ),
         ("a weight alone", delta(18, [backend(8) | {"weight": 65535}, backend(10) | {"weight": 0}], [])),

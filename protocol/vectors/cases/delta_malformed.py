@@ -228,8 +228,8 @@ def snapshot_body_cases(parcel: Parcel) -> list[Case]:
         ("backend", "two faults: backend, bucket", bad(column(0, 77), 1, entry(0))),
     ]
     for name, entries in BACKEND_FAULTS:
-        nobody = bytes(8 * buckets)
-        cases.append(("backend", name, bad(nobody, len(entries), b"".join(entries))))
+        unowned = bytes(8 * buckets)
+        cases.append(("backend", name, bad(unowned, len(entries), b"".join(entries))))
     return cases
 
 

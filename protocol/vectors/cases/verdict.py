@@ -341,7 +341,7 @@ def packet_rows() -> list[dict]:
 
 
 def by_id_rows() -> list[dict]:
-    """Packets without a bucket: delivered, or stale, whatever is remembered or told of a bucket."""
+    """Packets without a bucket: delivered, or stale, regardless of what is remembered or carried for a bucket."""
     rows = [row(f"by id: {packet}", packet=packet, steer=by_id()) for packet in PACKETS]
     rows += [
         row(f"by id: {packet}, and a move that it tells is not learned", packet=packet, steer=by_id(13, 0, NOW - 1, A))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Prometheus' text format as a scraper does, and refuses what node_exporter or a linter would."""
+"""Parses Prometheus' text format as a scraper does, and rejects what node_exporter or a linter would."""
 
 from collections import Counter
 

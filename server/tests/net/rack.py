@@ -140,7 +140,7 @@ class Rack:
         return sum(server.counter(name) for server in self.servers.values())
 
     def delivered(self) -> int:
-        """Packets of the mux that a server has given to its kernel, on whatever way they came there."""
+        """Packets of the mux that a server has delivered to its kernel, chained or not."""
         counters = [server.show()["counters"] for server in self.servers.values()]
         return sum(count for one in counters for name, count in one.items() if name.startswith("deliver_"))
 
@@ -155,7 +155,7 @@ class Rack:
     def _create(self, namespace: Namespace) -> None:
         namespace.create()
         self.created.append(namespace)
-        # Nobody else has these addresses: link-local ones are of use at once.
+        # The addresses are unique: link-local ones can be used without duplicate address detection.
         namespace.sysctl(ipv6__conf__all__accept_dad=0, ipv6__conf__default__accept_dad=0)
         namespace.ip("link set lo up")
 

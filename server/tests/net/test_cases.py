@@ -122,7 +122,7 @@ def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, count
     until("it is counted", lambda: rack["a"].counter(f"drop_untrusted_{counter}") >= 1, SECONDS)
     rack.mux.key = KEY
     assert rack.connect().ask() == "a"
-    rack["a"].attach()  # without a key a tag is nobody's business
+    rack["a"].attach()  # a server without the key ignores tags
     assert rack.connect().ask() == "a"
 
 
@@ -141,7 +141,7 @@ def test_moved_three_times(rack: Rack) -> None:
 
 
 def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
-    """A to B to A: a connection of b is found by one hop, one of nobody is reset after three."""
+    """A to B to A: a connection of b is found after one hop, an unknown one is reset after three."""
     rack.machine.ip("route add blackhole 10.3.0.0/16")  # which takes SYN-ACK and RST
     rack.attach()
     rack.mux.move("b", now() - 2)
@@ -190,7 +190,7 @@ def test_timestamp_from_the_future(rack: Rack) -> None:
 
 
 def test_window_ends_while_connections_live(rack: Rack) -> None:
-    """Those of the new owner live on; one of the old owner is reset, as there is nobody to ask any more."""
+    """Connections of the new owner survive; one of the old owner is reset, as no previous owner is known any more."""
     rack.attach()
     old = rack.connect()
     rack.mux.move("b", now())
@@ -225,7 +225,7 @@ def test_syn_flood(rack: Rack) -> None:
     """b's listener is flooded and answers with cookies; real handshakes complete, a's connection is still chained."""
     for server in rack.servers.values():
         server.namespace.sysctl(ipv4__tcp_syncookies=1, ipv4__tcp_max_syn_backlog=16, core__somaxconn=16)
-    rack.machine.ip("route add blackhole 10.3.0.0/16")  # where nobody answers
+    rack.machine.ip("route add blackhole 10.3.0.0/16")  # where nothing answers
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())

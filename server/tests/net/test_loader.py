@@ -260,7 +260,7 @@ def test_both_families_need_more(rack: Rack) -> None:
 
 
 def compile_program(tmp_path: Path, source: str) -> Path:
-    """An XDP program of somebody else."""
+    """A foreign XDP program."""
     path = tmp_path / "program.o"
     subprocess.run(
         ["clang", "-O2", "-g", "-target", "bpf", "-x", "c", "-", "-c", "-o", str(path)],
@@ -297,7 +297,7 @@ def bpftool(*words: str) -> str:
 
 
 def test_nothing_is_left_behind(rack: Rack) -> None:
-    """With its namespace a server vanishes from the kernel, maps and all, though nobody detached it."""
+    """Deleting the namespace frees an attached server, including its maps."""
     rack.attach()
     link = json.loads(rack["a"].namespace.run("ip", "-json", "-details", "link", "show", "eth0"))[0]
     program = link["xdp"]["prog"]["id"]

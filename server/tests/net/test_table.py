@@ -79,7 +79,7 @@ class Wire:
         self.tap.close()
 
     def own(self, ipv4: str) -> None:
-        """Gives b that address of the rack; it knows the others', where nobody is."""
+        """Gives b that address of the rack; it knows the others', which no host has."""
         namespace = self.rack["b"].namespace
         if ipv4 != self.ipv4:
             namespace.ip(f"addr del {self.ipv4}/24 dev eth0", f"addr add {ipv4}/24 dev eth0")
@@ -219,7 +219,7 @@ def run(wire: Wire, row: dict) -> bool:
 def check_teachable(given: dict) -> None:
     memory = given["memory"]
     if memory["previous"] is None:
-        assert not memory["since"], "no packet teaches a move from nobody"
+        assert not memory["since"], "no packet teaches a move without a previous owner"
     else:
         assert 1 <= memory["generation"] <= given["generationSeen"], "no packet teaches a move without its generation"
         assert memory["since"] <= given["now"] + FUTURE_MAX, "no packet teaches a move of the future"

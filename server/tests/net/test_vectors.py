@@ -3,7 +3,7 @@
 The packets of steer.json and tag.json on the wire: what the mux sends is a row's bytes, and the server's counters or
 the packet that it sends on must be the row's. (verdict.json has test_table.py, what is malformed test_cases.py.)
 
-Packets are chained to 10.1.0.24, where nobody is: they leave by the switch, at which they are captured.
+Packets are chained to 10.1.0.24, which no host has: they leave through the switch, where they are captured.
 """
 
 import collections

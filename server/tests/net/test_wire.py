@@ -62,7 +62,7 @@ def test_without_chaining_it_breaks(rack: Rack) -> None:
 
 
 def test_first_chained_packet_is_not_lost(rack: Rack) -> None:
-    """Nobody has resolved the previous owner's MAC: the kernel does, and keeps the packet meanwhile."""
+    """The previous owner's MAC is not resolved yet: the kernel resolves it, and queues the packet meanwhile."""
     rack.attach()
     client = rack.connect()
     assert client.ask() == "a"
