@@ -20,7 +20,7 @@ struct endpoint {
 struct endpoints {
 	unsigned int count;
 	struct endpoint list[ENDPOINTS_MAX];
-	unsigned int subflows; /* limit of additional subflows per connection */
+	unsigned int subflows; /* limit of further subflows per connection */
 	unsigned int accepted; /* limit of addresses that this host accepts from peers */
 };
 

@@ -28,7 +28,7 @@ const char mptcp_help[] =
     "       fairlead-server mptcp remove --vip IPv4\n"
     "       fairlead-server mptcp show   [-o table|json]\n"
     "\n"
-    "Makes the kernel announce VIP:FIRST+ID to MPTCP clients: additional subflows to it reach this\n"
+    "Makes the kernel announce VIP:FIRST+ID to MPTCP clients: further subflows to it reach this\n"
     "server through any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
     "--subflows how many a connection may have (8). Clients are told not to open them to the\n"
     "service's own port. remove ends such subflows; sysctls and the limit stay as they are.\n";

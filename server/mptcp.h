@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command `fairlead-server mptcp`: makes this host announce to its MPTCP clients a port of the VIP that names this
- * server. A connection's additional subflows then come here through any mux (protocol/README.md, 6).
+ * server. A connection's further subflows then come here through any mux (protocol/README.md, 6).
  *
- *	add	an endpoint at VIP:FIRST+ID, where the kernel then listens for additional subflows only
- *		the limit of additional subflows per connection
+ *	add	an endpoint at VIP:FIRST+ID, where the kernel then listens for further subflows only
+ *		the limit of further subflows per connection
  *		net.mptcp.enabled = 1
  *		net.mptcp.allow_join_initial_addr_port = 0	or clients open them to the service's port,
  *		which leads to any server

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Deltas and snapshots as they stand in ZooKeeper; all fields little-endian.
+ * Deltas and snapshots as stored in ZooKeeper; all fields little-endian.
  *
  *	header 32	magic 4 "FLD2" delta, "FLS2" snapshot | service u32 | generation u32 | base u32 | buckets u32 |
  *			body length u64 | CRC-32C u32
@@ -16,9 +16,9 @@
  *			current u16[buckets] | previous u16[buckets] | since u32[buckets]
  *	backend 22	id u16 | flags u16 | weight u16 | address 16	ascending ids; REMOVED keeps the address, as
  *			packets are still chained to it until the window closes
- *	order 0		by number: a run skips so many buckets since the end of the one before, then takes count > 0
+ *	order 0		by number: a run skips that many buckets after the end of the previous run, then has count > 0
  *	order 1		by owner: the same, counted in the buckets that owner has before the delta, by ascending number;
- *			owners ascend, and each begins anew. Without it (order 0) the last column is not there.
+ *			owners ascend, and each starts at 0. With order 0 the last column is absent.
  *
  * Chunks of at most 512 KiB of this string of bytes are the ZooKeeper nodes .../delta/0000, 0001, ...
  */
@@ -39,15 +39,15 @@ enum fl_delta_numbers {
 
 enum fl_delta_order { FL_DELTA_BY_NUMBER = 0, FL_DELTA_BY_OWNER = 1, FL_DELTA_ORDERS };
 
-/* Why a delta or snapshot is refused, in the order of protocol/README.md, 5. */
+/* Why a delta or snapshot is rejected, in the order of protocol/README.md, 5. */
 enum fl_delta_error {
 	FL_DELTA_OK = 0,
 	FL_DELTA_TRUNCATED,
-	FL_DELTA_MAGIC,      /* not what was expected, delta or snapshot, in a version that is known */
+	FL_DELTA_MAGIC,      /* not the expected kind, delta or snapshot, or an unknown version */
 	FL_DELTA_SERVICE,    /* of another service */
 	FL_DELTA_GENERATION, /* not the one asked for, or base is not generation - 1 */
 	FL_DELTA_BUCKETS,    /* not the ring's number */
-	FL_DELTA_LENGTH,     /* body length impossible, or not what was unpacked, or bytes left over */
+	FL_DELTA_LENGTH,     /* body length impossible, or not the unpacked length, or excess bytes */
 	FL_DELTA_COMPRESSION,
 	FL_DELTA_CHECKSUM,
 	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
@@ -68,7 +68,7 @@ struct fl_delta_header {
 struct fl_delta_backend {
 	fl_u16 id;
 	fl_u16 flags;
-	fl_u16 weight; /* the controller's; a mux has no use for it */
+	fl_u16 weight; /* for the controller; muxes ignore it */
 	struct fl_address address;
 };
 
@@ -105,7 +105,7 @@ FL_INLINE struct fl_delta_backend fl_delta_backend_load(const fl_u8 *p)
 	return b;
 }
 
-/* Run i of n, whose columns begin at p. Its start is what it skips: the caller adds the end of the run before. */
+/* Run i of n, whose columns begin at p. Its start is what it skips: the caller adds the end of the previous run. */
 FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p, fl_u64 n, enum fl_delta_order order, fl_u64 i)
 {
 	struct fl_delta_run r = {
@@ -121,8 +121,8 @@ FL_INLINE struct fl_delta_run fl_delta_run_load(const fl_u8 *p, fl_u64 n, enum f
 
 /*
  * CRC-32C (Castagnoli, reflected 0x82F63B78); start with crc = 0 and feed the parts in order. A snapshot of 6.4 M
- * buckets is 51 MB, so the processor's instruction is worth its lines: 8 bytes a step where the build has SSE4.2, as
- * DPDK's has, else four bits a step.
+ * buckets is 51 MB, so the processor's instruction is worth its lines: 8 bytes per step where the build has SSE4.2, as
+ * DPDK's has, otherwise four bits per step.
  */
 FL_INLINE fl_u32 fl_crc32c(fl_u32 crc, const fl_u8 *data, fl_u64 len)
 {

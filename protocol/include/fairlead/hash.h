@@ -8,7 +8,7 @@
  *	affinity "client"	src | dst only: 8 or 32 bytes
  *
  * SipHash-2-4 (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012) with a key of its own per service is the
- * default, so that a client cannot aim at a bucket; the low 32 bits count. CRC-32 (IEEE 802.3, as zlib's) serves
+ * default, so that a client cannot choose a bucket; the low 32 bits are used. CRC-32 (IEEE 802.3, as zlib's) is for
  * switches that can compute nothing else.
  */
 #ifndef FAIRLEAD_HASH_H
@@ -94,7 +94,7 @@ FL_INLINE fl_u64 fl_siphash(const struct fl_siphash_key *key, const fl_u8 *data,
 	return v0 ^ v1 ^ v2 ^ v3;
 }
 
-/* CRC-32 of IEEE 802.3 (reflected 0xEDB88320, initial and final inversion), four bits a step: no table to share. */
+/* CRC-32 of IEEE 802.3 (reflected 0xEDB88320, initial and final inversion), four bits per step: no table to share. */
 FL_INLINE fl_u32 fl_crc32(const fl_u8 *data, fl_u32 len)
 {
 	static const fl_u32 nibble[16] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A service's ring in memory: one 64-bit word a bucket, read and written as a whole, so that a reader sees a bucket
- * before a move or after it and nothing between.
+ * A service's ring in memory: one 64-bit word per bucket, read and written atomically, so that a reader sees a
+ * bucket before or after a move and nothing in between.
  *
  *	bits  0..15 current backend   16..31 previous backend   32..63 since (Unix seconds)	backend 0: none
  */
@@ -39,7 +39,7 @@ FL_INLINE fl_u32 fl_row_since(fl_row row)
 	return (fl_u32)(row >> 32);
 }
 
-/* Whether a mux tells servers of the move at this second: there was an owner before, and the window is open. */
+/* Whether packets carry the move at this second: the bucket had a previous owner, and the window is open. */
 FL_INLINE bool fl_row_is_moved(fl_row row, fl_u32 now, fl_u32 window)
 {
 	return fl_row_previous(row) != FL_BACKEND_NONE && (fl_u64)now < (fl_u64)fl_row_since(row) + window;
