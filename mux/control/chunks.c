@@ -22,7 +22,7 @@ struct chunks {
 		struct chunks *all;
 		uint8_t *data;
 		size_t len;
-	} first, *chunk; /* first is 0000, asked for together with the names: most have no other */
+	} first, *chunk; /* first is 0000, requested together with the names: most have no other */
 };
 
 static struct chunk *chunk_at(struct chunks *all, int i)
@@ -60,7 +60,7 @@ static void finish(struct chunks *all)
 
 static void on_chunk(void *context, const struct zk_reply *reply);
 
-/* Keeps CHUNKS_IN_FLIGHT requests going until all chunks are asked for or one failed. */
+/* Keeps CHUNKS_IN_FLIGHT requests under way until all chunks are requested or one has failed. */
 static void ask(struct chunks *all)
 {
 	char path[512];

@@ -28,19 +28,19 @@ struct cluster_sync {
 	struct service_sync_context context;
 	char *root;
 	char *services; /* path of the list */
-	json_t *self;   /* what never changes of our node */
+	json_t *self;   /* the constant part of our node */
 	struct service_sync **syncs;
 	unsigned count;
 	bool has_list;
 	bool list_missing; /* as last logged */
 	bool is_listing;
-	bool list_again; /* asked for while it was being read */
+	bool list_again; /* requested while it was being read */
 	uint64_t relist_at;
 	char *cluster_path;
-	char name[CLUSTER_NAME_MAX + 1]; /* whose services these are, "" before it is known */
+	char name[CLUSTER_NAME_MAX + 1]; /* whose services these are, "": not known yet */
 	bool is_foreign;                 /* the tree is another cluster's */
-	bool is_held;                    /* that, or not known yet since the connection: nothing is taken from it */
-	uint64_t cluster_at;             /* when to read it again, UINT64_MAX for not */
+	bool is_held;                    /* it is, or may be since the last connection: nothing is read from it */
+	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
 	bool has_login;
 	bool is_denied; /* this mux may not read it, as last logged */
 };
@@ -90,7 +90,7 @@ static bool is_listed(const struct zk_reply *reply, const char *name)
 	return false;
 }
 
-/* What our node says has changed. */
+/* The node's text has changed. */
 static void note_change(struct cluster_sync *cluster)
 {
 	uint32_t muxes = peer_watch_count(cluster->peers);
@@ -100,7 +100,7 @@ static void note_change(struct cluster_sync *cluster)
 			     spread < REGISTRATION_SPREAD_MAX_MS ? (uint32_t)spread : REGISTRATION_SPREAD_MAX_MS);
 }
 
-/* First out of the list, since our node is written from it, then ended. */
+/* Services leave the list before they end, because our node is written from the list. */
 static void end_unlisted(struct cluster_sync *cluster, const struct zk_reply *reply)
 {
 	unsigned count = cluster->count, kept = 0;
@@ -127,7 +127,7 @@ static void on_list_exists(void *context, const struct zk_reply *reply)
 {
 	struct cluster_sync *cluster = context;
 
-	if (reply->rc == ZOK) /* it has come meanwhile; otherwise the watch tells when */
+	if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
 		list(cluster);
 	else if (reply->rc != ZNONODE)
 		cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
@@ -141,7 +141,7 @@ static void note_list(struct cluster_sync *cluster, bool missing)
 	cluster->list_missing = missing;
 }
 
-/* A login that is missing, wrong, or not right any more; the tree is asked again, since it may become so. */
+/* The login is missing, wrong or no longer valid. Reads go on, since access may be granted later. */
 static void note_denied(struct cluster_sync *cluster, const char *path, int rc)
 {
 	bool is_denied = rc == ZNOAUTH || rc == ZAUTHFAILED;
@@ -167,7 +167,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 		zk_exists(cluster->zk, cluster->services, true, on_list_exists, cluster);
 		return;
 	}
-	if (cluster->is_held) /* asked for before that was known */
+	if (cluster->is_held) /* requested before that was known */
 		return;
 	if (reply->rc != ZOK) {
 		cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
@@ -207,7 +207,7 @@ static void refresh(struct cluster_sync *cluster)
 		service_sync_refresh(cluster->syncs[i]);
 }
 
-/* What serves stays; the watch on the cluster's node tells when the tree is ours again. */
+/* What is served stays; the watch on the cluster's node reports when the tree is ours again. */
 static void hold(struct cluster_sync *cluster, const char *found)
 {
 	if (!cluster->is_foreign)
@@ -233,7 +233,7 @@ static void on_cluster_exists(void *context, const struct zk_reply *reply)
 {
 	struct cluster_sync *cluster = context;
 
-	if (reply->rc == ZOK) /* it has come meanwhile; otherwise the watch tells when */
+	if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
 		read_cluster(cluster);
 	else if (reply->rc != ZNONODE)
 		cluster->cluster_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
@@ -263,7 +263,7 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 		hold(cluster, found);
 		return;
 	}
-	if (!is_ours) /* nothing to lose: whatever cluster this is, it is followed */
+	if (!is_ours) /* without services any cluster is followed */
 		snprintf(cluster->name, sizeof(cluster->name), "%s", found);
 	release(cluster);
 }

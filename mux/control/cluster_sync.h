@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that a mux follows in ZooKeeper: the list of services, a feed (service_sync.h) for each, and its own node.
+ * Everything that a mux follows in ZooKeeper: the list of services, each service (service_sync.h), the other muxes, and
+ * the mux's own node.
  *
- * A service ends when its config is gone or its name leaves the list. If the list itself is not there, nothing ends: a
- * mux serves on rather than believe that an empty ZooKeeper is what somebody wanted. The same while ZooKeeper can't be
- * reached, and while the tree is another cluster's: a controller that finds ZooKeeper empty makes a new cluster without
- * services, and a restored one has the name of the old (protocol/README.md, 4). A mux without services follows any.
+ * A service is removed when its config is gone or its name leaves the list. If the list itself is missing, nothing is
+ * removed: an empty ZooKeeper is more likely an accident than intended. The same holds while ZooKeeper can't be reached
+ * and while the tree belongs to another cluster: a controller that finds ZooKeeper empty creates a new cluster without
+ * services, and a restored one has the old name (protocol/README.md, 4). A mux without services follows any cluster.
  */
 #ifndef MUX_CLUSTER_SYNC_H
 #define MUX_CLUSTER_SYNC_H
@@ -28,15 +29,15 @@ struct cluster_sync_options {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
-	struct change_log *changes;  /* what is applied is noted there */
-	struct lag_limits behind;    /* beyond which a service's VIPs are withdrawn */
+	struct change_log *changes;  /* records what is applied */
+	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 };
 
 struct cluster_sync;
 
-/* NULL and why: a server's name can't be resolved. Whether one answers is not waited for. */
+/* NULL and why: a server's name can't be resolved. Does not wait for a server to answer. */
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct why *why);
-/* Withdraws all VIPs, ends the session, takes all services out of the tables. */
+/* Withdraws all VIPs, closes the session, removes all services from the tables. */
 void cluster_sync_free(struct cluster_sync *cluster);
 
 int cluster_sync_fd(const struct cluster_sync *cluster);
@@ -45,10 +46,10 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */
 void cluster_sync_announce(struct cluster_sync *cluster);
 
-/* Withdraws all VIPs for good; everything is followed and served as before. */
+/* Withdraws all VIPs for good; otherwise goes on as before. */
 void cluster_sync_leave(struct cluster_sync *cluster);
 
-/* How long the feed's ring has been behind, in milliseconds. */
+/* How long the service's ring has been behind, in milliseconds. */
 uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync);
 
 bool cluster_sync_is_connected(const struct cluster_sync *cluster);
@@ -57,7 +58,7 @@ bool cluster_sync_is_foreign(const struct cluster_sync *cluster);
 /* Whether the list of services has been read at all. */
 bool cluster_sync_has_list(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
-/* Feeds of services that are not deleted, in no particular order: start with NULL, ends with NULL. */
+/* Services that are not deleted, in no particular order: start with NULL, ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 
 #endif

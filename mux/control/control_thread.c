@@ -16,7 +16,7 @@
 
 enum { TICK_MS = 1000 }; /* of neighbours_tick(): also the longest sleep */
 
-/* What main wants of the thread. */
+/* What main wants the thread to do. */
 enum order {
 	ORDER_RUN,
 	ORDER_LEAVE,
@@ -30,7 +30,7 @@ struct control_thread {
 	struct cluster_sync *cluster;
 	struct http *http;
 	int epoll;
-	int wake;         /* eventfd: look at the order */
+	int wake;         /* eventfd: the order has changed */
 	enum order order; /* atomic */
 	pthread_t thread;
 };
@@ -43,7 +43,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Milliseconds until something is due that no descriptor tells. */
+/* Milliseconds until something is due without a readable descriptor. */
 static int timeout(const struct control_thread *control, uint64_t now, uint64_t tick_at)
 {
 	uint64_t at = cluster_sync_deadline(control->cluster);
@@ -56,7 +56,7 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 	return at > now ? (int)(at - now) : 0;
 }
 
-/* Each part looks for itself whether it has something to do: none of them waits. */
+/* Each part checks whether it has something to do; none of them blocks. */
 static void run(struct control_thread *control, uint64_t now, bool is_tick)
 {
 	struct neighbours *neighbours = control->mux.neighbours;
@@ -172,7 +172,7 @@ static int open_epoll(struct control_thread *control, struct why *why)
 	return error ? why_refuse(why, error, "control thread: %s", strerror(-error)) : 0;
 }
 
-/* VIPs are withdrawn and the session ends first; the answers to HTTP last. */
+/* VIPs are withdrawn and the session is closed first, HTTP stops last. */
 static void destroy(struct control_thread *control)
 {
 	if (control->cluster)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control thread: everything that is not a packet. It follows ZooKeeper, is the only writer of the tables, polls
- * the neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
+ * The control thread: everything but packets. It follows ZooKeeper, is the only writer of the tables, polls the
+ * neighbours' descriptor (neighbour.h), announces VIPs and answers HTTP.
  */
 #ifndef MUX_CONTROL_THREAD_H
 #define MUX_CONTROL_THREAD_H
@@ -29,7 +29,7 @@ struct control_thread;
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
 int control_thread_start(const struct mux *mux, struct control_thread **out, struct why *why);
 
-/* Withdraws the announcements for good; all else goes on. Returns before it is done. */
+/* Withdraws the announcements for good, the rest goes on. Does not wait until it is done. */
 void control_thread_leave(struct control_thread *control);
 
 /* Withdraws the announcements, ends the thread, frees everything. */

@@ -14,7 +14,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Packets that came here for a VIP or from another mux, whatever became of them. */
+/* Packets for a VIP or from another mux, regardless of their verdict. */
 static uint64_t arrived(const struct counters *counters)
 {
 	uint64_t packets = 0;
@@ -25,7 +25,7 @@ static uint64_t arrived(const struct counters *counters)
 	return packets;
 }
 
-/* Waits for a look's time; true: a further signal came. */
+/* Waits for DRAIN_LOOK_MS; true: another signal arrived. */
 static bool interrupted(const sigset_t *signals)
 {
 	const struct timespec look = {.tv_nsec = DRAIN_LOOK_MS * 1000000L};

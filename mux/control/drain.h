@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orderly end of a mux, between a signal and the end of its threads: nothing is cut off that still comes.
+ * The graceful shutdown of a mux, between a signal and the end of its threads: packets that still arrive are served.
  *
- *	withdraw	all VIPs at once, log
- *	wait		--withdraw-wait: BGP tells the routers, which send elsewhere; everything is served as before
- *	drain		until half a second brought no packet for a VIP, at most --drain
+ *	withdraw	all VIPs at once
+ *	wait		--withdraw-wait: BGP informs the routers, which send elsewhere; everything is served as before
+ *	drain		until no packet for a VIP has arrived for half a second, at most --drain
  *
- * Another mux computes the same bucket for every connection, so nothing has to be handed over. A second signal ends it
- * at once.
+ * Another mux computes the same bucket for every connection, so nothing has to be handed over. A second signal ends the
+ * wait at once.
  */
 #ifndef FAIRLEAD_MUX_DRAIN_H
 #define FAIRLEAD_MUX_DRAIN_H
@@ -17,11 +17,11 @@
 #include "control/control_thread.h"
 
 enum drain_numbers {
-	DRAIN_LOOK_MS = 50,   /* how often it looks for packets */
-	DRAIN_QUIET_MS = 500, /* without any it is over */
+	DRAIN_LOOK_MS = 50,   /* how often packets are counted */
+	DRAIN_QUIET_MS = 500, /* without a packet for this long it is over */
 };
 
-/* signals: the blocked ones, of which one has come; which: that one. Returns when the threads may be stopped. */
+/* signals: the blocked ones; which: the one received. Returns when the threads may be stopped. */
 void drain(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * How far a service's ring is behind what is committed. Pure: generations and a clock go in.
  *
- * Seconds are those since the mux learned of the newest generation that it lacks whose arrival was noted: one is noted
- * at a time, the next one when that is applied. So a mux that follows at a constant distance is told of that distance
- * at the most, and one that stands still of the whole time.
+ * Lag in seconds is the time since the mux learned of one of the generations that it lacks, the mark. Once the mark is
+ * applied, the newest generation known by then becomes the next mark. So a mux that follows at a constant distance
+ * reports at most that distance, and one that is stuck reports the whole time.
  */
 #ifndef FAIRLEAD_MUX_LAG_H
 #define FAIRLEAD_MUX_LAG_H
@@ -16,13 +16,13 @@
 
 /* All zero: nothing is known. */
 struct lag {
-	uint32_t generation; /* that serves, 0: none */
-	uint32_t latest;     /* that is committed, 0: not known */
-	uint32_t mark;       /* a generation that is lacked, 0: none is */
-	uint64_t since_ms;   /* when it became known */
+	uint32_t generation; /* served, 0: none */
+	uint32_t latest;     /* committed, 0: unknown */
+	uint32_t mark;       /* a generation that is missing, 0: none */
+	uint64_t since_ms;   /* when the mark became known */
 };
 
-/* What is true at this millisecond of a monotonic clock. */
+/* What is true at now_ms of a monotonic clock. */
 static inline void lag_note(struct lag *lag, uint32_t generation, uint32_t latest, uint64_t now_ms)
 {
 	lag->generation = generation;
@@ -45,7 +45,7 @@ static inline uint64_t lag_ms(const struct lag *lag, uint64_t now_ms)
 	return lag->mark && now_ms > lag->since_ms ? now_ms - lag->since_ms : 0;
 }
 
-/* Whether a ring that serves is further behind than it may be. */
+/* Whether a serving ring is further behind than the limits allow. */
 static inline bool lag_is_beyond(const struct lag *lag, const struct lag_limits *limits, uint64_t now_ms)
 {
 	if (!lag->generation)

@@ -15,16 +15,16 @@ struct lag_withdrawal {
 	char *path;
 	char *id;
 	struct lag_limits limits;
-	json_t *others; /* what other muxes' nodes say, of the last reading */
-	json_t *coming; /* of the one under way */
-	unsigned asked; /* nodes whose answer is not there yet */
-	bool failed;    /* one of them was not read: what that mux has is not known */
+	json_t *others; /* the other muxes' nodes at the last reading */
+	json_t *coming; /* at the one under way */
+	unsigned asked; /* nodes without an answer yet */
+	bool failed;    /* one of them could not be read */
 	bool is_reading;
-	bool is_fresh;    /* others has not been judged by */
-	uint64_t look_at; /* not before */
+	bool is_fresh;    /* others has not been used for a decision */
+	uint64_t look_at; /* the next reading is not before */
 };
 
-/* Everything is answered. By a part of the muxes nothing is judged: the next look is another one. */
+/* All nodes are answered. A partial reading decides nothing: the next one may. */
 static void finish(struct lag_withdrawal *withdrawal)
 {
 	json_decref(withdrawal->others);
@@ -99,46 +99,56 @@ static const char *ahead(const struct lag_withdrawal *withdrawal, const char *se
 	return NULL;
 }
 
-static void withdraw(struct published_service *published, const char *who, uint64_t now_ms)
+static void withdraw(struct published_service *published, const char *ahead_of_us, uint64_t now_ms)
 {
 	fprintf(stderr, "mux event=withdrawn_behind service=%s generation=%u latest=%u seconds=%" PRIu64 " ahead=%s\n",
 		published->name, published->lag.generation, published->lag.latest,
-		lag_ms(&published->lag, now_ms) / 1000, who);
+		lag_ms(&published->lag, now_ms) / 1000, ahead_of_us);
 	published->withdrawn_for_lag = true;
 	published_announce(published);
 }
 
-static void come_back(struct published_service *published, const char *why)
+static void announce_again(struct published_service *published, const char *cause)
 {
 	fprintf(stderr, "mux event=returned service=%s generation=%u latest=%u why=%s\n", published->name,
-		published->lag.generation, published->lag.latest, why);
+		published->lag.generation, published->lag.latest, cause);
 	published->withdrawn_for_lag = false;
 	published_announce(published);
 }
 
-/* Looks at one service. True: it was withdrawn or is back. */
-static bool judge(struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
+/*
+ * Whether a withdrawn service may be announced again, and the cause that is logged; NULL: not yet. others: a mux that
+ * is ahead, if the other muxes' nodes were just read.
+ */
+static const char *may_return(const struct published_service *published, bool is_fresh, const char *others)
+{
+	if (!lag_generations(&published->lag))
+		return "caught_up";
+	return is_fresh && !others ? "nobody_is_ahead" : NULL;
+}
+
+/* One service. Returns whether it was withdrawn or is back. */
+static bool decide(struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
 {
 	bool is_beyond = lag_is_beyond(&published->lag, &withdrawal->limits, now_ms);
-	const char *who;
+	bool is_caught_up = !lag_generations(&published->lag);
+	const char *others = NULL, *cause;
 
-	if (published->withdrawn_for_lag && !lag_generations(&published->lag)) {
-		come_back(published, "caught_up");
-		return true;
-	}
 	if (!is_beyond && !published->withdrawn_for_lag)
 		return false;
-	look(withdrawal, now_ms);
-	if (!withdrawal->is_fresh)
-		return false;
-	who = ahead(withdrawal, published->name, published->lag.generation);
-	if (is_beyond && !published->withdrawn_for_lag && who)
-		withdraw(published, who, now_ms);
-	else if (published->withdrawn_for_lag && !who)
-		come_back(published, "nobody_is_ahead");
-	else
-		return false;
-	return true;
+	if (!published->withdrawn_for_lag || !is_caught_up)
+		look(withdrawal, now_ms);
+	if (withdrawal->is_fresh)
+		others = ahead(withdrawal, published->name, published->lag.generation);
+	if (published->withdrawn_for_lag) {
+		cause = may_return(published, withdrawal->is_fresh, others);
+		if (cause)
+			announce_again(published, cause);
+		return cause;
+	}
+	if (others)
+		withdraw(published, others, now_ms);
+	return others;
 }
 
 bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *const *syncs, unsigned count,
@@ -147,7 +157,7 @@ bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *
 	bool changed = false;
 
 	for (unsigned i = 0; i < count; i++)
-		changed |= judge(withdrawal, service_sync_published(syncs[i]), now_ms);
+		changed |= decide(withdrawal, service_sync_published(syncs[i]), now_ms);
 	withdrawal->is_fresh = false;
 	return changed;
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux that is too far behind takes itself out: it withdraws the VIPs of each service whose ring is further behind
- * than allowed (lag.h), and serves on what still comes. An old ring sends connections to owners that servers no longer
- * know of once a window is over, and nobody else notices.
+ * A mux that lags too far behind withdraws the VIPs of each service whose ring is beyond the limits (lag.h); it still
+ * serves packets that arrive. An old ring sends connections to owners that servers forget once a window is over, and
+ * nothing else would notice.
  *
- *	beyond a limit -> read the other muxes' nodes -> one that announces is ahead of us: withdraw
- *	withdrawn -> look again each LAG_WITHDRAWAL_LOOK_MS -> caught up, or no one is ahead of us any more: announce
+ *	beyond a limit	read the other muxes' nodes; withdraw if one that announces the service is ahead
+ *	withdrawn	read them again every LAG_WITHDRAWAL_LOOK_MS; announce again if none is ahead any more,
+ *			or at once when the ring has caught up
  *
- * The last ones never withdraw: of all muxes those with the highest generation have nobody ahead of them. So a
- * generation that every mux refuses, or that none can read, takes no VIP away. A mux that does not reach ZooKeeper
- * cannot know that it is behind, and goes on.
+ * Of all muxes, those with the highest generation always keep their VIPs. So a generation that every mux refuses, or
+ * none can read, takes no VIP away. A mux without ZooKeeper can't know that it lags, and keeps announcing.
+ *
+ * This file and lag_withdrawal.c hold everything about the wait before a withdrawn mux announces again: the time, the
+ * decision (may_return) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which
+ * options.c fills and everything between passes on as a whole.
  */
 #ifndef MUX_LAG_WITHDRAWAL_H
 #define MUX_LAG_WITHDRAWAL_H
@@ -17,20 +21,19 @@
 #include "control/service_sync.h"
 
 enum lag_withdrawal_numbers {
-	LAG_WITHDRAWAL_LOOK_MS = 2000,
-	LAG_WITHDRAWAL_LOOK_JITTER_MS = 1000,
+	LAG_WITHDRAWAL_LOOK_MS = 2000,        /* between two readings of the other muxes' nodes: at least this, */
+	LAG_WITHDRAWAL_LOOK_JITTER_MS = 1000, /* and up to this much more at random */
 };
 
 struct lag_withdrawal;
 
-/* path: the folder of the muxes' nodes; id: ours there. NULL: no memory. */
+/* path: the folder of the muxes' nodes; id: this mux's. NULL: no memory. */
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
 					  const struct lag_limits *limits);
 /* No request may be under way: after zk_close(). */
 void lag_withdrawal_free(struct lag_withdrawal *withdrawal);
 
-/* Looks at all syncs; to be called about once a second and after each change. True: a service was withdrawn or is back.
- */
+/* Checks all services; call it about once a second and after each change. True: a service was withdrawn or is back. */
 bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *const *syncs, unsigned count,
 			uint64_t now_ms);
 

@@ -16,10 +16,10 @@ struct peer_watch {
 	struct tables *tables;
 	char *path;
 	bool is_reading;
-	bool again; /* asked for while it was being read */
+	bool again; /* requested while it was being read */
 	uint64_t retry_at;
-	int asked;   /* nodes whose answer is not there yet */
-	bool failed; /* one of them was not read: whether that mux lives is not known */
+	int asked;   /* nodes without an answer yet */
+	bool failed; /* one of them could not be read: that mux may be alive */
 	uint32_t found_count;
 	struct fl_address *found; /* of this reading */
 	uint32_t listed;          /* at the last reading, with the same address or not */
@@ -34,7 +34,7 @@ static int compare(const void *left, const void *right)
 	return memcmp(left, right, sizeof(struct fl_address));
 }
 
-/* Hands on what was found, if it is another set than before. */
+/* Passes the set on if it has changed. */
 static void hand_on(struct peer_watch *watch)
 {
 	bool same;
@@ -54,7 +54,7 @@ static void hand_on(struct peer_watch *watch)
 	}
 }
 
-/* Everything is answered. A part of the muxes is no set of peers: then the last one stays until all were read. */
+/* All nodes are answered. After a partial reading the last set stays until all can be read. */
 static void finish(struct peer_watch *watch)
 {
 	watch->is_reading = false;
@@ -66,7 +66,7 @@ static void finish(struct peer_watch *watch)
 		read_list(watch);
 }
 
-/* The address that a mux's node says it is reached by; false: it says none. */
+/* The address in a mux's node; false: it has none. */
 static bool read_address(const struct zk_reply *reply, struct fl_address *out)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
@@ -103,7 +103,7 @@ static void on_folder(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
 
-	if (reply->rc != ZNONODE) /* otherwise the watch tells when it comes */
+	if (reply->rc != ZNONODE) /* otherwise the watch reports when it is created */
 		watch->retry_at = zk_now(watch->zk);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which muxes live, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h. While ZooKeeper
- * can't be reached the last ones known stay.
+ * Which muxes are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h. While
+ * ZooKeeper can't be reached, the last known ones stay.
  */
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
@@ -18,12 +18,12 @@ struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct
 /* No request may be under way: after zk_close(). */
 void peer_watch_free(struct peer_watch *watch);
 
-/* The session is there, perhaps a new one. */
+/* There is a session, perhaps a new one. */
 void peer_watch_connected(struct peer_watch *watch);
-/* A watch on path fired; other paths than the folder's are not for it. */
+/* A watch on path fired; other paths than the folder's are ignored. */
 void peer_watch_watched(struct peer_watch *watch, const char *path);
 
-/* How many there are, ourselves included; 0 before that is known. */
+/* How many there are, including this one; 0: not known yet. */
 uint32_t peer_watch_count(const struct peer_watch *watch);
 
 uint64_t peer_watch_deadline(const struct peer_watch *watch);

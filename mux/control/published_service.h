@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One service as this mux serves it: its ring in the tables, and its VIPs announced while some backend owns a bucket of
- * it. What is begun serves before it is announced, what ends is withdrawn before it serves no more.
+ * One service as this mux serves it: its ring in the tables, and its VIPs announced while a backend owns a bucket of it.
+ * A service is served before it is announced, and withdrawn before it is removed.
  */
 #ifndef MUX_PUBLISHED_SERVICE_H
 #define MUX_PUBLISHED_SERVICE_H
@@ -19,8 +19,8 @@ struct published_place {
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
-	struct change_log *changes;  /* what was published and applied is noted there */
-	bool leaving;                /* the mux is about to end: nothing is announced any more */
+	struct change_log *changes;  /* records what is published and applied */
+	bool leaving;                /* the mux is stopping: nothing is announced any more */
 };
 
 /* All zero but place and name: nothing is served. */
@@ -29,7 +29,7 @@ struct published_service {
 	const char *name;
 	struct service *service; /* NULL: not in the tables */
 	bool announced;
-	bool withdrawn_for_lag; /* too far: withdrawn until it has caught up (lag_withdrawal.h) */
+	bool withdrawn_for_lag; /* lag_withdrawal.h */
 	struct lag lag;
 	int announce_error; /* of the last attempt; published_announce() tries again */
 };
@@ -46,7 +46,7 @@ bool published_has_ring_of(const struct published_service *published, const stru
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
 		   const struct steering_blob *blob, struct why *why);
-/* What a delta that leads the ring on is checked against; its generation is the caller's. */
+/* What the ring's next delta is checked against; the caller fills in the generation. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
 int published_apply(struct published_service *published, const struct delta *delta, struct why *why);
@@ -59,7 +59,7 @@ int published_change_config(struct published_service *published, const struct se
 /* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
 const char *published_withdrawn(const struct published_service *published);
 
-/* Announces or withdraws, as the ring asks for. */
+/* Announces or withdraws, as the ring requires. */
 void published_announce(struct published_service *published);
 void published_remove(struct published_service *published);
 

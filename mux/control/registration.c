@@ -12,9 +12,9 @@ struct registration {
 	char *(*render)(void *context);
 	void *context;
 	bool is_ours;
-	bool is_writing;   /* a create, set or look at its owner is under way */
-	int64_t taken;     /* session that has it, as last logged */
-	uint64_t write_at; /* when what has changed since the last write began is due, UINT64_MAX: nothing has */
+	bool is_writing;   /* a create, a set or a read of its owner is under way */
+	int64_t taken;     /* session that owns it, as last logged */
+	uint64_t write_at; /* when the next write is due, UINT64_MAX: nothing has changed */
 	uint64_t retry_at;
 };
 
@@ -69,7 +69,7 @@ static void on_set(void *context, const struct zk_reply *reply)
 	struct registration *own = context;
 
 	own->is_writing = false;
-	if (reply->rc == ZNONODE) { /* somebody deleted it */
+	if (reply->rc == ZNONODE) { /* deleted by hand */
 		own->is_ours = false;
 		write_node(own);
 	} else if (reply->rc != ZOK) {
@@ -99,7 +99,7 @@ static void write_node(struct registration *own)
 
 void registration_connected(struct registration *own)
 {
-	own->is_ours = false; /* until the server says so: the session may be new */
+	own->is_ours = false; /* until the server confirms it: the session may be new */
 	write_node(own);
 }
 
@@ -115,7 +115,7 @@ void registration_watched(struct registration *own, const char *path)
 		write_node(own);
 }
 
-/* What has changed waits for the write that is under way, and for the node to be ours. */
+/* A change waits for the write under way, and for the node to be ours. */
 static uint64_t due(const struct registration *own)
 {
 	return own->is_ours && !own->is_writing && own->write_at < own->retry_at ? own->write_at : own->retry_at;

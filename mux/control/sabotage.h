@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux that is broken on purpose, so that whoever checks muxes is seen to notice (docs/fault-injection.md). Only in
- * fairlead-mux-sabotaged, a target of its own that exists with -Dsabotage=true and that no package contains; everywhere
- * else these do nothing. There FAIRLEAD_SABOTAGE in the environment says how:
+ * A mux that is broken on purpose, to prove that the fault checkers notice (docs/fault-injection.md). Only in
+ * fairlead-mux-sabotaged, a target that exists with -Dsabotage=true and is in no package; elsewhere these functions do
+ * nothing. FAIRLEAD_SABOTAGE in the environment selects the fault:
  *
  *	half-delta             of each delta the second half of its runs is not applied
- *	generation-check-off   a mux that is behind applies the latest delta, whatever it follows
+ *	generation-check-off   a mux that is behind applies the latest delta, regardless of its base
  */
 #ifndef MUX_SABOTAGE_H
 #define MUX_SABOTAGE_H

@@ -3,11 +3,11 @@
  * Keeps one service's published ring in step with its nodes in ZooKeeper. `config` and `latest_gen` are watched; each
  * event and each answer leads to the state that follows from what is known by then: sync_state.h has the drawing.
  *
- * Whatever is refused is counted and logged, and the published ring keeps serving. The first refusal in a row tries the
+ * Each refusal is counted and logged, and the published ring keeps serving. The first refusal in a row tries the
  * snapshot at once; further ones back off exponentially (backoff.h). A staged ring that can't be completed is published
  * as far as it got if it is newer than the published ring, or if there is none.
  *
- * A service without config is deleted, whatever else of it is left, once the list of services confirms that it is not
+ * A service without config is deleted, regardless of its other nodes, once the list of services confirms that it is not
  * the tree as a whole that is gone (cluster_sync.h). A config that returns starts the service again.
  */
 #ifndef MUX_SERVICE_SYNC_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The states of a service's synchronisation. Pure: the state follows from the facts, whatever the event was.
+ * The states of a service's synchronisation. Pure: the state follows from the facts, regardless of the event.
  *
  *	                 config or generation unknown
  *	    WAITING  <-----------------------------------------------------------  any answer

@@ -213,7 +213,7 @@ static zhandle_t *usable(const struct zk_client *zk)
 	return zk->closing ? NULL : zk->zhandle;
 }
 
-/* rc of the function that sent a request: if it did not take it, nobody else will answer. */
+/* rc of the function that sent a request: if it did not take it, the answer is made here. */
 static void sent(struct message *m, int rc)
 {
 	if (rc == ZOK)
@@ -273,7 +273,7 @@ static int handle_init(struct zk_client *zk, zhandle_t **zhandle)
 	if (!*zhandle)
 		return errno ? -errno : -EINVAL;
 	/* By default the client looks the servers' names up whenever its socket is ready: two thirds of what a small
-	 * delta costs a mux, and it waits for whoever answers. With -1 it looks once a connection is lost. */
+	 * delta costs a mux, and it blocks on the resolver. With -1 it looks once a connection is lost. */
 	zoo_set_servers_resolution_delay(*zhandle, -1);
 	login_add(zk->login, *zhandle);
 	return 0;
@@ -295,13 +295,13 @@ static void handle_close(struct zk_client *zk)
 	if (zk->zhandle)
 		zookeeper_close(zk->zhandle);
 	zk->zhandle = NULL;
-	zk->handle.number++; /* what it has told of its session meanwhile is of no interest */
+	zk->handle.number++; /* its session events meanwhile are ignored */
 	answer_open(zk);
 }
 
 /*
  * A thread of its own ends the old session and begins the new one: closing waits for the client's threads, and opening
- * for whoever answers what the servers' names mean; the control thread waits for neither.
+ * for name resolution; the control thread waits for neither.
  */
 static void *replace(void *argument)
 {
@@ -312,7 +312,7 @@ static void *replace(void *argument)
 	m->kind = MESSAGE_REPLACED;
 	if (zk->next)
 		zookeeper_close(zk->next);
-	zk->handle.number++; /* what the old one has told of its session is of no interest */
+	zk->handle.number++; /* the old session's events are ignored */
 	m->rc = handle_init(zk, &zk->next);
 	push(m);
 	return NULL;
@@ -371,7 +371,7 @@ static void replaced(struct zk_client *zk, int error, uint64_t now_ms)
 		reopen_later(zk, now_ms);
 		return;
 	}
-	/* what it told while it was the replacer's was not heard */
+	/* its events while it was the replacer's were ignored */
 	state = zoo_state(zk->zhandle);
 	if (state == ZOO_CONNECTED_STATE || state == ZOO_AUTH_FAILED_STATE)
 		session_changed(zk, state, now_ms);
@@ -534,7 +534,7 @@ void zk_close(struct zk_client *zk)
 		zk->zhandle = zk->next;
 	}
 	handle_close(zk);
-	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until nobody asks. */
+	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until no callback asks again. */
 	while (!STAILQ_EMPTY(&zk->queue))
 		drain(zk, 0);
 	close(zk->fd);

@@ -2,17 +2,16 @@
 /*
  * The mux's session with ZooKeeper, for one thread.
  *
- *	control thread                         ZooKeeper's own threads
+ *	control thread                         the C client's threads
  *	zk_get(), zk_children(), ...  -->  request
  *	zk_run() -> the caller's function <--  queue, eventfd  <--  answer, watch, session event
  *
- * The C client answers on threads of its own; what they learn goes through one queue, and every function that the
- * caller hands in runs inside zk_run() on the control thread. So nothing above this file needs a lock, and nothing
- * ever waits for a server.
+ * The C client answers on its own threads. Their answers pass through one queue, and every callback runs inside
+ * zk_run() on the control thread. So callers need no locks, and nothing waits for a server.
  *
- * Each request is answered exactly once, if only with ZCONNECTIONLOSS or ZCLOSING. A connection that breaks is taken up
- * again by the C client; a session that expired is replaced by a new one after a random delay, so that a hundred muxes
- * don't return in the same millisecond. zk_events.connected then runs, and the caller reads again what it follows.
+ * Each request is answered exactly once, if only with ZCONNECTIONLOSS or ZCLOSING. The C client restores a broken
+ * connection; an expired session is replaced by a new one after a random delay, so that a hundred muxes don't return in
+ * the same millisecond. zk_events.connected then runs, and the caller reads everything it follows again.
  */
 #ifndef MUX_ZOOKEEPER_H
 #define MUX_ZOOKEEPER_H
@@ -25,7 +24,7 @@
 #include "config/login.h"
 
 enum zk_limits {
-	ZK_SESSION_MS = 10000,      /* asked for; the server may grant another */
+	ZK_SESSION_MS = 10000,      /* requested; the server may grant another */
 	ZK_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
 	ZK_REOPEN_JITTER_MS = 1000, /* this much at random */
 	ZK_ABANDON_SESSIONS = 3,    /* times a session's time without a connection: then begin a new one. A server
@@ -38,7 +37,7 @@ enum zk_limits {
 
 struct zk_client;
 
-/* What a request came to; lives as long as the call of the function that gets it. */
+/* The answer to a request; lives as long as the callback that gets it. */
 struct zk_reply {
 	int rc; /* ZOK or another of ZooKeeper's codes */
 	const uint8_t *data;
@@ -54,12 +53,12 @@ typedef void (*zk_fn)(void *context, const struct zk_reply *reply);
 struct zk_events {
 	void (*connected)(void *context);
 	void (*disconnected)(void *context);
-	void (*changed)(void *context, const char *path); /* a watch fired: it must be set again by a read */
+	void (*changed)(void *context, const char *path); /* a watch fired: the next read sets it again */
 };
 
 /*
- * NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. login: who we are, NULL for
- * nobody in particular; the store does not own it.
+ * NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. login: who we are, NULL:
+ * anonymous; not copied.
  */
 struct zk_client *zk_open(const char *hosts, const struct login *login, const struct zk_events *events, void *context);
 /* Answers what is under way with ZCLOSING and ends the session, so that the mux's node vanishes at once. */
@@ -87,7 +86,7 @@ void zk_children(struct zk_client *zk, const char *path, bool watch, zk_fn fn, v
 void zk_set(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
 void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context);
 
-/* Zeroed memory for requests and answers. Where there is none the mux ends: no request may stay without its answer. */
+/* Zeroed memory for requests and answers. Without memory the mux aborts: each request must be answered. */
 void *zk_alloc(size_t size);
 char *zk_copy(const char *text);
 

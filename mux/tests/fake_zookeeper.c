@@ -54,7 +54,7 @@ void fake_zk_answer(struct zk_client *zk, size_t i, const struct zk_reply *reply
 
 static void ask(struct zk_client *zk, enum fake_kind kind, const char *path, bool watch, zk_fn fn, void *context)
 {
-	if (zk->closing) /* whoever asks in answer to ZCLOSING would be answered for ever */
+	if (zk->closing) /* a callback that asks again after ZCLOSING would go on for ever */
 		return;
 	if (zk->count == zk->room) {
 		zk->room = 2 * zk->room + 8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store (zookeeper.h) without ZooKeeper, for one noun's test: requests wait here until the test answers them, and time
+ * A client (zookeeper.h) without ZooKeeper, for unit tests: requests wait here until the test answers them, and time
  * and chance are the test's.
  */
 #ifndef FAIRLEAD_MUX_TESTS_FAKE_ZOOKEEPER_H
@@ -21,12 +21,12 @@ struct fake_request {
 /* Empty, at millisecond 0; fake_zk_free() ends it. */
 struct zk_client *fake_zk_new(void);
 
-/* What still waits is answered with ZCLOSING first. */
+/* Requests that still wait are answered with ZCLOSING first. */
 void fake_zk_free(struct zk_client *zk);
 
 void fake_zk_set_now(struct zk_client *zk, uint64_t now_ms);
 
-/* How many wait, and one of them by its place in the order of asking. */
+/* How many wait; one of them by its place in the order of requests. */
 size_t fake_zk_count(const struct zk_client *zk);
 const struct fake_request *fake_zk_at(const struct zk_client *zk, size_t i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far behind: a drawing of what serves and what is committed over time, and what is told of it. */
+/* Lag: what is served and committed over time, and the lag reported. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 struct moment {
 	uint32_t at_s;
 	uint32_t generation, latest;
-	uint32_t lag, seconds; /* told at this moment */
+	uint32_t lag, seconds; /* reported at this moment */
 	bool beyond;
 };
 

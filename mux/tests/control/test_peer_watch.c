@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again; and who of
- * them is ahead (lag_withdrawal.h) is judged by all of them or not at all.
+ * them is ahead (lag_withdrawal.h) is decided by all of them or not at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +202,7 @@ static void a_list_that_fails_is_asked_for_again(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* Whoever restores ZooKeeper creates the folder later: the last peers stay until then. */
+/* A restored ZooKeeper gets the folder later: the last peers stay until then. */
 static void a_folder_that_is_not_there_is_waited_for(void **state)
 {
 	struct world *world = *state;
@@ -252,7 +252,7 @@ static void without_memory_they_are_told_later(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* One service's, of which lag_withdrawal.h looks at nothing else. */
+/* Of one service, lag_withdrawal.h uses nothing else. */
 struct service_sync {
 	struct published_service published;
 };
@@ -287,8 +287,8 @@ static bool looked(const struct world *world, struct lag_withdrawal *withdrawal,
 	return lag_withdrawal_run(withdrawal, &sync, 1, now);
 }
 
-/* A connection that breaks in the middle of a look says of nobody that it is not ahead any more. */
-static void a_part_of_the_muxes_judges_nobody(void **state)
+/* A connection that breaks in the middle of a reading does not mean that no mux is ahead any more. */
+static void a_partial_reading_decides_nothing(void **state)
 {
 	static const struct lag_limits limits = {.generations = 1};
 	struct world *world = *state;
@@ -323,7 +323,7 @@ int main(void)
 	    CASE(a_folder_that_is_not_there_is_waited_for),
 	    CASE(what_changes_meanwhile_is_read_again_once),
 	    CASE(without_memory_they_are_told_later),
-	    CASE(a_part_of_the_muxes_judges_nobody),
+	    CASE(a_partial_reading_decides_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

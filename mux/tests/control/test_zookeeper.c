@@ -178,7 +178,7 @@ static void ask_all(struct asked *asked)
 	assert_int_equal(asked->answers, 0);
 }
 
-static void an_end_answers_everybody(void **state)
+static void an_end_answers_all(void **state)
 {
 	struct asked asked = {0};
 
@@ -212,13 +212,13 @@ static void end_session(int told)
 	assert_int_equal(asked.again, REQUESTS);
 }
 
-static void a_session_that_expired_answers_everybody(void **state)
+static void a_session_that_expired_answers_all(void **state)
 {
 	(void)state;
 	end_session(ZOO_EXPIRED_SESSION_STATE);
 }
 
-static void a_login_that_is_refused_answers_everybody(void **state)
+static void a_login_that_is_refused_answers_all(void **state)
 {
 	(void)state;
 	end_session(ZOO_AUTH_FAILED_STATE);
@@ -269,9 +269,9 @@ static void muxes_do_not_return_at_one_instant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(an_end_answers_everybody),
-	    cmocka_unit_test(a_session_that_expired_answers_everybody),
-	    cmocka_unit_test(a_login_that_is_refused_answers_everybody),
+	    cmocka_unit_test(an_end_answers_all),
+	    cmocka_unit_test(a_session_that_expired_answers_all),
+	    cmocka_unit_test(a_login_that_is_refused_answers_all),
 	    cmocka_unit_test(muxes_do_not_return_at_one_instant),
 	};
 
