@@ -124,7 +124,10 @@ def test_what_the_host_refuses(rack: Rack) -> None:
         taken = socket.create_server((VIP, 20008))
     with taken:
         refused(
-            rack, 1, (*ADD, "--id", "8"), "--ports: '20008' is not allowed; allowed: a port of the VIP without a listener"
+            rack,
+            1,
+            (*ADD, "--id", "8"),
+            "--ports: '20008' is not allowed; allowed: a port of the VIP without a listener",
         )
     assert ports(rack) == [f"{VIP}:20007"]
 
