@@ -22,16 +22,15 @@ enum numbers {
 #define SYSCTLS "/proc/sys/net/mptcp/"
 static const char enabled[] = SYSCTLS "enabled", join_initial[] = SYSCTLS "allow_join_initial_addr_port";
 
-const char mptcp_help[] =
-    "\n"
-    "       fairlead-server mptcp add    --vip IPv4 --ports FIRST-LAST --id ID [--subflows N]\n"
-    "       fairlead-server mptcp remove --vip IPv4\n"
-    "       fairlead-server mptcp show   [-o table|json]\n"
-    "\n"
-    "Makes the kernel announce VIP:FIRST+ID to MPTCP clients: further subflows to it reach this\n"
-    "server through any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
-    "--subflows how many a connection may have (8). Clients are told not to open them to the\n"
-    "service's own port. remove ends such subflows; sysctls and the limit stay as they are.\n";
+const char mptcp_help[] = "\n"
+			  "       fairlead-server mptcp add    --vip IPv4 --ports FIRST-LAST --id ID [--subflows N]\n"
+			  "       fairlead-server mptcp remove --vip IPv4\n"
+			  "       fairlead-server mptcp show   [-o table|json]\n"
+			  "\n"
+			  "Makes the kernel announce VIP:FIRST+ID to MPTCP clients: further subflows to it reach this\n"
+			  "server through any mux. --ports is the service's mptcpPorts, --id this backend's id,\n"
+			  "--subflows how many a connection may have (8). Clients are told not to open them to the\n"
+			  "service's own port. remove ends such subflows; sysctls and the limit stay as they are.\n";
 
 struct wanted {
 	struct in_addr vip;
