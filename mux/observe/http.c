@@ -310,7 +310,7 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 		return;
 	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
 		return;
-	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)e.hash);
+	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash);
 	if (e.bucket != FL_STEER_BUCKET_NONE)
 		json_object_set_new(object, "bucket", json_integer(e.bucket));
 	set_owner(object, "current", e.current, &e.current_address);

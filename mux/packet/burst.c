@@ -62,7 +62,7 @@ static inline void find_row(struct burst *burst, uint32_t i)
 
 	if (is_by_id(packet))
 		return;
-	packet->bucket = packet->hash & packet->ring->mask;
+	packet->bucket = (uint32_t)packet->hash & packet->ring->mask;
 	rte_prefetch0(ring_backends(packet->ring));
 	if (unlikely(packet->service->chooses)) {
 		burst->choosing |= 1U << i;
@@ -251,7 +251,7 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 	    .inner_protocol = inner_protocol(packet),
 	    .tos = packet->tos,
 	    .flags = burst->tag_key ? FL_STEER_TAG : 0,
-	    .hash = packet->hash,
+	    .hash = (uint32_t)packet->hash,
 	    .bucket = packet->bucket,
 	    .generation = packet->generation,
 	    .tag_key = burst->tag_key,
@@ -333,8 +333,8 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 	out = make_room(mbuf, packet, len);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;
-	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos, packet->hash,
-			packet->bucket, packet->generation);
+	gue_write_plain(out, &backend->outer, len, packet->ip_len, inner_protocol(packet), packet->tos,
+			(uint32_t)packet->hash, packet->bucket, packet->generation);
 	if (previous) {
 		gue_write_moved(out, &previous->outer, fl_row_since(packet->row));
 		burst->moved++;

@@ -40,23 +40,23 @@ static inline void flow_hash_add(struct flow_hash_state *s, uint64_t word)
 	s->v0 ^= word;
 }
 
-static inline uint32_t flow_hash_end(struct flow_hash_state *s)
+static inline uint64_t flow_hash_end(struct flow_hash_state *s)
 {
 	s->v2 ^= 0xff;
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
 	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
-	return (uint32_t)(s->v0 ^ s->v1 ^ s->v2 ^ s->v3);
+	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-static inline uint32_t flow_hash_ipv4(const struct service *service, const uint64_t key[2])
+static inline uint64_t flow_hash_ipv4(const struct service *service, const uint64_t key[2])
 {
 	bool whole = service->affinity == AFFINITY_CONNECTION;
 	struct flow_hash_state s;
 
 	if (service->hash == FL_HASH_CRC32)
-		return rte_net_crc_calc(key, whole ? FL_KEY_IPV4_LEN : 8, RTE_NET_CRC32_ETH);
+		return fl_flow_hash_from_crc32(rte_net_crc_calc(key, whole ? FL_KEY_IPV4_LEN : 8, RTE_NET_CRC32_ETH));
 	s = flow_hash_begin(&service->key);
 	flow_hash_add(&s, key[0]);
 	flow_hash_add(&s, whole ? key[1] | (uint64_t)FL_KEY_IPV4_LEN << 56 : (uint64_t)8 << 56);
@@ -64,7 +64,7 @@ static inline uint32_t flow_hash_ipv4(const struct service *service, const uint6
 }
 
 /* ports: key[1] of the packet. */
-static inline uint32_t flow_hash_ipv6(const struct service *service, const uint8_t *addresses, uint64_t ports)
+static inline uint64_t flow_hash_ipv6(const struct service *service, const uint8_t *addresses, uint64_t ports)
 {
 	bool whole = service->affinity == AFFINITY_CONNECTION;
 	uint64_t words[FLOW_HASH_KEY6_WORDS];
@@ -73,7 +73,8 @@ static inline uint32_t flow_hash_ipv6(const struct service *service, const uint8
 	memcpy(words, addresses, FLOW_HASH_ADDRESSES6_LEN);
 	words[4] = ports;
 	if (service->hash == FL_HASH_CRC32)
-		return rte_net_crc_calc(words, whole ? FL_KEY_IPV6_LEN : FLOW_HASH_ADDRESSES6_LEN, RTE_NET_CRC32_ETH);
+		return fl_flow_hash_from_crc32(
+		    rte_net_crc_calc(words, whole ? FL_KEY_IPV6_LEN : FLOW_HASH_ADDRESSES6_LEN, RTE_NET_CRC32_ETH));
 	s = flow_hash_begin(&service->key);
 	for (int i = 0; i < 4; i++)
 		flow_hash_add(&s, words[i]);

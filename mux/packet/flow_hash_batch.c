@@ -31,9 +31,7 @@
 			FL_SIPROUND(v0, v1, v2, v3);                                                                   \
 			FL_SIPROUND(v0, v1, v2, v3);                                                                   \
 			FL_SIPROUND(v0, v1, v2, v3);                                                                   \
-			v0 ^= v1 ^ v2 ^ v3;                                                                            \
-			for (uint32_t i = 0; i < (bytes) / 8; i++)                                                     \
-				batch->hash[first + i] = (uint32_t)v0[i];                                              \
+			*(vector *)(batch->hash + first) = v0 ^ v1 ^ v2 ^ v3;                                          \
 		}                                                                                                      \
 	}
 
@@ -63,7 +61,8 @@ static __attribute__((target("pclmul,sse4.1"))) void crc32_pclmul(struct flow_ha
 				       _mm_clmulepi64_si128(_mm_and_si128(folded, low32), folds, 0x10));
 		reduced = _mm_clmulepi64_si128(_mm_and_si128(folded, low32), barrett, 0x10);
 		reduced = _mm_clmulepi64_si128(_mm_and_si128(reduced, low32), barrett, 0x00);
-		batch->hash[i] = ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(folded, reduced), 1);
+		batch->hash[i] =
+		    fl_flow_hash_from_crc32(~(uint32_t)_mm_extract_epi32(_mm_xor_si128(folded, reduced), 1));
 	}
 }
 
@@ -100,7 +99,8 @@ static void crc32_scalar(struct flow_hash_batch *batch)
 	for (uint32_t i = 0; i < batch->count; i++) {
 		uint64_t words[] = {batch->low[i], batch->high[i]};
 
-		batch->hash[i] = fl_crc32((const uint8_t *)words, (uint32_t)(batch->high[i] >> 56));
+		batch->hash[i] =
+		    fl_flow_hash_from_crc32(fl_crc32((const uint8_t *)words, (uint32_t)(batch->high[i] >> 56)));
 	}
 }
 

@@ -29,7 +29,7 @@ struct flow_hash_batch {
 	uint64_t k1[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64)));
 	uint64_t low[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64)));  /* the key's first 8 bytes, as loaded */
 	uint64_t high[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64))); /* the rest; length in its last byte */
-	uint32_t hash[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64))); /* out */
+	uint64_t hash[FLOW_HASH_BATCH_MAX] __attribute__((aligned(64))); /* out */
 	uint32_t count;
 };
 

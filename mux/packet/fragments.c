@@ -314,7 +314,7 @@ static bool forward(struct fragments *f, const struct peers *peers, uint64_t has
 	if (peer->self || peer->line.state != BACKEND_READY ||
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
-	packet->hash = (uint32_t)hash;
+	packet->hash = hash;
 	verdict = mux_to_mux_wrap(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;

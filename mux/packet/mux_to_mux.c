@@ -71,7 +71,7 @@ enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct r
 	uint8_t moved = line->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
 	struct encap_fields fields = {.inner_protocol = is_ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
 				      .tos = packet->tos,
-				      .hash = packet->hash};
+				      .hash = (uint32_t)packet->hash};
 	uint8_t head[GUE_LEN_MAX], *out;
 
 	/* what the way to a server will not take, most likely: only here its sender can be told */

@@ -36,18 +36,19 @@ struct packet {
 		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
 	};
 	struct service *service;
-	uint32_t hash;
+	uint64_t hash; /* the flow hash (fairlead/hash.h) */
 	uint32_t bucket;
 	uint32_t generation; /* stamped into the steer header */
-	uint16_t mtu;        /* TOO_BIG: of the largest packet that fits */
-	uint16_t spare;
 	union {
 		struct ring *ring; /* until rows are read */
 		uint64_t row;
 	};
 	union {
 		const struct backends *backends;
-		uint8_t port; /* after encapsulation: DPDK port id to leave by */
+		struct {              /* after encapsulation */
+			uint8_t port; /* DPDK port id to leave by */
+			uint16_t mtu; /* TOO_BIG: of the largest packet that fits */
+		};
 	};
 };
 

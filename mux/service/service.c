@@ -25,7 +25,7 @@ static uint32_t key_of(const struct flow *flow, enum affinity affinity, uint8_t 
 	return 2 * size + 5;
 }
 
-uint32_t service_flow_hash(const struct service *service, const struct flow *flow)
+uint64_t service_flow_hash(const struct service *service, const struct flow *flow)
 {
 	uint8_t key[FL_KEY_IPV6_LEN];
 	uint32_t len = key_of(flow, service->affinity, key);

@@ -37,7 +37,7 @@ struct flow {
 
 /* Where a packet of a flow goes, and why; the words of the controller's Explanation. */
 struct explanation {
-	uint32_t hash;
+	uint64_t hash;
 	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the port names the backend */
 	uint32_t generation;
 	uint16_t current; /* 0: no backend */
@@ -55,7 +55,7 @@ static inline struct ring *service_ring(const struct service *service)
 }
 
 /* The flow hash of a connection under a service's hash, key and affinity. */
-uint32_t service_flow_hash(const struct service *service, const struct flow *flow);
+uint64_t service_flow_hash(const struct service *service, const struct flow *flow);
 
 /* Answers from the same tables and hash that packets go by. -ENOENT: no ring is loaded. Control thread. */
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);

@@ -224,7 +224,8 @@ static void lanes_equal_one_by_one(void **state)
 		ran++;
 		for (int i = 0; i < 20000; i++) {
 			struct flow_hash_batch lanes = {.count = 0};
-			uint32_t count = 1 + chance_below(&chance, FLOW_HASH_BATCH_MAX), wanted[FLOW_HASH_BATCH_MAX];
+			uint32_t count = 1 + chance_below(&chance, FLOW_HASH_BATCH_MAX);
+			uint64_t wanted[FLOW_HASH_BATCH_MAX];
 
 			for (uint32_t lane = 0; lane < count; lane++) {
 				struct service service = {.key = {chance_next(&chance), chance_next(&chance)},

@@ -136,7 +136,7 @@ static struct frame error_frame(const struct error *error, int at, uint8_t value
 /* The hash that a packet of the flow itself has. */
 static void check_hash(const struct packet *packet, const struct flow *flow)
 {
-	uint32_t wanted = service_flow_hash(&service, flow);
+	uint64_t wanted = service_flow_hash(&service, flow);
 
 	assert_true(packet->flags & PACKET_QUOTE);
 	if (packet->flags & PACKET_HASHED)

@@ -193,7 +193,7 @@ static inline void add(struct keys *keys, struct packet *packet, const void *key
 
 	keys->packets[i] = packet;
 	keys->keys[i] = key;
-	keys->signatures[i] = packet->hash;
+	keys->signatures[i] = (hash_sig_t)packet->hash;
 }
 
 static void choose(void *state, struct packet *packets, uint32_t which, uint32_t now)

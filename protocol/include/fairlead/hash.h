@@ -8,7 +8,7 @@
  *	affinity "client"	src | dst only: 8 or 32 bytes
  *
  * SipHash-2-4 (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012) with a key of its own per service is the
- * default, so that a client cannot choose a bucket; the low 32 bits are used. CRC-32 (IEEE 802.3, as zlib's) is for
+ * default, so that a client cannot choose a bucket; the low 32 bits pick it. CRC-32 (IEEE 802.3, as zlib's) is for
  * switches that can compute nothing else.
  */
 #ifndef FAIRLEAD_HASH_H
@@ -111,21 +111,33 @@ FL_INLINE fl_u32 fl_crc32(const fl_u8 *data, fl_u32 len)
 	return ~crc;
 }
 
-/* The 32-bit flow hash that picks the bucket (low bits) and the outer UDP source port (high 14 bits). */
-FL_INLINE fl_u32 fl_flow_hash(enum fl_hash_kind kind, const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
+/*
+ * A flow hash of 64 bits from one of 32: above it the same number with its 16-bit halves exchanged. So the two halves
+ * name independent buckets of up to 65,536, and a switch can compute both.
+ */
+FL_INLINE fl_u64 fl_flow_hash_from_crc32(fl_u32 crc)
 {
-	return kind == FL_HASH_CRC32 ? fl_crc32(data, len) : (fl_u32)fl_siphash(key, data, len);
+	return (fl_u64)(crc << 16 | crc >> 16) << 32 | crc;
+}
+
+/*
+ * The flow hash. Its low half picks the bucket (low bits) and the outer UDP source port (high 14 bits); its high half is
+ * for steering methods that choose between two buckets.
+ */
+FL_INLINE fl_u64 fl_flow_hash(enum fl_hash_kind kind, const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
+{
+	return kind == FL_HASH_CRC32 ? fl_flow_hash_from_crc32(fl_crc32(data, len)) : fl_siphash(key, data, len);
 }
 
 /* buckets must be a power of two. */
-FL_INLINE fl_u32 fl_bucket(fl_u32 flow_hash, fl_u32 buckets)
+FL_INLINE fl_u32 fl_bucket(fl_u64 flow_hash, fl_u32 buckets)
 {
-	return flow_hash & (buckets - 1);
+	return (fl_u32)flow_hash & (buckets - 1);
 }
 
-FL_INLINE fl_u16 fl_outer_source_port(fl_u32 flow_hash)
+FL_INLINE fl_u16 fl_outer_source_port(fl_u64 flow_hash)
 {
-	return (fl_u16)(0xc000U | flow_hash >> 18);
+	return (fl_u16)(0xc000U | (fl_u32)flow_hash >> 18);
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 import zlib
 
-from oracle.flow import bucket, crc32, flow_hash, flow_key, outer_source_port, siphash
+from oracle.flow import bucket, crc32, flow_hash, flow_hash64, flow_key, outer_source_port, siphash
 
 PAPER_KEY = bytes(range(16))
 OTHER_KEY = bytes.fromhex("9f3b5c0de1724a68f00dcafe5eed1234")
@@ -51,6 +51,7 @@ def answer(flow: dict) -> dict:
     return {
         "key": flow_key(flow).hex(),
         "flowHash": hash32,
+        "flowHash64": f"{flow_hash64(flow):016x}",
         "outerSourcePort": outer_source_port(hash32),
         "buckets": [{"buckets": n, "bucket": bucket(hash32, n)} for n in BUCKETS],
     }

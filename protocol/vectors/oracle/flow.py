@@ -70,11 +70,18 @@ def flow_key(flow: dict) -> bytes:
     return key + flow["sourcePort"].to_bytes(2) + flow["destinationPort"].to_bytes(2) + flow["protocol"].to_bytes(1)
 
 
-def flow_hash(flow: dict) -> int:
+def flow_hash64(flow: dict) -> int:
     key = flow_key(flow)
     if flow["hash"] == "crc32":
-        return crc32(key)
-    return siphash(bytes.fromhex(flow["hashKey"]), key) & 0xFFFFFFFF
+        crc = crc32(key)
+        exchanged = (crc & 0xFFFF) << 16 | crc >> 16
+        return exchanged << 32 | crc
+    return siphash(bytes.fromhex(flow["hashKey"]), key)
+
+
+def flow_hash(flow: dict) -> int:
+    """The low half, which is on the wire."""
+    return flow_hash64(flow) & 0xFFFFFFFF
 
 
 def bucket(hash32: int, buckets: int) -> int:
