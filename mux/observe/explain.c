@@ -167,6 +167,8 @@ static void print_text(const json_t *answer)
 	const json_t *bucket = json_object_get(answer, "bucket");
 	time_t since = (time_t)json_integer_value(json_object_get(answer, "since"));
 	char when[32] = "never";
+	const json_t *unless;
+	size_t i;
 
 	if (since)
 		strftime(when, sizeof(when), "%FT%TZ", gmtime(&since));
@@ -183,6 +185,11 @@ static void print_text(const json_t *answer)
 	print_owner(answer, "previous");
 	printf("%-11s %s%s\n", "since", when,
 	       json_is_true(json_object_get(answer, "moved")) ? ", window open: packets carry the previous owner" : "");
+	json_array_foreach(json_object_get(answer, "unless"), i, unless)
+	    printf("%-11s %s\n", "unless",
+		   strcmp(json_string_value(unless), "connectionId")
+		       ? "a worker remembers another backend for the flow"
+		       : "the connection id of a QUIC packet names another backend");
 }
 
 static int print(const struct question *question, long status, const struct body *body)

@@ -298,6 +298,21 @@ static void set_owner(json_t *object, const char *key, uint16_t id, const struct
 				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
 }
 
+/* What may send a packet elsewhere; absent where nothing does. */
+static void set_unless(json_t *object, const struct explanation *e)
+{
+	json_t *unless = json_array();
+
+	if (e->may_be_remembered)
+		json_array_append_new(unless, json_string("rememberedFlow"));
+	if (e->may_name_a_backend)
+		json_array_append_new(unless, json_string("connectionId"));
+	if (json_array_size(unless))
+		json_object_set_new(object, "unless", unless);
+	else
+		json_decref(unless);
+}
+
 static void get_explain(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct service *service = service_asked(http, connection, answer);
@@ -318,6 +333,7 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 	json_object_set_new(object, "since", json_integer(e.since));
 	json_object_set_new(object, "moved", json_boolean(e.moved));
 	json_object_set_new(object, "generation", json_integer(e.generation));
+	set_unless(object, &e);
 	answer_json(answer, MHD_HTTP_OK, type_json, object);
 }
 

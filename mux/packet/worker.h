@@ -4,11 +4,10 @@
  *
  *	receive -> steer (burst.h) -> sample (sampler.h) -> act -> send
  *
- * Idle back-off: after WORKER_SPIN_US without a packet it sleeps, first briefly and at most WORKER_SLEEP_MAX; one
- *packet ends it. A sleep costs a packet some 60 us, so it is not for the gaps of traffic: counted in polls, as it once
- *was, a port that answers at once let a worker sleep at 400,000 packets a second, and half of them waited 60 us. So an
- *idle mux costs about one per cent of a core, a busy one never sleeps, and a packet that meets a sleeping worker waits
- *at most that long.
+ * Idle back-off: after WORKER_SPIN_US without a packet it sleeps, briefly at first and for WORKER_SLEEP_MAX at most; one
+ * packet ends the back-off. An idle mux takes about one per cent of a core, and a busy one never sleeps. The wait is
+ * counted in time, not in polls: a sleep delays a packet by some 60 us, and where a port answers polls at once, a count
+ * of polls let a worker sleep between packets at 400,000 a second.
  */
 #ifndef FAIRLEAD_MUX_WORKER_H
 #define FAIRLEAD_MUX_WORKER_H

@@ -61,6 +61,7 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 		explain_id(&service->config.mptcp, flow, ring_backends(ring), out);
 		return 0;
 	}
+	out->may_name_a_backend = flow->protocol == IPPROTO_UDP && service->config.quic.length;
 	out->bucket = service->config.steering->bucket(ring, out->hash);
 	if (service->config.steering->explain)
 		service->config.steering->explain(out);

@@ -46,7 +46,9 @@ struct explanation {
 	struct fl_address previous_address;
 	uint32_t since; /* Unix seconds, 0 for never */
 	bool moved;     /* whether packets carry MOVED at this second */
-	bool may_be_remembered;
+	/* What a flow's addresses and ports do not say; either of these may send a packet elsewhere. */
+	bool may_be_remembered;  /* a worker's table may know another backend for the flow */
+	bool may_name_a_backend; /* by the connection id of a QUIC packet */
 };
 
 static inline struct ring *service_ring(const struct service *service)
@@ -57,7 +59,10 @@ static inline struct ring *service_ring(const struct service *service)
 /* The flow hash of a connection under a service's hash, key and affinity. */
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow);
 
-/* Answers from the same tables and hash that packets go by. -ENOENT: no ring is loaded. Control thread. */
+/*
+ * Answers from the same ring and hash as the packet path, by the method's bucket; flags what only a worker or a packet
+ * can know. -ENOENT: no ring is loaded. Control thread.
+ */
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);
 
 #endif

@@ -145,6 +145,8 @@ static void what_names_nobody_goes_by_its_bucket(void **state)
 		flow.source_port = 5000;
 		assert_int_equal(service_explain(service, &flow, NOW, &said), 0);
 		assert_memory_equal(&to, &said.current_address, sizeof(to));
+		assert_true(said.may_name_a_backend);
+		assert_false(said.may_be_remembered);
 		assert_int_equal(header.bucket, said.bucket);
 		assert_int_equal(header.generation, 10);
 		assert_int_equal(header.flags, FL_STEER_MOVED);

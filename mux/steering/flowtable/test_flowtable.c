@@ -295,6 +295,25 @@ static void fragments_stay_where_their_flow_began(void **state)
 	end(&w);
 }
 
+static void explain_says_that_a_flow_may_be_remembered(void **state)
+{
+	struct flow flow = flow_of(1, false);
+	struct explanation said;
+	struct fl_steer header;
+	struct world w;
+
+	(void)state;
+	begin(&w, 100);
+	steer_one(&w, 1, &header);
+	move_all(&w, 10, 7, 0);
+	assert_int_not_equal(steer_one(&w, 1, &header), 7);
+	assert_int_equal(service_explain(w.service, &flow, NOW, &said), 0);
+	assert_int_equal(said.current, 7);
+	assert_true(said.may_be_remembered);
+	assert_false(said.may_name_a_backend);
+	end(&w);
+}
+
 static void without_tables_the_service_is_refused(void **state)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
@@ -318,6 +337,7 @@ int main(void)
 	    cmocka_unit_test(idle_flows_are_forgotten),
 	    cmocka_unit_test(one_flow_is_one_entry_and_one_service_s),
 	    cmocka_unit_test(fragments_stay_where_their_flow_began),
+	    cmocka_unit_test(explain_says_that_a_flow_may_be_remembered),
 	    cmocka_unit_test(without_tables_the_service_is_refused),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};
