@@ -28,7 +28,7 @@ import io.fairlead.controller.upkeep.UpkeepCommands;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
 import java.util.List;
 
-/** All resources: a new one is added here, and nowhere else in the program. */
+/** All resources of the API and their verbs. A new resource is added to both lists. */
 public final class Resources {
   /** The verbs of {@code fairleadctl} in the order of its help. */
   static final List<Class<?>> VERBS =
@@ -51,6 +51,7 @@ public final class Resources {
 
   private Resources() {}
 
+  /** The resources that the controller's API serves. */
   public static List<Resource> of(FairleadController controller) {
     Plane plane = controller.plane();
     return List.of(
