@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who the mux is for a protected ZooKeeper.
+ * How the mux logs in to a protected ZooKeeper.
  *
  * The file's first line USER:PASSWORD is the one that all muxes share and that may read what the controllers write;
  * further ones are there while a password is being replaced. Each process draws one more for itself, and protects its
@@ -24,7 +24,7 @@ enum login_limits {
 };
 
 struct login {
-	unsigned count; /* lines, the drawn one behind them; 0: everybody may do everything */
+	unsigned count; /* lines, the drawn one behind them; 0: no login, all access lists are open */
 	char lines[LOGIN_LINES_MAX + 1][LOGIN_TEXT_MAX + 1];
 };
 
@@ -36,8 +36,8 @@ struct login_acl {
 };
 
 /*
- * Reads a file that nobody but its owner may read. -EINVAL and why, where name is that of the option; what stands in
- * the file is never shown.
+ * Reads a file that only its owner may read. -EINVAL and why, where name is the option's; the file's content is never
+ * shown.
  */
 int login_read(const char *name, const char *path, struct login *out, struct why *why);
 

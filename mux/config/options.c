@@ -29,21 +29,21 @@ const char options_usage[] =
     "  --memory MB          packet memory                  (256)\n"
     "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "
     "services)\n"
-    "  --no-huge            do without huge pages\n"
+    "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
-    "  --withdraw-wait S    seconds that routers get to send elsewhere when the mux stops  (2)\n"
-    "  --drain S            longest time that what still comes then is served, seconds     (10)\n"
-    "  --behind-seconds S   a service's VIPs are withdrawn while its ring is behind for so long, and another mux\n"
+    "  --withdraw-wait S    seconds for routers to send elsewhere before the mux stops  (2)\n"
+    "  --drain S            how long packets that still arrive then are served, seconds    (10)\n"
+    "  --behind-seconds S   a service's VIPs are withdrawn once its ring is behind for this long and another mux\n"
     "                       is ahead; 0: never                                              (60)\n"
     "  --behind-generations N  the same, by how many generations; 0: never                  (0)\n"
     "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
-    "  --check              only look whether a mux could run here, in sentences; exit code 0: it could\n"
-    "  --output text|json   how --check tells              (text)\n"
+    "  --check              only check whether a mux can run here; exit code 0: it can\n"
+    "  --output text|json   format of --check's report     (text)\n"
     "  --help               this text\n"
     "\n"
-    "Each option may stand in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
+    "Each option can be set in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
     "ports are separated by spaces there. The command line wins.\n";
 
 typedef int setter(struct options *options, const char *name, const char *value, struct why *why);
@@ -155,7 +155,7 @@ static int set_root(struct options *options, const char *name, const char *value
 	return set_text(options->root, sizeof(options->root), name, value, why);
 }
 
-/* One port or, from the environment, several separated by spaces. port.c looks at what they say. */
+/* One port or, from the environment, several separated by spaces. port.c checks their contents. */
 static int set_port(struct options *options, const char *name, const char *value, struct why *why)
 {
 	const char *at = value + strspn(value, " ");

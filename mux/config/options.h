@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fairlead-mux is told: flags, or environment variables FAIRLEAD_MUX_<NAME> (dashes as underscores) where a flag
+ * The options of fairlead-mux: flags, or environment variables FAIRLEAD_MUX_<NAME> (dashes as underscores) where a flag
  * is absent. An unknown flag or variable, or a bad value, stops start-up with its name, its value and what is allowed.
  */
 #ifndef FAIRLEAD_MUX_OPTIONS_H
@@ -52,7 +52,7 @@ struct options {
 	struct lag_limits behind; /* --behind-seconds, --behind-generations */
 	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;
-	struct login login; /* --zookeeper-auth: who the mux is; without it nobody in particular */
+	struct login login; /* --zookeeper-auth; without it the mux does not log in */
 	bool check;         /* --check: see preflight.h */
 	bool json;          /* --output json, of --check */
 	bool help;

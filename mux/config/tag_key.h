@@ -8,7 +8,7 @@
 #include "config/why.h"
 
 /*
- * Reads a file of 32 hex digits that nobody but its owner may read, as fairlead-server does. -EINVAL and why, where
+ * Reads a file of 32 hex digits that only its owner may read, as fairlead-server does. -EINVAL and why, where
  * name is that of the option; the key itself is never shown.
  */
 int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why);

@@ -110,7 +110,7 @@ static void check_written(const struct service_config *config)
 	free(json);
 }
 
-/* Whatever they say, the tables hold one service that is whole. */
+/* Any configuration leaves the tables with one complete service. */
 static void check_tables(struct service_config config)
 {
 	struct service_config before = web->config;

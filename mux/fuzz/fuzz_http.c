@@ -124,7 +124,7 @@ void neighbours_count(const struct neighbours *neighbours, unsigned *resolved, u
 static struct http *http;
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
-/* Listens where nobody else does. */
+/* Listens on a free port. */
 static void listen_somewhere(const struct sources *sources)
 {
 	socklen_t len = sizeof(address);

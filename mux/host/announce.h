@@ -6,8 +6,8 @@
  *	ring serves  ->  TUN fl1, up  ->  route 10.99.0.1/32 dev fl1 proto 199  ->  FRR  ->  BGP
  *
  * The device is not persistent: the kernel removes it with the last descriptor, and its routes with it, so that a mux
- * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port that is no service's) are routed
- * into the device, where they are read, counted and dropped.
+ * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port without a service) are routed into
+ * the device, where they are read, counted and dropped.
  */
 #ifndef MUX_ANNOUNCE_H
 #define MUX_ANNOUNCE_H
@@ -37,7 +37,7 @@ int announce_service(struct announcer *announcer, uint32_t service, const struct
 
 /* Readable when announce_run() has something to do. */
 int announce_fd(const struct announcer *announcer);
-/* Reads and drops packets. True if a device was deleted under us: its service must be announced again. */
+/* Reads and drops packets. True if another process deleted a device: its service must be announced again. */
 bool announce_run(struct announcer *announcer);
 /* Packets that were read from devices and dropped. */
 uint64_t announce_drained(const struct announcer *announcer);

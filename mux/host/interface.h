@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel says of a network interface. All return 0 or -errno. */
+/* Properties of a network interface, from the kernel. Functions that return int: 0 or -errno. */
 #ifndef FAIRLEAD_MUX_INTERFACE_H
 #define FAIRLEAD_MUX_INTERFACE_H
 
@@ -12,17 +12,17 @@ int interface_mac(const char *name, uint8_t mac[6]);
 int interface_address(const char *name, struct fl_address *out);
 int interface_address6(const char *name, struct fl_address *out);
 
-/* Receive queues that the interface uses at present; 1 where a driver can't tell. */
+/* Receive queues that the interface uses at present; 1 if its driver does not report them. */
 int interface_queues(const char *name, unsigned *queues);
 
 /* Whether it is up and has a carrier. */
 bool interface_is_up(const char *name);
 /*
- * Whether flows of IPPROTO_TCP or _UDP, of both families, are dealt out to the queues by their ports; true where a
- * driver can't tell.
+ * Whether flows of IPPROTO_TCP or _UDP, of both families, are distributed to the queues by their ports; true if the
+ * driver does not report it.
  */
 bool interface_hashes_ports(const char *name, uint8_t protocol);
-/* Whether packets are put together on receipt: by the device, by the kernel. */
+/* Whether packets are merged on receipt: by the device (LRO), by the kernel (GRO). */
 bool interface_has_lro(const char *name);
 bool interface_has_gro(const char *name);
 

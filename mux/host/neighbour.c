@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	hop	address of a backend -> interface, gateway, source	asked of the kernel, again when routes change
- *	station	interface, gateway -> MAC address			asked of the kernel, then followed by events
+ *	hop	address of a backend -> interface, gateway, source	queried, again when routes change
+ *	station	interface, gateway -> MAC address			queried, then followed by events
  *
- * Both live in balanced trees (tsearch). A next hop is put together from the two when it is looked up. Once a minute
- * the tables are asked to look everything up anew; what was not looked up then belongs to no backend and is dropped.
+ * Both are kept in balanced trees (tsearch). A lookup combines the two into a next hop. Once a minute the tables look
+ * everything up again; entries that were not looked up then belong to no backend and are dropped.
  */
 #include "host/neighbour.h"
 
@@ -124,7 +124,7 @@ static void *find_or_add(void **tree, const void *key, size_t size, int (*compar
 	return entry;
 }
 
-/* What the kernel says of a station now; keeps a MAC address that it has forgotten. True if the MAC is another. */
+/* Takes over the kernel's present state; keeps a MAC address that it has forgotten. True if the MAC has changed. */
 static bool update(struct station *station, const struct netlink_neighbour *now)
 {
 	station->fresh = now->fresh;
@@ -145,7 +145,7 @@ static void ask_station(struct neighbours *n, struct station *station)
 		netlink_resolve(n->netlink, station->ifindex, &station->address);
 }
 
-/* The port by which a route leaves, NULL if none of ours; *vlan: of which its frames get the tag. */
+/* The port that a route uses, NULL if it is not one of ours; *vlan: whose tag its frames get. */
 static const struct port *port_of(struct neighbours *n, unsigned ifindex, struct netlink_vlan *vlan)
 {
 	const struct port *port = ports_by_ifindex(n->ports, ifindex);
@@ -189,7 +189,7 @@ static const struct station *station_of(struct neighbours *n, const struct hop *
 	return station;
 }
 
-/* What fits: the least of what the port, its VLAN and the route say. */
+/* The smallest MTU of the port, its VLAN and the route. */
 static uint16_t mtu_of(const struct hop *hop, const struct port *port)
 {
 	uint32_t mtu = port->mtu;
@@ -294,7 +294,7 @@ bool neighbours_receive(struct neighbours *n)
 	return take_changed(n);
 }
 
-/* tsearch walks without a way to drop: collects first. */
+/* Entries must not be deleted during a walk: collect them first. */
 struct collection {
 	struct neighbours *neighbours;
 	void **entries;

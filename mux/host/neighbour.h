@@ -2,13 +2,13 @@
 /*
  * Next hops from the kernel's routing and neighbour tables over netlink.
  *
- * For every address that somebody looked up, its route is asked for (interface, gateway, source address, MTU), then the
- * MAC address of the gateway or of the address itself; both are followed by subscription. What is missing is resolved
- * by the kernel at our request and asked for again every second. Packets of the mux do not pass the kernel, so a
- * neighbour that has become stale is confirmed the same way. A MAC address once known stays in use until the kernel
- * names another or the route goes: a host that does not answer ARP for a moment loses no connection by that.
+ * Each address that is looked up has its route queried (interface, gateway, source address, MTU), then the MAC address
+ * of the gateway or of the address itself; both are followed by subscription. The kernel resolves missing MAC addresses
+ * at our request, repeated every second. The mux's packets bypass the kernel, so stale neighbours are confirmed the same
+ * way. A known MAC address stays in use until the kernel reports another one or the route disappears: a host that does
+ * not answer ARP for a moment loses no connection.
  *
- * A route by a VLAN interface of a port leaves by that port, with the tag, and with no more than the VLAN's own MTU.
+ * A route through a VLAN interface of a port uses that port, with the tag and at most the VLAN's own MTU.
  *
  * All functions are called by the control thread, which polls the descriptor.
  */

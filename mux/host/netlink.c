@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sockets: one for requests and their answers, which are waited for, and one for events, so that an answer is never
- * mixed with what happens meanwhile.
+ * Two sockets: one for requests, whose answers are awaited, and one for events, so that answers and events never mix.
  */
 #include "host/netlink.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes, neighbours and VLANs as the kernel's rtnetlink tells them. */
+/* The kernel's routes, neighbours and VLANs, over rtnetlink. */
 #ifndef FAIRLEAD_MUX_NETLINK_H
 #define FAIRLEAD_MUX_NETLINK_H
 
@@ -27,7 +27,7 @@ struct netlink_neighbour {
 	unsigned ifindex;
 	struct fl_address address;
 	bool known; /* it has a MAC address that the kernel would send to */
-	bool fresh; /* and the kernel has confirmed it lately */
+	bool fresh; /* and the kernel has confirmed it recently */
 	uint8_t mac[6];
 };
 
@@ -53,7 +53,7 @@ int netlink_route(struct netlink *netlink, const struct fl_address *address, str
 /* Of which interface this one is a VLAN. */
 int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out);
 
-/* What the kernel knows of a neighbour: ifindex and address are asked for, the rest is filled; unknown is no error. */
+/* Looks up ifindex and address in the kernel and fills in the rest; an unknown neighbour is not an error. */
 int netlink_neighbour(struct netlink *netlink, struct netlink_neighbour *neighbour);
 
 /* Has the kernel resolve or confirm a neighbour; the answer is an event. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ports that packets come and go by.
+ * The ports that packets are received and sent by.
  *
  *	af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
  *			everything else goes to the kernel as if the mux were not there

@@ -193,12 +193,12 @@ int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, 
 	if (count)
 		memcpy(sorted, vips, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), compare);
-	first = take_out(map, ipv4, sorted, count, self); /* before: what comes may need the room */
+	first = take_out(map, ipv4, sorted, count, self); /* first, since new keys may need the room */
 	for (uint32_t i = 0; i < count; i++)
 		if (fl_address_is_ipv4(&vips[i]) == ipv4 &&
 		    bpf_map_update_elem(map, vips[i].bytes + (ipv4 ? 12 : 0), &one, BPF_ANY) && !first)
 			first = -errno;
-	/* a VIP is taken whole, whoever else has the address */
+	/* everything to a VIP is taken, even if the mux has the address too */
 	if (!fl_address_is_none(self) && !is_among(self, sorted, count) &&
 	    bpf_map_update_elem(map, self->bytes + (ipv4 ? 12 : 0), &own, BPF_ANY) && !first)
 		first = -errno;

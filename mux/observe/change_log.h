@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this process has applied of late, of all services: for whoever compares it with what was committed. The control
- * thread's alone.
+ * The latest generations that this process has applied, of all services, so that they can be compared with what was
+ * committed. Owned by the control thread.
  */
 #ifndef MUX_CHANGE_LOG_H
 #define MUX_CHANGE_LOG_H
@@ -13,7 +13,7 @@
 
 enum change_log_limits {
 	CHANGE_LOG_KEPT = 1024,              /* the latest; 100 KB */
-	CHANGE_LOG_SUMMED_BUCKETS = 1 << 20, /* of larger rings no checksum: it takes 1 ms, and the largest one's 10 */
+	CHANGE_LOG_SUMMED_BUCKETS = 1 << 20, /* larger rings get no checksum: it takes 1 ms, the largest ring's 10 */
 };
 
 enum change_log_how {
@@ -45,7 +45,7 @@ uint64_t change_log_first(const struct change_log *changes);
 uint64_t change_log_next(const struct change_log *changes);
 const struct change_log_entry *change_log_get(const struct change_log *changes, uint64_t number);
 
-/* Drawn when the process began: numbers of another one say nothing about this one's. */
+/* Drawn at random when the process starts: numbers of different processes must not be compared. */
 uint64_t change_log_boot(const struct change_log *changes);
 
 #endif

@@ -118,7 +118,7 @@ static void get_metrics(struct http *http, struct MHD_Connection *connection, st
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* Healthy without ZooKeeper, too: a mux serves on. Not yet before it has learned what to serve. */
+/* Healthy even without ZooKeeper, since a mux keeps serving; not before it has learned what to serve. */
 static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct cluster_sync *cluster = http->from.cluster;
@@ -208,7 +208,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return !text || (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18);
 }
 
-/* For whoever compares what muxes have applied with what was committed (docs/fault-injection.md). */
+/* What this mux has applied, to compare with what was committed (docs/fault-injection.md). */
 static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct change_log *changes = http->from.changes;

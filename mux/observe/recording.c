@@ -113,8 +113,8 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* An argument that nobody knows, that stands there twice or has no value. */
-struct stranger {
+/* The first argument that is unknown, repeated or without a value. */
+struct bad_argument {
 	unsigned seen;
 	const char *name;
 };
@@ -122,15 +122,15 @@ struct stranger {
 static enum MHD_Result look_at_argument(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	static const char *const known[] = {"seconds", "rate", "service", "verdict", "source"};
-	struct stranger *stranger = context;
+	struct bad_argument *bad = context;
 
 	(void)kind;
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (value && !strcmp(name, known[i]) && !(stranger->seen & 1U << i)) {
-			stranger->seen |= 1U << i;
+		if (value && !strcmp(name, known[i]) && !(bad->seen & 1U << i)) {
+			bad->seen |= 1U << i;
 			return MHD_YES;
 		}
-	stranger->name = name;
+	bad->name = name;
 	return MHD_NO;
 }
 
@@ -139,11 +139,11 @@ static bool parse(const struct sources *from, struct MHD_Connection *connection,
 {
 	const char *service = argument(connection, "service"), *source = argument(connection, "source");
 	const struct service *found = service ? tables_find(from->tables, service) : NULL;
-	struct stranger stranger = {0};
+	struct bad_argument bad = {0};
 
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_at_argument, &stranger);
-	if (stranger.name)
-		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "argument", stranger.name,
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_at_argument, &bad);
+	if (bad.name)
+		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "argument", bad.name,
 			      "seconds, rate, service, verdict, source, each once and with a value");
 	if (!parse_number(argument(connection, "seconds"), RECORDING_SECONDS_MAX, seconds))
 		return refuse(refusal, MHD_HTTP_BAD_REQUEST, "seconds", argument(connection, "seconds"), "1..300");
@@ -174,7 +174,7 @@ static struct fl_address address_of(const struct sockaddr *socket_address)
 	return address;
 }
 
-/* Nobody else connects from a loopback address, nor, since the answer would not reach them, from the server's own. */
+/* Another host cannot connect from a loopback address, nor from the server's own: answers would not reach it. */
 static bool is_local(const struct fl_address *client, const struct fl_address *server)
 {
 	static const struct fl_address loopback6 = {{[15] = 1}};

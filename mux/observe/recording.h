@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GET /sample?seconds=&rate=&service=&verdict=&source=: packets that the sampler took, as a pcapng stream that ends
- * after the seconds. Each has a comment: verdict, service, bucket, backend, generation. Only for who asks from this
- * host, since packets are their senders' own, and one at a time.
+ * after the seconds. Each has a comment: verdict, service, bucket, backend, generation. Only clients on this host may
+ * ask, since packets are private to their senders; one recording at a time.
  */
 #ifndef FAIRLEAD_MUX_RECORDING_H
 #define FAIRLEAD_MUX_RECORDING_H
@@ -14,9 +14,9 @@
 struct recording;
 
 enum recording_limits {
-	RECORDING_SECONDS = 5, /* what is not said */
+	RECORDING_SECONDS = 5, /* the default */
 	RECORDING_SECONDS_MAX = 300,
-	RECORDING_RATE = 100,
+	RECORDING_RATE = 100, /* the default */
 	RECORDING_RATE_MAX = 1000,
 	RECORDING_TICK_MS = 50, /* how often recording_run() is due */
 };

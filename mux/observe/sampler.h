@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at a few packets of those that a mux works on, with what became of them.
+ * Copies a few of the packets that a mux handles, with what became of them.
  *
  *	control		filter, tokens -->	worker: has it a filter? does the packet pass? a token left? copy it
  *	thread		<-- ring of samples, one for each worker; what finds it full is counted and not kept

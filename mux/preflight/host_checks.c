@@ -38,7 +38,7 @@ static bool has_pci(const struct options *options)
 	return false;
 }
 
-/* As much memory as it likes, without CAP_IPC_LOCK: the mux raises its limit as far as it may. */
+/* Whether any amount of memory may be locked without CAP_IPC_LOCK: the mux raises its limit as far as it may. */
 static bool may_pin(void)
 {
 	struct rlimit limit = {0};
@@ -51,7 +51,7 @@ static bool has_capability(const uint32_t effective[2], unsigned capability)
 	return effective[capability / 32] >> (capability % 32) & 1;
 }
 
-/* Root has them all; a service that runs as somebody else needs these. */
+/* Root has them all; a service that runs as another user needs these. */
 static void check_privileges(struct preflight *preflight, const struct options *options)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -70,7 +70,7 @@ static void check_privileges(struct preflight *preflight, const struct options *
 		strcat(lacks, " CAP_NET_ADMIN");
 	if (!has_capability(effective, CAP_NET_RAW))
 		strcat(lacks, " CAP_NET_RAW");
-	/* its program and maps are found by their ids, which the kernel tells nobody else */
+	/* its program and maps are found by their ids, which the kernel reports only with this capability */
 	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN))
 		strcat(lacks, " CAP_SYS_ADMIN");
 	/* the kernel pins what it shares with the mux, or the device does */
@@ -186,7 +186,7 @@ static void count_bgp(const char *path, unsigned *listening, unsigned *establish
 		fclose(file);
 }
 
-/* Whichever daemon it is: what counts is that somebody speaks BGP here. */
+/* Any daemon will do, as long as it speaks BGP here. */
 static void check_bgp(struct preflight *preflight, const struct options *options)
 {
 	unsigned listening = 0, established = 0;

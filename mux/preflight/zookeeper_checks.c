@@ -128,7 +128,7 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 	return reached;
 }
 
-/* What the client's own thread is told of the services. */
+/* What the client's own thread reports of the services. */
 struct answer {
 	bool is_there; /* atomic */
 	int rc, services;
@@ -158,8 +158,8 @@ static bool begins(zhandle_t *zk, uint64_t end)
 	return zoo_state(zk) == ZOO_CONNECTED_STATE;
 }
 
-/* Asks for the services, for as long as is left, whatever session the server has granted; the client's own call that
- * waits would wait for that. */
+/* Lists the services within the time that is left. The client's synchronous call would wait for as long as the session
+ * that the server granted. */
 static int ask(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer)
 {
 	int rc = zoo_aget_children(zk, path, 0, on_services, answer);
@@ -211,7 +211,7 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      "none within %d s although a server is reached: %s; %s",
 				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
-	zookeeper_close(zk); /* ends its threads: the answer is nobody's from here on */
+	zookeeper_close(zk); /* ends its threads: from here on none of them writes the answer */
 }
 
 void preflight_zookeeper(struct preflight *preflight, const struct options *options)

@@ -180,7 +180,7 @@ static void filters(void **state)
 	}
 }
 
-/* Whatever comes and however often tokens are given: at most rate x seconds, and no less where enough comes. */
+/* Regardless of traffic and refills: at most rate x seconds, and exactly that if enough packets arrive. */
 static void the_rate_is_a_bound(void **state)
 {
 	struct fixture *f = *state;
@@ -287,7 +287,7 @@ static void a_worker_works_while_recordings_come_and_go(void **state)
 
 	assert_int_equal(pthread_create(&thread, NULL, work, &worker), 0);
 	for (uint32_t i = 0; i < RECORDINGS; i++) {
-		uint16_t service = i % 2 ? 3 : 4; /* nobody has the other one */
+		uint16_t service = i % 2 ? 3 : 4; /* no service has the other id */
 		struct sample sample;
 
 		start(worker.f, (struct sample_filter){.service = service});
