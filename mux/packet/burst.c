@@ -213,7 +213,7 @@ static inline uint8_t inner_protocol(const struct packet *packet)
 /*
  * A packet that is too big. What the sender is told to fit counts a move, whether there is one now or not, so that it
  * is not told twice; the previous owner is most likely of the backend's family. About an error or a later
- * fragment nobody is told.
+ * fragment no sender is told.
  */
 static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
 						      struct packet *packet)

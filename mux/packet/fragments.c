@@ -16,7 +16,7 @@
 #include "packet/mux_to_mux.h"
 
 enum {
-	NOBODY = 0xffff,
+	NONE_HELD = 0xffff,
 	READY_MAX = FRAGMENTS_HELD + FRAGMENTS_RING + 2 * BURST_MAX,
 	IPV4_OFFSET_MASK = 0x1fff,
 	PORTS_MIN = 8, /* of a transport header in a first fragment */
@@ -206,7 +206,7 @@ static struct entry *find(struct fragments *f, const struct lookup *lookup, cons
 	victim->protocol = fragment->family == 4 ? fragment->protocol : 0;
 	victim->family = fragment->family;
 	victim->verdict = VERDICT_FRAGMENT;
-	victim->held = NOBODY;
+	victim->held = NONE_HELD;
 	return victim;
 }
 
@@ -237,7 +237,7 @@ static void go_on(struct fragments *f, const struct lookup *lookup, const struct
 
 static void release(struct fragments *f, const struct lookup *lookup, struct entry *entry)
 {
-	while (entry->held != NOBODY) {
+	while (entry->held != NONE_HELD) {
 		struct held *held = &f->held[entry->held];
 
 		entry->held = held->next;
@@ -261,7 +261,7 @@ static void hold(struct fragments *f, struct entry *entry, struct rte_mbuf *mbuf
 				    .packet = *packet,
 				    .entry = entry,
 				    .until = (uint32_t)now_ms + FRAGMENTS_WAIT_MS,
-				    .next = NOBODY};
+				    .next = NONE_HELD};
 	if (entry->waiting++)
 		f->held[entry->held_last].next = at;
 	else
@@ -334,7 +334,7 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 		return;
 	}
 	read_fragment(&lookup->peers->seed, frame, mbuf->data_len, packet, &fragment);
-	/* nobody is told about it: no first one, or it came, as its sender's answer would leave, elsewhere */
+	/* its sender is not told: it is no first fragment, or it came by another mux or worker */
 	if (!fragment.first || was_forwarded)
 		packet->flags |= PACKET_LATER;
 	worker = (unsigned)((uint32_t)fragment.hash % f->workers);

@@ -74,7 +74,7 @@ static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_
 	return VERDICT_SERVICE;
 }
 
-/* Whoever claims to be a VIP, or the mux itself, is not answered: the answer would come back here. */
+/* A request from a VIP or the mux itself is not answered: the answer would come back here. */
 static enum verdict echo_for(const struct lookup *lookup, uint64_t high, uint64_t low)
 {
 	return lookup_vip(lookup, high, low) ? VERDICT_IP_SOURCE : VERDICT_ECHO;

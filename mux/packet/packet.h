@@ -19,7 +19,7 @@ enum packet_flags {
 	PACKET_HASHED = 0x04,      /* hash is there already */
 	PACKET_QUOTE = 0x08,       /* an ICMP error that goes by the packet it quotes */
 	PACKET_SYN = 0x10,         /* TCP with SYN */
-	PACKET_LATER = 0x40,       /* a fragment but the first, or that another mux or worker had: nobody is told */
+	PACKET_LATER = 0x40,       /* not the first fragment, or from another mux or worker: no sender is told */
 	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket */
 };
 

@@ -284,7 +284,7 @@ static inline uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Sleeps for the idle's next step; nobody waits for us meanwhile. */
+/* Sleeps for the next step of the back-off; no writer waits for this worker meanwhile. */
 static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
 {
 	struct timespec pause = {.tv_nsec = *sleep};

@@ -28,7 +28,7 @@ static struct backends *table(const struct encap *encap, uint32_t n)
 	return backends;
 }
 
-/* With room for ids to come. Pages that nobody touches cost nothing, so that sparse ids are cheap. */
+/* With room for ids to come. Untouched pages cost nothing, so that sparse ids are cheap. */
 static bool make_rows(struct backends *backends)
 {
 	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
@@ -59,7 +59,7 @@ void backend_fill(struct backend *line, const struct encap *encap, uint16_t serv
 
 /*
  * The row of a backend. A removed one keeps the row that it had: packets of a burst that is under way still take it,
- * and MOVED its address, but nobody looks for a host that may be no more.
+ * and MOVED its address, but no next hop is resolved for a host that may be gone.
  */
 static void make_row(struct backend *row, const struct encap *encap, const struct fl_delta_backend *b,
 		     const struct backends *old, uint16_t service, const struct next_hops *hops)

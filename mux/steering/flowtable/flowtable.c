@@ -121,7 +121,7 @@ static inline void set(struct packet *packet, uint16_t backend)
 	packet->bucket = backend;
 }
 
-/* A flow that nobody knows, or whose backend has gone: by its bucket, and remembered from now on. */
+/* An unknown flow, or one whose backend is gone: steered by its bucket, and remembered from now on. */
 static void learn(struct family *family, struct keys *keys, uint32_t i, uint32_t now)
 {
 	struct packet *packet = keys->packets[i];
