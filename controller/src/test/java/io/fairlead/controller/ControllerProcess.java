@@ -129,7 +129,7 @@ final class ControllerProcess implements AutoCloseable {
 
   private int exit() throws InterruptedException {
     if (!process.waitFor(EXIT_SECONDS, TimeUnit.SECONDS)) {
-      throw new IllegalStateException("the controller does not end");
+      throw new IllegalStateException("the controller does not exit");
     }
     return process.exitValue();
   }

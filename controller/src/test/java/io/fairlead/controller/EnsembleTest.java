@@ -99,7 +99,7 @@ class EnsembleTest {
         ControllerProcess second = join(zookeeper)) {
       assertThat(first.epoch()).isEqualTo(1);
       assertThat(second.epoch()).as("follows").isZero();
-      create(second.api()); // by way of the leader
+      create(second.api()); // forwarded to the leader
       assertThat(send(second.api(), "PUT", WEB + "/backends/1", weight(1)).status()).isEqualTo(201);
       first.signal("STOP");
       long stopped = System.nanoTime();
@@ -114,7 +114,7 @@ class EnsembleTest {
         Reply reply = each.join();
         if (reply.status() == 503) {
           assertThat(reply.response().headers().firstValue("Retry-After")).contains("2");
-        } else { // it knew by then, and has sent it on
+        } else { // it had learnt of the leader and forwarded the request
           assertThat(reply.status()).as(reply.body()).isEqualTo(200);
         }
       }
@@ -267,7 +267,7 @@ class EnsembleTest {
       List<InstanceSpec> specs = List.copyOf(zookeeper.getInstances());
       zookeeper.killServer(specs.get(0));
       await().atMost(SESSION.plus(SLOW_MACHINE)).until(() -> put(first, 2) == 200);
-      awaitGeneration(second, 3); // what a follower has not heard of by then, it cannot tell
+      awaitGeneration(second, 3); // a follower can serve only what it has read by then
       zookeeper.killServer(specs.get(1));
       for (ControllerProcess each : List.of(first, second)) {
         await().atMost(SLOW_MACHINE).until(() -> put(each, 3) == 503);
@@ -285,7 +285,7 @@ class EnsembleTest {
     }
   }
 
-  /** A follower hears of a commit a little later than the leader's client does. */
+  /** A follower learns of a commit a little later than the leader's client. */
   private void awaitGeneration(ControllerProcess at, int generation) {
     await()
         .atMost(SLOW_MACHINE)

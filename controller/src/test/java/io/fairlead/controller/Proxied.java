@@ -6,7 +6,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
-/** Stands between a test and something real, of which it changes a few methods. */
+/** A proxy between a test and a real object, of which it changes a few methods. */
 public final class Proxied {
   private Proxied() {}
 

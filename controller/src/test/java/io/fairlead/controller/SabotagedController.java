@@ -10,13 +10,13 @@ import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
- * A controller that is broken on purpose, so that whoever checks controllers is seen to notice
- * (docs/fault-injection.md). It is one of the tests' classes: no package contains it. {@code
- * FAIRLEAD_SABOTAGE} in the environment says how:
+ * A controller that is broken on purpose, to show that checkers notice (docs/fault-injection.md).
+ * It is one of the tests' classes: no package contains it. {@code FAIRLEAD_SABOTAGE} in the
+ * environment says how:
  *
  * <ul>
  *   <li>{@code early-ack}: changes are acknowledged before they are committed
- *   <li>{@code fencing-off}: who was replaced does not notice it, and goes on committing
+ *   <li>{@code fencing-off}: a replaced leader does not notice it and continues to commit
  * </ul>
  */
 public final class SabotagedController extends Main {

@@ -88,7 +88,7 @@ class SecuredTest {
         JsonObject last = records.getJsonObject(0);
         assertThat(last.getString("who")).isEqualTo("otto");
         assertThat(last.getString("what")).isEqualTo("PUT " + WEB + "/backends/1");
-        checkZooKeeper(connect, "nobody:in-particular", MUXES);
+        checkZooKeeper(connect, "another:user", MUXES);
       }
       secret("login", "controllers:another-password", "muxes:another-password", CONTROLLERS);
       try (ControllerProcess renewed = ControllerProcess.join(directory, connect, flags)) {
@@ -119,12 +119,12 @@ class SecuredTest {
 
   private static void checkZooKeeper(String connect, String stranger, String muxes)
       throws Exception {
-    try (CuratorFramework nobody = client(connect, stranger);
+    try (CuratorFramework other = client(connect, stranger);
         CuratorFramework mux = client(connect, muxes)) {
       String config = "/fairlead/services/web/config";
       String latest = "/fairlead/services/web/ring/latest_gen";
       for (String path : List.of("/fairlead/services", config, latest, "/fairlead/epoch")) {
-        assertThatThrownBy(() -> nobody.getData().forPath(path))
+        assertThatThrownBy(() -> other.getData().forPath(path))
             .as(path)
             .isInstanceOf(NoAuthException.class);
         assertThat(mux.getData().forPath(path)).isNotNull();
@@ -140,7 +140,7 @@ class SecuredTest {
       mux.create().withMode(CreateMode.EPHEMERAL).forPath("/fairlead/muxes/mux1", new byte[0]);
       assertThatThrownBy(() -> mux.create().forPath("/fairlead/services/mine"))
           .isInstanceOf(NoAuthException.class);
-      assertThatThrownBy(() -> nobody.create().forPath("/fairlead/muxes/mux2"))
+      assertThatThrownBy(() -> other.create().forPath("/fairlead/muxes/mux2"))
           .isInstanceOf(NoAuthException.class);
       await().until(() -> mux.checkExists().forPath("/fairlead/leader") != null);
     }

@@ -19,7 +19,7 @@ import org.apache.curator.framework.listen.StandardListenerManager;
  */
 final class Unfenced {
   private static final String EPOCH = "/epoch";
-  private static final Listenable<Object> NEVER_TOLD = StandardListenerManager.standard();
+  private static final Listenable<Object> SILENT = StandardListenerManager.standard();
 
   private Unfenced() {}
 
@@ -33,7 +33,7 @@ final class Unfenced {
           case "transaction" ->
               Proxied.by(CuratorMultiTransaction.class, multi(real.transaction()));
           case "checkExists" -> Proxied.by(ExistsBuilder.class, exists(real.checkExists()));
-          case "getConnectionStateListenable" -> NEVER_TOLD;
+          case "getConnectionStateListenable" -> SILENT;
           case "newWatcherRemoveCuratorFramework" ->
               Proxied.by(
                   WatcherRemoveCuratorFramework.class,

@@ -19,11 +19,11 @@ import java.util.TreeMap;
 
 /**
  * The pool that a list of changes leads to, or why it is refused. Ids and addresses of removed
- * backends may be used again once no packet is chained to them: a server finds the previous owner
- * by its address, and muxes could not tell two owners with one id apart.
+ * backends become free only once no packet is chained to them any more: a server finds the previous
+ * owner by its address, and muxes would take two owners under one id for one.
  */
 public final class PoolRules {
-  /** Each backend once. */
+  /** Most changes in a list: each backend once. */
   static final int CHANGES_MAX = Backend.MAX;
 
   private final ServiceImage image;
@@ -55,7 +55,7 @@ public final class PoolRules {
     return new PoolRules(image, now).change(changes);
   }
 
-  /** The changes that make {@code wanted} of a pool; none where it is that already. */
+  /** The changes that turn a pool into {@code wanted}; none if it is equal already. */
   public static List<Change> difference(SortedMap<Integer, Member> pool, List<Change.Add> wanted) {
     List<Change> changes = new ArrayList<>();
     Set<Integer> ids = new HashSet<>();
@@ -187,7 +187,7 @@ public final class PoolRules {
   }
 
   /**
-   * Removed backends, those of this list included, to which packets are or will be chained, and
+   * Removed backends, including those of this list, to which packets are or will be chained, and
    * until when.
    */
   private Map<Integer, Long> chainedUntil(List<Change> changes) {

@@ -11,8 +11,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * All of one service at one moment: its configuration, its ring with the pool of backends that it
- * serves, and how far its rebalance or defragmentation is. Immutable.
+ * The whole of one service at one moment: its configuration, its ring with the pool of backends,
+ * and the progress of its rebalance or defragmentation. Immutable.
  */
 public final class ServiceImage {
   private final ServiceConfig config;
@@ -40,7 +40,7 @@ public final class ServiceImage {
     this.upkeep = upkeep;
   }
 
-  /** A backend in service with its weight; weight 0 is draining. */
+  /** A backend in service with its weight; weight 0 means draining. */
   public record Member(int id, Address address, int weight) {
     public static final int WEIGHT_MAX = Backend.WEIGHT_MAX;
 
@@ -71,14 +71,14 @@ public final class ServiceImage {
     return new ServiceImage(changed, ring, pool, upkeep);
   }
 
-  /** The next generation; costs of backends that it has no more are gone. */
+  /** The next generation; drops the costs of removed backends. */
   public ServiceImage withRing(Ring next) {
     SortedMap<Integer, Member> members = members(next);
     return new ServiceImage(
         config, next, members, upkeep.map(state -> state.within(members.keySet())));
   }
 
-  /** The latest rebalance or defragmentation, if there ever was one. */
+  /** The latest rebalance or defragmentation, if there has been one. */
   public Optional<UpkeepState> upkeep() {
     return upkeep;
   }
@@ -97,7 +97,7 @@ public final class ServiceImage {
     return Collections.unmodifiableSortedMap(pool);
   }
 
-  /** Weights by backend id, 0 for whoever is not in the pool. */
+  /** Weights by backend id, 0 for ids that are not in the pool. */
   public static int[] weights(SortedMap<Integer, Member> pool) {
     int[] weights = new int[Backend.MAX + 1];
     pool.values().forEach(member -> weights[member.id()] = member.weight());

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** Counters of what is written and refused. */
+/** Counts writes and refusals. */
 public final class CommitMetrics {
   /** A write with its own kind of exception. */
   public interface Write<T, E extends Exception> {

@@ -22,12 +22,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What metrics show of the state at one moment. It remembers what a ring's runs were, since
+ * What metrics show of the current state. It remembers the number of runs of each ring, since
  * counting them takes a walk through all buckets, and when the generations were committed that some
  * mux has not applied yet.
  */
 public final class MetricsView {
-  /** Of one service; what lies between the oldest and the newest may be forgotten. */
+  /**
+   * Most generations to remember of a service; those between the oldest and the newest may be
+   * forgotten.
+   */
   private static final int GENERATIONS_MAX = 1000;
 
   private record Counted(ServiceImage image, Service metrics) {}
@@ -103,7 +106,7 @@ public final class MetricsView {
     }
   }
 
-  /** Seconds since the first generation was committed that the mux has not applied. */
+  /** Seconds since the commit of the first generation that the mux has not applied. */
   private long lag(String service, long applied) {
     TreeMap<Long, Long> times = committed.get(service);
     Map.Entry<Long, Long> missing = times == null ? null : times.higherEntry(applied);

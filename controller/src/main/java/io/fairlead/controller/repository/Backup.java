@@ -32,11 +32,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Everything that a cluster is, to rebuild it when all of ZooKeeper is lost: not only what
- * operators asked for but what came of it, as the ids of services, the hash keys and the owner of
- * every bucket. With the same buckets no connection breaks.
+ * Everything needed to rebuild a cluster when all of ZooKeeper is lost: not only what operators
+ * configured but also what followed from it, such as the ids of services, the hash keys and the
+ * owner of every bucket. With the same buckets no connection breaks.
  *
- * @param cluster the name by which muxes know whose services they serve
+ * @param cluster the name by which muxes recognize the cluster that they serve
  * @param taken ISO 8601, for people
  * @param lastServiceId ids up to this one were handed out
  * @param services by ascending id
@@ -73,7 +73,7 @@ public record Backup(
   }
 
   /**
-   * @param config the service's settings as they stand in ZooKeeper
+   * @param config the service's settings as in ZooKeeper
    * @param upkeep its rebalance or defragmentation and measured costs, as in ZooKeeper; absent if
    *     it never had one
    * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
@@ -101,14 +101,16 @@ public record Backup(
               settings,
               DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets()));
       JsonNode state = upkeep.orElse(NullNode.getInstance());
-      return state.isNull() // which is what Jackson makes of an absent one
+      return state.isNull() // as Jackson reads an absent one
           ? image
           : image.withUpkeep(
               NodeJson.readUpkeep(state.toString().getBytes(StandardCharsets.UTF_8)));
     }
   }
 
-  /** {@code lastServiceId} as read after the images, so that it is not older than they are. */
+  /**
+   * The caller reads {@code lastServiceId} after the images, so that it is not older than they are.
+   */
   public static Backup of(
       String cluster,
       Instant taken,
@@ -163,7 +165,7 @@ public record Backup(
   }
 
   /**
-   * Reads and checks the whole of it, each ring included, so that a restore does not end halfway.
+   * Reads and checks all of it, including each ring, so that a restore does not fail halfway.
    *
    * @throws IllegalArgumentException naming the file, what is wrong and what is allowed
    */

@@ -43,7 +43,7 @@ public final class ServiceRepository {
     return new ServiceRepository(store.with(note), steering);
   }
 
-  /** For what concerns no image. */
+  /** The store below, for operations that need no image. */
   public ServiceStore store() {
     return store;
   }

@@ -4,7 +4,7 @@ package io.fairlead.controller.repository;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.store.ServiceState;
 
-/** A service as ZooKeeper holds it: its image, and what the next write has to know. */
+/** A service as ZooKeeper holds it: its image, and the state that the next write needs. */
 public record StoredService(ServiceImage image, ServiceState state) {
   /** Differs after every commit, and is the same whichever controller is asked. */
   public String version() {

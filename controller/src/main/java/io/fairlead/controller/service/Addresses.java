@@ -38,12 +38,12 @@ final class Addresses {
   }
 
   /**
-   * Notes what a service will be, until {@link #settle}. Addresses that it had before are not
-   * checked.
+   * Claims what a service will be, until {@link #settle}. What it had before is not checked.
    *
    * @param before absent for a new service
    * @param now Unix seconds
-   * @throws Refusal if a VIP or backend that is new is a backend or VIP, here or elsewhere
+   * @throws Refusal if a new VIP is a backend's address, or a new backend's address a VIP, here or
+   *     elsewhere
    */
   synchronized void claim(Optional<ServiceImage> before, ServiceImage after, long now) {
     if (check(before, after, now)) {
@@ -52,7 +52,7 @@ final class Addresses {
   }
 
   /**
-   * As {@link #claim}, and notes nothing.
+   * As {@link #claim}, but claims nothing.
    *
    * @return whether any VIP or backend is new
    */
@@ -77,7 +77,7 @@ final class Addresses {
     return true;
   }
 
-  /** What was claimed for the service is committed, or is known not to be. */
+  /** Ends the claim for the service: it is committed, or is known not to be. */
   synchronized void settle(String service) {
     coming.remove(service);
   }
@@ -117,7 +117,7 @@ final class Addresses {
         throw conflict(
             "vips",
             backend.address(),
-            "an address that no backend has; it is that of backend %d of '%s'"
+            "an address that no backend has; backend %d of '%s' has it"
                 .formatted(backend.id(), image.config().name()));
       }
       long left = chainedFor(image, backend.id(), now);
@@ -140,7 +140,7 @@ final class Addresses {
         throw conflict(
             "address",
             vip,
-            "an address that is no VIP; it is one of '%s'".formatted(image.config().name()));
+            "an address that is not a VIP; it is one of '%s'".formatted(image.config().name()));
       }
     }
   }

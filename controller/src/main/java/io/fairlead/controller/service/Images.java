@@ -7,17 +7,21 @@ import io.fairlead.controller.store.ServiceWatch;
 import java.util.Collection;
 import java.util.Optional;
 
-/** What reads are answered from: the leader's own images, or those that a follower has. */
+/** The services that reads are answered from: the leader's own, or those of a follower. */
 interface Images {
   /** By ascending name. */
   Collection<StoredService> all();
 
   Optional<StoredService> find(String name);
 
-  /** Why a service that is there cannot be read. */
+  /** Why an existing service cannot be read. */
   Optional<String> damage(String name);
 
-  /** The service, or a refusal that says why there is none. */
+  /**
+   * The service.
+   *
+   * @throws Refusal with the reason, if there is none
+   */
   default StoredService get(String name) {
     return find(name).orElseThrow(() -> missing(name));
   }
@@ -30,7 +34,7 @@ interface Images {
                     Refusal.Kind.UNAVAILABLE,
                     "service",
                     name,
-                    "services whose data are whole; here: " + damage))
+                    "services with undamaged data; here: " + damage))
         .orElseGet(() -> notFound(name));
   }
 

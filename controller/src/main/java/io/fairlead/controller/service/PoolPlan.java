@@ -23,16 +23,16 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What a list of changes does to a service: the next image, the delta that leads there, and the
- * result to answer with. A dry run stops here; a commit writes exactly this.
+ * The effect of a list of changes on a service: the next image, the delta that leads there, and the
+ * result for the caller. A dry run stops here; a commit writes exactly this.
  */
 record PoolPlan(ServiceImage after, Delta delta, Result result) {
   /** A large change has millions, too many for an answer. */
   private static final int MOVES_LISTED = 4096;
 
   /**
-   * Every accepted list is one generation, even if no bucket moves, so that a client that waits for
-   * its generation sees it.
+   * Every accepted list is one generation, even if no bucket moves, so that callers that wait for
+   * their generation see it.
    *
    * @param now Unix seconds; time never goes back from one generation to the next
    * @throws Refusal if a change is not allowed
@@ -48,17 +48,17 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return isCreating ? new PoolPlan(plan.after(), plan.delta(), plan.result().asCreated()) : plan;
   }
 
-  /** The same pool, its buckets shared out as the configuration of {@code before} says. */
+  /** The same pool, with its buckets assigned as the configuration of {@code before} says. */
   static PoolPlan of(ServiceImage before, long now, boolean dryRun) {
     return sharedOut(before, before.pool(), Math.max(now, before.ring().committed()), dryRun);
   }
 
-  /** Whether everything is so already: no backend changes, and no bucket moves. */
+  /** Whether there is nothing to do: no backend changes, and no bucket moves. */
   boolean isEmpty() {
     return delta.backends().isEmpty() && delta.runs().size() == 0;
   }
 
-  /** The same pool, and these buckets moved. */
+  /** The same pool with these buckets moved. */
   static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
     return of(before, before.pool(), runs, committed, dryRun);
   }
@@ -149,7 +149,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
             new Result.Moved(runs.buckets(), stillChained, returned, moves), shares(before, after));
   }
 
-  /** Of every backend whose weight or number of buckets changes, by ascending id. */
+  /** The shares of all backends whose weight or number of buckets changes, by ascending id. */
   private static List<Share> shares(ServiceImage before, ServiceImage after) {
     int[] ownedBefore = before.ring().owned();
     int[] ownedAfter = after.ring().owned();

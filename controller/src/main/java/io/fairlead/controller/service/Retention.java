@@ -43,14 +43,14 @@ final class Retention {
     this.kept = kept;
   }
 
-  /** A record is about to be written. */
+  /** Counts a record that is about to be written. */
   void noted() {
     if (noted.incrementAndGet() % every == 0) {
       tidy();
     }
   }
 
-  /** Deletes what is too old in the background. */
+  /** Deletes old records in the background. */
   void tidy() {
     try {
       thread.execute(() -> leading.get().ifPresent(this::removeOld));
@@ -63,7 +63,7 @@ final class Retention {
     try {
       journal.removeOld(epoch, kept);
     } catch (StoreException e) {
-      LOG.warn("{}", e.getMessage()); // the next round, or the next leader, does it
+      LOG.warn("{}", e.getMessage()); // the next round or the next leader repeats it
     }
   }
 }

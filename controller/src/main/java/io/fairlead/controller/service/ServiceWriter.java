@@ -36,8 +36,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one writer of one service, for one epoch: changes run one after another, each from the image
- * that the one before it left. Readers take the image at any time without waiting.
+ * The only writer of one service, for one epoch: changes run one after another, each on the image
+ * that the one before it left. Readers get the image at any time without waiting.
  */
 final class ServiceWriter {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceWriter.class);
@@ -60,7 +60,7 @@ final class ServiceWriter {
   /** Held from the start of a commit until reads show it. */
   private final Lock committing = new ReentrantLock();
 
-  /** Unix seconds before which an iteration that found nothing to move is not tried again. */
+  /** Unix seconds before which an iteration is not repeated that found nothing to move. */
   private volatile long idleUntil;
 
   private final AtomicBoolean isIterating = new AtomicBoolean();
@@ -71,7 +71,7 @@ final class ServiceWriter {
   /** Whether a snapshot is being encoded or written; for the event thread only. */
   private boolean isSnapshotting;
 
-  /** Whether ZooKeeper has no such service any more. */
+  /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
   /**
@@ -112,7 +112,7 @@ final class ServiceWriter {
     return isGone;
   }
 
-  /** Returns once what was committed before this call shows. */
+  /** Returns once readers see everything that was committed before this call. */
   void awaitShown() {
     committing.lock();
     committing.unlock();
@@ -140,14 +140,14 @@ final class ServiceWriter {
     }
   }
 
-  /** {@code changed} was checked against the other services by the caller. */
+  /** The caller has checked {@code changed} against the other services. */
   CompletionStage<Result> changeConfig(ServiceConfig changed, WriteOptions options) {
     return submit(options, () -> commitConfig(changed, options));
   }
 
   /**
-   * Makes the service what {@code wanted} and {@code pool} say, in one commit of what differs.
-   * {@code wanted} was checked against the other services by the caller.
+   * Makes the service what {@code wanted} and {@code pool} specify, in one commit of the
+   * differences. The caller has checked {@code wanted} against the other services.
    */
   CompletionStage<Result> put(
       ServiceConfig wanted, Optional<List<Change.Add>> pool, WriteOptions options) {
@@ -177,7 +177,7 @@ final class ServiceWriter {
         });
   }
 
-  /** Ends it where it is; nothing happens if none is running. */
+  /** Stops a running rebalance or defragmentation; does nothing if none is running. */
   CompletionStage<Result> stopUpkeep(WriteOptions options) {
     return submit(
         options,
@@ -191,7 +191,7 @@ final class ServiceWriter {
         });
   }
 
-  /** Runs the next iteration in the background if it is due; called every now and then. */
+  /** Runs the next iteration in the background if it is due; called periodically. */
   void upkeepIfDue() {
     if (isUpkeepDue() && isIterating.compareAndSet(false, true)) {
       submit(WriteOptions.COMMIT, this::iterate)
@@ -241,11 +241,15 @@ final class ServiceWriter {
         });
   }
 
-  /** {@code from}: the image of now, perhaps with another configuration. */
+  /**
+   * Commits changes.
+   *
+   * @param from the current image, perhaps with another configuration
+   */
   private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
       throws StoreException {
     long now = clock.instant().getEpochSecond();
-    // With another method an upkeep that runs has nothing to do any more.
+    // Under another assignment a running upkeep has nothing left to do.
     ServiceImage ready =
         isSharedOutAs(from.config())
             ? from
@@ -302,7 +306,7 @@ final class ServiceWriter {
     void run() throws StoreException;
   }
 
-  /** Commits, and takes over what was committed. */
+  /** Commits and adopts what was committed. */
   private void show(Commit commit) throws StoreException {
     committing.lock();
     try {
@@ -312,7 +316,10 @@ final class ServiceWriter {
     }
   }
 
-  /** If the write then fails, it is settled once the service has been read again. */
+  /**
+   * Claims the addresses of {@code after}. If the write then fails, the claim is settled once the
+   * service has been read again.
+   */
   private void claim(ServiceImage after, WriteOptions options) {
     long now = clock.instant().getEpochSecond();
     if (options.dryRun()) {
@@ -383,7 +390,10 @@ final class ServiceWriter {
     addresses.settle(name());
   }
 
-  /** Encodes it aside and writes it in many events, so that changes wait for one chunk at most. */
+  /**
+   * Encodes a snapshot on another thread and writes it in many events, so that changes wait for one
+   * chunk at most.
+   */
   private void snapshotIfDue() {
     if (isSnapshotting || isUncertain || isGone || !stored.isSnapshotDue()) {
       return;
@@ -393,22 +403,22 @@ final class ServiceWriter {
     try {
       background.execute(() -> encode(service));
     } catch (RejectedExecutionException e) {
-      LOG.debug("no snapshot of service '{}': the controller ends", name());
+      LOG.debug("no snapshot of service '{}': the controller is stopping", name());
     }
   }
 
-  /** On the background's thread. */
+  /** Runs on the background thread. */
   private void encode(StoredService service) {
     try {
       SnapshotWrite snapshot = ServiceRepository.snapshot(service);
       events.execute(() -> write(snapshot));
     } catch (RuntimeException | Error e) {
-      LOG.error("a snapshot of service '{}', epoch {}", name(), epoch.number(), e);
+      LOG.error("snapshot of service '{}', epoch {}", name(), epoch.number(), e);
       events.execute(() -> isSnapshotting = false);
     }
   }
 
-  /** The next piece of it; given up where the service is gone or has to be read again. */
+  /** Writes the next chunk; gives up if the service is gone or has to be read again. */
   private void write(SnapshotWrite snapshot) {
     try {
       if (!isUncertain && !isGone) {
@@ -421,7 +431,7 @@ final class ServiceWriter {
     } catch (StoreException.Fenced e) {
       LOG.debug("{}", e.getMessage());
     } catch (StoreException e) {
-      // Readers only have more deltas to apply; the next generation brings the next attempt.
+      // Readers only have more deltas to apply; the next generation tries again.
       LOG.warn("{}", e.getMessage());
     }
     isSnapshotting = false;

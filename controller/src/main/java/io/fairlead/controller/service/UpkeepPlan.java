@@ -17,12 +17,12 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The iterations of one service's rebalance or defragmentation, and what may be ordered. The order
- * of ranges that a defragmentation works towards is kept here only, since the next controller finds
- * it again in the ring.
+ * The iterations of one service's rebalance or defragmentation, and the rules for starting one. The
+ * order of ranges that a defragmentation works towards is kept only here, since the next controller
+ * can derive it from the ring.
  */
 final class UpkeepPlan {
-  /** Of a measurement: it has to fit into the node that keeps it. */
+  /** Most loads in a measurement: they have to fit into the node that keeps them. */
   private static final int LOADS_MAX = 8192;
 
   private static final int TARGET_MAX = 1000;
@@ -30,7 +30,7 @@ final class UpkeepPlan {
   private final Defragmentation defragmentation = new Defragmentation();
 
   /**
-   * The first iteration of what is ordered.
+   * The first iteration of what the caller ordered.
    *
    * @param now Unix seconds
    * @throws Refusal if it is not allowed
@@ -48,7 +48,7 @@ final class UpkeepPlan {
     return step(before.withUpkeep(state), now, dryRun);
   }
 
-  /** The next iteration of what runs in {@code before}. */
+  /** The next iteration of the upkeep that runs in {@code before}. */
   PoolPlan step(ServiceImage before, long now, boolean dryRun) {
     UpkeepState state = before.upkeep().orElseThrow();
     Ring ring = before.ring();
@@ -79,7 +79,7 @@ final class UpkeepPlan {
       throw Refusal.conflict(
           "assignment",
           image.config().assignment(),
-          "beamer: every other method says itself who owns which bucket");
+          "beamer: every other method decides alone who owns which bucket");
     }
     image
         .upkeep()

@@ -10,8 +10,8 @@ import java.util.HexFormat;
 import java.util.zip.CRC32;
 
 /**
- * From a flow to its 32-bit hash, as every mux computes it (protocol/README.md §1): SipHash-2-4
- * (Aumasson and Bernstein, 2012) under a service's key, or CRC-32.
+ * A flow's 32-bit hash, as every mux computes it (protocol/README.md §1): SipHash-2-4 (Aumasson and
+ * Bernstein, 2012) under a service's key, or CRC-32.
  */
 public final class FlowHash {
   private FlowHash() {}

@@ -5,7 +5,9 @@ import io.fairlead.controller.ring.Ring;
 import java.util.List;
 import java.util.Optional;
 
-/** Beamer's: the bucket is the low bits of the hash, and the ring is all that a mux needs. */
+/**
+ * Beamer's method: the bucket is the low bits of the hash, and the ring is all that a mux needs.
+ */
 final class RingSteering implements Steering {
   @Override
   public String word() {

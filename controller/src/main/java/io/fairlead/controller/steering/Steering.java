@@ -16,14 +16,14 @@ public interface Steering {
   /** The word for it in the API and in ZooKeeper. */
   String word();
 
-  /** What {@code spec} must not say under this method; none if all of it is allowed. */
+  /** The settings in {@code spec} that this method does not allow; none if it allows all. */
   List<Violation> check(Spec spec);
 
   /**
    * What muxes need for {@code ring} besides the ring itself, committed under the same generation
    * number; empty if they need nothing.
    *
-   * @param ring of the generation that is about to be committed, which knows when that is
+   * @param ring of the generation that is about to be committed
    */
   Optional<byte[]> blob(Spec spec, Ring ring);
 

@@ -8,15 +8,17 @@ import java.util.Optional;
 /**
  * The record of one write.
  *
- * @param time RFC 3339, by the clock of the controller
- * @param who whose token it was, "nobody" without authentication, "controller" for its own writes
+ * @param time RFC 3339, by the controller's clock
+ * @param who name of the caller's token, "nobody" without authentication, "controller" for its own
+ *     writes
  * @param what the request in one line
- * @param body the request's body without secrets; absent if there was none or a long one
- * @param outcome "committed": what is refused leaves no record here
+ * @param body the request's body without secrets; absent if there was none or it was long
+ * @param outcome "committed": refused requests leave no record here
  * @param generation of the service afterwards
- * @param returnedBuckets how many went back to the owner before within their window; absent if none
- * @param controller the one that led, in {@code epoch}
- * @param key names the kept answer, which goes with the record
+ * @param returnedBuckets how many returned to their previous owner within their window; absent if
+ *     none
+ * @param controller the leader in {@code epoch}
+ * @param key names the kept answer, which is deleted with the record
  */
 @JsonPropertyOrder({
   "format",

@@ -4,7 +4,7 @@ package io.fairlead.controller.store;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import java.util.concurrent.ThreadFactory;
 
-/** Threads that do not keep the process alive, named after their work as thread dumps show it. */
+/** Threads that do not keep the process alive, with names that identify them in thread dumps. */
 public final class DaemonThreads {
   private DaemonThreads() {}
 

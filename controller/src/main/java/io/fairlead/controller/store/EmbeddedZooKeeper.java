@@ -18,9 +18,9 @@ import org.apache.zookeeper.server.embedded.ExitHandler;
 import org.apache.zookeeper.server.embedded.ZooKeeperServerEmbedded;
 
 /**
- * A ZooKeeper server of our own inside this process, for trying Fairlead out and for small sites:
- * one node, its data on disk, every write synced as on any other node. It has neither an admin
- * server nor four-letter words.
+ * A ZooKeeper server inside this process, for trying Fairlead out and for small sites: one node
+ * with its data on disk, every write synced as on any other node. It has neither an admin server
+ * nor four-letter words.
  */
 public final class EmbeddedZooKeeper implements AutoCloseable {
   private static final int TICK_MILLIS = 1000;
@@ -62,8 +62,8 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
   private static EmbeddedZooKeeper start(
       Path directory, InetAddress host, int port, FileChannel lock) throws IOException {
     removeOldConfigurations(directory);
-    // ZooKeeper reads these from system properties only. Log files grow in steps of 64 MB unless
-    // told otherwise.
+    // ZooKeeper reads these from system properties only. By default log files grow in steps of
+    // 64 MB.
     System.setProperty("zookeeper.preAllocSize", "4096");
     System.setProperty("zookeeper.admin.enableServer", "false");
     Properties properties = new Properties();
@@ -111,8 +111,8 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
   }
 
   /**
-   * Two servers on the same data would destroy them, and ZooKeeper itself doesn't look. The kernel
-   * frees the lock.
+   * Two servers on the same data would destroy them, and ZooKeeper itself does not check. The
+   * kernel releases the lock when the process ends.
    */
   private static FileChannel lock(Path directory) throws IOException {
     Path file = directory.resolve("lock");
@@ -153,7 +153,7 @@ public final class EmbeddedZooKeeper implements AutoCloseable {
     }
   }
 
-  /** It writes a configuration file per start and leaves it behind when killed. */
+  /** ZooKeeper writes a configuration file at each start and leaves it behind when killed. */
   private static void removeOldConfigurations(Path directory) throws IOException {
     try (DirectoryStream<Path> old =
         Files.newDirectoryStream(directory, "zookeeper.configuration*.properties")) {

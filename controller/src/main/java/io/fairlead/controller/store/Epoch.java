@@ -2,7 +2,7 @@
 package io.fairlead.controller.store;
 
 /**
- * One controller's time as leader: {@code number} is what the epoch node says, {@code version} the
- * node's version, which every write of that leader checks.
+ * One controller's term as leader: {@code number} is the value of the epoch node, {@code version}
+ * the version of that node, which every write of the leader checks.
  */
 public record Epoch(long number, int version) {}

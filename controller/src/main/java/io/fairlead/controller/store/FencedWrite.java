@@ -13,19 +13,20 @@ import org.apache.zookeeper.data.Stat;
 
 /**
  * Writes that only the leader of an epoch can make. Each is one {@code multi} that also checks the
- * version of the epoch's node: once another leader has raised it, every older leader's writes fail.
+ * version of the epoch's node: once another leader has raised it, writes of all earlier leaders
+ * fail.
  *
- * <p>A lost connection leaves open whether a {@code multi} took place. It is never guessed: a probe
- * looks at what the write would have left, after a {@code sync}. If that is there, the write took
- * place; if the state before it is there, the same {@code multi} is sent again, which is harmless
- * because it names the versions that it expects, so that it can take place only once.
+ * <p>After a lost connection it is unknown whether a {@code multi} took place. A probe then reads,
+ * after a {@code sync}, what the write would have left. If that is there, the write took place. If
+ * the state before it is there, the same {@code multi} is sent again. That is harmless: it names
+ * the versions that it expects, so it can take place only once.
  */
 final class FencedWrite {
-  /** What a probe finds. */
+  /** What a probe found. */
   enum Outcome {
     WRITTEN,
     NOT_WRITTEN,
-    /** Neither: somebody else wrote. */
+    /** Neither: another client wrote. */
     OVERTAKEN
   }
 
@@ -68,7 +69,7 @@ final class FencedWrite {
    *
    * @param what for messages
    * @throws StoreException.Fenced if another controller leads
-   * @throws StoreException.Unknown if ZooKeeper did not tell the outcome in time
+   * @throws StoreException.Unknown if ZooKeeper did not report the outcome in time
    */
   void run(String what, Epoch epoch, Operations operations, Probe probe) throws StoreException {
     long end = System.nanoTime() + deadline.toNanos();
@@ -89,8 +90,7 @@ final class FencedWrite {
   }
 
   /**
-   * One {@code multi} without a second try: for writes that the next leader or the next round makes
-   * good.
+   * One {@code multi} without a retry: for writes that the next leader or the next round repeats.
    */
   void once(Epoch epoch, List<CuratorOp> operations) throws Exception {
     List<CuratorOp> fenced = new ArrayList<>(operations.size() + 1);
@@ -125,7 +125,7 @@ final class FencedWrite {
       }
     }
     throw new StoreException.Unknown(
-        "%s in epoch %d: ZooKeeper did not tell the outcome within %d s (%s)"
+        "%s in epoch %d: ZooKeeper did not report the outcome within %d s (%s)"
             .formatted(what, epoch.number(), deadline.toSeconds(), last.code()),
         last);
   }

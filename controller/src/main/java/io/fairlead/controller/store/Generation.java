@@ -6,18 +6,15 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/**
- * What is written for one generation: bytes, each under a name. The store does not know what they
- * mean.
- */
+/** The bytes of one generation, by name. The store does not interpret them. */
 public record Generation(long number, SortedMap<String, byte[]> blobs) {
-  /** Leads from the generation before to this one. */
+  /** The difference from the generation before. */
   public static final String DELTA = "delta";
 
   /** The whole of this generation. */
   public static final String SNAPSHOT = "snapshot";
 
-  /** What the steering method's muxes need besides. */
+  /** What muxes need for the steering method besides the ring. */
   public static final String STEERING = "steering";
 
   public Generation {

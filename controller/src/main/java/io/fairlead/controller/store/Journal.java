@@ -15,23 +15,23 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * What is known of past writes (protocol/README.md §4): a record of each, numbered by ZooKeeper in
- * the order of the commits, and the answers to those that may be sent again. Both are created in
- * the very {@code multi} that commits the write, so that neither is there without the other: a
- * write that is sent again after its answer was lost finds the answer, whichever controller leads
- * by then, and two attempts under one key can never both commit.
+ * Past writes (protocol/README.md §4): a record of each, numbered by ZooKeeper in the order of the
+ * commits, and the answers to requests that clients may repeat. Both are created in the same {@code
+ * multi} that commits the write, so that all exist or none does: a request that is repeated after
+ * its answer was lost gets that answer, regardless of which controller leads by then, and two
+ * attempts under one key can never both commit.
  *
- * <p>The latest {@link #KEPT} are kept; an answer goes with its record. Numbers are ZooKeeper's, up
- * to 2^31 writes.
+ * <p>The latest {@link #KEPT} are kept; an answer is deleted with its record. Numbers are
+ * ZooKeeper's, up to 2^31 writes.
  */
 public final class Journal {
-  /** A listing of so many names stays far below ZooKeeper's 1 MB for an answer. */
+  /** A listing of that many names stays far below ZooKeeper's limit of 1 MB. */
   public static final int KEPT = 10_000;
 
   private static final int READS_AT_ONCE = 256;
   private static final int DELETES_AT_ONCE = 100;
 
-  /** Entries by descending number; {@code next} is where the next page begins, if there is one. */
+  /** Entries by descending number; {@code next} is where the next page starts, if there is one. */
   public record Page(List<Numbered> entries, OptionalLong next) {}
 
   public record Numbered(long number, AuditEntry entry) {}
@@ -46,7 +46,7 @@ public final class Journal {
     this.reads = new Reads(client);
   }
 
-  /** What a write's {@code multi} does besides. */
+  /** The operations that record a write, for its {@code multi}. */
   List<CuratorOp> operations(Note note) throws Exception {
     List<CuratorOp> ops = new ArrayList<>();
     ops.add(
@@ -63,7 +63,7 @@ public final class Journal {
     return ops;
   }
 
-  /** The answer that was kept under {@code key}: what was committed before this call is found. */
+  /** The answer kept under {@code key}; finds everything that was committed before this call. */
   public Optional<KeptAnswer> answer(String key) throws StoreException {
     try {
       reads.sync(tree.root());
@@ -90,7 +90,7 @@ public final class Journal {
       for (List<String> some : Lists.partition(wanted, READS_AT_ONCE)) {
         List<Optional<byte[]>> read = reads.data(Lists.transform(some, tree::auditEntry));
         for (int i = 0; i < some.size(); i++) {
-          if (read.get(i).isPresent()) { // not removed meanwhile, for its age
+          if (read.get(i).isPresent()) { // else it was removed meanwhile
             entries.add(new Numbered(number(some.get(i)), NodeJson.readEntry(read.get(i).get())));
           }
         }

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.Optional;
 
 /**
- * Who leads and where: what a leader writes in the step that raises the epoch, ephemeral.
+ * The leader and its address: written by a leader in the step that raises the epoch, ephemeral.
  *
  * @param url of its API, such as "https://10.1.0.5:8080"; absent if it has none
  */

@@ -8,7 +8,9 @@ import org.apache.curator.framework.recipes.cache.CuratorCache;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Who leads, as the leader's own node says; followed by a watch, so that asking is free. */
+/**
+ * The leader, as its own node names it; followed by a watch, so that reading it costs no request.
+ */
 public final class LeaderWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderWatch.class);
 
@@ -25,7 +27,7 @@ public final class LeaderWatch implements AutoCloseable {
   }
 
   /**
-   * Empty while nobody leads. The cache is asked each time: it tells its listeners nothing of a
+   * Empty while there is no leader. Reads the cache each time: it does not notify listeners about a
    * node that was deleted and created again while the connection was lost.
    */
   public Optional<LeaderNode> leader() {

@@ -23,17 +23,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who leads: a leader latch elects, the epoch node fences. A controller that is elected raises the
- * epoch before it reads anything, so that whatever an earlier leader still has under way fails.
+ * Leader election: a leader latch elects, the epoch node fences. An elected controller raises the
+ * epoch before it reads anything, so that everything that an earlier leader still has under way
+ * fails.
  *
  * <p>The callbacks run one at a time on one thread.
  */
 public final class Leadership implements AutoCloseable {
   public interface Listener {
-    /** Elected, with the epoch raised. After an exception it is called again, in a new epoch. */
+    /** Elected, with the epoch raised. After an exception it is called again in a new epoch. */
     void lead(Epoch epoch) throws StoreException;
 
-    /** Not the leader any more, or not known to be. */
+    /** No longer the leader, or not known to be. */
     void follow();
   }
 
@@ -52,7 +53,9 @@ public final class Leadership implements AutoCloseable {
   private volatile LeaderLatch latch;
   private volatile boolean isClosed;
 
-  /** The epoch that this controller leads in, null while it does not; only {@code thread} looks. */
+  /**
+   * The epoch that this controller leads in, null while it does not; used by {@code thread} only.
+   */
   private Epoch current;
 
   /**
@@ -93,7 +96,7 @@ public final class Leadership implements AutoCloseable {
     return created;
   }
 
-  /** Begins to seek leadership as soon as ZooKeeper can be reached; returns at once. */
+  /** Starts to seek leadership as soon as ZooKeeper can be reached; returns at once. */
   public void start() {
     thread.execute(this::enter);
   }
@@ -129,7 +132,7 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Logs a failure that is new, not one that a retry meets again; returns what was said last. */
+  /** Logs a failure unless it equals the last one; returns the last one. */
   private static String warnOnce(String said, String sentence) {
     if (!sentence.equals(said)) {
       LOG.warn("{}", sentence);
@@ -138,7 +141,7 @@ public final class Leadership implements AutoCloseable {
   }
 
   private void follow() {
-    LOG.info("{} does not lead any more", id);
+    LOG.info("{} no longer leads", id);
     current = null;
     listener.follow();
   }
@@ -159,18 +162,21 @@ public final class Leadership implements AutoCloseable {
       if (current == null || (stat != null && stat.getVersion() == current.version())) {
         return;
       }
-      LOG.warn("{} finds epoch {} over: another controller leads", id, current.number());
+      LOG.warn("{}: epoch {} is over, another controller leads", id, current.number());
       follow();
       latch.close();
       latch = newLatch();
       latch.start();
     } catch (Exception e) {
       // Without ZooKeeper the latch is lost as well, and found again with the connection.
-      LOG.warn("{} cannot look at the epoch: {}", id, e.toString());
+      LOG.warn("{} cannot read the epoch: {}", id, e.toString());
     }
   }
 
-  /** In one step with the news of who leads: nobody is sent to a leader whose epoch is over. */
+  /**
+   * Raises the epoch and names the leader in one step: no request is sent to a leader whose epoch
+   * is over.
+   */
   private Epoch raiseEpoch() throws Exception {
     Stat stat = new Stat();
     long number = Nodes.number(client.getData().storingStatIn(stat).forPath(tree.epoch())) + 1;
@@ -189,9 +195,9 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Removes the latch of this controller's former life, which else would lead until its session
-   * expires: a restart after kill -9 takes over at once. Should that life not be over, it loses the
-   * election, and its epoch fences it.
+   * Removes the latch of this controller's previous process, which would otherwise lead until its
+   * session expires: a restart after kill -9 takes over at once. If that process is still running,
+   * it loses the election, and its epoch is fenced.
    */
   private void removeFormerSelf() throws Exception {
     for (String child : client.getChildren().forPath(tree.election())) {
@@ -201,7 +207,7 @@ public final class Leadership implements AutoCloseable {
           client.delete().forPath(path);
         }
       } catch (KeeperException.NoNodeException e) {
-        LOG.debug("{} has gone by itself", path);
+        LOG.debug("{} is gone already", path);
       }
     }
   }

@@ -24,7 +24,7 @@ public final class NodeJson {
           .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
           .build();
 
-  /** For what has keys that may be absent. */
+  /** For types with keys that may be absent. */
   private static final ObjectMapper TOLERANT =
       MAPPER.copy().disable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
 
@@ -88,10 +88,10 @@ public final class NodeJson {
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
-      // Before the keys, which another format may have renamed.
+      // Checked before the keys, which another format may have renamed.
       if (node.path("format").asInt() != ServiceConfig.FORMAT) {
         throw new StoreException(
-            "config has the unknown format %s; this controller knows %d"
+            "config has the unknown format %s; allowed: %d"
                 .formatted(node.path("format"), ServiceConfig.FORMAT));
       }
       return MAPPER.treeToValue(node, ServiceConfig.class);

@@ -8,7 +8,7 @@ import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
 
-/** Single nodes: the operations on them that a {@code multi} is made of, and reads. */
+/** Operations on single nodes, of which a {@code multi} is made, and reads. */
 final class Nodes {
   private final CuratorFramework client;
 
@@ -56,7 +56,7 @@ final class Nodes {
     return Optional.ofNullable(client.checkExists().forPath(path));
   }
 
-  /** The number in a node that must be there. */
+  /** The number in a node, which must exist. */
   long number(String path) throws Exception {
     return number(client.getData().forPath(path));
   }

@@ -3,13 +3,15 @@ package io.fairlead.controller.store;
 
 import java.util.Optional;
 
-/** What stands in ZooKeeper beside a write, from the same moment: see {@link Journal}. */
+/** What a write leaves in ZooKeeper besides itself, in the same step: see {@link Journal}. */
 public record Note(AuditEntry entry, Optional<KeptAnswer> kept) {
-  /** Bytes of an answer: with its write it has to fit into one request to ZooKeeper. */
+  /**
+   * Most bytes of an answer: it has to fit into one request to ZooKeeper together with its write.
+   */
   public static final int ANSWER_MAX = 64 * 1024;
 
   /**
-   * The answer to a request that may be sent again.
+   * The answer to a request that clients may repeat.
    *
    * @param key 64 hex digits
    * @param digest of the request

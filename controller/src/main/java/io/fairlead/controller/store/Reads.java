@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 
-/** Reading many nodes in one round trip, and waiting until a server has caught up. */
+/** Reads many nodes in one round trip, and waits until a server has caught up. */
 final class Reads {
   private static final int SECONDS = 30;
   static final Duration SYNC_MAX = Duration.ofSeconds(3);
@@ -22,7 +22,7 @@ final class Reads {
     this.client = client;
   }
 
-  /** The data of each path, empty where there is no node; all are under way at once. */
+  /** The data of each path, empty where there is no node; all reads are under way at once. */
   List<Optional<byte[]>> data(List<String> paths) throws Exception {
     List<CompletableFuture<Optional<byte[]>>> reads = new ArrayList<>();
     for (String path : paths) {
@@ -57,9 +57,7 @@ final class Reads {
     sync(path, SYNC_MAX);
   }
 
-  /**
-   * Curator's own calls would wait for a connection beyond any deadline: without one this fails.
-   */
+  /** Fails without a connection; Curator's own calls would wait for one beyond any deadline. */
   void sync(String path, Duration most) throws Exception {
     CompletableFuture<Integer> done = new CompletableFuture<>();
     sync(path, done);
@@ -67,8 +65,8 @@ final class Reads {
   }
 
   /**
-   * {@code then} runs on ZooKeeper's event thread, also when the connection breaks meanwhile: it is
-   * told whether it did not.
+   * Runs {@code then} on ZooKeeper's event thread, also if the connection breaks meanwhile; its
+   * argument is whether it did not.
    */
   void syncInBackground(String path, Consumer<Boolean> then) throws Exception {
     CompletableFuture<Integer> done = new CompletableFuture<>();

@@ -11,9 +11,9 @@ import org.apache.zookeeper.data.Stat;
 /**
  * Rebuilds a cluster in a ZooKeeper that holds no services.
  *
- * <p>Muxes go on with what they serve as long as the tree does not bear the name of their cluster,
- * and that is written last: they never see half of a restore. Until then a node says that one is
- * under way, at which controllers wait, and which lets an interrupted restore begin again.
+ * <p>Muxes continue with what they serve until the tree has the name of their cluster, which is
+ * written last: they never see a partial restore. Until then a node marks the restore as under way;
+ * controllers wait while it exists, and it lets an interrupted restore start again.
  */
 public final class Restore {
   private final CuratorFramework client;
@@ -39,10 +39,12 @@ public final class Restore {
   }
 
   /**
+   * Runs the restore.
+   *
    * @param cluster the name that the cluster had
-   * @param formerEpoch from which epochs go on
-   * @param lastServiceId from which ids go on
-   * @throws IllegalArgumentException if this ZooKeeper does not allow it, saying why
+   * @param formerEpoch from which epochs continue
+   * @param lastServiceId from which ids continue
+   * @throws IllegalArgumentException with the reason, if this ZooKeeper does not allow it
    * @throws StoreException if it could not be finished; it can be run again
    */
   public void run(String cluster, long formerEpoch, int lastServiceId, Services services)
@@ -58,7 +60,7 @@ public final class Restore {
     } catch (StoreException | IllegalArgumentException e) {
       throw e;
     } catch (Exception e) {
-      throw new StoreException("the restore did not end; run it again: " + e, e);
+      throw new StoreException("the restore is incomplete; run it again: " + e, e);
     }
   }
 
@@ -89,7 +91,7 @@ public final class Restore {
     return new Epoch(number, raised.getVersion());
   }
 
-  /** What an interrupted restore has left. */
+  /** Removes what an interrupted restore has left. */
   private void clear(Epoch epoch) throws Exception {
     for (String name : store.names()) {
       Optional<ServiceReading> left = store.read(name);
@@ -101,7 +103,7 @@ public final class Restore {
     write.once(epoch, List.of(nodes.set(tree.lastServiceId(), -1, Nodes.decimal(0))));
   }
 
-  /** In one step the cluster is what it was. */
+  /** Restores the cluster's name and ends the restore, in one step. */
   private void finish(Epoch epoch, String cluster, int lastServiceId) throws Exception {
     write.once(
         epoch,

@@ -10,7 +10,7 @@ import org.apache.zookeeper.KeeperException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The nodes that every tree has, made by whoever comes first. */
+/** The nodes that every tree has, created by the first controller. */
 public final class Roots {
   private static final Logger LOG = LoggerFactory.getLogger(Roots.class);
   private static final int CLUSTER_BYTES = 16;
@@ -18,9 +18,9 @@ public final class Roots {
   private Roots() {}
 
   /**
-   * Makes what is missing, in a new tree the cluster's name as well.
+   * Creates missing nodes, in a new tree including the cluster's name.
    *
-   * @throws StoreException if the tree is of a format that this program does not know
+   * @throws StoreException if the tree has an unknown format
    */
   public static void create(CuratorFramework client, Tree tree, Optional<ZooKeeperAccess> access)
       throws Exception {
@@ -28,7 +28,7 @@ public final class Roots {
     String format = new String(client.getData().forPath(tree.format()), StandardCharsets.US_ASCII);
     if (!format.equals(Tree.FORMAT)) {
       throw new StoreException(
-          "%s is '%s'; this controller knows '%s'".formatted(tree.format(), format, Tree.FORMAT));
+          "%s is '%s'; allowed: '%s'".formatted(tree.format(), format, Tree.FORMAT));
     }
     createIfAbsent(client, tree.cluster(), draw());
     createIfAbsent(client, tree.epoch(), "0");
@@ -44,12 +44,12 @@ public final class Roots {
   }
 
   /**
-   * @throws StoreException if a restore was begun and has not ended
+   * @throws StoreException if a restore was started and is not finished
    */
   static void checkWhole(CuratorFramework client, Tree tree) throws Exception {
     if (client.checkExists().forPath(tree.restoring()) != null) {
       throw new StoreException(
-          tree.restoring() + " is there: a restore is under way; if it was broken off, repeat it");
+          tree.restoring() + " exists: a restore is under way; if it was interrupted, repeat it");
     }
   }
 
@@ -60,7 +60,7 @@ public final class Roots {
           .creatingParentsIfNeeded()
           .forPath(path, data.getBytes(StandardCharsets.US_ASCII));
     } catch (KeeperException.NodeExistsException e) {
-      // As it should be on every start but the first.
+      // The case at every start except the first.
       LOG.debug("{} exists", path);
     }
   }

@@ -32,7 +32,9 @@ final class ServiceReader {
     return read(name, Optional.empty());
   }
 
-  /** From {@code known} on, if that is on the way: a follower reads each delta once. */
+  /**
+   * From {@code known} on, if it leads to the latest generation: a follower reads each delta once.
+   */
   private Optional<ServiceReading> read(String name, Optional<ServiceState> known)
       throws StoreException {
     try {

@@ -25,13 +25,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Every service as ZooKeeper holds it, each a {@code T}, followed by one watch on all of them: what
- * a controller reads from that does not lead.
+ * a controller that does not lead reads from.
  *
- * <p>Each image is one committed state: it is read again if a commit came in between, and it only
- * ever goes forward. {@link #catchUp} waits until the images are as new as anything committed
- * before the call. Without ZooKeeper they stay as they were last.
+ * <p>Each service is in one committed state: it is read again if there was a commit in between, and
+ * it never goes back. {@link #catchUp} waits until all are as new as anything committed before the
+ * call. Without ZooKeeper they stay as they were.
  *
- * <p>Events come on ZooKeeper's thread and only mark services as changed; one thread of its own
+ * <p>Events arrive on ZooKeeper's thread and only mark services as changed; a thread of this class
  * reads them.
  */
 public final class ServiceWatch<T> implements AutoCloseable {
@@ -65,12 +65,12 @@ public final class ServiceWatch<T> implements AutoCloseable {
   private volatile boolean isPaused;
   private volatile boolean isLoaded;
 
-  /** Whether events may be missing, as after a lost connection; only {@code thread} looks. */
+  /** Whether events may be missing, as after a lost connection; used by {@code thread} only. */
   private boolean isStale = true;
 
   /**
-   * Whether the watch is set. A new connection answers before it is, and nobody tells of what was
-   * committed in between: until then every look is at all services.
+   * Whether the watch is set. A new connection answers before it is, and there are no events about
+   * what was committed in between: until then every refresh reads all services.
    */
   private boolean isWatching;
 
@@ -87,12 +87,12 @@ public final class ServiceWatch<T> implements AutoCloseable {
     watcher.getResetListenable().addListener(this::watching);
   }
 
-  /** Begins to follow as soon as ZooKeeper can be reached; returns at once. */
+  /** Starts to follow as soon as ZooKeeper can be reached; returns at once. */
   public void start() {
     watcher.start();
   }
 
-  /** Whether there are images of all services, if perhaps old ones. */
+  /** Whether all services were read, if perhaps some time ago. */
   public boolean isLoaded() {
     return isLoaded;
   }
@@ -106,25 +106,25 @@ public final class ServiceWatch<T> implements AutoCloseable {
     return Optional.ofNullable(services.get(name));
   }
 
-  /** Why the service cannot be read, if it is there and cannot. */
+  /** Why the service exists and cannot be read. */
   public Optional<String> damage(String name) {
     return Optional.ofNullable(damaged.get(name));
   }
 
   /**
-   * Done when everything that was committed before this call can be seen here; fails if ZooKeeper
-   * does not tell.
+   * Completes when everything that was committed before this call can be read here; fails if
+   * ZooKeeper does not answer.
    */
   public CompletableFuture<Void> catchUp() {
     CompletableFuture<Void> done = new CompletableFuture<>();
     try {
-      // Its answer comes behind the events of what was committed before it.
+      // Its answer arrives after the events of everything that was committed before it.
       reads.syncInBackground(
           tree.root(),
-          isTold ->
+          isSynced ->
               execute(
                   () -> {
-                    if (refresh() && isTold) {
+                    if (refresh() && isSynced) {
                       done.complete(null);
                     } else {
                       done.completeExceptionally(new KeeperException.ConnectionLossException());
@@ -136,7 +136,7 @@ public final class ServiceWatch<T> implements AutoCloseable {
     return done;
   }
 
-  /** Forgets everything and does not follow: who leads knows better. */
+  /** Drops everything and does not follow: the leader has newer state. */
   public void pause() {
     isPaused = true;
     execute(
@@ -149,7 +149,7 @@ public final class ServiceWatch<T> implements AutoCloseable {
         });
   }
 
-  /** Follows again, from {@code known}, which are all services. */
+  /** Follows again, starting from {@code known}, which are all services. */
   public void resume(Map<String, T> known) {
     isPaused = false;
     execute(
@@ -190,7 +190,7 @@ public final class ServiceWatch<T> implements AutoCloseable {
         });
   }
 
-  /** Whether all that has changed could be read. */
+  /** Reads what has changed; returns whether all of it could be read. */
   private boolean refresh() {
     boolean isDone = true;
     if (isPaused) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-/** ZooKeeper holds something else than expected, or cannot be asked. */
+/** ZooKeeper holds something other than expected, or cannot be reached. */
 public class StoreException extends Exception {
   public StoreException(String message) {
     super(message);
@@ -11,21 +11,21 @@ public class StoreException extends Exception {
     super(message, cause);
   }
 
-  /** Nothing was written, and this controller may not write: another one leads. */
+  /** Nothing was written: another controller leads. */
   public static final class Fenced extends StoreException {
     public Fenced(String message) {
       super(message);
     }
   }
 
-  /** Whether it was written is not known, because ZooKeeper did not answer in time. */
+  /** It is unknown whether it was written, because ZooKeeper did not answer in time. */
   public static final class Unknown extends StoreException {
     public Unknown(String message, Throwable cause) {
       super(message, cause);
     }
   }
 
-  /** What ZooKeeper holds of one service does not make a service. */
+  /** The data of one service in ZooKeeper are damaged. */
   public static final class Damaged extends StoreException {
     public Damaged(String message, Throwable cause) {
       super(message, cause);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
-/** Where things stand in ZooKeeper (protocol/README.md §4). */
+/** The paths in ZooKeeper (protocol/README.md §4). */
 public record Tree(String root) {
   public static final String FORMAT = "2";
 
@@ -26,7 +26,7 @@ public record Tree(String root) {
     return root + "/cluster";
   }
 
-  /** There while a restore is under way, or was and did not end. */
+  /** Exists while a restore is under way or was interrupted. */
   public String restoring() {
     return root + "/restoring";
   }

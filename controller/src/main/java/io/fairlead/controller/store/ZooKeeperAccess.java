@@ -17,12 +17,12 @@ import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 
 /**
- * Who this controller is for ZooKeeper, and who may do what with the tree: controllers everything;
- * muxes read what they need, and create their own nodes, which they protect themselves; nobody else
- * anything.
+ * This controller's identity in ZooKeeper, and the permissions in the tree: controllers may do
+ * everything; muxes may read what they need, and create their own nodes, which they protect
+ * themselves; all others may do nothing.
  *
- * <p>The file has a line {@code USER:PASSWORD} for the controllers, one for the muxes, and any
- * further ones for what the controllers were before, while a password is being replaced.
+ * <p>The file has a line {@code USER:PASSWORD} for the controllers and one for the muxes. Further
+ * lines are former logins of the controllers, for while a password is being replaced.
  */
 public final class ZooKeeperAccess {
   private static final String DIGEST = "digest";
@@ -35,14 +35,14 @@ public final class ZooKeeperAccess {
   }
 
   /**
-   * @throws IllegalArgumentException naming file and line, never what stands there
+   * @throws IllegalArgumentException naming file and line, never their content
    */
   public static ZooKeeperAccess read(SecretFile file) {
     List<SecretFile.Line> lines = file.lines();
     for (SecretFile.Line line : lines) {
       if (!LOGIN.matcher(line.text()).matches()) {
         throw file.refused(
-            "line %d is something else".formatted(line.number()),
+            "line %d is not a login".formatted(line.number()),
             "USER:PASSWORD, a password of 8..256 visible characters");
       }
     }
@@ -54,7 +54,7 @@ public final class ZooKeeperAccess {
     return new ZooKeeperAccess(lines.stream().map(SecretFile.Line::text).toList());
   }
 
-  /** What a session says of itself; as a mux too, since it reads their nodes. */
+  /** The logins of a session; also that of the muxes, since it reads their nodes. */
   List<AuthInfo> identities() {
     return logins.stream()
         .map(login -> new AuthInfo(DIGEST, login.getBytes(StandardCharsets.UTF_8)))
@@ -85,7 +85,7 @@ public final class ZooKeeperAccess {
         controllers(), muxes(path.equals(tree.muxes()) ? Perms.READ | Perms.CREATE : Perms.READ));
   }
 
-  /** ZooKeeper looks for null in it, which the lists of {@code List.of} take ill. */
+  /** ZooKeeper calls {@code contains(null)}, for which the lists of {@code List.of} throw. */
   private static List<ACL> list(ACL... entries) {
     return Arrays.asList(entries);
   }
@@ -107,8 +107,8 @@ public final class ZooKeeperAccess {
   }
 
   /**
-   * Protects what was there before: each node before its children are listed, so that nobody else
-   * can add one that is missed, and the format last, as the sign that all of it is done.
+   * Protects existing nodes: each before its children are listed, so that no other client can add
+   * one that is missed, and the format last, to mark that all are done.
    */
   void protect(CuratorFramework client, Tree tree) throws Exception {
     List<ACL> wanted = of(tree, tree.format());
@@ -129,7 +129,7 @@ public final class ZooKeeperAccess {
         protect(client, tree, path + "/" + child);
       }
     } catch (KeeperException.NoNodeException e) {
-      // Deleted meanwhile: nothing is left to protect.
+      // Deleted meanwhile: there is nothing to protect.
     }
   }
 }

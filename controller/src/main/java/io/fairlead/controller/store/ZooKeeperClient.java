@@ -14,11 +14,11 @@ import org.apache.zookeeper.client.HostProvider;
 import org.apache.zookeeper.client.StaticHostProvider;
 
 /**
- * The client of ZooKeeper that everything here shares, tuned to be back soon after an outage.
+ * The ZooKeeper client, tuned to reconnect soon after an outage.
  *
- * <p>Two habits of ZooKeeper's own client made writes wait for up to 8 s on a loaded machine after
- * a single server had returned: it pauses 1 s after each round of the servers, on top of up to 1 s
- * that it draws at random, and a server that is only starting refuses the first attempts; and an
+ * <p>Two properties of ZooKeeper's own client made writes wait for up to 8 s on a loaded machine
+ * after a single server had returned. It pauses 1 s after each round of the servers, on top of a
+ * random delay of up to 1 s, and a server that is just starting refuses the first attempts. And an
  * attempt that such a server accepts and never answers costs (session timeout / servers), 6 s. See
  * {@link PromptHosts}.
  */
@@ -30,19 +30,19 @@ public final class ZooKeeperClient {
 
   private ZooKeeperClient() {}
 
-  /** A client that is not started yet, of nobody in particular. */
+  /** A client without a login, not yet started. */
   public static CuratorFramework create(String connectString) {
     return create(connectString, new Tree("/"), Optional.empty());
   }
 
   /**
-   * A client that is not started yet.
+   * A client, not yet started.
    *
-   * @param access who it is, and who may do what with the nodes of {@code tree} that it creates
+   * @param access its login, and the permissions of the nodes of {@code tree} that it creates
    */
   public static CuratorFramework create(
       String connectString, Tree tree, Optional<ZooKeeperAccess> access) {
-    // Whoever calls gets the exception; a change of the connection is logged once, by its listener.
+    // The caller gets the exception; the listener logs a change of the connection once.
     System.setProperty(DebugUtils.PROPERTY_DONT_LOG_CONNECTION_ISSUES, "true");
     CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder();
     access.ifPresent(
@@ -60,7 +60,7 @@ public final class ZooKeeperClient {
         .build();
   }
 
-  /** ZooKeeper's own choice among the servers, with less patience. */
+  /** ZooKeeper's own choice among the servers, with shorter timeouts. */
   private static final class PromptHosts implements HostProvider {
     private static final long PAUSE_MILLIS = 100;
 

@@ -38,7 +38,7 @@ class BeamerAssignmentTest {
   }
 
   @Test
-  void bucketsWithAClosedWindowGoByNumberWhateverTheirAge() throws Exception {
+  void bucketsWithAClosedWindowMoveByNumberRegardlessOfAge() throws Exception {
     Ring ring = step(ring(1024), NOW, 1, 0);
     ring = step(ring, NOW + 1000, 1, 1);
     ring = step(ring, NOW + 2000, 1, 0);
@@ -81,7 +81,7 @@ class BeamerAssignmentTest {
   }
 
   @Test
-  void whoOwnedABucketBeforeNobodyDidStaysItsPreviousOwnerWithinTheWindow() throws Exception {
+  void aBucketThatHadNoOwnerKeepsItsPreviousOwnerWithinTheWindow() throws Exception {
     Ring first = step(ring(256), NOW, 1, 0);
     Ring none = step(first, NOW + 1000, 0, 0);
     Ring second = step(none, NOW + 1000 + WINDOW - 1, 0, 1);
@@ -90,7 +90,7 @@ class BeamerAssignmentTest {
     assertThat(second.isMoved(7, NOW + 1000 + WINDOW + 100, WINDOW)).isTrue();
     assertThat(step(none, NOW + 1000 + WINDOW, 0, 1).previous(7)).isEqualTo(Backend.NONE);
     assertThat(step(none, NOW + 1001, 1, 0).previous(7))
-        .as("back with its owner: nobody to chain to")
+        .as("back with its owner: no previous owner to chain to")
         .isEqualTo(Backend.NONE);
   }
 
@@ -144,7 +144,7 @@ class BeamerAssignmentTest {
     return weights;
   }
 
-  /** Nobody is a whole bucket away from its share. */
+  /** No backend is a whole bucket away from its share. */
   private static void checkBalance(Ring ring, int[] weights) {
     long total = 0;
     for (int weight : weights) {

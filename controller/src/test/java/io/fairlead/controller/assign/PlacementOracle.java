@@ -116,8 +116,8 @@ final class PlacementOracle {
   }
 
   /**
-   * Whoever's turn is due in the earliest round; within a round whoever waited longest, which is
-   * whose turn before was the earliest.
+   * The backend whose turn is due in the earliest round; within a round the one that has waited
+   * longest, whose previous turn was the earliest.
    */
   private static List<Integer> turns(int turns, int[] weights) {
     int[] taken = new int[weights.length];

@@ -59,7 +59,10 @@ class PlacementTest {
     }
   }
 
-  /** Consistent and rendezvous hashing: whoever does not change loses nothing to its likes. */
+  /**
+   * Consistent and rendezvous hashing: a backend that does not change loses no bucket to another
+   * such.
+   */
   @Property(tries = 60)
   void onlyTheChangedBackendsBucketsMove(@ForAll long seed) {
     Random random = new Random(seed);

@@ -37,7 +37,7 @@ class ReturnsTest {
   }
 
   @Test
-  void aDrainedOwnersBucketsTakeADetourWhereNobodyElseGives() throws Exception {
+  void aDrainedOwnersBucketsTakeADetourIfNoOtherBackendGives() throws Exception {
     Ring ring = step(Ring.empty(1, 256, NOW - 1), NOW, 1, 1, 0);
     ring = step(ring, NOW + 1000, 0, 1, 1);
     // 3 has what was 1's and goes; 2 is where it shall be, so 1 is the only one to take.
@@ -65,7 +65,7 @@ class ReturnsTest {
   }
 
   @Test
-  void whatNobodyOwnsIsNoReturn() throws Exception {
+  void aBucketWithoutAnOwnerDoesNotReturn() throws Exception {
     Ring ring = step(Ring.empty(1, 256, NOW - 1), NOW, 1, 1, 1);
     ring = step(ring, NOW + 1000, 0, 0, 0);
     for (int bucket = 0; bucket < 256; bucket++) {

@@ -177,7 +177,7 @@ class UpkeepTest {
     return new Limits(limits.target(), Ring.BUCKETS_MAX, false);
   }
 
-  /** Nobody gives or takes more than it may, and nothing moves that is still chained. */
+  /** No backend gives or takes more than it may, and nothing moves that is still chained. */
   private static void checkLimits(Ring ring, Runs runs, Limits limits, long now) {
     int[] taken = new int[Backend.MAX + 1];
     for (int run = 0; run < runs.size(); run++) {
@@ -244,7 +244,7 @@ class UpkeepTest {
     return owners;
   }
 
-  /** Takes away whoever has no edge to anybody left, until nobody is. */
+  /** Removes backends without an edge to a remaining one, until none is left. */
   private static boolean hasCycle(boolean[][] edges) {
     boolean isShrinking = true;
     while (isShrinking) {

@@ -38,12 +38,11 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 
 /**
- * Whatever changes a service goes through, and at whichever write to a real ZooKeeper its leader
- * ends: the next one finds every generation that was acknowledged, at most the one more that was
- * under way, the snapshot and the deltas after it make that image, and nothing half done is left.
+ * For any changes of a service, and at any write to a real ZooKeeper at which its leader ends: the
+ * next leader finds every generation that was acknowledged, and at most the one more that was under
+ * way; the snapshot and the deltas after it make that image, and nothing half done is left.
  *
- * <p>Requests are small enough that most generations need several, chunks ahead and the commit
- * behind them.
+ * <p>Requests are small enough that most generations need several: chunks ahead, then the commit.
  */
 class CrashPropertyTest {
   private static final Duration DEADLINE = Duration.ofSeconds(5);

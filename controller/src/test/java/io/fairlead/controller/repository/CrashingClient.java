@@ -7,9 +7,9 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
 
 /**
- * A client whose process ends at one of its writes: right before ZooKeeper gets it, or once it took
- * place and before its answer is known. From then on nothing gets through. Every write of the store
- * is a {@code multi}, so that these are all the moments at which a crash can leave something else
+ * A client whose process ends at one of its writes: right before ZooKeeper receives it, or after it
+ * took place and before its answer arrives. From then on nothing gets through. Every write of the
+ * store is a {@code multi}, so these are all the moments at which a crash can leave different state
  * behind.
  */
 final class CrashingClient {

@@ -87,7 +87,7 @@ class ServiceRepositoryTest {
   }
 
   @Test
-  void aGenerationThatSomebodyElseCommittedIsNotOverwritten() throws Exception {
+  void aGenerationThatAnotherLeaderCommittedIsNotOverwritten() throws Exception {
     StoredService service = repository.create(epoch, image(256));
     StoredService theirs = commit(service, 1);
     assertThatThrownBy(() -> commit(service, 2))
@@ -156,7 +156,7 @@ class ServiceRepositoryTest {
   }
 
   @Test
-  void aSnapshotThatWasCutOffIsBegunAgain() throws Exception {
+  void anInterruptedSnapshotIsStartedAgain() throws Exception {
     StoredService service = commit(commit(repository.create(epoch, image(1 << 20)), 1), 2);
     assertThat(repository.writeNext(epoch, service, ServiceRepository.snapshot(service))).isTrue();
     assertThat(repository.read("web").orElseThrow()).isEqualTo(service);
@@ -165,7 +165,7 @@ class ServiceRepositoryTest {
   }
 
   @Test
-  void onlyGenerationsThatNobodyNeedsAreDeleted() throws Exception {
+  void onlyGenerationsThatNoReaderNeedsAreDeleted() throws Exception {
     StoredService service = repository.create(epoch, image(256));
     for (int i = 0; i < 29; i++) {
       service = commit(service, i);

@@ -15,7 +15,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 
 /**
- * Whatever history a ring has: its codec, apply and snapshots agree, and damage never yields a
+ * For any history of a ring: codec, {@code apply} and snapshots agree, and damage never yields a
  * ring.
  */
 class RingPropertyTest {

@@ -25,7 +25,9 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** No address is a VIP and a backend's, whoever comes first, on a real ZooKeeper. */
+/**
+ * No address is both a VIP and a backend's, regardless of which comes first, on a real ZooKeeper.
+ */
 class AddressesTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.COMMIT;
   private static final WriteOptions PLAN = WriteOptions.PLAN;
@@ -67,7 +69,7 @@ class AddressesTest extends EmbeddedController {
     };
     for (String[] row : rows) {
       String vip = row[1].replace(":0:", ":");
-      String allowed = "an address that is no VIP; it is one of '" + row[2] + "'";
+      String allowed = "an address that is not a VIP; it is one of '" + row[2] + "'";
       ServiceSpec same = spec(row[0], row[0].equals("web") ? "10.99.0.1" : "10.99.0.2");
       ServiceSpec another = spec("new", "10.99.0.3");
       List<Change> list = List.of(at(8, "10.1.0.8"), at(9, row[1]));
@@ -86,7 +88,7 @@ class AddressesTest extends EmbeddedController {
           controller.services().putService(own, Optional.of(List.of(at(1, "10.99.0.3"))), options),
           "vips",
           "10.99.0.3",
-          "it is that of backend 1 of 'new'");
+          "backend 1 of 'new' has it");
     }
     assertThat(Shown.services(controller)).isEqualTo(before);
     assertThat(Shown.backends(controller, "web")).hasSize(1);
@@ -95,7 +97,7 @@ class AddressesTest extends EmbeddedController {
   @Test
   void aVipIsNoBackend() throws Exception {
     List<ServiceView> before = Shown.services(controller);
-    String allowed = "an address that no backend has; it is that of backend 1 of 'web'";
+    String allowed = "an address that no backend has; backend 1 of 'web' has it";
     for (WriteOptions options : List.of(PLAN, COMMIT)) {
       List<CompletionStage<Result>> all =
           List.of(

@@ -72,7 +72,7 @@ class AssignmentTest extends EmbeddedController {
   }
 
   @Test
-  void aServiceOfAnotherMethodKeepsToItWhateverChanges() throws Exception {
+  void aServiceKeepsItsAssignmentMethodRegardlessOfChanges() throws Exception {
     done(controller.services().createService(spec("maglev"), WriteOptions.COMMIT));
     List<Change> pool = List.of(add(1), add(2), add(3));
     done(controller.backends().change("web", pool, WriteOptions.COMMIT));

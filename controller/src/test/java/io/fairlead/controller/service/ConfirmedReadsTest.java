@@ -61,7 +61,10 @@ class ConfirmedReadsTest {
     }
   }
 
-  /** Who commits learns of it last: others may have read it and have told of it by then. */
+  /**
+   * The committing controller gets the answer last: others may have read the commit and reported it
+   * by then.
+   */
   @ParameterizedTest
   @EnumSource
   void theLeaderShowsWhatOthersHaveReadAlready(Write write) throws Exception {

@@ -13,9 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Stands between a client and its server. It swallows answers: requests still arrive and take
- * effect, but the client does not hear of it, and then its connection breaks. Or it cuts the client
- * off.
+ * A proxy between a client and its server. It swallows answers: requests still arrive and take
+ * effect, but the client gets no answer, and then its connection breaks. Or it cuts the client off.
  */
 final class FlakyProxy implements AutoCloseable {
   private final ServerSocket listener;

@@ -80,7 +80,7 @@ class OutageTest {
     assertThat(lines("connected")).hasSize(2);
     assertThat(lines("connection lost")).hasSize(1);
     assertThat(lines("leading in epoch")).hasSize(2);
-    assertThat(lines("does not lead any more")).hasSize(1);
+    assertThat(lines("no longer leads")).hasSize(1);
     assertThat(List.copyOf(log.list)).noneMatch(line -> line.getLevel() == Level.ERROR);
   }
 

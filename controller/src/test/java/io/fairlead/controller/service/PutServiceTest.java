@@ -88,7 +88,7 @@ class PutServiceTest extends EmbeddedController {
   }
 
   @Test
-  void aServiceOfManyBackendsIsCreatedInStepsThatNobodySees() throws Exception {
+  void aServiceOfManyBackendsIsCreatedInStepsThatNoReaderSees() throws Exception {
     List<Change.Add> many =
         IntStream.rangeClosed(1, 2000)
             .mapToObj(id -> new Change.Add(id, "10.1.%d.%d".formatted(id / 256, id % 256), 1))

@@ -25,7 +25,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 
-/** How many records are kept, whoever writes them. */
+/** The number of records that are kept, regardless of the writer. */
 class RetentionTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final Epoch EPOCH = new Epoch(1, 0);

@@ -6,7 +6,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that moves only when it is set. */
 final class SettableClock extends Clock {
   private volatile long seconds;
 

@@ -104,7 +104,7 @@ class UpgradeTest {
           .containsExactly("dns");
       Refusal refused =
           refusal(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT));
-      assertThat(refused.getMessage()).contains("web", "unknown format 2; this controller knows 1");
+      assertThat(refused.getMessage()).contains("web", "unknown format 2; allowed: 1");
       assertThat(
               refusal(
                       controller

@@ -46,7 +46,7 @@ class JournalTest {
   }
 
   @Test
-  void aNoteStandsBesideItsWriteOrNotAtAll() throws Exception {
+  void aNoteIsWrittenWithItsWriteOrNotAtAll() throws Exception {
     Note note = note(1, Optional.of(key(1)));
     ServiceState web = create(note, "web", 1);
     assertThat(journal.page(OptionalLong.empty(), 10).entries())
