@@ -323,7 +323,7 @@ struct changer {
 static void change(struct changer *c)
 {
 	uint32_t generation = ring_generation(service_ring(c->stand->service)) + 1;
-	struct why why;
+	struct reason why;
 
 	c->delta.generation = generation;
 	c->delta.base = generation - 1;
@@ -384,7 +384,7 @@ static void serve(struct stand *s, uint16_t number)
 	struct service_config config = image_config((uint16_t)(number + 1), "10.99.0.0", s->row.buckets);
 	struct delta snapshot = image_snapshot(config.id, 1, s->row.buckets, STAND_BACKENDS);
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	snprintf(config.name, sizeof(config.name), "service%u", number);
 	fl_store_be16(config.vips[0].bytes + 14, number);
@@ -413,7 +413,7 @@ static void stand_ready(struct bench *b, const struct row *row)
 				      .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 	struct stand *s = &b->stands[b->count++];
-	struct why why;
+	struct reason why;
 
 	s->row = *row;
 	s->row.flows = row->flows ? row->flows : 1000000;
@@ -526,7 +526,7 @@ int main(int argc, char **argv)
 	static struct options options = {.memory = MEMORY, .no_huge = true, .workers = 1};
 	static struct bench b;
 	struct stands told;
-	struct why why;
+	struct reason why;
 
 	parse(&b, argc, argv);
 	if (ports_environment(&options, &why))

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
 	struct cluster_sync *cluster = NULL;
-	struct why why = {""};
+	struct reason why = {""};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
 	if (argc != 3) {

@@ -33,7 +33,7 @@ struct program {
 };
 
 /* The outer sources: what was asked for, else what the first port has; one of them is needed. */
-static int outer_addresses(struct program *p, struct why *why)
+static int outer_addresses(struct program *p, struct reason *why)
 {
 	const struct port *port = &p->ports.port[0];
 
@@ -44,13 +44,13 @@ static int outer_addresses(struct program *p, struct why *why)
 	if (fl_address_is_none(&p->address6) && port_address6(port, &p->address6))
 		p->address6 = (struct fl_address){{0}};
 	if (fl_address_is_none(&p->address) && fl_address_is_none(&p->address6))
-		return why_refuse(why, -EADDRNOTAVAIL,
+		return reason_set(why, -EADDRNOTAVAIL,
 				  "--address is missing and %s has none; allowed: an IPv4 or IPv6 address of this mux",
 				  port->arguments);
 	return 0;
 }
 
-static int build(struct program *p, struct why *why)
+static int build(struct program *p, struct reason *why)
 {
 	struct vip_listener listener = {.context = &p->ports, .changed = ports_vips};
 	bool has_ipv4 = !fl_address_is_none(&p->address);
@@ -63,10 +63,10 @@ static int build(struct program *p, struct why *why)
 	p->tables = tables_new(p->options.workers, &hops);
 	p->counters = counters_new(p->options.workers);
 	if (!p->tables || !p->counters)
-		return why_refuse(why, -ENOMEM, "no memory for tables and counters");
+		return reason_set(why, -ENOMEM, "no memory for tables and counters");
 	if (tables_set_self(p->tables, has_ipv4 ? &p->address : &p->address6, has_ipv4 ? &p->address6 : &p->address,
 			    &p->options.tag_key))
-		return why_refuse(why, -ENOMEM, "no memory for tables");
+		return reason_set(why, -ENOMEM, "no memory for tables");
 	ports_selves(&p->ports, &p->address, &p->address6);
 	tables_set_options(p->tables, &p->options);
 	tables_listen(p->tables, &listener);
@@ -74,7 +74,7 @@ static int build(struct program *p, struct why *why)
 	return p->sampler ? 0 : -ENOMEM;
 }
 
-static int start(struct program *p, struct why *why)
+static int start(struct program *p, struct reason *why)
 {
 	struct worker_place place = {.tables = p->tables,
 				     .ports = &p->ports,
@@ -117,7 +117,7 @@ static void stop(struct program *p)
 	rte_eal_cleanup();
 }
 
-static int serve(struct program *p, struct why *why)
+static int serve(struct program *p, struct reason *why)
 {
 	sigset_t signals;
 	int error, received;
@@ -154,7 +154,7 @@ static int serve(struct program *p, struct why *why)
 int main(int argc, char **argv)
 {
 	static struct program program;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	int error;
 
 	if (argc > 1 && !strcmp(argv[1], "explain"))

@@ -81,7 +81,7 @@ static int read_lines(FILE *file, struct login *login)
 	return error ? error : login->count ? 0 : -EINVAL;
 }
 
-int login_read(const char *name, const char *path, struct login *out, struct why *why)
+int login_read(const char *name, const char *path, struct login *out, struct reason *why)
 {
 	FILE *file = fopen(path, "re");
 	struct stat stat;
@@ -90,18 +90,18 @@ int login_read(const char *name, const char *path, struct login *out, struct why
 	memset(out, 0, sizeof(*out));
 	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
 		error =
-		    why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
+		    reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
 	else if (stat.st_mode & 077)
-		error = why_refuse(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
+		error = reason_set(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
 				   (unsigned)stat.st_mode & 07777);
 	else if (read_lines(file, out))
-		error = why_refuse(
+		error = reason_set(
 		    why, -EINVAL,
 		    "%s: '%s' is not allowed; allowed: at most 16 KB, 1..%d lines USER:PASSWORD, a user of letters, "
 		    "digits, '.', '_', '-', a password of %d..%d visible characters",
 		    name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
 	else if (draw(out))
-		error = why_refuse(why, -EIO, "%s: the kernel gives no random bytes", name);
+		error = reason_set(why, -EIO, "%s: the kernel gives no random bytes", name);
 	if (file)
 		fclose(file);
 	if (error)

@@ -14,7 +14,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 enum login_limits {
 	LOGIN_LINES_MAX = 4,
@@ -39,7 +39,7 @@ struct login_acl {
  * Reads a file that only its owner may read. -EINVAL and why, where name is the option's; the file's content is never
  * shown.
  */
-int login_read(const char *name, const char *path, struct login *out, struct why *why);
+int login_read(const char *name, const char *path, struct login *out, struct reason *why);
 
 /* Says it to the server, now and whenever the client connects again. */
 void login_add(const struct login *login, zhandle_t *zk);

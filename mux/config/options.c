@@ -46,7 +46,7 @@ const char options_usage[] =
     "Each option can be set in the environment as FAIRLEAD_MUX_<NAME>, e.g. FAIRLEAD_MUX_NO_HUGE=true; several\n"
     "ports are separated by spaces there. The command line wins.\n";
 
-typedef int setter(struct options *options, const char *name, const char *value, struct why *why);
+typedef int setter(struct options *options, const char *name, const char *value, struct reason *why);
 
 struct option {
 	const char *flag; /* without the dashes */
@@ -54,16 +54,17 @@ struct option {
 	setter *set;
 };
 
-static int set_text(char *out, size_t size, const char *name, const char *value, struct why *why)
+static int set_text(char *out, size_t size, const char *name, const char *value, struct reason *why)
 {
 	if (!*value || strlen(value) >= size)
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: 1..%zu characters", name, value,
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: 1..%zu characters", name, value,
 				  size - 1);
 	strcpy(out, value);
 	return 0;
 }
 
-static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value, struct why *why)
+static int set_number(unsigned *out, unsigned low, unsigned high, const char *name, const char *value,
+		      struct reason *why)
 {
 	char *end;
 	unsigned long number;
@@ -71,7 +72,7 @@ static int set_number(unsigned *out, unsigned low, unsigned high, const char *na
 	errno = 0;
 	number = strtoul(value, &end, 10);
 	if (errno || !isdigit((unsigned char)*value) || *end || number < low || number > high)
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, low, high);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %u..%u", name, value, low, high);
 	*out = (unsigned)number;
 	return 0;
 }
@@ -108,20 +109,20 @@ static int split_host_port(const char *text, size_t len, char *host, size_t size
 	return 0;
 }
 
-static int set_id(struct options *options, const char *name, const char *value, struct why *why)
+static int set_id(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	static const char allowed[] = "letters, digits, '-', '_', '.', at most 63, beginning with a letter or digit";
 
 	if (!isalnum((unsigned char)*value) || strlen(value) >= sizeof(options->id))
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
 	for (const char *p = value; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p))
-			return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
+			return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: %s", name, value, allowed);
 	strcpy(options->id, value);
 	return 0;
 }
 
-static int set_zookeeper(struct options *options, const char *name, const char *value, struct why *why)
+static int set_zookeeper(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	const char *at = value;
 
@@ -131,7 +132,7 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 		uint16_t port;
 
 		if (split_host_port(at, len, host, sizeof(host), &port))
-			return why_refuse(
+			return reason_set(
 			    why, -EINVAL,
 			    "%s: '%s' is not allowed; allowed: HOST:PORT, several separated by commas, PORT "
 			    "1..65535, IPv6 in brackets",
@@ -143,12 +144,12 @@ static int set_zookeeper(struct options *options, const char *name, const char *
 	return set_text(options->zookeeper, sizeof(options->zookeeper), name, value, why);
 }
 
-static int set_root(struct options *options, const char *name, const char *value, struct why *why)
+static int set_root(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	size_t len = strlen(value);
 
 	if (value[0] != '/' || len < 2 || value[len - 1] == '/' || strstr(value, "//"))
-		return why_refuse(why, -EINVAL,
+		return reason_set(why, -EINVAL,
 				  "%s: '%s' is not allowed; allowed: an absolute path without a trailing '/', such as "
 				  "/fairlead",
 				  name, value);
@@ -156,24 +157,24 @@ static int set_root(struct options *options, const char *name, const char *value
 }
 
 /* One port or, from the environment, several separated by spaces. port.c checks their contents. */
-static int set_port(struct options *options, const char *name, const char *value, struct why *why)
+static int set_port(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	const char *at = value + strspn(value, " ");
 
 	if (!*at)
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a port", name, value);
 	while (*at) {
 		size_t len = strcspn(at, " ");
 
 		if (options->ports_count == OPTIONS_PORTS_MAX)
-			return why_refuse(why, -EINVAL, "%s: '%s' is one too many; at most %d ports are allowed", name,
+			return reason_set(why, -EINVAL, "%s: '%s' is one too many; at most %d ports are allowed", name,
 					  at, OPTIONS_PORTS_MAX);
 		if (len > OPTIONS_TEXT_MAX)
-			return why_refuse(why, -EINVAL, "%s: '%.32s...' is too long; at most %d characters are allowed",
+			return reason_set(why, -EINVAL, "%s: '%.32s...' is too long; at most %d characters are allowed",
 					  name, at, OPTIONS_TEXT_MAX);
 		for (unsigned i = 0; i < options->ports_count; i++)
 			if (strlen(options->ports[i]) == len && !memcmp(options->ports[i], at, len))
-				return why_refuse(why, -EINVAL, "%s: '%s' is given again; each port is allowed once",
+				return reason_set(why, -EINVAL, "%s: '%s' is given again; each port is allowed once",
 						  name, options->ports[i]);
 		memcpy(options->ports[options->ports_count], at, len);
 		options->ports[options->ports_count++][len] = 0;
@@ -184,7 +185,7 @@ static int set_port(struct options *options, const char *name, const char *value
 }
 
 /* One address or, from the environment, two separated by a space; each family once. */
-static int set_address(struct options *options, const char *name, const char *value, struct why *why)
+static int set_address(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	char text[OPTIONS_TEXT_MAX + 1], *at = text, *word;
 
@@ -201,105 +202,105 @@ static int set_address(struct options *options, const char *name, const char *va
 		if ((!ipv4 && !ipv6) || (ipv4 && (bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224)) ||
 		    (ipv6 && (fl_address_is_none(&address) || fl_address_is_ipv4(&address) || bytes[0] == 0xff ||
 			      (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80))))
-			return why_refuse(
+			return reason_set(
 			    why, -EINVAL,
 			    "%s: '%s' is not allowed; allowed: an IPv4 or a global IPv6 address of this host", name,
 			    value);
 		if (!fl_address_is_none(out))
-			return why_refuse(why, -EINVAL, "%s: '%s' is the second of its family; one of each is allowed",
+			return reason_set(why, -EINVAL, "%s: '%s' is the second of its family; one of each is allowed",
 					  name, word);
 		*out = address;
 	}
 	return 0;
 }
 
-static int set_http(struct options *options, const char *name, const char *value, struct why *why)
+static int set_http(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (split_host_port(value, strlen(value), options->http_host, sizeof(options->http_host), &options->http_port))
-		return why_refuse(why, -EINVAL,
+		return reason_set(why, -EINVAL,
 				  "%s: '%s' is not allowed; allowed: HOST:PORT, PORT 1..65535, IPv6 in brackets", name,
 				  value);
 	return 0;
 }
 
-static int set_workers(struct options *options, const char *name, const char *value, struct why *why)
+static int set_workers(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->workers, 1, OPTIONS_WORKERS_MAX, name, value, why);
 }
 
-static int set_memory(struct options *options, const char *name, const char *value, struct why *why)
+static int set_memory(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->memory, 64, 1024 * 1024, name, value, why);
 }
 
-static int set_withdraw_wait(struct options *options, const char *name, const char *value, struct why *why)
+static int set_withdraw_wait(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->withdraw_wait, 0, OPTIONS_SECONDS_MAX, name, value, why);
 }
 
-static int set_drain(struct options *options, const char *name, const char *value, struct why *why)
+static int set_drain(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->drain, 0, OPTIONS_SECONDS_MAX, name, value, why);
 }
 
-static int set_flows(struct options *options, const char *name, const char *value, struct why *why)
+static int set_flows(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->flows, 0, OPTIONS_FLOWS_MAX, name, value, why);
 }
 
-static int set_behind_seconds(struct options *options, const char *name, const char *value, struct why *why)
+static int set_behind_seconds(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->behind.seconds, 0, OPTIONS_SECONDS_MAX, name, value, why);
 }
 
-static int set_behind_generations(struct options *options, const char *name, const char *value, struct why *why)
+static int set_behind_generations(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->behind.generations, 0, OPTIONS_GENERATIONS_MAX, name, value, why);
 }
 
-static int set_boolean(bool *out, const char *name, const char *value, struct why *why)
+static int set_boolean(bool *out, const char *name, const char *value, struct reason *why)
 {
 	if (strcmp(value, "true") && strcmp(value, "false"))
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: true, false", name, value);
 	*out = !strcmp(value, "true");
 	return 0;
 }
 
-static int set_no_huge(struct options *options, const char *name, const char *value, struct why *why)
+static int set_no_huge(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_boolean(&options->no_huge, name, value, why);
 }
 
-static int set_check(struct options *options, const char *name, const char *value, struct why *why)
+static int set_check(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_boolean(&options->check, name, value, why);
 }
 
-static int set_output(struct options *options, const char *name, const char *value, struct why *why)
+static int set_output(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (strcmp(value, "text") && strcmp(value, "json"))
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: text, json", name, value);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: text, json", name, value);
 	options->json = !strcmp(value, "json");
 	return 0;
 }
 
-static int set_announce(struct options *options, const char *name, const char *value, struct why *why)
+static int set_announce(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	if (!strcmp(value, "tun"))
 		options->announce = ANNOUNCE_TUN;
 	else if (!strcmp(value, "none"))
 		options->announce = ANNOUNCE_NONE;
 	else
-		return why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: tun, none", name, value);
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: tun, none", name, value);
 	return 0;
 }
 
-static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct why *why)
+static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return login_read(name, value, &options->login, why);
 }
 
-static int set_tag_key(struct options *options, const char *name, const char *value, struct why *why)
+static int set_tag_key(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	int error = tag_key_read(name, value, &options->tag_key, why);
 
@@ -354,7 +355,7 @@ static int find_variable(const char *name)
 	return find(flag, len);
 }
 
-static int parse_arguments(struct options *options, int argc, char *const *argv, bool *seen, struct why *why)
+static int parse_arguments(struct options *options, int argc, char *const *argv, bool *seen, struct reason *why)
 {
 	for (int i = 0; i < argc; i++) {
 		const char *flag = argv[i] + 2, *equals, *value;
@@ -366,17 +367,17 @@ static int parse_arguments(struct options *options, int argc, char *const *argv,
 			return 0;
 		}
 		if (strncmp(argv[i], "--", 2))
-			return why_refuse(why, -EINVAL, "'%s' is not allowed; see --help for what is", argv[i]);
+			return reason_set(why, -EINVAL, "'%s' is not allowed; see --help for what is", argv[i]);
 		equals = strchr(flag, '=');
 		at = find(flag, equals ? (size_t)(equals - flag) : strlen(flag));
 		if (at < 0)
-			return why_refuse(why, -EINVAL, "'%s' is not an option; see --help for what is", argv[i]);
+			return reason_set(why, -EINVAL, "'%s' is not an option; see --help for what is", argv[i]);
 		snprintf(name, sizeof(name), "--%s", table[at].flag);
 		value = equals ? equals + 1 : table[at].alone ? "true" : argv[++i];
 		if (!equals && !table[at].alone && i == argc)
-			return why_refuse(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
+			return reason_set(why, -EINVAL, "%s: no value is given; see --help for what is allowed", name);
 		if (seen[at] && strcmp(table[at].flag, "port") && strcmp(table[at].flag, "address"))
-			return why_refuse(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
+			return reason_set(why, -EINVAL, "%s: '%s' is given again; it is allowed once", name, value);
 		seen[at] = true;
 		error = table[at].set(options, name, value, why);
 		if (error)
@@ -385,7 +386,7 @@ static int parse_arguments(struct options *options, int argc, char *const *argv,
 	return 0;
 }
 
-static int parse_environment(struct options *options, char *const *environment, const bool *seen, struct why *why)
+static int parse_environment(struct options *options, char *const *environment, const bool *seen, struct reason *why)
 {
 	for (; environment && *environment; environment++) {
 		const char *equals = strchr(*environment, '=');
@@ -397,7 +398,7 @@ static int parse_environment(struct options *options, char *const *environment, 
 		at = find_variable(*environment + strlen(prefix));
 		snprintf(name, sizeof(name), "%.*s", (int)(equals - *environment), *environment);
 		if (at < 0)
-			return why_refuse(why, -EINVAL, "%s is not an option; see --help for what is", name);
+			return reason_set(why, -EINVAL, "%s is not an option; see --help for what is", name);
 		if (seen[at])
 			continue;
 		error = table[at].set(options, name, equals + 1, why);
@@ -407,7 +408,7 @@ static int parse_environment(struct options *options, char *const *environment, 
 	return 0;
 }
 
-int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why)
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct reason *why)
 {
 	bool seen[OPTIONS] = {false};
 	int error;
@@ -430,11 +431,11 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	if (error)
 		return error;
 	if (!*options->id)
-		return why_refuse(why, -EINVAL, "--id is missing; allowed: a name, unique in the cluster");
+		return reason_set(why, -EINVAL, "--id is missing; allowed: a name, unique in the cluster");
 	if (!*options->zookeeper)
-		return why_refuse(why, -EINVAL, "--zookeeper is missing; allowed: HOST:PORT, several by commas");
+		return reason_set(why, -EINVAL, "--zookeeper is missing; allowed: HOST:PORT, several by commas");
 	if (!options->ports_count)
-		return why_refuse(why, -EINVAL,
+		return reason_set(why, -EINVAL,
 				  "--port is missing; allowed: af_xdp:IFACE, af_packet:IFACE, a PCI "
 				  "address or a DPDK virtual device");
 	return 0;

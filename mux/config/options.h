@@ -9,7 +9,7 @@
 #include <fairlead/hash.h>
 
 #include "config/login.h"
-#include "config/why.h"
+#include "config/reason.h"
 
 enum options_limits {
 	OPTIONS_TEXT_MAX = 255,
@@ -59,7 +59,7 @@ struct options {
 };
 
 /* argv without the program's name; environment as environ. -EINVAL and why. */
-int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct why *why);
+int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct reason *why);
 
 extern const char options_usage[];
 

@@ -52,7 +52,7 @@ static const struct field {
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 int service_config_check_change(const struct service_config *before, const struct service_config *after,
-				struct why *why)
+				struct reason *why)
 {
 	const char *a = (const char *)before, *b = (const char *)after;
 	char allowed[128] = "";
@@ -64,7 +64,7 @@ int service_config_check_change(const struct service_config *before, const struc
 						fields[i].key);
 	for (int i = 0; i < FIELDS; i++)
 		if (fields[i].fixed && memcmp(a + fields[i].at, b + fields[i].at, fields[i].size))
-			return why_refuse(why, -EINVAL, "service %s: %s can't change; allowed: changes of %s",
+			return reason_set(why, -EINVAL, "service %s: %s can't change; allowed: changes of %s",
 					  before->name, fields[i].key, allowed);
 	return 0;
 }
@@ -77,33 +77,34 @@ void service_config_take_changes(struct service_config *config, const struct ser
 }
 
 /* name: how messages call the value; its key in object is what follows the dot, if there is one. */
-static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out, struct why *why)
+static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out,
+		       struct reason *why)
 {
 	const char *dot = strchr(name, '.');
 	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
 
 	if (!json_is_integer(value))
-		return why_refuse(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
+		return reason_set(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
 				  value ? "no integer" : "missing", min, max);
 	*out = json_integer_value(value);
 	if (*out < min || *out > max)
-		return why_refuse(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
+		return reason_set(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
 				  max);
 	return 0;
 }
 
-static int get_string(const json_t *object, const char *key, const char **out, struct why *why)
+static int get_string(const json_t *object, const char *key, const char **out, struct reason *why)
 {
 	const json_t *value = json_object_get(object, key);
 
 	if (!json_is_string(value))
-		return why_refuse(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "no string" : "missing");
+		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "no string" : "missing");
 	*out = json_string_value(value);
 	return 0;
 }
 
 /* The index of the key's value in words (allowed: a sentence of them), -EINVAL if it is none of them. */
-static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct why *why)
+static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct reason *why)
 {
 	const char *value = NULL;
 	int error = get_string(object, key, &value, why);
@@ -116,23 +117,23 @@ static int get_word(const json_t *object, const char *key, const char *const *wo
 			return i;
 		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s", i ? ", " : "", words[i]);
 	}
-	return why_refuse(why, -EINVAL, "%s is '%.40s'; allowed: %s", key, value, allowed);
+	return reason_set(why, -EINVAL, "%s is '%.40s'; allowed: %s", key, value, allowed);
 }
 
-static int get_array(const json_t *object, const char *key, size_t max, const json_t **out, struct why *why)
+static int get_array(const json_t *object, const char *key, size_t max, const json_t **out, struct reason *why)
 {
 	const json_t *value = json_object_get(object, key);
 
 	if (!json_is_array(value))
-		return why_refuse(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "no list" : "missing");
+		return reason_set(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "no list" : "missing");
 	if (json_array_size(value) < 1 || json_array_size(value) > max)
-		return why_refuse(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
+		return reason_set(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
 				  max);
 	*out = value;
 	return 0;
 }
 
-static int get_vips(const json_t *object, struct service_config *out, struct why *why)
+static int get_vips(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *list = NULL;
 	int error = get_array(object, "vips", SERVICE_VIPS_MAX, &list, why);
@@ -146,18 +147,18 @@ static int get_vips(const json_t *object, struct service_config *out, struct why
 		struct fl_address *vip = &out->vips[i];
 
 		if (!json_is_string(entry) || !address_parse(json_string_value(entry), vip) || fl_address_is_none(vip))
-			return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
+			return reason_set(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
 					  json_is_string(entry) ? json_string_value(entry) : "no string");
 		for (size_t j = 0; j < i; j++)
 			if (fl_address_equal(&out->vips[j], vip))
-				return why_refuse(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
+				return reason_set(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
 						  json_string_value(entry));
 	}
 	out->vips_count = (uint32_t)json_array_size(list);
 	return 0;
 }
 
-static int get_ports(const json_t *object, struct service_config *out, struct why *why)
+static int get_ports(const json_t *object, struct service_config *out, struct reason *why)
 {
 	static const char *const protocols[] = {"tcp", "udp"};
 	const json_t *list = NULL;
@@ -181,7 +182,7 @@ static int get_ports(const json_t *object, struct service_config *out, struct wh
 		out->ports[i].port = (uint16_t)port;
 		for (size_t j = 0; j < i; j++)
 			if (out->ports[j].protocol == out->ports[i].protocol && out->ports[j].port == port)
-				return why_refuse(why, -EINVAL,
+				return reason_set(why, -EINVAL,
 						  "ports[%zu] is %s:%" PRId64 " again; allowed: each once", i,
 						  protocols[protocol], port);
 	}
@@ -190,7 +191,7 @@ static int get_ports(const json_t *object, struct service_config *out, struct wh
 }
 
 /* A key that may be absent, as the two below. */
-static int get_mptcp_ports(const json_t *object, struct service_config *out, struct why *why)
+static int get_mptcp_ports(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *ports = json_object_get(object, "mptcpPorts");
 	int64_t first = 0, last = 0;
@@ -199,7 +200,7 @@ static int get_mptcp_ports(const json_t *object, struct service_config *out, str
 	if (!ports || json_is_null(ports))
 		return 0;
 	if (!json_is_object(ports))
-		return why_refuse(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
+		return reason_set(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
 	error = get_integer(ports, "mptcpPorts.first", 1, 65534, &first, why);
 	if (!error)
 		error = get_integer(ports, "mptcpPorts.last", first + 1, 65535, &last, why);
@@ -208,14 +209,14 @@ static int get_mptcp_ports(const json_t *object, struct service_config *out, str
 	out->mptcp = (struct mptcp_ports){(uint16_t)first, (uint16_t)last};
 	for (uint32_t i = 0; i < out->ports_count; i++)
 		if (mptcp_ports_has(&out->mptcp, out->ports[i].protocol, out->ports[i].port))
-			return why_refuse(why, -EINVAL,
+			return reason_set(why, -EINVAL,
 					  "mptcpPorts is %" PRId64 "-%" PRId64
 					  "; allowed: a range without the service's own port tcp:%u",
 					  first, last, out->ports[i].port);
 	return 0;
 }
 
-static int get_quic_server_id(const json_t *object, struct service_config *out, struct why *why)
+static int get_quic_server_id(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *where = json_object_get(object, "quicServerId");
 	int64_t offset = 0, length = 0;
@@ -224,7 +225,7 @@ static int get_quic_server_id(const json_t *object, struct service_config *out, 
 	if (!where || json_is_null(where))
 		return 0;
 	if (!json_is_object(where))
-		return why_refuse(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
+		return reason_set(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
 	error = get_integer(where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
 	if (!error)
 		error = get_integer(where, "quicServerId.length", 1, 2, &length, why);
@@ -232,7 +233,7 @@ static int get_quic_server_id(const json_t *object, struct service_config *out, 
 	return error;
 }
 
-static int get_mss(const json_t *object, struct service_config *out, struct why *why)
+static int get_mss(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *value = json_object_get(object, "maxSegmentSize");
 	int64_t mss = 0;
@@ -245,7 +246,7 @@ static int get_mss(const json_t *object, struct service_config *out, struct why 
 	return error;
 }
 
-static int get_key(const json_t *object, struct fl_siphash_key *out, struct why *why)
+static int get_key(const json_t *object, struct fl_siphash_key *out, struct reason *why)
 {
 	const char *text = NULL;
 	int error = get_string(object, "hashKey", &text, why);
@@ -254,7 +255,7 @@ static int get_key(const json_t *object, struct fl_siphash_key *out, struct why 
 	if (error)
 		return error;
 	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32) /* its value is a secret: not shown */
-		return why_refuse(why, -EINVAL, "hashKey has %zu characters or a wrong one; allowed: 32 hex digits",
+		return reason_set(why, -EINVAL, "hashKey has %zu characters or a wrong one; allowed: 32 hex digits",
 				  strlen(text));
 	for (int i = 0; i < 16; i++)
 		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
@@ -262,7 +263,7 @@ static int get_key(const json_t *object, struct fl_siphash_key *out, struct why 
 	return 0;
 }
 
-static int get_name(const json_t *object, const char *name, char out[SERVICE_NAME_MAX + 1], struct why *why)
+static int get_name(const json_t *object, const char *name, char out[SERVICE_NAME_MAX + 1], struct reason *why)
 {
 	const char *value = NULL;
 	int error = get_string(object, "name", &value, why);
@@ -270,15 +271,15 @@ static int get_name(const json_t *object, const char *name, char out[SERVICE_NAM
 	if (error)
 		return error;
 	if (strcmp(value, name))
-		return why_refuse(why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node", value, name);
+		return reason_set(why, -EINVAL, "name is '%.70s'; allowed: '%.70s', that of its node", value, name);
 	if (strlen(value) < 1 || strlen(value) > SERVICE_NAME_MAX)
-		return why_refuse(why, -EINVAL, "name has %zu characters; allowed: 1..%d", strlen(value),
+		return reason_set(why, -EINVAL, "name has %zu characters; allowed: 1..%d", strlen(value),
 				  SERVICE_NAME_MAX);
 	strcpy(out, value);
 	return 0;
 }
 
-static int get_numbers(const json_t *object, struct service_config *out, struct why *why)
+static int get_numbers(const json_t *object, struct service_config *out, struct reason *why)
 {
 	int64_t id = 0, buckets = 0, window = 0;
 	int error = get_integer(object, "id", 1, 65535, &id, why);
@@ -286,7 +287,7 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 	if (!error)
 		error = get_integer(object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets, why);
 	if (!error && (buckets & (buckets - 1)))
-		error = why_refuse(why, -EINVAL, "buckets is %" PRId64 "; allowed: a power of two", buckets);
+		error = reason_set(why, -EINVAL, "buckets is %" PRId64 "; allowed: a power of two", buckets);
 	if (!error)
 		error = get_integer(object, "windowSeconds", 0, WINDOW_MAX, &window, why);
 	out->id = (uint16_t)id;
@@ -295,7 +296,7 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 	return error;
 }
 
-static int get_words(const json_t *object, struct service_config *out, struct why *why)
+static int get_words(const json_t *object, struct service_config *out, struct reason *why)
 {
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
 	const char *words[STEERINGS_MAX + ENCAPS_MAX];
@@ -324,13 +325,13 @@ static int get_words(const json_t *object, struct service_config *out, struct wh
 	return 0;
 }
 
-static int get_config(const json_t *object, const char *name, struct service_config *out, struct why *why)
+static int get_config(const json_t *object, const char *name, struct service_config *out, struct reason *why)
 {
 	int64_t format = 0;
 	int error;
 
 	if (!json_is_object(object))
-		return why_refuse(why, -EINVAL, "config is no JSON object");
+		return reason_set(why, -EINVAL, "config is no JSON object");
 	error = get_integer(object, "format", FORMAT, FORMAT, &format, why);
 	if (!error)
 		error = get_name(object, name, out->name, why);
@@ -355,7 +356,7 @@ static int get_config(const json_t *object, const char *name, struct service_con
 	return error;
 }
 
-int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why)
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why)
 {
 	json_error_t at;
 	json_t *root = json_loadb(json, len, JSON_REJECT_DUPLICATES, &at);
@@ -363,7 +364,7 @@ int service_config_parse(const char *json, size_t len, const char *name, struct 
 	int error;
 
 	if (!root)
-		return why_refuse(why, -EINVAL, "config is no JSON: line %d: %.160s", at.line, at.text);
+		return reason_set(why, -EINVAL, "config is no JSON: line %d: %.160s", at.line, at.text);
 	memset(&config, 0, sizeof(config)); /* padding too: configurations are compared by their bytes */
 	error = get_config(root, name, &config, why);
 	json_decref(root);

@@ -10,7 +10,7 @@
 
 #include <fairlead/hash.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 enum service_config_limits {
 	SERVICE_NAME_MAX = 63,
@@ -68,14 +68,15 @@ struct service_config {
  * Reads len bytes of JSON, the config node of the service called name. -EINVAL and why, with *out unchanged: a key that
  * is missing, of another type or out of range, or a format that is not known. Unknown keys are ignored.
  */
-int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out, struct why *why);
+int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out,
+			 struct reason *why);
 
 /* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
 
 /* -EINVAL and why if something differs that is fixed for a service's life, such as its buckets. */
 int service_config_check_change(const struct service_config *before, const struct service_config *after,
-				struct why *why);
+				struct reason *why);
 
 /* Copies everything that may change during a service's life, such as its VIPs. */
 void service_config_take_changes(struct service_config *config, const struct service_config *from);

@@ -25,7 +25,7 @@ static bool parse(const char *text, struct fl_siphash_key *out)
 }
 
 /* The mode is that of the file which is read, not of a name that may be another file by then. */
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why)
+int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why)
 {
 	char text[64] = "";
 	FILE *file = fopen(path, "re");
@@ -34,12 +34,12 @@ int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out,
 
 	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
 		error =
-		    why_refuse(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
+		    reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a file that can be read", name, path);
 	else if (stat.st_mode & 077)
-		error = why_refuse(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
+		error = reason_set(why, -EINVAL, "%s: '%s' has mode %04o; allowed: 0600 or narrower", name, path,
 				   (unsigned)stat.st_mode & 07777);
 	else if (!fread(text, 1, sizeof(text) - 1, file) || !parse(text, out))
-		error = why_refuse(why, -EINVAL,
+		error = reason_set(why, -EINVAL,
 				   "%s: '%s' is not allowed; allowed: a file with 32 hex digits and nothing else", name,
 				   path);
 	explicit_bzero(text, sizeof(text));

@@ -5,12 +5,12 @@
 
 #include <fairlead/hash.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 /*
  * Reads a file of 32 hex digits that only its owner may read, as fairlead-server does. -EINVAL and why, where
  * name is that of the option; the key itself is never shown.
  */
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why);
+int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why);
 
 #endif

@@ -372,7 +372,7 @@ static json_t *describe(const struct cluster_sync_options *options)
 	return self;
 }
 
-struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct why *why)
+struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
 {
 	static const struct zk_events events = {on_connected, on_disconnected, on_changed};
 	struct cluster_sync *cluster = calloc(1, sizeof(*cluster));
@@ -393,7 +393,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->has_login = options->login && options->login->count;
 	cluster->zk = zk_open(options->zookeeper, options->login, &events, cluster);
 	if (!cluster->zk) {
-		why_refuse(why, -errno,
+		reason_set(why, -errno,
 			   "--zookeeper: '%s' can't be used: %s; allowed: HOST:PORT, several separated by commas",
 			   options->zookeeper, errno == EINVAL ? "no such host" : strerror(errno));
 		goto fail;
@@ -419,7 +419,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	return cluster;
 fail:
 	if (!why->text[0])
-		why_refuse(why, -ENOMEM, "no memory");
+		reason_set(why, -ENOMEM, "no memory");
 	if (cluster)
 		cluster_sync_free(cluster);
 	return NULL;

@@ -12,7 +12,7 @@
 #define MUX_CLUSTER_SYNC_H
 
 #include "control/service_sync.h"
-#include "config/why.h"
+#include "config/reason.h"
 
 enum cluster_sync_limits { CLUSTER_SYNC_RELIST_MS = 1000, CLUSTER_NAME_MAX = 64 };
 
@@ -36,7 +36,7 @@ struct cluster_sync_options {
 struct cluster_sync;
 
 /* NULL and why: a server's name can't be resolved. Does not wait for a server to answer. */
-struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct why *why);
+struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why);
 /* Withdraws all VIPs, closes the session, removes all services from the tables. */
 void cluster_sync_free(struct cluster_sync *cluster);
 

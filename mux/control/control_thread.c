@@ -103,7 +103,7 @@ static int watch(const struct control_thread *control, int fd)
 	return epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int open_cluster(struct control_thread *control, struct why *why)
+static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
 	const char *ports[OPTIONS_PORTS_MAX];
@@ -132,7 +132,7 @@ static int open_cluster(struct control_thread *control, struct why *why)
 	return control->cluster ? 0 : -EINVAL;
 }
 
-static int open_http(struct control_thread *control, struct why *why)
+static int open_http(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
 	struct sources sources = {
@@ -152,14 +152,14 @@ static int open_http(struct control_thread *control, struct why *why)
 }
 
 /* Descriptors whose readiness wakes the thread. */
-static int open_epoll(struct control_thread *control, struct why *why)
+static int open_epoll(struct control_thread *control, struct reason *why)
 {
 	int error = 0;
 
 	control->epoll = epoll_create1(EPOLL_CLOEXEC);
 	control->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (control->epoll < 0 || control->wake < 0)
-		return why_refuse(why, -errno, "control thread: %s", strerror(errno));
+		return reason_set(why, -errno, "control thread: %s", strerror(errno));
 	error = watch(control, control->wake);
 	if (!error)
 		error = watch(control, cluster_sync_fd(control->cluster));
@@ -169,7 +169,7 @@ static int open_epoll(struct control_thread *control, struct why *why)
 		error = watch(control, announce_fd(control->announcer));
 	if (!error && control->mux.neighbours)
 		error = watch(control, neighbours_fd(control->mux.neighbours));
-	return error ? why_refuse(why, error, "control thread: %s", strerror(-error)) : 0;
+	return error ? reason_set(why, error, "control thread: %s", strerror(-error)) : 0;
 }
 
 /* VIPs are withdrawn and the session is closed first, HTTP stops last. */
@@ -189,23 +189,23 @@ static void destroy(struct control_thread *control)
 	free(control);
 }
 
-int control_thread_start(const struct mux *mux, struct control_thread **out, struct why *why)
+int control_thread_start(const struct mux *mux, struct control_thread **out, struct reason *why)
 {
 	struct control_thread *control = calloc(1, sizeof(*control));
 	int error = 0;
 
 	if (!control)
-		return why_refuse(why, -ENOMEM, "control thread: no memory");
+		return reason_set(why, -ENOMEM, "control thread: no memory");
 	control->mux = *mux;
 	control->epoll = -1;
 	control->wake = -1;
 	control->changes = change_log_new();
 	if (!control->changes)
-		error = why_refuse(why, -ENOMEM, "control thread: no memory");
+		error = reason_set(why, -ENOMEM, "control thread: no memory");
 	if (!error && mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
 		if (!control->announcer)
-			error = why_refuse(why, -errno, "--announce: 'tun' can't be done: %s; allowed: tun, none",
+			error = reason_set(why, -errno, "--announce: 'tun' can't be done: %s; allowed: tun, none",
 					   strerror(errno));
 	}
 	if (!error)
@@ -217,7 +217,7 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	if (!error) {
 		error = -pthread_create(&control->thread, NULL, loop, control);
 		if (error)
-			why_refuse(why, error, "control thread: %s", strerror(-error));
+			reason_set(why, error, "control thread: %s", strerror(-error));
 	}
 	if (error) {
 		destroy(control);

@@ -27,7 +27,7 @@ struct mux {
 struct control_thread;
 
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
-int control_thread_start(const struct mux *mux, struct control_thread **out, struct why *why);
+int control_thread_start(const struct mux *mux, struct control_thread **out, struct reason *why);
 
 /* Withdraws the announcements for good, the rest goes on. Does not wait until it is done. */
 void control_thread_leave(struct control_thread *control);

@@ -83,7 +83,7 @@ static void note(const struct published_service *published, enum change_log_how 
 
 /* A generation is published only with its blob. */
 static int load_blob(const struct published_service *published, uint32_t generation, const struct steering_blob *blob,
-		     struct why *why)
+		     struct reason *why)
 {
 	struct service *service = published->service;
 
@@ -93,7 +93,7 @@ static int load_blob(const struct published_service *published, uint32_t generat
 }
 
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   const struct steering_blob *blob, struct why *why)
+		   const struct steering_blob *blob, struct reason *why)
 {
 	struct tables *tables = published->place->tables;
 	int error = 0;
@@ -134,7 +134,7 @@ void published_expect(const struct published_service *published, struct delta_ex
 	expected->base = ring;
 }
 
-int published_apply(struct published_service *published, const struct delta *delta, struct why *why)
+int published_apply(struct published_service *published, const struct delta *delta, struct reason *why)
 {
 	int error = tables_apply(published->place->tables, published->service, delta, why);
 
@@ -146,7 +146,7 @@ int published_apply(struct published_service *published, const struct delta *del
 }
 
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct zk_reply *blob, struct why *why)
+			  const struct zk_reply *blob, struct reason *why)
 {
 	const struct steering_blob loaded = {blob ? blob->data : NULL, blob ? blob->len : 0};
 	struct delta_expected expected = {.generation = generation};
@@ -166,7 +166,8 @@ unsigned published_update(struct published_service *published, uint32_t generati
 	return error ? refusal_of(error) : 0;
 }
 
-int published_change_config(struct published_service *published, const struct service_config *config, struct why *why)
+int published_change_config(struct published_service *published, const struct service_config *config,
+			    struct reason *why)
 {
 	int error;
 

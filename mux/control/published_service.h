@@ -45,16 +45,17 @@ bool published_has_ring_of(const struct published_service *published, const stru
  * blob: the steering method's data of the image's generation, NULL for methods without. -EBADMSG: it is damaged.
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   const struct steering_blob *blob, struct why *why);
+		   const struct steering_blob *blob, struct reason *why);
 /* What the ring's next delta is checked against; the caller fills in the generation. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* A delta into the ring. Errors of tables_apply. */
-int published_apply(struct published_service *published, const struct delta *delta, struct why *why);
+int published_apply(struct published_service *published, const struct delta *delta, struct reason *why);
 /* The bytes of a delta into the ring, with its generation's blob as above. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct zk_reply *blob, struct why *why);
+			  const struct zk_reply *blob, struct reason *why);
 /* VIPs, ports and window, under the same ring. Errors of tables_change. */
-int published_change_config(struct published_service *published, const struct service_config *config, struct why *why);
+int published_change_config(struct published_service *published, const struct service_config *config,
+			    struct reason *why);
 
 /* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
 const char *published_withdrawn(const struct published_service *published);

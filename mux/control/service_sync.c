@@ -117,7 +117,7 @@ static void refuse_number(struct service_sync *sync, const char *node, const str
 /* The staged ring. Returns false if it was refused: then everything is held. */
 static bool publish(struct service_sync *sync)
 {
-	struct why why = {""};
+	struct reason why = {""};
 	int error =
 	    published_load(&sync->published, &sync->config, &sync->staged.image, staged_ring_blob(&sync->staged), &why);
 
@@ -244,7 +244,7 @@ static void enter(struct service_sync *sync, enum sync_state state)
 /* VIPs, ports and window change under the published ring. */
 static void apply_config(struct service_sync *sync)
 {
-	struct why why = {""};
+	struct reason why = {""};
 
 	if (published_change_config(&sync->published, &sync->config, &why))
 		refuse_config(sync, REFUSAL_CONFIG, why.text);
@@ -292,7 +292,7 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 {
 	const struct zk_reply *reply = answer->reply;
 	struct service_config config;
-	struct why why = {""};
+	struct reason why = {""};
 
 	if (!is_there(sync, reply, UNCONFIRMED_CONFIG))
 		return;
@@ -426,7 +426,7 @@ static bool is_whole(struct service_sync *sync, const struct service_answer *ans
 /* Into the staged ring if there is one, else into the published ring. */
 static void apply_delta(struct service_sync *sync, const struct service_answer *answer)
 {
-	struct why why = {"no memory"};
+	struct reason why = {"no memory"};
 	unsigned reason =
 	    is_staging(sync)
 		? staged_ring_fold(&sync->staged, answer->generation, answer->reply, answer->blob, &why)
@@ -462,7 +462,7 @@ static void on_delta(struct service_sync *sync, const struct service_answer *ans
 
 static void on_snapshot(struct service_sync *sync, const struct service_answer *answer)
 {
-	struct why why = {""};
+	struct reason why = {""};
 	unsigned reason;
 
 	sync->state = SYNC_WAITING;

@@ -38,7 +38,7 @@ static void keep_blob(struct staged_ring *staged, const struct zk_reply *blob)
 }
 
 unsigned staged_ring_start(struct staged_ring *staged, const struct service_config *config, uint32_t generation,
-			   const struct zk_reply *snapshot, const struct zk_reply *blob, struct why *why)
+			   const struct zk_reply *snapshot, const struct zk_reply *blob, struct reason *why)
 {
 	struct delta_expected expected = {
 	    .snapshot = true,
@@ -56,7 +56,7 @@ unsigned staged_ring_start(struct staged_ring *staged, const struct service_conf
 }
 
 unsigned staged_ring_fold(struct staged_ring *staged, uint32_t generation, const struct zk_reply *delta,
-			  const struct zk_reply *blob, struct why *why)
+			  const struct zk_reply *blob, struct reason *why)
 {
 	struct delta_expected expected = {
 	    .service = staged->image.service,

@@ -31,9 +31,9 @@ bool staged_ring_is_of(const struct staged_ring *staged, const struct service_co
  * reason (refusal.h) and why; then nothing changed.
  */
 unsigned staged_ring_start(struct staged_ring *staged, const struct service_config *config, uint32_t generation,
-			   const struct zk_reply *snapshot, const struct zk_reply *blob, struct why *why);
+			   const struct zk_reply *snapshot, const struct zk_reply *blob, struct reason *why);
 unsigned staged_ring_fold(struct staged_ring *staged, uint32_t generation, const struct zk_reply *delta,
-			  const struct zk_reply *blob, struct why *why);
+			  const struct zk_reply *blob, struct reason *why);
 
 void staged_ring_drop(struct staged_ring *staged);
 

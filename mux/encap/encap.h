@@ -15,7 +15,7 @@
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
 
-#include "config/why.h"
+#include "config/reason.h"
 #include "ring/next_hop.h"
 
 struct fl_delta_backend;
@@ -65,8 +65,8 @@ struct encap {
 	const char *name; /* the word in a service's configuration */
 
 	/* -EINVAL or -EAFNOSUPPORT. NULL: all are allowed. */
-	int (*check)(const struct service_config *config, struct why *why);
-	int (*check_backend)(const struct fl_delta_backend *backend, struct why *why);
+	int (*check)(const struct service_config *config, struct reason *why);
+	int (*check_backend)(const struct fl_delta_backend *backend, struct reason *why);
 
 	/* out: all zero. service: its short id. */
 	void (*fill)(struct encap_template *out, uint16_t service, const struct fl_address *address,

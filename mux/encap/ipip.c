@@ -14,27 +14,27 @@
 enum { PROTOCOL_IPIP = 4 };
 
 /* The option has no place for an IPv6 address, nor for a packet without a bucket. */
-static int check(const struct service_config *config, struct why *why)
+static int check(const struct service_config *config, struct reason *why)
 {
 	char text[ADDRESS_TEXT_MAX];
 
 	for (uint32_t i = 0; i < config->vips_count; i++)
 		if (!fl_address_is_ipv4(&config->vips[i]))
-			return why_refuse(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
+			return reason_set(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
 					  address_print(&config->vips[i], text));
 	if (config->mptcp.last || config->quic.length)
-		return why_refuse(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
+		return reason_set(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
 				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
 	return 0;
 }
 
-static int check_backend(const struct fl_delta_backend *backend, struct why *why)
+static int check_backend(const struct fl_delta_backend *backend, struct reason *why)
 {
 	char text[ADDRESS_TEXT_MAX];
 
 	if (fl_address_is_ipv4(&backend->address))
 		return 0;
-	return why_refuse(why, -EAFNOSUPPORT,
+	return reason_set(why, -EAFNOSUPPORT,
 			  "backend %u: address %s is IPv6; allowed with encap ipip: an IPv4 address", backend->id,
 			  address_print(&backend->address, text));
 }

@@ -31,7 +31,7 @@ static void require(bool property)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct service_config config = image_config(1, "10.99.0.1", 256);
-	struct why why;
+	struct reason why;
 
 	(void)argc;
 	(void)argv;
@@ -103,7 +103,7 @@ static void check_written(const struct service_config *config)
 {
 	char *json = write_config(config);
 	struct service_config again;
-	struct why why = {""};
+	struct reason why = {""};
 
 	require(!service_config_parse(json, strlen(json), "web", &again, &why));
 	require(!memcmp(config, &again, sizeof(again)));
@@ -115,7 +115,7 @@ static void check_tables(struct service_config config)
 {
 	struct service_config before = web->config;
 	struct service *second = NULL;
-	struct why why = {""};
+	struct reason why = {""};
 	int error;
 
 	error = tables_change(tables, web, &config, &why);
@@ -134,7 +134,7 @@ static void check_tables(struct service_config config)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct service_config config, untouched;
-	struct why why = {""};
+	struct reason why = {""};
 
 	memset(&config, 0xa5, sizeof(config));
 	memcpy(&untouched, &config, sizeof(config));

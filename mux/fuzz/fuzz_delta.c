@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct delta out, untouched, named = {.service = SERVICE, .generation = GENERATION, .buckets = BUCKETS};
 	enum fl_delta_error error;
-	struct why why = {""};
+	struct reason why = {""};
 	uint8_t *whole, *body;
 	size_t len, body_len;
 	bool is_raw;

@@ -128,7 +128,7 @@ static struct sockaddr_in address = {.sin_family = AF_INET};
 static void listen_somewhere(const struct sources *sources)
 {
 	socklen_t len = sizeof(address);
-	struct why why = {""};
+	struct reason why = {""};
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	for (int i = 0; i < 100 && !http; i++) {
@@ -154,7 +154,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct tables *tables = tables_new(1, &image_hops);
 	struct change_log *changes = change_log_new();
 	uint32_t checksum;
-	struct why why;
+	struct reason why;
 
 	(void)argc;
 	(void)argv;

@@ -21,20 +21,20 @@ static void require(bool property)
 		__builtin_trap();
 }
 
-int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct why *why)
+int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why)
 {
 	require(!strcmp(name, "--tag-key") || !strcmp(name, "FAIRLEAD_MUX_TAG_KEY"));
 	if (!*path)
-		return why_refuse(why, -1, "%s: refused", name);
+		return reason_set(why, -1, "%s: refused", name);
 	*out = (struct fl_siphash_key){1, strlen(path)};
 	return 0;
 }
 
-int login_read(const char *name, const char *path, struct login *out, struct why *why)
+int login_read(const char *name, const char *path, struct login *out, struct reason *why)
 {
 	require(!strcmp(name, "--zookeeper-auth") || !strcmp(name, "FAIRLEAD_MUX_ZOOKEEPER_AUTH"));
 	if (!*path)
-		return why_refuse(why, -1, "%s: refused", name);
+		return reason_set(why, -1, "%s: refused", name);
 	memset(out, 0, sizeof(*out));
 	out->count = 1;
 	return 0;
@@ -118,7 +118,7 @@ static void check_said(struct options *options)
 {
 	static struct words flags;
 	static struct options again;
-	struct why why = {""};
+	struct reason why = {""};
 
 	flags.count = 0;
 	flags.used = 0;
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct words arguments, environment;
 	static struct options options;
 	struct words *into = &arguments;
-	struct why why = {""};
+	struct reason why = {""};
 
 	if (size >= TEXT_MAX / 2)
 		return 0;

@@ -70,7 +70,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct service_config config = image_config(1, "10.99.0.1", 256);
 	struct delta snapshot = image_snapshot(1, 3, 256, 6);
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	(void)argc;
 	(void)argv;

@@ -30,7 +30,7 @@ static void write_file(const void *data, size_t size)
 	require(!ftruncate(file, 0) && pwrite(file, data, size, 0) == (ssize_t)size);
 }
 
-static int read_secret(const char *path, bool is_login, struct why *why)
+static int read_secret(const char *path, bool is_login, struct reason *why)
 {
 	static struct login login;
 	struct fl_siphash_key key;
@@ -39,9 +39,9 @@ static int read_secret(const char *path, bool is_login, struct why *why)
 }
 
 /* The same as of any other file that is no secret. */
-static void check_refusal(const struct why *why, const char *path, bool is_login)
+static void check_refusal(const struct reason *why, const char *path, bool is_login)
 {
-	struct why other = {""};
+	struct reason other = {""};
 
 	write_file("?", 1);
 	require(read_secret(path, is_login, &other) && !strcmp(why->text, other.text));
@@ -51,7 +51,7 @@ static void check_refusal(const struct why *why, const char *path, bool is_login
 static void check_key(const char *path, const char *content, size_t len)
 {
 	struct fl_siphash_key key = {0, 0};
-	struct why why = {""};
+	struct reason why = {""};
 	char text[33];
 
 	if (tag_key_read("--secret", path, &key, &why)) {
@@ -82,7 +82,7 @@ static bool has_line(const char *content, size_t len, const char *line, size_t l
 static void check_login(const char *path, const char *content, size_t len)
 {
 	static struct login login;
-	struct why why = {""};
+	struct reason why = {""};
 
 	memset(&login, 0xa5, sizeof(login));
 	if (login_read("--secret", path, &login, &why)) {

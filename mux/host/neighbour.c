@@ -68,12 +68,12 @@ static int compare_stations(const void *left, const void *right)
 }
 
 struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
-				  const struct fl_address *source6, struct why *why)
+				  const struct fl_address *source6, struct reason *why)
 {
 	struct neighbours *n = calloc(1, sizeof(*n));
 
 	if (!n) {
-		why_refuse(why, -ENOMEM, "no memory for neighbours");
+		reason_set(why, -ENOMEM, "no memory for neighbours");
 		return NULL;
 	}
 	n->ports = ports;

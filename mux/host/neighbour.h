@@ -25,7 +25,7 @@ struct neighbours;
  * prefers.
  */
 struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
-				  const struct fl_address *source6, struct why *why);
+				  const struct fl_address *source6, struct reason *why);
 void neighbours_free(struct neighbours *neighbours);
 
 /* For tables_new. */

@@ -30,7 +30,7 @@ struct netlink {
 	unsigned sequence;
 };
 
-struct netlink *netlink_new(struct why *why)
+struct netlink *netlink_new(struct reason *why)
 {
 	static const int groups[] = {RTNLGRP_LINK,       RTNLGRP_NEIGH,       RTNLGRP_IPV4_IFADDR,
 				     RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE};
@@ -53,7 +53,7 @@ struct netlink *netlink_new(struct why *why)
 	return netlink;
 
 fail:
-	why_refuse(why, -errno, "can't follow the kernel's routes and neighbours: %s", strerror(errno));
+	reason_set(why, -errno, "can't follow the kernel's routes and neighbours: %s", strerror(errno));
 	netlink_free(netlink);
 	return NULL;
 }

@@ -5,7 +5,7 @@
 
 #include <fairlead/types.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 struct netlink;
 
@@ -40,7 +40,7 @@ struct netlink_events {
 	void (*lost)(void *context);                   /* events were lost: everything may have changed */
 };
 
-struct netlink *netlink_new(struct why *why);
+struct netlink *netlink_new(struct reason *why);
 void netlink_free(struct netlink *netlink);
 
 /* To be polled for reading; netlink_receive reads what is there without waiting. */

@@ -58,7 +58,7 @@ static void cpu_list(char *out, size_t size)
 			at += (size_t)snprintf(out + at, size - at, "%s%d", at ? "," : "", cpu);
 }
 
-int ports_environment(const struct options *options, struct why *why)
+int ports_environment(const struct options *options, struct reason *why)
 {
 	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	char cpus[1024], lcores[1040], memory[16];
@@ -97,64 +97,64 @@ int ports_environment(const struct options *options, struct why *why)
 	/* AF_XDP pins its memory; without the right to raise the limit, opening a port says so */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	if (rte_eal_init(argc, argv) < 0)
-		return why_refuse(
+		return reason_set(
 		    why, -rte_errno, "DPDK does not start with %u MB%s: %s (its log is above)", options->memory,
 		    options->no_huge ? "" : " of huge pages; --no-huge does without them", rte_strerror(rte_errno));
 	return 0;
 }
 
 /* Checks an interface of a shorthand and fills what is known of it. */
-static int look_up(struct port *port, const char *interface, unsigned workers, struct why *why)
+static int look_up(struct port *port, const char *interface, unsigned workers, struct reason *why)
 {
 	unsigned queues;
 	int error;
 
 	if (!*interface || strlen(interface) >= sizeof(port->interface))
-		return why_refuse(why, -EINVAL,
+		return reason_set(why, -EINVAL,
 				  "--port: '%s' is not allowed; allowed: an interface of 1..%zu characters",
 				  port->arguments, sizeof(port->interface) - 1);
 	strcpy(port->interface, interface);
 	port->ifindex = if_nametoindex(interface);
 	if (!port->ifindex)
-		return why_refuse(why, -ENODEV, "--port: '%s' is not allowed; there is no interface %s here",
+		return reason_set(why, -ENODEV, "--port: '%s' is not allowed; there is no interface %s here",
 				  port->arguments, interface);
 	error = interface_mtu(interface, &port->mtu);
 	if (error)
-		return why_refuse(why, error, "--port: %s: can't read its MTU: %s", interface, strerror(-error));
+		return reason_set(why, error, "--port: %s: can't read its MTU: %s", interface, strerror(-error));
 	if (port->kind != PORT_AF_XDP)
 		return 0;
 	error = interface_queues(interface, &queues);
 	if (error)
-		return why_refuse(why, error, "--port: %s: can't read its queues: %s", interface, strerror(-error));
+		return reason_set(why, error, "--port: %s: can't read its queues: %s", interface, strerror(-error));
 	if (queues != workers)
-		return why_refuse(why, -EINVAL,
+		return reason_set(why, -EINVAL,
 				  "--workers: %u does not suit %s, which has %u receive queues; packets of the others "
 				  "would miss the mux (ethtool -L %s changes their number)",
 				  workers, interface, queues, interface);
 	if (port->mtu + ETHERNET_LEN + VLAN_LEN + (int)XDP_FRAME_EXTRA > XDP_FRAME_MAX)
-		return why_refuse(why, -EINVAL, "--port: %s has MTU %u; allowed with af_xdp: at most %d", interface,
+		return reason_set(why, -EINVAL, "--port: %s has MTU %u; allowed with af_xdp: at most %d", interface,
 				  port->mtu, XDP_FRAME_MAX - (int)XDP_FRAME_EXTRA - ETHERNET_LEN - VLAN_LEN);
 	return 0;
 }
 
 /* Attaches a device by its arguments and finds its id. */
-static int probe(const char *devargs, uint16_t *id, const struct port *port, struct why *why)
+static int probe(const char *devargs, uint16_t *id, const struct port *port, struct reason *why)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	int error = port_is_pci(devargs) ? 0 : rte_dev_probe(devargs);
 
 	if (error)
-		return why_refuse(why, error,
+		return reason_set(why, error,
 				  "--port: '%s' can't be opened: %s (DPDK's log is above); allowed: af_xdp:IFACE, "
 				  "af_packet:IFACE, a PCI address, a DPDK virtual device",
 				  port->arguments, strerror(-error));
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(devargs, ","), devargs);
 	if (rte_eth_dev_get_port_by_name(name, id))
-		return why_refuse(why, -ENODEV, "--port: '%s' is no network device that DPDK knows", port->arguments);
+		return reason_set(why, -ENODEV, "--port: '%s' is no network device that DPDK knows", port->arguments);
 	return 0;
 }
 
-static int probe_af_xdp(struct port *port, unsigned index, unsigned workers, struct why *why)
+static int probe_af_xdp(struct port *port, unsigned index, unsigned workers, struct reason *why)
 {
 	char devargs[OPTIONS_TEXT_MAX * 2];
 	int object, error;
@@ -177,7 +177,7 @@ static int probe_af_xdp(struct port *port, unsigned index, unsigned workers, str
 	return error;
 }
 
-static int probe_af_packet(struct port *port, unsigned index, unsigned workers, struct why *why)
+static int probe_af_packet(struct port *port, unsigned index, unsigned workers, struct reason *why)
 {
 	char devargs[OPTIONS_TEXT_MAX * 2];
 	unsigned frame = 2048;
@@ -190,7 +190,7 @@ static int probe_af_packet(struct port *port, unsigned index, unsigned workers, 
 }
 
 /* The kernel's way to and from a port that was taken from it: a TAP with the same MAC address. */
-static int probe_exception(struct port *port, unsigned index, struct why *why)
+static int probe_exception(struct port *port, unsigned index, struct reason *why)
 {
 	char devargs[OPTIONS_TEXT_MAX];
 	uint8_t mac[6];
@@ -208,7 +208,7 @@ static int probe_exception(struct port *port, unsigned index, struct why *why)
 	return 0;
 }
 
-static int probe_raw(struct port *port, unsigned index, bool exception, struct why *why)
+static int probe_raw(struct port *port, unsigned index, bool exception, struct reason *why)
 {
 	struct rte_ether_addr mac;
 	int error = probe(port->arguments, &port->id, port, why);
@@ -221,7 +221,7 @@ static int probe_raw(struct port *port, unsigned index, bool exception, struct w
 	return exception ? probe_exception(port, index, why) : 0;
 }
 
-static int open_device(struct port *port, const struct options *options, unsigned index, struct why *why)
+static int open_device(struct port *port, const struct options *options, unsigned index, struct reason *why)
 {
 	const char *interface;
 	uint8_t mac[6];
@@ -245,7 +245,7 @@ static int open_device(struct port *port, const struct options *options, unsigne
 		return error;
 	error = interface_mac(interface, mac);
 	if (error)
-		return why_refuse(why, error, "--port: %s: can't read its MAC address: %s", interface,
+		return reason_set(why, error, "--port: %s: can't read its MAC address: %s", interface,
 				  strerror(-error));
 	port->mac = mac_word(mac);
 	/* two muxes on one interface would both send what comes there */
@@ -257,7 +257,7 @@ static int open_device(struct port *port, const struct options *options, unsigne
 }
 
 /* One pool for all: a packet leaves by another port than it came by without being copied. */
-static int make_pool(struct ports *ports, const struct options *options, struct why *why)
+static int make_pool(struct ports *ports, const struct options *options, struct reason *why)
 {
 	unsigned queues = ports->count * options->workers * (options->no_exception ? 1 : 2);
 	unsigned room = ROOM_MIN, count = queues * POOL_PER_QUEUE - 1;
@@ -266,7 +266,7 @@ static int make_pool(struct ports *ports, const struct options *options, struct 
 		unsigned frame = ports->port[i].mtu + ETHERNET_LEN + VLAN_LEN;
 
 		if (ports->port[i].mtu > MTU_MAX)
-			return why_refuse(why, -EINVAL, "--port: '%s' has MTU %u; allowed: at most %d",
+			return reason_set(why, -EINVAL, "--port: '%s' has MTU %u; allowed: at most %d",
 					  ports->port[i].arguments, ports->port[i].mtu, MTU_MAX);
 		if (room < frame + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM)
 			room = frame + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM;
@@ -274,7 +274,7 @@ static int make_pool(struct ports *ports, const struct options *options, struct 
 	room = RTE_ALIGN_CEIL(room, 64);
 	ports->pool = rte_pktmbuf_pool_create("packets", count, POOL_CACHE, 0, (uint16_t)room, SOCKET_ID_ANY);
 	if (!ports->pool)
-		return why_refuse(why, -rte_errno, "--memory: %u MB do not hold %u packets of %u bytes; allowed: more",
+		return reason_set(why, -rte_errno, "--memory: %u MB do not hold %u packets of %u bytes; allowed: more",
 				  options->memory, count, room);
 	return 0;
 }
@@ -305,12 +305,12 @@ static int start_device(uint16_t id, unsigned workers, struct rte_mempool *pool)
 	return error ? error : rte_eth_dev_start(id);
 }
 
-static int start(struct port *port, unsigned workers, struct rte_mempool *pool, struct why *why)
+static int start(struct port *port, unsigned workers, struct rte_mempool *pool, struct reason *why)
 {
 	int error = start_device(port->id, workers, pool);
 
 	if (error)
-		return why_refuse(why, error, "--port: '%s' does not start with %u queues: %s (DPDK's log is above)",
+		return reason_set(why, error, "--port: '%s' does not start with %u queues: %s (DPDK's log is above)",
 				  port->arguments, workers, strerror(-error));
 	if (port->object >= 0) {
 		close(port->object);
@@ -324,12 +324,12 @@ static int start(struct port *port, unsigned workers, struct rte_mempool *pool, 
 	if (!error)
 		error = interface_set_mtu(port->interface, port->mtu);
 	if (error)
-		return why_refuse(why, error, "--port: '%s': its TAP %s does not start: %s", port->arguments,
+		return reason_set(why, error, "--port: '%s': its TAP %s does not start: %s", port->arguments,
 				  port->interface, strerror(-error));
 	return 0;
 }
 
-int ports_look(struct ports *ports, const struct options *options, struct why *why)
+int ports_look(struct ports *ports, const struct options *options, struct reason *why)
 {
 	int error = 0;
 
@@ -341,7 +341,7 @@ int ports_look(struct ports *ports, const struct options *options, struct why *w
 	return error;
 }
 
-int ports_open(struct ports *ports, const struct options *options, struct why *why)
+int ports_open(struct ports *ports, const struct options *options, struct reason *why)
 {
 	int error = ports_look(ports, options, why);
 

@@ -53,16 +53,16 @@ struct ports {
 };
 
 /* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
-int ports_environment(const struct options *options, struct why *why);
+int ports_environment(const struct options *options, struct reason *why);
 
 /* Whether a --port is a PCI address, which DPDK takes from the kernel. */
 bool port_is_pci(const char *arguments);
 
 /* Finds and opens all ports without starting them. The undo is ports_close, also of failure. */
-int ports_look(struct ports *ports, const struct options *options, struct why *why);
+int ports_look(struct ports *ports, const struct options *options, struct reason *why);
 
 /* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
-int ports_open(struct ports *ports, const struct options *options, struct why *why);
+int ports_open(struct ports *ports, const struct options *options, struct reason *why);
 void ports_close(struct ports *ports);
 
 /* The mux's own outer addresses (none: it has none), by which other muxes reach it. Before the first ports_vips. */

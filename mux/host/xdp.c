@@ -21,7 +21,7 @@ static const char program_name[] = "fl_mux_redirect";
 
 _Static_assert(sizeof(program_name) <= BPF_OBJ_NAME_LEN, "the kernel keeps the whole name");
 
-int xdp_object(struct why *why)
+int xdp_object(struct reason *why)
 {
 	size_t size;
 	const char *bytes = redirect_bpf__elf_bytes(&size);
@@ -32,7 +32,7 @@ int xdp_object(struct why *why)
 
 		if (fd >= 0)
 			close(fd);
-		return why_refuse(why, -error, "XDP program: can't be put into a memory file: %s", strerror(error));
+		return reason_set(why, -error, "XDP program: can't be put into a memory file: %s", strerror(error));
 	}
 	return fd;
 }
@@ -76,29 +76,29 @@ static int claim_name(const char *interface)
 	return fd;
 }
 
-int xdp_claim(const char *interface, unsigned ifindex, struct why *why)
+int xdp_claim(const char *interface, unsigned ifindex, struct reason *why)
 {
 	int fd = claim_name(interface);
 
 	if (fd == -EADDRINUSE)
-		return why_refuse(why, -EBUSY, "--port: %s is in use by another fairlead-mux", interface);
+		return reason_set(why, -EBUSY, "--port: %s is in use by another fairlead-mux", interface);
 	if (fd < 0)
-		return why_refuse(why, fd, "--port: %s can't be claimed: %s", interface, strerror(-fd));
+		return reason_set(why, fd, "--port: %s can't be claimed: %s", interface, strerror(-fd));
 	xdp_detach(ifindex);
 	return fd;
 }
 
-int xdp_vacant(const char *interface, unsigned ifindex, struct why *why)
+int xdp_vacant(const char *interface, unsigned ifindex, struct reason *why)
 {
 	char name[BPF_OBJ_NAME_LEN];
 	uint32_t id = 0;
 	int error = attached(ifindex, &id, name);
 
 	if (error)
-		return why_refuse(why, error, "--port: af_xdp:%s: can't ask for its XDP program: %s", interface,
+		return reason_set(why, error, "--port: af_xdp:%s: can't ask for its XDP program: %s", interface,
 				  strerror(-error));
 	if (id)
-		return why_refuse(why, -EBUSY, "--port: af_xdp:%s carries XDP program %u '%s' already; detach it first",
+		return reason_set(why, -EBUSY, "--port: af_xdp:%s carries XDP program %u '%s' already; detach it first",
 				  interface, id, name);
 	return 0;
 }
@@ -112,7 +112,7 @@ void xdp_detach(unsigned ifindex)
 		bpf_xdp_detach((int)ifindex, 0, NULL);
 }
 
-int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct why *why)
+int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct reason *why)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t ids[16], len = sizeof(info), id = 0;
@@ -123,7 +123,7 @@ int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, st
 	error = bpf_xdp_query_id((int)ifindex, 0, &id);
 	fd = error ? error : bpf_prog_get_fd_by_id(id);
 	if (fd < 0)
-		return why_refuse(why, fd, "--port: af_xdp:%s: its XDP program isn't there: %s", interface,
+		return reason_set(why, fd, "--port: af_xdp:%s: its XDP program isn't there: %s", interface,
 				  strerror(-fd));
 	info.map_ids = (uint64_t)(uintptr_t)ids;
 	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
@@ -144,7 +144,7 @@ int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, st
 			close(map_fd);
 	}
 	if (*vips4 < 0 || *vips6 < 0)
-		return why_refuse(why, -ENOENT, "--port: af_xdp:%s: its XDP program has no maps vips4 and vips6",
+		return reason_set(why, -ENOENT, "--port: af_xdp:%s: its XDP program has no maps vips4 and vips6",
 				  interface);
 	return 0;
 }

@@ -8,23 +8,23 @@
 
 #include <fairlead/types.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 /* A descriptor of a memory file that holds the object; /proc/self/fd/N is its path. Close it after DPDK has loaded it.
  */
-int xdp_object(struct why *why);
+int xdp_object(struct reason *why);
 
 /*
  * Claims the interface for this process until the returned descriptor is closed, and detaches our own program if
  * a mux that is no more has left it. -EBUSY: another mux has the interface.
  */
-int xdp_claim(const char *interface, unsigned ifindex, struct why *why);
+int xdp_claim(const char *interface, unsigned ifindex, struct reason *why);
 
 /* Whether ours can be attached to an interface that is claimed. -EBUSY: another XDP program is. */
-int xdp_vacant(const char *interface, unsigned ifindex, struct why *why);
+int xdp_vacant(const char *interface, unsigned ifindex, struct reason *why);
 
 /* The descriptors of the attached program's VIP maps. */
-int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct why *why);
+int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct reason *why);
 
 /*
  * Makes a map's keys the addresses of its family among these, and the mux's own (none: it has none), of which only what

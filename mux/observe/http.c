@@ -442,7 +442,7 @@ static int resolve(const char *host, uint16_t port, struct sockaddr_storage *out
 	return 0;
 }
 
-struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct why *why)
+struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct reason *why)
 {
 	struct http *http = calloc(1, sizeof(*http));
 	struct sockaddr_storage address = {0};
@@ -450,7 +450,7 @@ struct http *http_open(const char *host, uint16_t port, const struct sources *so
 	int error = resolve(host, port, &address);
 
 	if (error || !http) {
-		why_refuse(why, -EINVAL, "--http: '%s:%u' can't be listened on: %s; allowed: an address of this host",
+		reason_set(why, -EINVAL, "--http: '%s:%u' can't be listened on: %s; allowed: an address of this host",
 			   host, port, error ? gai_strerror(error) : "no memory");
 		free(http);
 		return NULL;
@@ -464,7 +464,7 @@ struct http *http_open(const char *host, uint16_t port, const struct sources *so
 			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 			     (unsigned)HTTP_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
 	if (!http->daemon) {
-		why_refuse(why, -EADDRINUSE,
+		reason_set(why, -EADDRINUSE,
 			   "--http: '%s:%u' can't be listened on: %s; allowed: a free address of this host", host, port,
 			   strerror(errno));
 		free(http);

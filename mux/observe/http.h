@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 #include "observe/sources.h"
 
 enum http_limits {
@@ -21,7 +21,7 @@ enum http_limits {
 struct http;
 
 /* NULL and why: host and port can't be listened on. */
-struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct why *why);
+struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct reason *why);
 void http_close(struct http *http);
 
 /* Readable when http_run() has work. */

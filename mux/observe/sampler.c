@@ -49,7 +49,7 @@ static struct rte_ring *make_ring(void)
 	return ring;
 }
 
-struct sampler *sampler_new(unsigned workers, struct tables *tables, struct why *why)
+struct sampler *sampler_new(unsigned workers, struct tables *tables, struct reason *why)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 
@@ -65,7 +65,7 @@ struct sampler *sampler_new(unsigned workers, struct tables *tables, struct why 
 
 no_memory:
 	sampler_free(sampler);
-	why_refuse(why, -ENOMEM, "no memory for samples of packets");
+	reason_set(why, -ENOMEM, "no memory for samples of packets");
 	return NULL;
 }
 

@@ -14,7 +14,7 @@
 #include "packet/burst.h"
 #include "packet/counters.h"
 #include "service/tables.h"
-#include "config/why.h"
+#include "config/reason.h"
 
 struct sampler;
 
@@ -50,7 +50,7 @@ struct sample {
 };
 
 /* Workers are numbered 0 .. workers - 1. NULL and why: no memory. */
-struct sampler *sampler_new(unsigned workers, struct tables *tables, struct why *why);
+struct sampler *sampler_new(unsigned workers, struct tables *tables, struct reason *why);
 
 /* No worker may be there. NULL is allowed. */
 void sampler_free(struct sampler *sampler);

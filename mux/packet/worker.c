@@ -355,7 +355,7 @@ static void *registered(void *argument)
 	return NULL;
 }
 
-int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why)
+int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why)
 {
 	for (unsigned i = 0; i < workers; i++) {
 		char name[RTE_RING_NAMESIZE];
@@ -363,19 +363,19 @@ int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why)
 		snprintf(name, sizeof(name), "fragments %u", i);
 		rings[i] = rte_ring_create(name, FRAGMENTS_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
 		if (!rings[i])
-			return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", i);
+			return reason_set(why, -ENOMEM, "worker %u: no memory for fragments", i);
 	}
 	return 0;
 }
 
-int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why)
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct reason *why)
 {
 	struct worker *worker = aligned_alloc(64, (sizeof(*worker) + 63) & ~(size_t)63);
 	char name[16];
 	int error;
 
 	if (!worker)
-		return why_refuse(why, -ENOMEM, "worker %u: no memory", index);
+		return reason_set(why, -ENOMEM, "worker %u: no memory", index);
 	memset(worker, 0, sizeof(*worker));
 	worker->index = index;
 	worker->tables = place->tables;
@@ -387,7 +387,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (!worker->fragments) {
 		free(worker);
-		return why_refuse(why, -ENOMEM, "worker %u: no memory for fragments", index);
+		return reason_set(why, -ENOMEM, "worker %u: no memory for fragments", index);
 	}
 	error = steering_start(&worker->steering, index, place->options, why);
 	if (error) {
@@ -401,7 +401,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 		steering_stop(&worker->steering);
 		fragments_free(worker->fragments);
 		free(worker);
-		return why_refuse(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
+		return reason_set(why, -error, "worker %u: can't start a thread: %s", index, strerror(error));
 	}
 	snprintf(name, sizeof(name), "worker %u", index);
 	pthread_setname_np(worker->thread, name);

@@ -41,10 +41,10 @@ struct worker_place {
 };
 
 /* Makes a ring for each worker, by which others hand it fragments; they go with the process. */
-int worker_rings(struct rte_ring **rings, unsigned workers, struct why *why);
+int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why);
 
 /* Starts a thread that is reader and queue number index. */
-int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct why *why);
+int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct reason *why);
 
 /* Asks it to end, waits until it has, and frees it. */
 void worker_stop(struct worker *worker);

@@ -15,7 +15,7 @@ static void check_devices(struct preflight *preflight, const struct options *opt
 {
 	static struct options raw;
 	static struct ports ports;
-	struct why why = {""};
+	struct reason why = {""};
 
 	raw = *options;
 	raw.ports_count = 0;
@@ -44,7 +44,7 @@ int preflight_main(const struct options *options)
 	return preflight_count(&preflight, PREFLIGHT_FAIL) ? 1 : 0;
 }
 
-int preflight_before_start(const struct options *options, struct why *why)
+int preflight_before_start(const struct options *options, struct reason *why)
 {
 	static struct preflight preflight;
 
@@ -53,7 +53,7 @@ int preflight_before_start(const struct options *options, struct why *why)
 	return preflight_log(&preflight, why);
 }
 
-int preflight_opened(const struct options *options, const struct ports *ports, struct why *why)
+int preflight_opened(const struct options *options, const struct ports *ports, struct reason *why)
 {
 	static struct preflight preflight;
 

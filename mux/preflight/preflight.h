@@ -14,9 +14,9 @@ struct ports;
 int preflight_main(const struct options *options);
 
 /* The checks of a start, before DPDK runs. -EINVAL and why: one of them forbids it. */
-int preflight_before_start(const struct options *options, struct why *why);
+int preflight_before_start(const struct options *options, struct reason *why);
 
 /* Those of the devices that DPDK has opened. Errors as above. */
-int preflight_opened(const struct options *options, const struct ports *ports, struct why *why);
+int preflight_opened(const struct options *options, const struct ports *ports, struct reason *why);
 
 #endif

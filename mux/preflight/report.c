@@ -74,7 +74,7 @@ void preflight_print(const struct preflight *preflight, bool json, FILE *out)
 		failed, warned);
 }
 
-int preflight_log(const struct preflight *preflight, struct why *why)
+int preflight_log(const struct preflight *preflight, struct reason *why)
 {
 	int error = 0;
 
@@ -85,7 +85,7 @@ int preflight_log(const struct preflight *preflight, struct why *why)
 			fprintf(stderr, "mux event=preflight check=%s verdict=%s port=%s text=\"%s\"\n", check->name,
 				verdict_word(check->verdict), check->about ? check->about : "-", check->text);
 		if (check->verdict == PREFLIGHT_FAIL && !check->may_come && !error)
-			error = why_refuse(why, -EINVAL, "%s%s%s: %s", check->name, check->about ? " of " : "",
+			error = reason_set(why, -EINVAL, "%s%s%s: %s", check->name, check->about ? " of " : "",
 					   check->about ? check->about : "", check->text);
 	}
 	return error;

@@ -43,6 +43,6 @@ unsigned preflight_count(const struct preflight *preflight, enum preflight_verdi
 void preflight_print(const struct preflight *preflight, bool json, FILE *out);
 
 /* A log line for each check that is not ok. -EINVAL and why: one of them forbids a start. */
-int preflight_log(const struct preflight *preflight, struct why *why);
+int preflight_log(const struct preflight *preflight, struct reason *why);
 
 #endif

@@ -218,7 +218,7 @@ bool backends_differ(const struct backends *backends, const struct delta *delta)
 }
 
 struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,
-			      const struct next_hops *hops, struct why *why)
+			      const struct next_hops *hops, struct reason *why)
 {
 	uint32_t old_count = old && !delta->snapshot ? old->count : 0;
 	struct backends *backends;
@@ -238,7 +238,7 @@ struct backends *backends_new(const struct encap *encap, const struct backends *
 
 no_memory:
 	backends_free(backends);
-	why_refuse(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
+	reason_set(why, -ENOMEM, "no memory for a table of %u backends", old_count + delta->backends_count);
 	errno = ENOMEM;
 	return NULL;
 }

@@ -14,7 +14,7 @@
 #include "encap/encap.h"
 #include "ring/delta.h"
 #include "ring/next_hop.h"
-#include "config/why.h"
+#include "config/reason.h"
 
 enum { BACKEND_LINE = 64 };
 
@@ -51,7 +51,7 @@ struct backends {
  * templates for this service. NULL, errno and why: no memory.
  */
 struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,
-			      const struct next_hops *hops, struct why *why);
+			      const struct next_hops *hops, struct reason *why);
 
 /*
  * Changes the table while readers are there, which costs what changes and not what there is. False: it can't be done so

@@ -84,7 +84,7 @@ struct layout {
 	const uint8_t *columns; /* of a snapshot */
 };
 
-__attribute__((format(printf, 3, 4))) static enum fl_delta_error refuse(struct why *why, enum fl_delta_error error,
+__attribute__((format(printf, 3, 4))) static enum fl_delta_error refuse(struct reason *why, enum fl_delta_error error,
 									const char *format, ...)
 {
 	va_list args;
@@ -101,7 +101,7 @@ const char *delta_error_name(enum fl_delta_error error)
 }
 
 static enum fl_delta_error check_header(const uint8_t *data, size_t len, const struct delta_expected *expected,
-					struct fl_delta_header *header, struct why *why)
+					struct fl_delta_header *header, struct reason *why)
 {
 	const char *magic = expected->snapshot ? "FLS2" : "FLD2";
 	enum fl_delta_error error = fl_delta_header_parse(data, len, header);
@@ -137,7 +137,7 @@ static enum fl_delta_error check_header(const uint8_t *data, size_t len, const s
 }
 
 /* Unpacks one zstd frame that fills src into exactly body_len bytes at body. */
-static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body, uint64_t body_len, struct why *why)
+static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body, uint64_t body_len, struct reason *why)
 {
 	size_t frame = ZSTD_findFrameCompressedSize(src, len);
 	size_t got;
@@ -168,7 +168,7 @@ static uint32_t checksum(const uint8_t *header, const uint8_t *body, uint64_t bo
 }
 
 static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct fl_delta_header *header,
-				   struct layout *out, struct why *why)
+				   struct layout *out, struct reason *why)
 {
 	uint64_t at = 8, rest = header->snapshot ? (uint64_t)header->buckets * 8 : 8;
 
@@ -199,7 +199,7 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 
 /* Reads backends into out, and notes which ids exist and which may own buckets. */
 static enum fl_delta_error read_backends(const struct layout *layout, struct delta *out, struct ids *ids,
-					 struct why *why)
+					 struct reason *why)
 {
 	uint32_t last = 0;
 
@@ -223,7 +223,7 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 
 /* A bucket's owner is none or live, the owner before none or known, if removed. */
 static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *ids,
-					struct why *why)
+					struct reason *why)
 {
 	if (current != FL_BACKEND_NONE && !is_live(ids, current))
 		return refuse(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
@@ -239,7 +239,7 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
  * one another are of one owner then.
  */
 static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *ids,
-				     const uint32_t *owned, struct why *why)
+				     const uint32_t *owned, struct reason *why)
 {
 	uint64_t end = 0, most = out->buckets;
 
@@ -272,7 +272,7 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 
 /* As read_runs(), for what the base owns. */
 static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *ids,
-					      const struct delta_expected *expected, struct why *why)
+					      const struct delta_expected *expected, struct reason *why)
 {
 	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
 	enum fl_delta_error error;
@@ -286,7 +286,7 @@ static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struc
 }
 
 static enum fl_delta_error read_columns(const struct layout *layout, struct delta *out, const struct ids *ids,
-					struct why *why)
+					struct reason *why)
 {
 	const uint8_t *current = layout->columns;
 	const uint8_t *previous = current + (size_t)out->buckets * 2;
@@ -325,7 +325,7 @@ static bool reserve(const struct layout *layout, struct delta *out)
 }
 
 static enum fl_delta_error read_body(const struct layout *layout, const struct delta_expected *expected,
-				     struct delta *out, struct why *why)
+				     struct delta *out, struct reason *why)
 {
 	struct ids ids = {.base = NULL};
 	enum fl_delta_error error;
@@ -352,7 +352,7 @@ static enum fl_delta_error read_body(const struct layout *layout, const struct d
 /* Unpacks the body behind the header into body, which has room for it, and reads it. */
 static enum fl_delta_error decode_body(const uint8_t *data, size_t len, const struct fl_delta_header *header,
 				       const struct delta_expected *expected, uint8_t *body, struct delta *out,
-				       struct why *why)
+				       struct reason *why)
 {
 	struct layout layout = {0};
 	enum fl_delta_error error;
@@ -372,7 +372,7 @@ static enum fl_delta_error decode_body(const uint8_t *data, size_t len, const st
 }
 
 enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
-				 struct delta *out, struct why *why)
+				 struct delta *out, struct reason *why)
 {
 	struct fl_delta_header header = {0};
 	enum fl_delta_error error = check_header(data, len, expected, &header, why);

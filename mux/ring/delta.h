@@ -11,7 +11,7 @@
 #include <fairlead/hash.h>
 #include <fairlead/ring.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 enum delta_limits {
 	DELTA_BACKENDS_LEN_MAX = FL_BACKEND_MAX * FL_DELTA_BACKEND_LEN,
@@ -65,7 +65,7 @@ struct delta_expected {
  * by the expected number of buckets, whatever the bytes claim.
  */
 enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
-				 struct delta *out, struct why *why);
+				 struct delta *out, struct reason *why);
 void delta_free(struct delta *delta);
 
 /* The word of protocol/README.md for an error. */

@@ -40,13 +40,13 @@ void ring_free(struct ring *ring)
 	free(ring);
 }
 
-int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why)
+int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why)
 {
 	if (!snapshot->snapshot)
-		return why_refuse(why, -EINVAL, "generation %u is a delta; a ring is loaded from a snapshot",
+		return reason_set(why, -EINVAL, "generation %u is a delta; a ring is loaded from a snapshot",
 				  snapshot->generation);
 	if (snapshot->buckets != ring_buckets(ring))
-		return why_refuse(why, -EINVAL, "buckets: snapshot %u has %u; the service has %u", snapshot->generation,
+		return reason_set(why, -EINVAL, "buckets: snapshot %u has %u; the service has %u", snapshot->generation,
 				  snapshot->buckets, ring_buckets(ring));
 	for (uint32_t i = 0; i < snapshot->buckets; i++)
 		ring->rows[i] = fl_row_make(snapshot->current[i], snapshot->previous[i], snapshot->since[i]);
@@ -54,16 +54,16 @@ int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why)
 	return 0;
 }
 
-int ring_follows(const struct ring *ring, const struct delta *delta, struct why *why)
+int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why)
 {
 	if (delta->snapshot)
-		return why_refuse(why, -EINVAL, "generation %u is a snapshot; a ring is changed by deltas",
+		return reason_set(why, -EINVAL, "generation %u is a snapshot; a ring is changed by deltas",
 				  delta->generation);
 	if (delta->buckets != ring_buckets(ring))
-		return why_refuse(why, -EINVAL, "buckets: delta %u has %u; the ring has %u", delta->generation,
+		return reason_set(why, -EINVAL, "buckets: delta %u has %u; the ring has %u", delta->generation,
 				  delta->buckets, ring_buckets(ring));
 	if (delta->base != ring_generation(ring))
-		return why_refuse(why, -ESTALE, "base: delta %u follows generation %u; the ring is at %u",
+		return reason_set(why, -ESTALE, "base: delta %u follows generation %u; the ring is at %u",
 				  delta->generation, delta->base, ring_generation(ring));
 	return 0;
 }
@@ -93,13 +93,13 @@ static void keep_owned(struct ring *ring)
 	ring->owned = owned;
 }
 
-static int store_by_owner(struct ring *ring, const struct delta *delta, struct why *why)
+static int store_by_owner(struct ring *ring, const struct delta *delta, struct reason *why)
 {
 	struct owners *owners = owners_new(delta);
 	fl_row row;
 
 	if (!owners)
-		return why_refuse(why, -ENOMEM, "generation %u: no memory to apply it by owner", delta->generation);
+		return reason_set(why, -ENOMEM, "generation %u: no memory to apply it by owner", delta->generation);
 	for (uint32_t bucket = 0; bucket < ring_buckets(ring); bucket++)
 		if (owners_next(owners, fl_row_current(ring->rows[bucket]), delta->committed, &row))
 			store_row(ring, bucket, row);
@@ -132,7 +132,7 @@ static void store_by_number(struct ring *ring, const struct delta *delta)
 	}
 }
 
-int ring_apply(struct ring *ring, const struct delta *delta, struct why *why)
+int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
 {
 	int error = ring_follows(ring, delta, why);
 

@@ -30,7 +30,7 @@
 #include <fairlead/ring.h>
 
 #include "ring/delta.h"
-#include "config/why.h"
+#include "config/reason.h"
 
 struct backends;
 
@@ -49,17 +49,17 @@ struct ring *ring_new(uint32_t buckets);
 void ring_free(struct ring *ring);
 
 /* Fills a ring that no reader sees yet. -EINVAL: not a snapshot, or of another number of buckets. */
-int ring_load(struct ring *ring, const struct delta *snapshot, struct why *why);
+int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why);
 
 /* 0 if the delta can be applied to the ring as it is; else the errors of ring_apply. */
-int ring_follows(const struct ring *ring, const struct delta *delta, struct why *why);
+int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why);
 
 /*
  * Stores the delta's rows, then its generation; readers may be there. The backends must have been set before.
  * -EINVAL: a snapshot, or of another number of buckets. -ESTALE: base is not the ring's generation (a gap). -ENOMEM.
  * Nothing has changed then.
  */
-int ring_apply(struct ring *ring, const struct delta *delta, struct why *why);
+int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why);
 
 /* A delta_count_fn for a ring. It walks over all rows until a delta by owner was applied; the numbers are kept then. */
 void ring_count(const void *ring, uint32_t *counts);

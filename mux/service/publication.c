@@ -70,13 +70,13 @@ void publication_swap(struct publication *publication, struct lookup *lookup)
 	lookup_free(old);
 }
 
-static int check_service(const struct service *service, const struct delta *delta, struct why *why)
+static int check_service(const struct service *service, const struct delta *delta, struct reason *why)
 {
 	if (delta->service != service->id)
-		return why_refuse(why, -EINVAL, "service: generation %u is of service %u; %s is service %u",
+		return reason_set(why, -EINVAL, "service: generation %u is of service %u; %s is service %u",
 				  delta->generation, delta->service, service->config.name, service->id);
 	if (delta->buckets != service->config.buckets)
-		return why_refuse(why, -EINVAL, "buckets: generation %u has %u; service %s has %u", delta->generation,
+		return reason_set(why, -EINVAL, "buckets: generation %u has %u; service %s has %u", delta->generation,
 				  delta->buckets, service->config.name, service->config.buckets);
 	for (uint32_t i = 0; service->encap->check_backend && i < delta->backends_count; i++) {
 		int error = service->encap->check_backend(&delta->backends[i], why);
@@ -88,7 +88,7 @@ static int check_service(const struct service *service, const struct delta *delt
 }
 
 int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
-		     const struct next_hops *hops, struct why *why)
+		     const struct next_hops *hops, struct reason *why)
 {
 	struct ring *ring, *old = service->ring;
 	int error = check_service(service, snapshot, why);
@@ -97,7 +97,7 @@ int publication_load(struct publication *publication, struct service *service, c
 		return error;
 	ring = ring_new(snapshot->buckets);
 	if (!ring)
-		return why_refuse(why, -ENOMEM, "service %s: no memory for %u buckets", service->config.name,
+		return reason_set(why, -ENOMEM, "service %s: no memory for %u buckets", service->config.name,
 				  snapshot->buckets);
 	error = ring_load(ring, snapshot, why);
 	if (error)
@@ -119,7 +119,7 @@ fail:
 }
 
 int publication_apply(struct publication *publication, struct service *service, const struct delta *delta,
-		      const struct next_hops *hops, struct why *why)
+		      const struct next_hops *hops, struct reason *why)
 {
 	struct ring *ring = service->ring;
 	struct backends *old = NULL, *backends;
@@ -128,7 +128,7 @@ int publication_apply(struct publication *publication, struct service *service, 
 	if (error)
 		return error;
 	if (!ring)
-		return why_refuse(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
+		return reason_set(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
 	error = ring_follows(ring, delta, why);
 	if (error)
 		return error;

@@ -36,14 +36,14 @@ void publication_swap(struct publication *publication, struct lookup *lookup);
  * -EAFNOSUPPORT (an IPv6 backend where the encapsulation takes none), -ENOMEM.
  */
 int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
-		     const struct next_hops *hops, struct why *why);
+		     const struct next_hops *hops, struct reason *why);
 
 /*
  * Applies a delta to the loaded ring. Nothing has changed on failure: -ENOENT (no ring), -ESTALE (does not follow the
  * ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
  */
 int publication_apply(struct publication *publication, struct service *service, const struct delta *delta,
-		      const struct next_hops *hops, struct why *why);
+		      const struct next_hops *hops, struct reason *why);
 
 /* Replaces tables of backends whose next hops have changed. False: memory ran out, some are as they were. */
 bool publication_refresh(struct publication *publication, struct service *const *services, uint32_t count,

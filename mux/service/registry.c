@@ -108,7 +108,7 @@ static bool has_known_vip(const struct lookup *lookup, const struct service_conf
 
 /* Whether a configuration agrees with those of all services but one. */
 static int check(const struct registry *registry, const struct lookup *lookup, const struct service_config *config,
-		 const struct service *except, struct why *why)
+		 const struct service *except, struct reason *why)
 {
 	bool may_clash = has_known_vip(lookup, config);
 	char text[ADDRESS_TEXT_MAX];
@@ -123,22 +123,22 @@ static int check(const struct registry *registry, const struct lookup *lookup, c
 			continue;
 		vips += other->vips_count;
 		if (other->id == config->id)
-			return why_refuse(why, -EEXIST, "id: %u of service %s is that of service %s; ids are unique",
+			return reason_set(why, -EEXIST, "id: %u of service %s is that of service %s; ids are unique",
 					  config->id, config->name, other->name);
 		if (!strcmp(other->name, config->name))
-			return why_refuse(why, -EEXIST, "name: %s is taken by service %u; names are unique",
+			return reason_set(why, -EEXIST, "name: %s is taken by service %u; names are unique",
 					  config->name, other->id);
 		vip = may_clash ? shared_vip(config, other) : NULL;
 		port = vip ? shared_port(config, other) : 0;
 		if (!port)
 			continue;
 		address_print(vip, text);
-		return why_refuse(why, -EEXIST,
+		return reason_set(why, -EEXIST,
 				  "vips: %s port %u of service %s belongs to service %s; a VIP's port has one service",
 				  text, port, config->name, other->name);
 	}
 	if (vips + config->vips_count > REGISTRY_VIPS_MAX)
-		return why_refuse(
+		return reason_set(
 		    why, -ENOSPC,
 		    "vips: service %s has %u, the other services of this mux have %u; at most %u in all are allowed",
 		    config->name, config->vips_count, vips, REGISTRY_VIPS_MAX);
@@ -186,7 +186,7 @@ static struct service *service_new(const struct service_config *config, uint16_t
 }
 
 int registry_add(struct registry *registry, const struct lookup *lookup, const struct service_config *config,
-		 struct service **out, struct why *why)
+		 struct service **out, struct reason *why)
 {
 	int slot = take_slot(registry), error = check(registry, lookup, config, NULL, why);
 	struct service *service;
@@ -194,11 +194,11 @@ int registry_add(struct registry *registry, const struct lookup *lookup, const s
 	if (error)
 		return error;
 	if (slot < 0)
-		return why_refuse(why, slot, "service %s: this mux has %u services; at most %u are allowed",
+		return reason_set(why, slot, "service %s: this mux has %u services; at most %u are allowed",
 				  config->name, registry->count, REGISTRY_SERVICES_MAX);
 	service = service_new(config, (uint16_t)slot);
 	if (!service)
-		return why_refuse(why, -ENOMEM, "service %s: no memory", config->name);
+		return reason_set(why, -ENOMEM, "service %s: no memory", config->name);
 	registry->services[registry->count++] = service;
 	registry->slot_used[slot] = true;
 	*out = service;
@@ -206,7 +206,7 @@ int registry_add(struct registry *registry, const struct lookup *lookup, const s
 }
 
 int registry_change(struct registry *registry, const struct lookup *lookup, struct service *service,
-		    const struct service_config *config, struct why *why)
+		    const struct service_config *config, struct reason *why)
 {
 	int error = service_config_check_change(&service->config, config, why);
 

@@ -37,11 +37,11 @@ struct fl_address *registry_vips(const struct registry *registry, uint32_t *coun
  * name, or a VIP with protocol and port belong to another service. -ENOSPC: too many services or VIPs. -ENOMEM.
  */
 int registry_add(struct registry *registry, const struct lookup *lookup, const struct service_config *config,
-		 struct service **out, struct why *why);
+		 struct service **out, struct reason *why);
 
 /* Changes what service_config_check_change allows; -EINVAL, or errors of registry_add. */
 int registry_change(struct registry *registry, const struct lookup *lookup, struct service *service,
-		    const struct service_config *config, struct why *why);
+		    const struct service_config *config, struct reason *why);
 
 /* Takes the service out. Its slot stays in use, and readers may hold it, until registry_release. */
 void registry_remove(struct registry *registry, const struct service *service);

@@ -180,7 +180,7 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->seed, &tables->hops));
 }
 
-int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why)
+int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
 	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
@@ -196,13 +196,14 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		registry_remove(&tables->registry, service);
 		announce_vips(tables);
 		registry_release(&tables->registry, service);
-		return why_refuse(why, error, "service %s: no memory for the lookup", config->name);
+		return reason_set(why, error, "service %s: no memory for the lookup", config->name);
 	}
 	*out = service;
 	return 0;
 }
 
-int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why)
+int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
+		  struct reason *why)
 {
 	struct service_config before = service->config;
 	int error = registry_change(&tables->registry, tables_lookup(tables), service, config, why);
@@ -214,7 +215,7 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 	if (error) {
 		registry_change(&tables->registry, tables_lookup(tables), service, &before, why);
 		announce_vips(tables);
-		return why_refuse(why, error, "service %s: no memory for the lookup", before.name);
+		return reason_set(why, error, "service %s: no memory for the lookup", before.name);
 	}
 	return 0;
 }
@@ -231,12 +232,12 @@ void tables_remove(struct tables *tables, struct service *service)
 	registry_release(&tables->registry, service);
 }
 
-int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct why *why)
+int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why)
 {
 	return publication_load(tables->publication, service, snapshot, &tables->backend_hops, why);
 }
 
-int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why)
+int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why)
 {
 	return publication_apply(tables->publication, service, delta, &tables->backend_hops, why);
 }

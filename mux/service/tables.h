@@ -55,17 +55,18 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
  * Adds a service without a ring: its packets are dropped as no_ring until tables_load. The configuration is copied.
  * Errors of registry_add. -ENOTSUP: the steering method requires other options of the mux.
  */
-int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct why *why);
+int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why);
 
 /* Changes what a service may change (service_config_check_change). Errors of registry_change. */
-int tables_change(struct tables *tables, struct service *service, const struct service_config *config, struct why *why);
+int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
+		  struct reason *why);
 
 /* Takes the service out of the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
 
 /* Errors of publication_load and publication_apply. */
-int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct why *why);
-int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct why *why);
+int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why);
+int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why);
 
 /* Rebuilds the templates that differ: call it when next hops have changed, or when tables_is_stale(). */
 void tables_refresh(struct tables *tables);

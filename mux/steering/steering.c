@@ -20,7 +20,7 @@ unsigned steering_number(const struct steering *steering)
 	return number;
 }
 
-int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct why *why)
+int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct reason *why)
 {
 	*states = (struct steering_states){{NULL}};
 	for (unsigned i = 0; steerings[i]; i++) {

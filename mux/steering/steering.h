@@ -26,7 +26,7 @@
 
 #include <fairlead/types.h>
 
-#include "config/why.h"
+#include "config/reason.h"
 
 struct explanation;
 struct options;
@@ -52,8 +52,8 @@ struct steering {
 	void (*choose)(void *state, struct packet *packets, uint32_t which, uint32_t now);
 
 	/* NULL: every configuration, no state, nothing to add. */
-	int (*check)(const struct service_config *config, const struct options *options, struct why *why);
-	int (*start)(void **state, unsigned worker, const struct options *options, struct why *why);
+	int (*check)(const struct service_config *config, const struct options *options, struct reason *why);
+	int (*start)(void **state, unsigned worker, const struct options *options, struct reason *why);
 	void (*stop)(void *state);
 	void (*explain)(struct explanation *out);
 
@@ -62,7 +62,7 @@ struct steering {
 	 * negative errno and why if the blob is damaged, then the generation is refused. Both NULL: no blob is read.
 	 */
 	const char *blob;
-	int (*load)(struct service *service, uint32_t generation, const struct steering_blob *blob, struct why *why);
+	int (*load)(struct service *service, uint32_t generation, const struct steering_blob *blob, struct reason *why);
 };
 
 enum { STEERINGS_MAX = 16 };
@@ -78,7 +78,7 @@ struct steering_states {
 };
 
 /* On failure nothing is left to be stopped. */
-int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct why *why);
+int steering_start(struct steering_states *states, unsigned worker, const struct options *options, struct reason *why);
 void steering_stop(struct steering_states *states);
 
 #endif

@@ -58,7 +58,7 @@ static void die(const char *text)
 
 static void read_key(struct options *options, const char *path)
 {
-	struct why why;
+	struct reason why;
 
 	if (tag_key_read("--tag-key", path, &options->tag_key, &why))
 		die(why.text);
@@ -119,7 +119,7 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	struct service_config config = image_config(1, "10.99.0.1", a->buckets);
 	struct delta snapshot = image_snapshot(1, 1, a->buckets, (uint16_t)a->backends_count);
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	config.vips_count = 0;
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
@@ -150,7 +150,7 @@ static void change(struct tables *tables, uint16_t backends)
 			      .buckets = buckets,
 			      .committed = (uint32_t)time(NULL),
 			      .runs = calloc(buckets / TENTH + 1, sizeof(*delta.runs))};
-	struct why why;
+	struct reason why;
 
 	if (!delta.runs)
 		die("no memory for a change");
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 	struct arguments a;
 	struct tables *tables;
-	struct why why;
+	struct reason why;
 	sigset_t set;
 	int signals;
 

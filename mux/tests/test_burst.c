@@ -66,7 +66,7 @@ static struct service *serve_at(struct tables *tables, struct service_config con
 {
 	struct delta snapshot = image_snapshot(config.id, 9, config.buckets, BACKENDS);
 	struct service *service;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config.buckets; i++)
 		if (i % 3) {
@@ -338,7 +338,7 @@ static void remove_backend(struct tables *tables, struct service *service, const
 {
 	struct fl_delta_backend removed = {7, FL_BACKEND_REMOVED, 0, snapshot->backends[6].address};
 	struct delta delta = image_move(snapshot, 10, 0, BUCKETS, 1, 7, NOW);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	delta.backends_count = 1;
 	delta.backends = &removed;
@@ -522,7 +522,7 @@ static void every_later_drop_has_its_verdict(void **state)
 	struct service *service;
 	struct rte_mbuf *mbuf;
 	struct burst burst;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(tables_add(tables, &config, &service, &why), 0);

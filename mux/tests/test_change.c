@@ -137,7 +137,7 @@ static void change(struct tables *tables, struct service *service, struct delta 
 	struct fl_delta_backend named = {.id = owner(generation),
 					 .address = snapshot->backends[owner(generation) - 1].address};
 	struct delta delta;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	int error;
 
 	if (generation % 3 == 2) {
@@ -159,7 +159,7 @@ static void bystander(struct tables *tables, uint32_t generation)
 {
 	struct service_config config = image_config(4, "10.99.0.2", 256);
 	struct service *other = tables_find_id(tables, 4);
-	struct why why;
+	struct reason why;
 
 	if (generation % 5)
 		return;
@@ -186,7 +186,7 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 	struct service_config config = image_config(3, "10.99.0.1", 256);
 	struct reader reader = {.tables = tables_new(1, &image_hops)};
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (uint8_t i = 0; i < ROTATION; i++)
@@ -328,7 +328,7 @@ static void move_a_tenth(struct world *world, uint32_t generation)
 			      .buckets = MANY,
 			      .committed = NOW,
 			      .runs = runs};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	assert_non_null(runs);
 	for (uint32_t bucket = generation % TENTH; bucket < MANY; bucket += TENTH)
@@ -357,7 +357,7 @@ static void two_workers_under_moves_send_to_owners_alone(void **state)
 	struct service_config config = image_config(3, "10.99.0.1", MANY);
 	struct delta snapshot = image_snapshot(3, TENTH, MANY, ROTATION);
 	struct mover_reader readers[WORKERS];
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (uint8_t i = 0; i < ROTATION; i++)

@@ -87,7 +87,7 @@ static void the_checksum_is_of_rings_up_to_a_size(void **state)
 		struct delta image = image_snapshot(1, 3, config.buckets, 2);
 		struct delta move = image_move(&image, 4, 0, 2, 2, 1, 7);
 		const struct change_log_entry *entry;
-		struct why why;
+		struct reason why;
 
 		assert_int_equal(published_load(&published, &config, &image, NULL, &why), 0);
 		assert_int_equal(published_apply(&published, &move, &why), 0);

@@ -61,7 +61,7 @@ static void make_mux(struct mux *mux, uint8_t number)
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, 9);
 	const struct fl_address none = {{0}};
-	struct why why;
+	struct reason why;
 
 	config.vips_count = 3;
 	config.vips[1] = image_address("2001:db8:99::1");

@@ -29,7 +29,7 @@ static void serve(uint16_t id, const char *vip, const char *vip6, const char *ba
 {
 	struct service_config config = image_config(id, vip, BUCKETS);
 	struct delta snapshot = image_snapshot(id, 1, BUCKETS, 1);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	snprintf(config.name, sizeof(config.name), "web%u", id);
 	config.vips_count = 2;

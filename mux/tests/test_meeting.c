@@ -176,7 +176,7 @@ static void change(struct world *world, uint32_t n)
 	struct service_config config = world->service->config;
 	struct delta delta, none = {.service = 1, .buckets = BUCKETS};
 	struct service *other;
-	struct why why = {""};
+	struct reason why = {""};
 	uint32_t generation = 4 + n;
 
 	delta = image_move(&none, generation, n * 7 % 512, 512, (uint16_t)(1 + n % BACKENDS),
@@ -221,7 +221,7 @@ static void open_world(struct world *world)
 	static const struct fl_siphash_key seed = {7, 7};
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(1, 3, BUCKETS, BACKENDS);
-	struct why why;
+	struct reason why;
 
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){IPPROTO_UDP, 80};

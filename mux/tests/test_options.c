@@ -27,7 +27,7 @@ static int split(char *text, char **words)
 	return n;
 }
 
-static int parse(struct options *options, const char *arguments, const char *environment, struct why *why)
+static int parse(struct options *options, const char *arguments, const char *environment, struct reason *why)
 {
 	char argument_text[4096], environment_text[512];
 	char *argv[WORDS_MAX + 1], *env[ENVIRONMENT_MAX + 1];
@@ -45,7 +45,7 @@ static int parse(struct options *options, const char *arguments, const char *env
 static void defaults_are_as_documented(void **state)
 {
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(&o, BASE, "", &why), 0);
@@ -71,7 +71,7 @@ static void defaults_are_as_documented(void **state)
 static void every_flag_is_taken(void **state)
 {
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(
@@ -104,7 +104,7 @@ static void every_flag_is_taken(void **state)
 static void the_environment_stands_in_and_the_command_line_wins(void **state)
 {
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(&o, "--id|mux1|--zookeeper|zk1:2181",
@@ -182,7 +182,7 @@ static void every_refusal_names_itself(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct options o;
-		struct why why = {{0}};
+		struct reason why = {{0}};
 
 		if (parse(&o, rows[i].arguments, rows[i].environment, &why) != -EINVAL)
 			fail_msg("taken: %s %s", rows[i].arguments, rows[i].environment);
@@ -196,7 +196,7 @@ static void too_many_ports_are_refused(void **state)
 {
 	char arguments[2048] = BASE;
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (int i = 1; i < OPTIONS_PORTS_MAX; i++)
@@ -210,7 +210,7 @@ static void too_many_ports_are_refused(void **state)
 static void help_needs_nothing_else(void **state)
 {
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(&o, "--help", "", &why), 0);
@@ -219,7 +219,7 @@ static void help_needs_nothing_else(void **state)
 }
 
 /* Writes a file of one's own with this mode, reads it as --tag-key, and says what came of it. */
-static int with_key_file(const char *text, unsigned mode, struct options *o, struct why *why)
+static int with_key_file(const char *text, unsigned mode, struct options *o, struct reason *why)
 {
 	char path[] = "/tmp/fairlead-key-XXXXXX", words[128];
 	int fd = mkstemp(path), error;
@@ -239,7 +239,7 @@ static void the_cluster_s_key_is_read_from_a_file(void **state)
 	static const char *const bad[] = {"", "00", "000102030405060708090a0b0c0d0e0g",
 					  "000102030405060708090a0b0c0d0e0f00", "000102030405060708090a0b0c0d0e0f\n\n"};
 	struct options o;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(with_key_file("000102030405060708090a0b0c0d0e0f\n", 0600, &o, &why), 0);

@@ -60,7 +60,7 @@ static struct tables *serve(struct service **service, struct delta *snapshot)
 {
 	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
 	struct tables *tables = tables_new(1, &image_hops);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	*snapshot = image_snapshot(3, 9, BUCKETS, BACKENDS);
 	config.ports[0] = (struct service_port){IPPROTO_UDP, 443};
@@ -127,7 +127,7 @@ static void what_names_nobody_goes_by_its_bucket(void **state)
 	struct tables *tables = serve(&service, &snapshot);
 	struct fl_delta_backend removed = {
 	    .id = 7, .flags = FL_BACKEND_REMOVED, .address = snapshot.backends[6].address};
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	delta = image_move(&snapshot, 10, 0, BUCKETS, 1, 7, NOW);

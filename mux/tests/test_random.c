@@ -124,7 +124,7 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 {
 	struct delta snapshot = image_snapshot(config.id, config.id + 10U, config.buckets, BACKENDS);
 	struct service *service;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	for (uint32_t i = 0; i < config.buckets; i++) {
 		if (snapshot.current[i] == BACKEND_REMOVED || i % 50 == 9)
@@ -148,7 +148,7 @@ static void serve(struct tables *tables)
 {
 	struct service_config config;
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	for (uint16_t id = 1; id <= RANDOM_VIPS; id++) {
 		config = image_config(id, random_vips[id - 1], BUCKETS);
@@ -192,7 +192,7 @@ static void open_rack(struct rack *rack)
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
 	struct worker_place place = {.workers = WORKERS, .options = &with_flows, .tag_key = &tag_key};
 	struct port *port = &rack->ports.port[0];
-	struct why why = {""};
+	struct reason why = {""};
 
 	rack->pool =
 	    rte_pktmbuf_pool_create("packets", MBUFS, 0, (sizeof(struct origin) + 7) & ~7U, ROOM, SOCKET_ID_ANY);
@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(every_frame_has_one_fate)};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = WORKERS};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	int failed;
 
 	for (int i = 1; i + 1 < argc; i += 2)

@@ -22,7 +22,7 @@ static const struct next_hops hops = {.context = &hop, .lookup = image_hop};
 static struct ring *loaded(const struct delta *snapshot)
 {
 	struct ring *ring = ring_new(snapshot->buckets);
-	struct why why;
+	struct reason why;
 
 	assert_non_null(ring);
 	assert_int_equal(ring_load(ring, snapshot, &why), 0);
@@ -136,7 +136,7 @@ static void random_deltas_do_what_they_do_to_arrays(void **state)
 	struct delta plain = image_snapshot(1, 1, BUCKETS, BACKENDS);
 	struct ring *ring = loaded(&plain), *again;
 	struct chance chance = {20261120};
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (int step = 0; step < STEPS; step++) {
@@ -216,7 +216,7 @@ static void what_does_not_follow_is_refused_and_changes_nothing(void **state)
 	};
 	struct ring *ring = loaded(&snapshot);
 	uint32_t before = ring_checksum(ring);
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -257,7 +257,7 @@ static void backends_are_added_changed_and_kept_when_removed(void **state)
 	struct delta delta = {.service = 1, .backends_count = 3, .backends = change};
 	struct backends *first, *second;
 	struct fl_address address;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	first = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
@@ -300,7 +300,7 @@ static void nobody_looks_for_a_removed_backend(void **state)
 	const struct next_hops noted = {.context = asked, .lookup = note_hop};
 	struct backends *first, *second;
 	struct backend kept;
-	struct why why;
+	struct reason why;
 	int error;
 
 	(void)state;
@@ -335,7 +335,7 @@ static void both_families_stand_in_one_table(void **state)
 					  {.id = 9, .address = image_address("2001:db8:1::29")}};
 	struct delta delta = {.service = 1, .backends_count = 2, .backends = list};
 	struct backends *backends;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	backends = backends_new(&encap_gue, NULL, &delta, &hops, &why);
@@ -354,7 +354,7 @@ static void templates_are_made_anew_only_when_a_next_hop_changes(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 3);
 	struct backends *first, *second;
-	struct why why;
+	struct reason why;
 	int error;
 
 	(void)state;
@@ -413,7 +413,7 @@ static void a_table_changed_in_place_is_the_same_as_one_made_anew(void **state)
 	struct chance chance = {20261122};
 	struct backends *table;
 	uint32_t in_place = 0, rounds = 3000;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	hop.resolved = true;

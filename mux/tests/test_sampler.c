@@ -40,7 +40,7 @@ static int set_up(void **state)
 	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(3, 9, BUCKETS, 50);
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	assert_non_null(f);
 	f->tables = tables_new(2, &hops);

@@ -40,7 +40,7 @@ static struct service_config named(uint16_t id, const char *name, const char *vi
 static struct service *add(struct tables *tables, struct service_config config)
 {
 	struct service *service;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	if (tables_add(tables, &config, &service, &why))
 		fail_msg("%s", why.text);
@@ -97,7 +97,7 @@ static void add_randomly(struct tables *tables, struct chance *chance)
 	for (uint16_t id = 1; added < SERVICES; id++) {
 		struct service_config config = named(id, "", "10.99.0.1", 80);
 		struct service *service;
-		struct why why;
+		struct reason why;
 
 		snprintf(config.name, sizeof(config.name), "s%u", id);
 		config.vips_count = 1 + chance_below(chance, 3);
@@ -198,7 +198,7 @@ static void ranges_clash_with_ports_and_ranges(void **state)
 			struct tables *tables = fresh();
 			const struct service_config *second = swapped ? &web : &rows[i].other;
 			struct service *out;
-			struct why why = {{0}};
+			struct reason why = {{0}};
 
 			add(tables, swapped ? rows[i].other : web);
 			assert_int_equal(tables_add(tables, second, &out, &why), rows[i].word ? -EEXIST : 0);
@@ -221,7 +221,7 @@ static void clashes_are_refused_by_name(void **state)
 	    {named(2, "web", "10.99.0.2", 80), "name: web"},
 	    {named(2, "other", "10.99.0.1", 80), "10.99.0.1 port 80 of service other belongs to service web"},
 	};
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -255,7 +255,7 @@ static void neighbouring_vips_are_found_in_few_steps(void **state)
 			for (uint16_t i = 0; i < 1000; i++) {
 				struct service_config config = image_config((uint16_t)(i + 1), firsts[family], 256);
 				struct service *service;
-				struct why why;
+				struct reason why;
 
 				snprintf(config.name, sizeof(config.name), "service%u", i);
 				fl_store_be16(config.vips[0].bytes + at, (uint16_t)(0x0100 + i));
@@ -277,7 +277,7 @@ static void changes_keep_what_may_not_change(void **state)
 	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
 	struct service_config config = named(1, "web", "10.99.0.2", 443), other;
 	struct fl_address old = image_address("10.99.0.1"), new = image_address("10.99.0.2");
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	add(tables, named(2, "two", "10.99.0.3", 80));
@@ -319,7 +319,7 @@ static void only_what_fits_is_loaded_or_applied(void **state)
 	struct delta snapshot = image_snapshot(1, 4, 256, 3), other = image_snapshot(2, 4, 256, 3);
 	struct delta small = image_snapshot(1, 4, 512, 3);
 	struct delta move = image_move(&snapshot, 5, 0, 100, 2, 1, 1700000000), gap;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(tables_apply(tables, web, &move, &why), -ENOENT);
@@ -372,7 +372,7 @@ static void vips_are_told_as_they_come_and_go(void **state)
 	struct service_config moved = named(1, "web", "10.99.0.7", 80);
 	struct fl_address vip = image_address("10.99.0.7");
 	struct service *web;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	tables_listen(tables, &listener);

@@ -52,7 +52,7 @@ struct keys {
 };
 
 static int family_new(struct family *family, const char *name, unsigned worker, uint32_t flows, uint32_t key_len,
-		      struct why *why)
+		      struct reason *why)
 {
 	char text[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters parameters = {.name = text,
@@ -66,7 +66,7 @@ static int family_new(struct family *family, const char *name, unsigned worker, 
 	family->signatures = rte_malloc(NULL, (parameters.entries + 1ULL) * sizeof(*family->signatures), 64);
 	if (family->hash && family->entries && family->signatures)
 		return 0;
-	return why_refuse(why, -ENOMEM, "worker %u: no memory for %u %s; allowed: fewer, or a larger --memory", worker,
+	return reason_set(why, -ENOMEM, "worker %u: no memory for %u %s; allowed: fewer, or a larger --memory", worker,
 			  flows, name);
 }
 
@@ -88,7 +88,7 @@ static void stop(void *state)
 	free(table);
 }
 
-static int start(void **state, unsigned worker, const struct options *options, struct why *why)
+static int start(void **state, unsigned worker, const struct options *options, struct reason *why)
 {
 	struct flowtable *table;
 	int error;
@@ -97,7 +97,7 @@ static int start(void **state, unsigned worker, const struct options *options, s
 		return 0;
 	table = calloc(1, sizeof(*table));
 	if (!table)
-		return why_refuse(why, -ENOMEM, "worker %u: no memory for flows", worker);
+		return reason_set(why, -ENOMEM, "worker %u: no memory for flows", worker);
 	error = family_new(&table->ipv4, "IPv4 flows", worker, options->flows, 16, why);
 	if (!error)
 		error = family_new(&table->ipv6, "IPv6 flows", worker, options->flows, KEY6_LEN, why);
@@ -234,11 +234,11 @@ static void choose(void *state, struct packet *packets, uint32_t which, uint32_t
 	}
 }
 
-static int check(const struct service_config *config, const struct options *options, struct why *why)
+static int check(const struct service_config *config, const struct options *options, struct reason *why)
 {
 	if (options->flows)
 		return 0;
-	return why_refuse(why, -ENOTSUP, "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
+	return reason_set(why, -ENOTSUP, "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
 			  config->name);
 }
 

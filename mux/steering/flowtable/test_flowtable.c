@@ -36,7 +36,7 @@ struct world {
 static void begin(struct world *w, uint32_t flows)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	*w = (struct world){
 	    .tables = tables_new(1, &image_hops), .snapshot = image_snapshot(1, 9, BUCKETS, BACKENDS), .now = NOW};
@@ -66,7 +66,7 @@ static void move_all(struct world *w, uint32_t generation, uint16_t to, uint16_t
 {
 	struct delta delta = image_move(&w->snapshot, generation, 0, BUCKETS, to, 2, w->now);
 	struct fl_delta_backend gone = {.id = removed, .flags = FL_BACKEND_REMOVED};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	if (removed) {
 		gone.address = w->snapshot.backends[removed - 1].address;
@@ -226,7 +226,7 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 	struct delta snapshot = image_snapshot(2, 9, BUCKETS, 1);
 	struct fl_steer header;
 	struct world w;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	begin(&w, 4096);
@@ -319,7 +319,7 @@ static void without_tables_the_service_is_refused(void **state)
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct tables *tables = tables_new(1, &image_hops);
 	struct service *service;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	config.steering = &steering_flowtable;
@@ -341,7 +341,7 @@ int main(void)
 	    cmocka_unit_test(without_tables_the_service_is_refused),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	int failed;
 
 	if (ports_environment(&options, &why)) {

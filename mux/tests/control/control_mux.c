@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	struct next_hops hops = {.lookup = hop};
 	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 	struct control_thread *control;
-	struct why why = {""};
+	struct reason why = {""};
 	sigset_t signals;
 	int received;
 

@@ -279,7 +279,7 @@ static void answer_chunks(int i, const char *how)
 /* Another service takes the VIP 10.99.0.HOW; "goes": it is removed. */
 static void rival(const char *how)
 {
-	struct why why = {""};
+	struct reason why = {""};
 	struct service_config config;
 	char vip[32];
 

@@ -103,7 +103,7 @@ static struct delta received(const struct delta *delta, const struct delta_expec
 {
 	size_t body_len, len;
 	uint8_t *body = delta_bytes_body(delta, &body_len), *bytes = delta_bytes_wrap(delta, body, body_len, &len);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	struct delta out;
 
 	if (delta_decode(bytes, len, expected, &out, &why))
@@ -118,7 +118,7 @@ static void publish(struct world *world, struct one *one)
 {
 	struct delta_expected expected = {
 	    .snapshot = true, .service = one->config.id, .generation = one->image.generation, .buckets = BUCKETS};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	struct delta image;
 
 	delta_prune(&one->image);
@@ -209,7 +209,7 @@ static void next_generation(struct world *world, struct one *one)
 			     .runs = calloc(BUCKETS, sizeof(*made.runs))},
 		     delta;
 	struct delta_expected expected = {.generation = made.generation};
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	assert_non_null(made.runs);
 	make_delta(world, one, &made, &backend);
@@ -229,7 +229,7 @@ static void next_generation(struct world *world, struct one *one)
 
 static void change_service(struct world *world, struct one *one)
 {
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	if (!one->published.service) {
 		if (!chance_below(&world->chance, 4))

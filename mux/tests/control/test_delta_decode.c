@@ -101,7 +101,7 @@ static struct delta decode_snapshot(const struct vectors_bytes *bytes, uint32_t 
 {
 	struct delta_expected expected = {
 	    .snapshot = true, .service = service, .generation = generation, .buckets = buckets};
-	struct why why = {""};
+	struct reason why = {""};
 	struct delta out;
 	enum fl_delta_error error = delta_decode(bytes->data, bytes->len, &expected, &out, &why);
 
@@ -122,7 +122,7 @@ static void fold(struct delta *image, const struct vectors_bytes *bytes)
 	    .count = delta_count,
 	    .base = image,
 	};
-	struct why why = {""};
+	struct reason why = {""};
 	struct delta delta;
 	enum fl_delta_error error = delta_decode(bytes->data, bytes->len, &expected, &delta, &why);
 
@@ -226,7 +226,7 @@ static void refuse(const json_t *row, bool is_padded)
 	    .count = delta_count,
 	    .base = &image,
 	};
-	struct why why = {""};
+	struct reason why = {""};
 	struct delta out, untouched;
 
 	if (is_padded)
@@ -264,7 +264,7 @@ static void damage(void **state)
 	    .count = delta_count,
 	    .base = &image,
 	};
-	struct why why;
+	struct reason why;
 	struct delta out;
 
 	for (size_t len = 0; len < good.len; len++) {

@@ -54,7 +54,7 @@ static struct fl_address vip_at(uint32_t number)
 static struct service *must_add(struct tables *tables, const struct service_config *config)
 {
 	struct service *service;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	if (tables_add(tables, config, &service, &why))
 		fail_msg("%s", why.text);
@@ -125,7 +125,7 @@ static struct delta decoded(const struct delta *wanted, const struct delta_expec
 	size_t body_len, len;
 	uint8_t *body = delta_bytes_body(wanted, &body_len);
 	uint8_t *bytes = delta_bytes_wrap(wanted, body, body_len, &len);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	struct delta out;
 
 	if (delta_decode(bytes, len, expected, &out, &why))
@@ -145,7 +145,7 @@ static void move_the_last(struct tables *tables, struct service *service, const 
 					  .backends = image->backends,
 					  .backends_count = image->backends_count};
 	struct delta delta = decoded(&move, &expected);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	if (tables_apply(tables, service, &delta, &why))
 		fail_msg("%s", why.text);
@@ -165,7 +165,7 @@ static void the_largest_ring_with_all_backends_steers_to_each(void **state)
 	struct flow first, last;
 	struct fl_steer header;
 	struct fl_address address;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	(void)state;
 	if (tables_load(tables, service, &image, &why))
@@ -198,7 +198,7 @@ static void assert_refused(const struct delta *delta, const struct delta_expecte
 	uint8_t *body = delta_bytes_body(delta, &body_len);
 	uint8_t *bytes = delta_bytes_wrap(delta, body, body_len, &len);
 	struct delta out, untouched;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	memset(&out, 0xa5, sizeof(out));
 	untouched = out;
@@ -218,7 +218,7 @@ static void a_ring_twice_the_largest_is_refused(void **state)
 	    .snapshot = true, .service = 1, .generation = GENERATION, .buckets = FL_BUCKETS_MAX * 2};
 	size_t body_len, len;
 	uint8_t *body = delta_bytes_body(&small, &body_len), *bytes;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	(void)state;
 	more.buckets = FL_BUCKETS_MAX * 2;
@@ -283,7 +283,7 @@ static void assert_serves(struct tables *tables, struct service *service, const 
 	struct delta snapshot = image_snapshot(service->id, GENERATION, FL_BUCKETS_MIN, 1);
 	struct chance chance = {service->id};
 	struct flow flow = random_flow(&chance, vip);
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	struct fl_steer header;
 	struct fl_address address;
 
@@ -303,7 +303,7 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	struct service *first = NULL, *last = NULL, *out = NULL;
 	struct service_config config;
 	const struct lookup *lookup;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 
 	(void)state;
 	for (uint16_t id = 1; id <= REGISTRY_SERVICES_MAX; id++) {
@@ -338,7 +338,7 @@ static void assert_map_holds(const struct told *told)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
 	const struct fl_address self = image_address("10.1.0.11"), none = {{0}};
-	int object = xdp_object(&(struct why){{0}}), map;
+	int object = xdp_object(&(struct reason){{0}}), map;
 	struct bpf_object *program;
 	char path[64];
 	uint8_t value;
@@ -370,7 +370,7 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 	struct service *last = NULL, *out = NULL;
 	struct service_config config;
 	const struct lookup *lookup;
-	struct why why = {{0}};
+	struct reason why = {{0}};
 	uint32_t vips = 0;
 	uint16_t id = 0;
 

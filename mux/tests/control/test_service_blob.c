@@ -16,7 +16,7 @@
 #include "sync_world.h"
 
 /* The method: any generation's blob is that generation's number. */
-static int load(struct service *service, uint32_t generation, const struct steering_blob *blob, struct why *why)
+static int load(struct service *service, uint32_t generation, const struct steering_blob *blob, struct reason *why)
 {
 	char expected[16];
 	int len = snprintf(expected, sizeof(expected), "%u", generation);
@@ -24,7 +24,7 @@ static int load(struct service *service, uint32_t generation, const struct steer
 	assert_non_null(service);
 	assert_non_null(blob);
 	if (blob->len != (size_t)len || memcmp(blob->data, expected, blob->len))
-		return why_refuse(why, -EINVAL, "the blob is not generation %u's", generation);
+		return reason_set(why, -EINVAL, "the blob is not generation %u's", generation);
 	fprintf(stderr, "mux event=blob_%u\n", generation);
 	return 0;
 }

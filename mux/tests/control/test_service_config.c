@@ -24,7 +24,7 @@ static const char example[] =
     " \"buckets\": 65536, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\","
     " \"affinity\": \"connection\", \"encap\": \"gue\", \"windowSeconds\": 240}";
 
-static int parse(const char *json, struct service_config *out, struct why *why)
+static int parse(const char *json, struct service_config *out, struct reason *why)
 {
 	why->text[0] = 0;
 	return service_config_parse(json, strlen(json), "web", out, why);
@@ -33,7 +33,7 @@ static int parse(const char *json, struct service_config *out, struct why *why)
 static void reads_every_field(void **state)
 {
 	struct service_config config;
-	struct why why;
+	struct reason why;
 	char text[ADDRESS_TEXT_MAX];
 
 	(void)state;
@@ -63,7 +63,7 @@ static void reads_ports_of_ids(void **state)
 {
 	char *text = changed("mptcpPorts", "{\"first\": 20000, \"last\": 20999}");
 	struct service_config config;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(text, &config, &why), 0);
@@ -76,7 +76,7 @@ static void reads_what_is_rarely_there(void **state)
 {
 	char *text = changed("quicServerId", "{\"offset\": 1, \"length\": 2}");
 	struct service_config config;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(text, &config, &why), 0);
@@ -177,7 +177,7 @@ static void refuses(void **state)
 	    {"last", "65536", "65536"},
 	};
 	struct service_config config, untouched;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	memset(&config, 0xa5, sizeof(config));
@@ -200,7 +200,7 @@ static void refuses_each_missing_key(void **state)
 {
 	json_t *root = json_loads(example, 0, NULL);
 	struct service_config config;
-	struct why why;
+	struct reason why;
 	const char *key;
 	json_t *value;
 
@@ -221,7 +221,7 @@ static void refuses_what_is_no_object(void **state)
 {
 	static const char *const rows[] = {"", "{", "[]", "7", "null", "{\"format\": 1, \"format\": 1}", "\xff\xfe"};
 	struct service_config config;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -233,7 +233,7 @@ static void ignores_unknown_keys(void **state)
 {
 	char *text = changed("colour", "{\"red\": [1, 2, 3]}");
 	struct service_config config, plain;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(text, &config, &why), 0);
@@ -259,7 +259,7 @@ static void tells_rings_apart(void **state)
 	    {"windowSeconds", "60", true},
 	};
 	struct service_config config, other;
-	struct why why;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(example, &config, &why), 0);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reason of a failure: one sentence that names the field, its value and what is allowed. */
+#ifndef FAIRLEAD_MUX_REASON_H
+#define FAIRLEAD_MUX_REASON_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct reason {
+	char text[320];
+};
+
+/* Writes the sentence and returns error (a negative errno), so that a check fails in one statement. */
+__attribute__((format(printf, 3, 4))) static inline int reason_set(struct reason *why, int error, const char *format,
+								   ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why->text, sizeof(why->text), format, args);
+	va_end(args);
+	return error;
+}
+
+#endif
