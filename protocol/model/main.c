@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * explore: which connections break, over all placements of moves, packets, silence, late muxes and wrong clocks. Exits 1
+ * if one breaks that no limit of protocol/README.md section 9 covers, 2 if it can't run.
+ *
+ *	explore [--moves 1..4] [--json FILE]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explorer.h"
+
+enum { MOVES_DEFAULT = 3, CLOCK_MOVES = 2 };
+
+struct options {
+	unsigned moves;
+	const char *json; /* NULL: none */
+};
+
+static bool parse(int argc, char **argv, struct options *options)
+{
+	options->moves = MOVES_DEFAULT;
+	options->json = NULL;
+	for (int i = 1; i < argc; i += 2) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+		if (!strcmp(argv[i], "--json") && *value) {
+			options->json = value;
+		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
+			   *value <= '0' + WORLD_MOVES_MAX) {
+			options->moves = (unsigned)(*value - '0');
+		} else {
+			fprintf(stderr, "explore: '%s %s'; allowed: --moves 1..%d, --json FILE\n", argv[i], value,
+				WORLD_MOVES_MAX);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Both kinds of traffic, muxes current or not; then with fewer moves one server's clock off at a time. */
+static bool explore_all(unsigned moves, struct tally *tally)
+{
+	for (int traffic = WORLD_TCP; traffic <= WORLD_UDP; traffic++) {
+		for (int behind = 0; behind <= 1; behind++) {
+			struct world_setting setting = {.traffic = traffic, .moves = moves, .behind = behind};
+
+			if (!explore(&setting, tally))
+				return false;
+			setting.moves = moves < CLOCK_MOVES ? moves : CLOCK_MOVES;
+			for (int s = 0; s < 2 * WORLD_SERVERS; s++) {
+				setting.clock_ticks[s / 2] = s % 2 ? 1 : -1;
+				if (!explore(&setting, tally))
+					return false;
+				setting.clock_ticks[s / 2] = 0;
+			}
+		}
+	}
+	return true;
+}
+
+static uint64_t broken(const struct tally *tally)
+{
+	uint64_t sum = 0;
+
+	for (int limit = 0; limit < LIMITS; limit++)
+		sum += tally->broken[limit];
+	return sum;
+}
+
+static uint64_t cases(const struct tally *tally)
+{
+	return tally->delivered + tally->dropped + broken(tally);
+}
+
+static void print(const struct tally *tally)
+{
+	printf("%" PRIu64 " states, %" PRIu64 " packets of the connection: %" PRIu64 " delivered, %" PRIu64
+	       " dropped and sent again, %" PRIu64 " broken\n",
+	       tally->states, cases(tally), tally->delivered, tally->dropped, broken(tally));
+	for (int limit = 0; limit < LIMITS; limit++)
+		if (tally->broken[limit])
+			printf("\n%s: %" PRIu64 " broken; the shortest sequence:\n%s", limit_name(limit),
+			       tally->broken[limit], tally->shortest[limit]);
+}
+
+static bool write_json(const struct tally *tally, const char *path)
+{
+	json_t *limits = json_array();
+	json_t *all;
+	int error;
+
+	for (int limit = 0; limit < LIMITS; limit++)
+		if (tally->broken[limit])
+			json_array_append_new(limits, json_pack("{s:s, s:I, s:s}", "name", limit_name(limit), "broken",
+								(json_int_t)tally->broken[limit], "sequence",
+								tally->shortest[limit]));
+	all = json_pack("{s:I, s:I, s:o}", "cases", (json_int_t)cases(tally), "broken", (json_int_t)broken(tally),
+			"limits", limits);
+	error = !all || json_dump_file(all, path, JSON_INDENT(2));
+	json_decref(all);
+	if (error)
+		fprintf(stderr, "explore: cannot write %s: %s\n", path, strerror(errno));
+	return !error;
+}
+
+int main(int argc, char **argv)
+{
+	struct tally tally = {0};
+	struct options options;
+	int status = 2;
+
+	if (!parse(argc, argv, &options))
+		return 2;
+	if (!explore_all(options.moves, &tally)) {
+		fprintf(stderr, "explore: no memory after %" PRIu64 " states\n", tally.states);
+	} else if (!options.json || write_json(&tally, options.json)) {
+		print(&tally);
+		status = tally.broken[LIMIT_NONE] ? 1 : 0;
+	}
+	tally_free(&tally);
+	return status;
+}

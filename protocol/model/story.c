@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "story.h"
+
+#include <stdio.h>
+
+static const char *mux(uint8_t subject)
+{
+	return subject == WORLD_LATE ? "the late mux" : "a current mux";
+}
+
+static void tell_setting(FILE *out, const struct world_setting *setting)
+{
+	fprintf(out, "server A owns the bucket; %s", setting->traffic == WORLD_UDP ? "UDP" : "TCP");
+	for (unsigned s = 0; s < WORLD_SERVERS; s++)
+		if (setting->clock_ticks[s])
+			fprintf(out, "; the clock of %c is %+d s off", 'A' + s, setting->clock_ticks[s] * WORLD_TICK);
+	fprintf(out, "\n");
+}
+
+static void tell_step(FILE *out, struct world_step step)
+{
+	switch ((enum world_action)step.action) {
+	case WORLD_TIME:
+		fprintf(out, "%d s pass", WORLD_TICK);
+		break;
+	case WORLD_MOVE:
+		fprintf(out, "the bucket moves to %c", 'A' + step.subject);
+		break;
+	case WORLD_CATCH_UP:
+		fprintf(out, "the late mux applies one generation");
+		break;
+	case WORLD_PACKET:
+		fprintf(out, "a packet of the connection comes by %s", mux(step.subject));
+		break;
+	case WORLD_OTHER:
+		fprintf(out, "another client's SYN in the bucket comes by %s", mux(step.subject));
+		break;
+	case WORLD_NEWS:
+		fprintf(out, "%c sees the newest generation on a packet of another bucket", 'A' + step.subject);
+		break;
+	case WORLD_SETTLE:
+		fprintf(out, "all muxes are current and the client sends again and again");
+		break;
+	}
+}
+
+static void tell_result(FILE *out, enum world_result result, const struct world *world)
+{
+	static const char *const ends[] = {
+	    [WORLD_IDLE] = "",
+	    [WORLD_DELIVERED] = ": delivered",
+	    [WORLD_DROPPED] = ": dropped as stale",
+	    [WORLD_BROKEN] = ": broken",
+	};
+
+	fprintf(out, "%s", ends[result]);
+	if (result == WORLD_DELIVERED)
+		fprintf(out, " at %c", 'A' + world->home);
+	fprintf(out, "\n");
+}
+
+char *story(const struct world_setting *setting, const struct world_step *steps, size_t count)
+{
+	struct world world = world_first();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	tell_setting(out, setting);
+	for (size_t i = 0; i < count; i++) {
+		enum world_result result = world_take(setting, &world, steps[i]);
+
+		tell_step(out, steps[i]);
+		tell_result(out, result, &world);
+	}
+	return fclose(out) ? NULL : text;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model does what the protocol says: sequences whose end is known, and what the explorer makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explorer.h"
+#include "story.h"
+
+enum { A, B, C };
+
+#define TIME                                                                                                           \
+	{                                                                                                              \
+		WORLD_TIME, 0                                                                                          \
+	}
+#define MOVE(to)                                                                                                       \
+	{                                                                                                              \
+		WORLD_MOVE, to                                                                                         \
+	}
+#define CATCH_UP                                                                                                       \
+	{                                                                                                              \
+		WORLD_CATCH_UP, 0                                                                                      \
+	}
+#define PACKET                                                                                                         \
+	{                                                                                                              \
+		WORLD_PACKET, WORLD_CURRENT                                                                            \
+	}
+#define BY_LATE                                                                                                        \
+	{                                                                                                              \
+		WORLD_PACKET, WORLD_LATE                                                                               \
+	}
+#define OTHER                                                                                                          \
+	{                                                                                                              \
+		WORLD_OTHER, WORLD_CURRENT                                                                             \
+	}
+#define NEWS(at)                                                                                                       \
+	{                                                                                                              \
+		WORLD_NEWS, at                                                                                         \
+	}
+#define SETTLE                                                                                                         \
+	{                                                                                                              \
+		WORLD_SETTLE, 0                                                                                        \
+	}
+
+static const struct row {
+	const char *name;
+	enum world_traffic traffic;
+	int clock_of_b;
+	struct world_step steps[10];
+	unsigned count;
+	enum world_result result; /* of the last step */
+	enum limit limit;
+} rows[] = {
+    {"delivered where it was opened", WORLD_TCP, 0, {PACKET, PACKET}, 2, WORLD_DELIVERED, 0},
+    {"chained after a move", WORLD_TCP, 0, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
+    {"chained in the window's last tick",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, PACKET},
+     6,
+     WORLD_DELIVERED,
+     0},
+    {"reset after the window",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, PACKET},
+     7,
+     WORLD_BROKEN,
+     LIMIT_WINDOW},
+    {"chained twice: the middle owner has seen its move",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), OTHER, MOVE(C), PACKET},
+     5,
+     WORLD_DELIVERED,
+     0},
+    {"reset by a middle owner without a packet",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), PACKET},
+     4,
+     WORLD_BROKEN,
+     LIMIT_SECOND_MOVE},
+    {"a drained server drops a late mux's packet once it has news",
+     WORLD_TCP,
+     0,
+     {MOVE(B), PACKET, NEWS(A), BY_LATE},
+     4,
+     WORLD_DROPPED,
+     0},
+    {"a drained, silent server resets a late mux's packet",
+     WORLD_TCP,
+     0,
+     {MOVE(B), PACKET, BY_LATE},
+     3,
+     WORLD_BROKEN,
+     LIMIT_MUX_BEHIND},
+    {"the late mux is right once it has caught up",
+     WORLD_TCP,
+     0,
+     {MOVE(B), PACKET, CATCH_UP, PACKET},
+     4,
+     WORLD_DELIVERED,
+     0},
+    {"a slow clock does not believe a fresh move",
+     WORLD_TCP,
+     -1,
+     {PACKET, MOVE(B), PACKET},
+     3,
+     WORLD_BROKEN,
+     LIMIT_CLOCK},
+    {"a fast clock closes the window early",
+     WORLD_TCP,
+     1,
+     {PACKET, MOVE(B), TIME, TIME, TIME, PACKET},
+     6,
+     WORLD_BROKEN,
+     LIMIT_CLOCK},
+    {"a datagram follows its flow", WORLD_UDP, 0, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
+    {"a flow that began by chaining, and its bucket returns",
+     WORLD_UDP,
+     0,
+     {MOVE(B), TIME, TIME, TIME, PACKET, TIME, MOVE(A), PACKET},
+     8,
+     WORLD_BROKEN,
+     LIMIT_DATAGRAM},
+    {"all settle: delivered in the end", WORLD_TCP, 0, {MOVE(B), PACKET, NEWS(A), BY_LATE, SETTLE}, 5, WORLD_IDLE, 0},
+};
+
+static void test_row(void **state)
+{
+	const struct row *row = *state;
+	struct world_setting setting = {
+	    .traffic = row->traffic, .moves = WORLD_MOVES_MAX, .behind = true, .clock_ticks = {0, row->clock_of_b}};
+	struct world world = world_first(), before = world;
+	enum world_result result = WORLD_IDLE;
+
+	for (unsigned i = 0; i < row->count; i++) {
+		struct world_step steps[WORLD_STEPS_MAX];
+		unsigned n = world_steps(&setting, &world, steps), s = 0;
+
+		while (s < n && memcmp(&steps[s], &row->steps[i], sizeof(steps[s])) != 0)
+			s++;
+		assert_true(s < n); /* it is a step that the explorer takes, too */
+		before = world;
+		result = world_take(&setting, &world, row->steps[i]);
+	}
+	assert_int_equal(result, row->result);
+	if (result == WORLD_BROKEN)
+		assert_int_equal(limit_of(&setting, &before, row->steps[row->count - 1].subject), row->limit);
+}
+
+/* One move, right clocks, current muxes: only the window breaks a connection, and the shortest way is this one. */
+static void test_one_move(void **state)
+{
+	struct world_setting setting = {.moves = 1};
+	struct tally tally = {0};
+
+	(void)state;
+	assert_true(explore(&setting, &tally));
+	assert_true(tally.delivered > 0);
+	for (int limit = 0; limit < LIMITS; limit++)
+		assert_int_equal(tally.broken[limit] > 0, limit == LIMIT_WINDOW);
+	assert_string_equal(tally.shortest[LIMIT_WINDOW],
+			    "server A owns the bucket; TCP\n"
+			    "a packet of the connection comes by a current mux: delivered at A\n"
+			    "the bucket moves to B\n"
+			    "10 s pass\n10 s pass\n10 s pass\n10 s pass\n"
+			    "a packet of the connection comes by a current mux: broken\n");
+	tally_free(&tally);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[sizeof(rows) / sizeof(*rows) + 1];
+	size_t n = 0;
+
+	for (; n < sizeof(rows) / sizeof(*rows); n++)
+		tests[n] = (struct CMUnitTest){rows[n].name, test_row, NULL, NULL, (void *)&rows[n]};
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
+	return _cmocka_run_group_tests("model", tests, n, NULL, NULL);
+}

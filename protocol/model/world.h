@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One bucket of one service, the servers that own it in turn, two muxes and one connection: everything that decides
+ * whether the connection breaks, small enough that every reachable state can be visited (explore.c).
+ *
+ *	controller	moves the bucket: generation n has owner[n], committed `age` ticks ago
+ *	current mux	has applied every generation
+ *	late mux	has applied generations up to `late`
+ *	server		what it remembers of the bucket, and the highest generation it has seen
+ *	connection	its server (home), WORLD_NONE before it is opened
+ *
+ * Packets go through the real fl_verdict_decide(), hop by hop. Time is in ticks of 10 s and the window is 4 ticks; ages
+ * beyond WORLD_AGE_MAX are equal for every rule, so the state is finite although time is not.
+ */
+#ifndef FAIRLEAD_MODEL_WORLD_H
+#define FAIRLEAD_MODEL_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum world_numbers {
+	WORLD_SERVERS = 4,
+	WORLD_MOVES_MAX = 4,
+	WORLD_TICK = 10,   /* seconds */
+	WORLD_WINDOW = 4,  /* ticks */
+	WORLD_AGE_MAX = 7, /* the window, the largest clock error twice, and one */
+	WORLD_NONE = 15,
+};
+
+enum world_traffic {
+	WORLD_TCP,
+	WORLD_UDP, /* an unconnected socket: no server recognises a datagram as its own */
+};
+
+/* Fixed for a run of the explorer. */
+struct world_setting {
+	enum world_traffic traffic;
+	unsigned moves;                 /* at most WORLD_MOVES_MAX */
+	bool behind;                    /* the late mux may be late; else both are current */
+	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
+};
+
+/* What a server remembers of the bucket; previous WORLD_NONE: nothing. */
+struct world_server {
+	uint8_t seen; /* highest generation */
+	uint8_t previous;
+	uint8_t age; /* of the move, by the true clock */
+	uint8_t generation;
+};
+
+/* No padding: states are compared and hashed as bytes. */
+struct world {
+	uint8_t moves;
+	uint8_t owner[WORLD_MOVES_MAX + 1]; /* [generation]; generation 0 is the ring's first */
+	uint8_t age[WORLD_MOVES_MAX + 1];   /* [generation], of the move that led to it; [0] is not used */
+	uint8_t late;
+	uint8_t home;
+	uint8_t by_late; /* the late mux was behind when it steered the packet that opened the connection */
+	struct world_server server[WORLD_SERVERS];
+};
+
+_Static_assert(sizeof(struct world) == 4 + 2 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
+
+enum world_action {
+	WORLD_TIME,     /* a tick passes */
+	WORLD_MOVE,     /* + server: the bucket moves there; the current mux applies it at once */
+	WORLD_CATCH_UP, /* the late mux applies one generation */
+	WORLD_PACKET,   /* + mux: a packet of the connection; the first one opens it */
+	WORLD_OTHER,    /* + mux: another client's SYN in the same bucket */
+	WORLD_NEWS,     /* + server: a packet of another bucket by the current mux; only its generation matters */
+	WORLD_SETTLE,   /* all muxes become current and the client sends again and again; the last step of a sequence */
+};
+
+enum world_mux { WORLD_CURRENT, WORLD_LATE };
+
+struct world_step {
+	uint8_t action;
+	uint8_t subject; /* a server or a mux */
+};
+
+enum { WORLD_STEPS_MAX = 3 + 2 * WORLD_SERVERS + 4 };
+
+enum world_result {
+	WORLD_IDLE,      /* no packet of the connection */
+	WORLD_DELIVERED, /* at its server */
+	WORLD_DROPPED,   /* the client sends it again */
+	WORLD_BROKEN,    /* at a server that does not know it (a RST, or a lost datagram), or never anywhere */
+};
+
+/* The first state: the bucket is server 0's and always was. */
+struct world world_first(void);
+
+/* Every step that is possible now, in the order of enum world_action; returns how many. */
+unsigned world_steps(const struct world_setting *setting, const struct world *world,
+		     struct world_step steps[WORLD_STEPS_MAX]);
+
+/* Takes a step that world_steps() returned. */
+enum world_result world_take(const struct world_setting *setting, struct world *world, struct world_step step);
+
+/* How long ago, in ticks, the connection's server last lost the bucket; -1: it owns it. */
+int world_left(const struct world *world);
+
+#endif
