@@ -16,7 +16,7 @@
 #define FAIRLEAD_MUX_ENCAP_H
 
 #include "config/reason.h"
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 
 struct fl_delta_backend;
 struct fl_siphash_key;

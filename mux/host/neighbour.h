@@ -15,7 +15,7 @@
 #ifndef FAIRLEAD_MUX_NEIGHBOUR_H
 #define FAIRLEAD_MUX_NEIGHBOUR_H
 
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "host/port.h"
 
 struct neighbours;

@@ -13,7 +13,7 @@
 
 #include "encap/encap.h"
 #include "ring/delta.h"
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "config/reason.h"
 
 enum { BACKEND_LINE = 64 };

@@ -8,7 +8,7 @@
 #ifndef FAIRLEAD_MUX_PUBLICATION_H
 #define FAIRLEAD_MUX_PUBLICATION_H
 
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "service/service.h"
 
 struct lookup;

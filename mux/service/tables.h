@@ -9,7 +9,7 @@
 #ifndef FAIRLEAD_MUX_TABLES_H
 #define FAIRLEAD_MUX_TABLES_H
 
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "service/service.h"
 
 struct lookup;

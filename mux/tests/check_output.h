@@ -8,7 +8,7 @@
 
 #include <fairlead/hash.h>
 
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "service/tables.h"
 #include "frame.h"
 

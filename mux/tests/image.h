@@ -6,7 +6,7 @@
 #define FAIRLEAD_MUX_TESTS_IMAGE_H
 
 #include "ring/delta.h"
-#include "ring/next_hop.h"
+#include "host/next_hop.h"
 #include "config/service_config.h"
 
 /* A xorshift64* sequence; state must not be 0. */
