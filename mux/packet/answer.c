@@ -27,7 +27,7 @@ bool limiter_pass(struct limiter *limiter, uint64_t now_ms)
 	return true;
 }
 
-/* Adds words to a one's-complement sum; an odd last byte counts as if a zero followed. */
+/* Adds bytes to a one's-complement sum; an odd last byte is padded with a zero. */
 static uint64_t sum_add(uint64_t sum, const uint8_t *bytes, uint32_t len)
 {
 	for (uint32_t i = 0; i + 1 < len; i += 2)
@@ -85,13 +85,13 @@ bool answer_echo(struct rte_mbuf *mbuf, const struct packet *packet)
 		icmp[0] = ICMP_ECHO_REPLY;
 		sum_replace(icmp + 2, ICMP_ECHO_REQUEST << 8, ICMP_ECHO_REPLY << 8);
 	}
-	/* Ethernet's padding is left away */
+	/* drop Ethernet's padding */
 	mbuf->data_len = (uint16_t)(packet->at_ip + packet->ip_len);
 	mbuf->pkt_len = mbuf->data_len;
 	return true;
 }
 
-/* ip: room for the header in front of ICMP; quote: the packet that is told about. */
+/* ip: room for the header in front of ICMP; quote: the packet that the error is about. */
 static void write_ipv4(uint8_t *ip, const uint8_t *quote, uint32_t quoted, uint16_t mtu)
 {
 	uint8_t *icmp = ip + IPV4_LEN;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a mux itself says, in the VIP's name: the packet that caused it is made into the answer in its own buffer and
- * goes back by the port, to the MAC address and with the VLAN tags that it came with. A router that sent it here takes
- * what is for its clients; so an answer needs no route of its own.
+ * Packets that the mux itself sends from a VIP. The packet that caused the answer is turned into it in place and goes
+ * back through the port it came from, to the MAC address it came from and with the same VLAN tags. The router that sent
+ * the packet also forwards to its clients, so an answer needs no route of its own.
  *
  *	echo request		-> echo reply
  *	too big			-> ICMP "fragmentation needed" (RFC 1191) of at most 576 bytes, or ICMPv6 "packet too
  *				   big" (RFC 4443, 3.2) of at most 1280, with the size that fits
  *
- * Answers are limited (struct limiter), each kind for itself: a mux must not be made to send.
+ * Each kind of answer has its own rate limit (struct limiter), so that a mux can't be used to flood others.
  */
 #ifndef FAIRLEAD_MUX_ANSWER_H
 #define FAIRLEAD_MUX_ANSWER_H
@@ -25,21 +25,21 @@ enum answer_numbers {
 	ANSWER_TTL = 64,
 };
 
-/* A token bucket; one thread's. All zero: full. */
+/* A token bucket, used by one thread. All zero: full. */
 struct limiter {
 	uint64_t at_ms;
 	uint64_t spent; /* thousandths of tokens */
 };
 
-/* Whether one more may pass at this millisecond of a monotonic clock; counts it if so. */
+/* Takes a token at this millisecond of a monotonic clock; false if none is left. */
 bool limiter_pass(struct limiter *limiter, uint64_t now_ms);
 
-/* Makes a packet with VERDICT_ECHO its reply. False: the frame came from no host's MAC address. */
+/* Turns a packet with VERDICT_ECHO into its reply. False: the frame's source MAC is not a host's. */
 bool answer_echo(struct rte_mbuf *mbuf, const struct packet *packet);
 
 /*
- * Makes a packet with VERDICT_TOO_BIG the error about it, with packet->mtu. False: the frame came from no host's MAC
- * address, or the buffer has no room in front.
+ * Turns a packet with VERDICT_TOO_BIG into the error about it, with packet->mtu. False: the frame's source MAC is not a
+ * host's, or the buffer has no headroom left.
  */
 bool answer_too_big(struct rte_mbuf *mbuf, const struct packet *packet);
 

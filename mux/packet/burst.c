@@ -21,7 +21,7 @@ static inline const uint8_t *bytes_of(const struct rte_mbuf *mbuf)
 	return rte_pktmbuf_mtod(mbuf, const uint8_t *);
 }
 
-/* The packet's head, and the room in front of it where its header will stand. */
+/* The packet's first bytes, and the room in front where its outer header will be written. */
 static inline void fetch(const struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(bytes_of(mbuf));
@@ -53,8 +53,8 @@ static inline enum verdict absent(const struct packet *packet)
 }
 
 /*
- * Bucket and row of a packet whose hash is known: by the low half, as most methods have it, unless the method chooses
- * later.
+ * Bucket and row of a packet whose hash is known: the bucket of the hash's low half, as most methods use it, unless the
+ * method chooses later.
  */
 static inline void find_row(struct burst *burst, uint32_t i)
 {
@@ -72,7 +72,7 @@ static inline void find_row(struct burst *burst, uint32_t i)
 	rte_prefetch0(&packet->ring->rows[packet->bucket]);
 }
 
-/* The hashes of lanes into their packets: at[lane] is the packet's number. */
+/* Copies each lane's hash to its packet: at[lane] is the packet's number. */
 static inline void take_hashes(struct burst *burst, const struct flow_hash_batch *batch,
 			       const uint8_t at[FLOW_HASH_BATCH_MAX])
 {
@@ -94,7 +94,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 		if (packet->verdict != VERDICT_SERVICE)
 			continue;
 		packet->ring = service_ring(packet->service);
-		rte_prefetch0(packet->ring); /* its mask is wanted once the hash is there */
+		rte_prefetch0(packet->ring); /* its mask is needed once the hash is known */
 		if (unlikely(!packet->ring)) {
 			packet->verdict = VERDICT_NO_RING;
 		} else if (unlikely(packet->flags & (PACKET_IPV6 | PACKET_HASHED))) {
@@ -119,7 +119,7 @@ void burst_hash(struct burst *burst, uint32_t first, uint32_t end)
 	}
 }
 
-/* Of some packets those with a method. */
+/* Those of some packets that use this method. */
 static uint32_t of_method(const struct burst *burst, uint32_t some, unsigned number)
 {
 	uint32_t which = 0;
@@ -132,7 +132,7 @@ static uint32_t of_method(const struct burst *burst, uint32_t some, unsigned num
 	return which;
 }
 
-/* Each method is called once, and a burst of one method is not searched. */
+/* Calls each method once; a burst with a single method needs no search. */
 void burst_choose(struct burst *burst)
 {
 	uint32_t left = burst->choosing;
@@ -146,7 +146,7 @@ void burst_choose(struct burst *burst)
 	}
 }
 
-/* Generation, row, backends of its ring: in this order (ring.h). */
+/* Loads generation, row and backends of the packet's ring, in this order (ring.h). */
 static inline void read_row(struct packet *packet)
 {
 	const struct ring *ring = packet->ring;
@@ -167,8 +167,8 @@ static inline bool has_backend(const struct packet *packet)
 }
 
 /*
- * A packet whose id no backend has goes by its bucket, if it may. The ring may be a newer one than the packet had
- * before: everything is read from it again. False: the bucket has no backend.
+ * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one
+ * read before, so everything is read again. False: the bucket has no backend.
  */
 static __attribute__((noinline)) bool fall_back(struct packet *packet)
 {
@@ -195,7 +195,7 @@ void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
 	}
 }
 
-/* The previous owner that servers are told of, NULL if the bucket's move is no news or there was none. */
+/* The previous owner to put in MOVED; NULL if the bucket never moved, or moved longer ago than the window. */
 static inline const struct backend *moved_from(const struct packet *packet, uint32_t now)
 {
 	uint32_t window = __atomic_load_n(&packet->service->window, __ATOMIC_RELAXED);
@@ -211,9 +211,9 @@ static inline uint8_t inner_protocol(const struct packet *packet)
 }
 
 /*
- * A packet that is too big. What the sender is told to fit counts a move, whether there is one now or not, so that it
- * is not told twice; the previous owner is most likely of the backend's family. About an error or a later
- * fragment no sender is told.
+ * Handles a packet that is too big. The MTU reported to the sender leaves room for MOVED even if there is no move now,
+ * so that one report is enough; the previous owner most likely has the backend's family. Errors and later fragments
+ * are not reported.
  */
 static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
 						      struct packet *packet)
@@ -227,7 +227,7 @@ static __attribute__((noinline)) enum verdict too_big(const struct backend *back
 	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
-/* Makes room for a header of len bytes in front of the IP packet and returns where it begins, NULL: there is none. */
+/* Makes room for a header of len bytes in front of the IP packet and returns its start; NULL without headroom. */
 static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *packet, uint32_t len)
 {
 	uint32_t prepend = len - packet->at_ip;
@@ -241,7 +241,7 @@ static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *pac
 	return rte_pktmbuf_mtod(mbuf, uint8_t *);
 }
 
-/* Headers but those that are written inline, kept apart from them. */
+/* All headers except the one that is written inline; out of line, to keep that path short. */
 static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
 							  struct packet *packet, const struct backend *backend,
 							  const struct backend *previous)
@@ -280,8 +280,8 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 }
 
 /*
- * Why a packet can't go to its backend, VERDICT_SERVICE if it can: a removed one is still sent to, where a bucket names
- * it. A QUIC packet may get another backend by that.
+ * Why a packet can't go to its backend; VERDICT_SERVICE if it can. A removed backend still gets packets of buckets that
+ * name it. A QUIC packet may be given another backend here.
  */
 static __attribute__((noinline)) enum verdict refuse(struct packet *packet, const struct backend **backend)
 {
@@ -308,7 +308,7 @@ static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct 
 		mss_clamp(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_l4, mss);
 }
 
-/* Rewrites one packet, or says why not. */
+/* Rewrites one packet, or sets the verdict that says why not. */
 static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, struct packet *packet)
 {
 	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
@@ -322,7 +322,7 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 			return verdict;
 	}
 	previous = moved_from(packet, burst->now);
-	packet->port = backend->port; /* in place of the table of backends */
+	packet->port = backend->port; /* overwrites the table of backends (union) */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
 	if (unlikely(burst->tag_key || !backend->outer.plain || (previous && previous->outer.ipv6)))
@@ -361,7 +361,7 @@ static inline uint32_t end_of(const struct burst *burst, uint32_t first)
 	return first + BURST_GROUP < burst->count ? first + BURST_GROUP : burst->count;
 }
 
-/* A group's rows are read while the headers of the one before wait to be written. */
+/* Reads a group's rows before the headers of the previous group are written. */
 static inline void finish(struct burst *burst)
 {
 	burst->moved = 0;

@@ -21,8 +21,8 @@ enum {
 };
 
 /*
- * Whether an IPv4 header of words 32-bit words sums to 0xffff in one's complement, that is to a multiple of it (and not
- * to 0: it begins with its version). The sum does not depend on the byte order.
+ * Whether an IPv4 header of that many 32-bit words has the one's-complement sum 0xffff: its plain sum is a multiple of
+ * it (and not 0, since the version comes first). The sum does not depend on the byte order.
  */
 static inline bool checksum_right(const uint8_t *ip, uint32_t words)
 {
@@ -35,13 +35,13 @@ static inline bool checksum_right(const uint8_t *ip, uint32_t words)
 	return sum % 0xffff == 0;
 }
 
-/* No host may send from these: this network, loopback, multicast and reserved; nor from the VIP itself (a loop). */
+/* Sources that no host may use: this network, loopback, multicast, reserved; and the VIP itself (a loop). */
 static inline bool source_forbidden(const uint8_t *ip)
 {
 	return ip[12] == 0 || ip[12] == 127 || ip[12] >= 224 || transport_load32(ip + 12) == transport_load32(ip + 16);
 }
 
-/* What a packet to a VIP is: len and frame_len count from the IP header on. */
+/* Classifies a packet to a VIP; len and frame_len count from the IP header. */
 static inline enum verdict classify_vip(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 					uint32_t len, uint32_t frame_len, struct packet *out)
 {
@@ -93,7 +93,7 @@ static inline enum verdict classify_ipv4(const struct lookup *lookup, const uint
 	return classify_vip(lookup, vip, ip, len - at_ip, frame_len - at_ip, out);
 }
 
-/* What is not plain IPv4: kept apart, so that this does not cost those who are. */
+/* Everything but plain IPv4: out of line, so that plain IPv4 does not pay for it. */
 static __attribute__((noinline)) enum verdict classify_other(const struct lookup *lookup, const uint8_t *data,
 							     uint32_t len, uint32_t frame_len, struct packet *out)
 {

@@ -12,7 +12,7 @@ const unsigned plain_counters_count = sizeof(plain_counters) / sizeof(plain_coun
 struct counters {
 	unsigned workers;
 	struct worker_counters *worker;
-	struct service_counters base[REGISTRY_SERVICES_MAX]; /* of a slot when its service was added */
+	struct service_counters base[REGISTRY_SERVICES_MAX]; /* a slot's counts when its service was added */
 	uint64_t base_drops[REGISTRY_SERVICES_MAX][SERVICE_DROPS];
 };
 
@@ -46,7 +46,7 @@ struct worker_counters *counters_of(struct counters *counters, unsigned worker)
 	return &counters->worker[worker];
 }
 
-/* One counter over all workers, given its place in the first worker's. */
+/* Sums one counter over all workers, given its place in the first worker's. */
 static uint64_t sum(const struct counters *counters, const uint64_t *first)
 {
 	size_t at = (size_t)((const char *)first - (const char *)counters->worker);
@@ -75,7 +75,7 @@ uint64_t counters_samples(const struct counters *counters, enum sample_result re
 	return sum(counters, &counters->worker->samples[result]);
 }
 
-/* Since the base, which belongs to the counter. */
+/* The count since the counter's base. */
 static uint64_t since(const struct counters *counters, const uint64_t *first, const uint64_t *base)
 {
 	return sum(counters, first) - __atomic_load_n(base, __ATOMIC_RELAXED);
@@ -100,7 +100,7 @@ uint64_t counters_service_drops(const struct counters *counters, const struct se
 		     &counters->base_drops[service->slot][drop]);
 }
 
-/* The base is what has been counted so far. */
+/* the counts so far become the base */
 static void start(const struct counters *counters, const uint64_t *first, uint64_t *base)
 {
 	__atomic_store_n(base, sum(counters, first), __ATOMIC_RELAXED);

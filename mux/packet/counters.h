@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers count. Each worker writes only its own cache lines, without atomic read-modify-write; readers add them
- * up. Every packet that was received counts once in packets[]: received = sum of packets[].
+ * The workers' counters. Each worker writes only its own cache lines, without atomic read-modify-write; readers add
+ * them up. Every received packet counts once in packets[]: received = sum of packets[].
  */
 #ifndef FAIRLEAD_MUX_COUNTERS_H
 #define FAIRLEAD_MUX_COUNTERS_H
@@ -9,25 +9,25 @@
 #include "packet/packet.h"
 #include "service/registry.h"
 
-/* What is dropped after its service was found counts for the service, too: these verdicts, and no others. */
+/* The verdicts that count for the service too: drops after the service was found, and no others. */
 enum {
 	SERVICE_DROP_FIRST = VERDICT_NO_RING,
 	SERVICE_DROP_LAST = VERDICT_NO_HEADROOM,
 	SERVICE_DROPS = SERVICE_DROP_LAST - SERVICE_DROP_FIRST + 1,
 };
 
-/* What became of packets that a recording asked for (sampler.h). */
+/* What became of packets that match a recording's filters (sampler.h). */
 enum sample_result {
 	SAMPLE_TAKEN,
-	SAMPLE_LIMITED, /* more came than its rate */
-	SAMPLE_FULL,    /* the control thread had not taken those before it */
+	SAMPLE_LIMITED, /* beyond the recording's rate */
+	SAMPLE_FULL,    /* the control thread had not yet taken earlier samples */
 	SAMPLE_RESULTS,
 };
 
-/* What was steered. */
+/* Packets that were steered. */
 struct service_counters {
 	uint64_t packets;
-	uint64_t bytes; /* of the IP packets as they came */
+	uint64_t bytes; /* of the IP packets, as received */
 };
 
 /* Counters without labels. An entry makes the field of struct worker_counters and the metric fairlead_mux_<metric>. */
@@ -38,14 +38,14 @@ struct service_counters {
 #define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;
 
 struct worker_counters {
-	uint64_t packets[VERDICTS]; /* by what became of them; VERDICT_SERVICE: encapsulated and given to a port */
+	uint64_t packets[VERDICTS]; /* by verdict; VERDICT_SERVICE: encapsulated and handed to a port */
 	PLAIN_COUNTERS(PLAIN_COUNTER_FIELD)
 	uint64_t samples[SAMPLE_RESULTS];
 	struct service_counters services[REGISTRY_SERVICES_MAX] __attribute__((aligned(64))); /* by service slot */
 	uint64_t service_drops[REGISTRY_SERVICES_MAX][SERVICE_DROPS];                         /* and verdict */
 } __attribute__((aligned(64)));
 
-/* What /metrics says of a plain counter, and where it is in struct worker_counters. */
+/* A plain counter's name and help in /metrics, and its place in struct worker_counters. */
 struct plain_counter {
 	const char *metric, *help;
 	size_t at;
@@ -59,10 +59,10 @@ struct counters;
 struct counters *counters_new(unsigned workers);
 void counters_free(struct counters *counters);
 
-/* A worker's own. */
+/* One worker's counters. */
 struct worker_counters *counters_of(struct counters *counters, unsigned worker);
 
-/* Sums over all workers; any thread. */
+/* Sums over all workers. Any thread may call these. */
 uint64_t counters_packets(const struct counters *counters, enum verdict verdict);
 uint64_t counters_plain(const struct counters *counters, const struct plain_counter *counter);
 uint64_t counters_samples(const struct counters *counters, enum sample_result result);
@@ -76,7 +76,7 @@ static inline bool counters_is_service_drop(unsigned verdict)
 	return verdict >= SERVICE_DROP_FIRST && verdict <= SERVICE_DROP_LAST && verdict != VERDICT_ECHO_LIMIT;
 }
 
-/* Call it when a service was added: its counts start at zero although the slot was used before. One thread at a time. */
+/* Call it after adding a service: its counts then start at zero even if the slot is reused. One thread at a time. */
 void counters_service_start(struct counters *counters, const struct service *service);
 
 static inline void counter_add(uint64_t *counter, uint64_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flow hash of fairlead/hash.h for a connection's key as the packet path has it: the same results without a byte
- * loop.
+ * The flow hash of fairlead/hash.h for a connection's key in the packet path's layout: the same results without a loop
+ * over bytes.
  *
  *	IPv4	key[0]	src 4 | dst 4			as loaded from memory (little-endian machine)
  *		key[1]	sport 2 | dport 2 | proto 1 | 0 0 0
@@ -63,7 +63,7 @@ static inline uint64_t flow_hash_ipv4(const struct service *service, const uint6
 	return flow_hash_end(&s);
 }
 
-/* ports: key[1] of the packet. */
+/* ports: the packet's key[1]. */
 static inline uint64_t flow_hash_ipv6(const struct service *service, const uint8_t *addresses, uint64_t ports)
 {
 	bool whole = service->affinity == AFFINITY_CONNECTION;

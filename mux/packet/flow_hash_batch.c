@@ -12,7 +12,7 @@
 		v0 ^= (word);                                                                                          \
 	} while (0)
 
-/* A function for registers of so many bytes: fairlead/hash.h's rounds, on vectors in place of words. */
+/* Defines SipHash for vectors of so many bytes: the rounds of fairlead/hash.h, on vectors instead of words. */
 #define SIPHASH(name, isa, bytes)                                                                                      \
 	static __attribute__((target(isa))) void name(struct flow_hash_batch *batch)                                   \
 	{                                                                                                              \
@@ -39,9 +39,9 @@ SIPHASH(siphash_avx512, "avx512f", 64)
 SIPHASH(siphash_avx2, "avx2", 32)
 
 /*
- * CRC-32 of a key of 13 or 8 bytes: right-aligned in a block of 16 bytes, since zeros in front change nothing, its
- * first four bytes inverted, which is the initial value. Then 128 bits are folded to 96 and 64, and those reduced after
- * Barrett (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, Intel 2009).
+ * CRC-32 of a key of 13 or 8 bytes. The key is right-aligned in a block of 16 bytes, since leading zeros change
+ * nothing; inverting its first four bytes stands for the initial value. The 128 bits are folded to 96, then 64, and
+ * reduced by Barrett's method (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, Intel 2009).
  */
 static __attribute__((target("pclmul,sse4.1"))) void crc32_pclmul(struct flow_hash_batch *batch)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flow hashes of a burst's IPv4 connections at once (hash.h has the same one by one, and IPv6's).
+ * Hashes a burst's IPv4 connections together (flow_hash.h hashes them one by one, and IPv6).
  *
- * A SipHash is a chain of some 50 operations of which each waits for the one before: one flow leaves most of a core
- * idle. So the keys of up to eight flows stand side by side and go through the rounds together, each in a 64-bit lane
- * of its own and under a key of its own: they may be of as many services. Fewer than eight cost what eight do.
+ * SipHash is a chain of some 50 operations, each of which waits for the one before: a single flow leaves most of a core
+ * idle. So up to eight flows go through the rounds side by side, each in a 64-bit lane of its own and with its own hash
+ * key, since each may belong to another service. Fewer than eight cost as much as eight.
  *
  *	AVX-512		8 lanes a register, rotations are one instruction	7 cycles a flow (AMD Zen 4)
  *	AVX2		2 registers of 4 lanes					13
  *	else		one by one						26
  *
- * CRC-32 goes one by one: a key takes four carry-less multiplications, and those of several flows overlap unasked (9
- * cycles a flow; without that instruction 87). What the CPU has is asked once (flow_hash_ways).
+ * CRC-32 is computed one flow at a time: a key takes four carry-less multiplications, and the CPU overlaps those of
+ * several flows by itself (9 cycles a flow; 87 without that instruction). CPU features are detected once
+ * (flow_hash_ways).
  */
 #ifndef FAIRLEAD_MUX_FLOW_HASH_BATCH_H
 #define FAIRLEAD_MUX_FLOW_HASH_BATCH_H
@@ -19,7 +20,7 @@
 #include "packet/flow_hash.h"
 
 #ifdef __x86_64__
-#define FLOW_HASH_X86 /* else the scalar ways alone */
+#define FLOW_HASH_X86 /* otherwise only the scalar ways */
 #endif
 
 enum { FLOW_HASH_BATCH_MAX = 8 };
@@ -41,7 +42,7 @@ struct flow_hash_way {
 	const char *name;
 	enum fl_hash_kind hash;
 	flow_hash_batch_fn *run;
-	bool (*has_cpu)(void); /* whether this machine can */
+	bool (*has_cpu)(void); /* whether this machine supports it */
 };
 
 #ifdef FLOW_HASH_X86
@@ -50,14 +51,14 @@ enum { FLOW_HASH_WAYS = 5 };
 enum { FLOW_HASH_WAYS = 2 };
 #endif
 
-/* All ways, of each hash the fastest first. */
+/* All ways; for each hash, the fastest first. */
 extern const struct flow_hash_way flow_hash_ways[FLOW_HASH_WAYS];
 
-/* Of flow_hash_ways the fastest that this machine can; set before main(). */
+/* The fastest of flow_hash_ways that this machine supports; set before main(). */
 extern flow_hash_batch_fn *flow_hash_batch_siphash;
 extern flow_hash_batch_fn *flow_hash_batch_crc32;
 
-/* Adds a connection's key as the packet path has it (hash.h). */
+/* Adds a connection's key in the packet path's layout (flow_hash.h). */
 static inline void flow_hash_batch_add(struct flow_hash_batch *batch, const struct service *service,
 				       const uint64_t key[2])
 {

@@ -27,10 +27,10 @@ struct fragment {
 	uint64_t hash;
 	uint8_t addresses[32]; /* source, destination; IPv4 mapped */
 	uint32_t id;
-	uint8_t protocol; /* IPv4: part of what tells datagrams apart; a first one's of IPv6 */
+	uint8_t protocol; /* IPv4: part of the datagram's identity; IPv6: from the first fragment */
 	uint8_t family;
 	bool first;
-	uint32_t l4_len; /* bytes behind at_l4 */
+	uint32_t l4_len; /* bytes from at_l4 on */
 };
 
 struct entry {
@@ -42,15 +42,15 @@ struct entry {
 	uint8_t waiting;
 	uint64_t ports; /* key[1] of a packet */
 	uint32_t until; /* milliseconds, modulo 2^32 */
-	uint16_t held;  /* the first that waits */
+	uint16_t held;  /* the first waiting fragment */
 	uint16_t held_last;
 };
 
 _Static_assert(sizeof(struct entry) == 56 || sizeof(struct entry) == 64, "an entry is at most one cache line");
 
-/* A fragment that waits; in the order of arrival, so that the oldest is the first to be given up. */
+/* A waiting fragment; kept in order of arrival, so that the oldest expires first. */
 struct held {
-	struct rte_mbuf *mbuf; /* NULL: it went on */
+	struct rte_mbuf *mbuf; /* NULL: no longer waiting */
 	struct packet packet;
 	struct entry *entry;
 	uint32_t until;
@@ -102,7 +102,7 @@ void fragments_free(struct fragments *f)
 	free(f);
 }
 
-/* There is always room: what one call adds is bounded by what was held, handed over and came in one burst. */
+/* There is always room: one call adds at most what was held, what was handed over and one burst. */
 static void finish(struct fragments *f, struct rte_mbuf *mbuf, const struct packet *packet, enum verdict verdict)
 {
 	uint32_t at = f->ready++ % READY_MAX;
@@ -111,7 +111,7 @@ static void finish(struct fragments *f, struct rte_mbuf *mbuf, const struct pack
 	f->queue[at].packet = *packet;
 	f->queue[at].packet.verdict = (uint8_t)verdict;
 	if (verdict != VERDICT_SERVICE)
-		f->queue[at].packet.service = NULL; /* none was found by now */
+		f->queue[at].packet.service = NULL; /* none found yet */
 }
 
 bool fragments_ready(struct fragments *f, struct burst *burst)
@@ -133,7 +133,7 @@ static void map(uint8_t *out, const uint8_t *ipv4)
 	memcpy(out, address.bytes, sizeof(address.bytes));
 }
 
-/* Reads what classification has found sound; sets packet->at_l4 behind all headers of IPv6. */
+/* Reads a fragment that classification found sound; for IPv6, sets packet->at_l4 behind all headers. */
 static void read_fragment(const struct fl_siphash_key *seed, const uint8_t *frame, uint32_t len, struct packet *packet,
 			  struct fragment *out)
 {
@@ -177,10 +177,10 @@ static bool is_of(const struct entry *entry, const struct fragment *fragment)
 	       !memcmp(entry->addresses, fragment->addresses, sizeof(entry->addresses));
 }
 
-/* Those that wait for the entry's first fragment go on with this verdict, which is that of it. */
+/* Releases the fragments that wait for the entry's first one, with the first one's verdict. */
 static void release(struct fragments *f, const struct lookup *lookup, struct entry *entry);
 
-/* The datagram's entry: there, or a free one, or that which would be forgotten first. */
+/* The datagram's entry: the existing one, else a free one, else the one that would expire first. */
 static struct entry *find(struct fragments *f, const struct lookup *lookup, const struct fragment *fragment,
 			  uint64_t now_ms)
 {
@@ -210,7 +210,7 @@ static struct entry *find(struct fragments *f, const struct lookup *lookup, cons
 	return victim;
 }
 
-/* What becomes of one fragment of a datagram whose first has come: the way of its ports, or the same drop. */
+/* Handles a fragment of a datagram whose first one is known: steered by its ports, or dropped alike. */
 static void go_on(struct fragments *f, const struct lookup *lookup, const struct entry *entry, struct rte_mbuf *mbuf,
 		  struct packet *packet)
 {
@@ -222,7 +222,7 @@ static void go_on(struct fragments *f, const struct lookup *lookup, const struct
 		finish(f, mbuf, packet, verdict);
 		return;
 	}
-	/* services may have changed since: looked up again for each */
+	/* services may have changed since, so look it up again for each fragment */
 	vip = packet->flags & PACKET_IPV6 ? lookup_vip(lookup, transport_load64(ip + 24), transport_load64(ip + 32))
 					  : lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 16)));
 	packet->key[1] = entry->ports;
@@ -269,7 +269,7 @@ static void hold(struct fragments *f, struct entry *entry, struct rte_mbuf *mbuf
 	entry->held_last = at;
 }
 
-/* What a first fragment says: its ports, or why its datagram is dropped. */
+/* Notes what a first fragment says: its ports, or why its datagram is dropped. */
 static void note_first(struct entry *entry, const struct fragment *fragment, const uint8_t *frame, uint32_t len,
 		       const struct packet *packet)
 {
@@ -283,7 +283,7 @@ static void note_first(struct entry *entry, const struct fragment *fragment, con
 	}
 }
 
-/* A fragment that is this worker's. */
+/* Handles a fragment that belongs to this worker. */
 static void take_own(struct fragments *f, const struct lookup *lookup, const struct fragment *fragment,
 		     struct rte_mbuf *mbuf, struct packet *packet, uint64_t now_ms)
 {
@@ -302,8 +302,8 @@ static void take_own(struct fragments *f, const struct lookup *lookup, const str
 }
 
 /*
- * To another mux, unless the way there is not known, or is of another family than the address that others know us by:
- * then here, where perhaps all fragments come. False: here.
+ * Sends a fragment to another mux. False if the next hop is not known, or the way there has another family than the
+ * address that other muxes know us by: it is handled here instead, where perhaps all fragments arrive.
  */
 static bool forward(struct fragments *f, const struct peers *peers, uint64_t hash, struct rte_mbuf *mbuf,
 		    struct packet *packet)
@@ -320,7 +320,7 @@ static bool forward(struct fragments *f, const struct peers *peers, uint64_t has
 	return true;
 }
 
-/* Reads the fragment and finds who has it; own: whoever else would have it, it is this worker. */
+/* Reads the fragment and finds the mux and worker that handle it; own: always this worker. */
 static void take(struct fragments *f, const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet,
 		 bool was_forwarded, bool own, uint64_t now_ms)
 {
@@ -328,13 +328,13 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 	struct fragment fragment;
 	unsigned worker;
 
-	/* also of a fragment the whole has to be in the buffer that it is read and sent from */
+	/* a fragment, too, must lie entirely in the first buffer */
 	if (mbuf->data_len < mbuf->pkt_len) {
 		finish(f, mbuf, packet, VERDICT_SEGMENTED);
 		return;
 	}
 	read_fragment(&lookup->peers->seed, frame, mbuf->data_len, packet, &fragment);
-	/* its sender is not told: it is no first fragment, or it came by another mux or worker */
+	/* not reported to its sender: not a first fragment, or forwarded by another mux or worker */
 	if (!fragment.first || was_forwarded)
 		packet->flags |= PACKET_LATER;
 	worker = (unsigned)((uint32_t)fragment.hash % f->workers);
@@ -346,7 +346,7 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 		finish(f, mbuf, packet, VERDICT_FRAGMENT_FULL);
 }
 
-/* The inner packet of one that came from another mux, as if it had come alone: VERDICT_FRAGMENT, or why it is dropped. */
+/* Classifies the inner packet of one from another mux as if it had arrived alone: VERDICT_FRAGMENT, or why not. */
 static enum verdict unwrap(const struct lookup *lookup, struct rte_mbuf *mbuf, struct packet *packet)
 {
 	enum verdict verdict = mux_to_mux_unwrap(lookup->peers, mbuf, packet);
@@ -375,7 +375,7 @@ void fragments_take(struct fragments *f, const struct lookup *lookup, struct rte
 	take(f, lookup, mbuf, &inner, was_forwarded, false, now_ms);
 }
 
-/* What another worker has handed over is classified again, by the VIPs of now. */
+/* Classifies again what another worker has handed over, by the current VIPs. */
 static unsigned take_handed(struct fragments *f, const struct lookup *lookup, uint64_t now_ms)
 {
 	struct rte_mbuf *mbufs[BURST_MAX];
@@ -389,7 +389,7 @@ static unsigned take_handed(struct fragments *f, const struct lookup *lookup, ui
 		if (packet.verdict == VERDICT_FRAGMENT)
 			take(f, lookup, mbufs[i], &packet, true, true, now_ms);
 		else
-			finish(f, mbufs[i], &packet, VERDICT_NO_SERVICE_PORT); /* its VIP went meanwhile */
+			finish(f, mbufs[i], &packet, VERDICT_NO_SERVICE_PORT); /* its VIP was removed meanwhile */
 	}
 	return count;
 }
@@ -406,7 +406,7 @@ unsigned fragments_run(struct fragments *f, const struct lookup *lookup, uint64_
 		f->oldest++;
 		if (!held->mbuf)
 			continue;
-		/* it is the first that waits for its datagram: all came in this order */
+		/* it is the first in its datagram's list, since both are in order of arrival */
 		held->entry->held = held->next;
 		held->entry->waiting--;
 		finish(f, held->mbuf, &held->packet, VERDICT_FRAGMENT_ALONE);

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fragments of both families to one backend (after Maglev, Eisenbud et al., NSDI '16, section 4.3; protocol/README.md,
- * 8).
+ * Sends all fragments of a datagram, of either family, to one backend (after Maglev, Eisenbud et al., NSDI '16, section
+ * 4.3; protocol/README.md, 8).
  *
- *	any mux		hash of source, destination, identification: which mux has this datagram (peers.h)?
- *	                another one: sent there in GUE without a steer header, once: what came so is never sent on
- *	that mux	which of its workers has it? another one: handed over through its ring
- *	that worker	first fragment: notes its ports, goes to their bucket's backend, and so do those that waited for
- *			it
- *			later fragment: its ports are known: to the same backend; else it waits for the first
+ *	any mux		hash of source, destination, identification: which mux handles this datagram (peers.h)?
+ *	                another one: sent there in GUE without a steer header, once; it is never forwarded again
+ *	that mux	which of its workers handles it? another one: handed over through its ring
+ *	that worker	first fragment: its ports are noted; it and those that waited for it go to the backend of their
+ *			bucket
+ *			later fragment: goes to the same backend if its ports are known, else waits for the first
  *
- *	entry 64	addresses 32 | id | ports | what became of the first | until when | who waits
+ *	entry 64	addresses 32 | id | ports | verdict of the first | expiry | waiting fragments
  *
- * So all fragments of a datagram meet at one worker of one mux whatever way routers and NICs give them, and no worker
- * shares anything writable but the rings. The ports are noted, not the backend: the fragments of a datagram go where
- * its connection goes, also if its bucket moves between them.
+ * So all fragments of a datagram meet at one worker of one mux, however routers and NICs spread them, and workers share
+ * nothing writable but the rings. The entry keeps the ports, not the backend: fragments go where their connection goes
+ * even if its bucket moves between two of them.
  *
- * Bounds, for each worker: FRAGMENTS_ENTRIES datagrams, of which the oldest of a set is forgotten for a new one;
- * FRAGMENTS_HELD fragments that wait, FRAGMENTS_HELD_EACH of one datagram, for FRAGMENTS_WAIT_MS; FRAGMENTS_RING handed
- * over and not yet taken. What is beyond is dropped under its name. An entry is forgotten FRAGMENTS_KNOWN_MS after it
- * was last used; until then a later datagram of the same id is taken for the same one, unless its first fragment comes
- * first.
+ * Bounds of each worker: FRAGMENTS_ENTRIES datagrams, where a new one evicts the oldest of its set; FRAGMENTS_HELD
+ * waiting fragments, FRAGMENTS_HELD_EACH of one datagram, for FRAGMENTS_WAIT_MS; FRAGMENTS_RING handed over and not yet
+ * taken. Fragments beyond a bound are dropped under its own verdict. An entry expires FRAGMENTS_KNOWN_MS after its last
+ * use; until then a later datagram with the same id is taken for the same one, unless its first fragment arrives first.
  *
- * One thread, the worker, calls everything but new and free.
+ * All functions but new and free are called by the worker's thread only.
  */
 #ifndef FAIRLEAD_MUX_FRAGMENTS_H
 #define FAIRLEAD_MUX_FRAGMENTS_H
@@ -43,29 +42,29 @@ enum fragments_limits {
 	FRAGMENTS_KNOWN_MS = 2000,
 };
 
-/* Rings of all workers, by their number. NULL: no memory. */
+/* rings: those of all workers, by number. NULL: no memory. */
 struct fragments *fragments_new(unsigned worker, unsigned workers, struct rte_ring *const *rings);
 
-/* What still waits is freed. */
+/* Also frees the fragments that still wait. */
 void fragments_free(struct fragments *fragments);
 
 /*
- * Takes a packet with VERDICT_FRAGMENT or VERDICT_PEER over. It comes out by fragments_ready(), now or later, unless
- * another worker has it. lookup: of now.
+ * Takes over a packet with VERDICT_FRAGMENT or VERDICT_PEER. fragments_ready() returns it, now or later, unless it is
+ * handed to another worker. lookup: the current one.
  */
 void fragments_take(struct fragments *fragments, const struct lookup *lookup, struct rte_mbuf *mbuf,
 		    const struct packet *packet, uint64_t now_ms);
 
 /*
- * Takes what other workers have handed over, a burst at most, and gives up what has waited too long. Returns how many
- * it took. Cheap when there is nothing.
+ * Takes what other workers have handed over, at most a burst, and drops fragments that have waited too long. Returns
+ * how many it took. Cheap if there is nothing to do.
  */
 unsigned fragments_run(struct fragments *fragments, const struct lookup *lookup, uint64_t now_ms);
 
 /*
- * Fills mbufs, packets and count of the burst with what has its verdict: to be steered (VERDICT_SERVICE), sent as it is
- * by packet.port (VERDICT_FRAGMENT_FORWARDED), told its sender (VERDICT_TOO_BIG) or dropped. False: nothing is left.
- * Call it until then after every fragments_take of a burst, and after fragments_run.
+ * Fills mbufs, packets and count of the burst with packets that have their verdict: to be steered (VERDICT_SERVICE),
+ * sent unchanged through packet.port (VERDICT_FRAGMENT_FORWARDED), reported to the sender (VERDICT_TOO_BIG) or dropped.
+ * False: none is left. Call it until then after each burst's calls of fragments_take, and after fragments_run.
  */
 bool fragments_ready(struct fragments *fragments, struct burst *burst);
 

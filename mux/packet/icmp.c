@@ -18,7 +18,7 @@ static uint64_t swapped_ports(const uint8_t *l4, uint8_t protocol)
 	return (ports << 16 | ports >> 16) | (uint64_t)protocol << 32;
 }
 
-/* The service that sent from the quoted port, if it is one's: l4 is the quoted transport header of len bytes. */
+/* The service that sent from the quoted port, if any; l4: the quoted transport header, len bytes. */
 static enum verdict quoted_service(const struct lookup *lookup, const struct lookup_vip *vip, uint8_t protocol,
 				   const uint8_t *l4, uint32_t len, struct packet *out)
 {
@@ -49,7 +49,7 @@ static enum verdict quote_ipv4(const struct lookup *lookup, const struct lookup_
 	return quoted_service(lookup, vip, quote[9], quote + header, len - header, out);
 }
 
-/* The walk ends at the quote's end as at a packet's: what is cut off there is not walked. */
+/* The walk ends where the quote ends, as with a whole packet. */
 static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 			       const uint8_t *quote, uint32_t len, struct packet *out)
 {
@@ -66,7 +66,7 @@ static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_
 	verdict = quoted_service(lookup, vip, walk.protocol, quote + walk.at, len - walk.at, out);
 	if (verdict != VERDICT_SERVICE)
 		return verdict;
-	/* the swapped addresses stand nowhere in the packet: hashed here, from a copy */
+	/* the packet does not contain the swapped addresses: hash a copy here */
 	memcpy(addresses, quote + 24, 16);
 	memcpy(addresses + 16, quote + 8, 16);
 	out->hash = flow_hash_ipv6(out->service, addresses, out->key[1]);
@@ -87,7 +87,7 @@ enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup
 		return VERDICT_ICMP_TRUNCATED;
 	switch (icmp[0]) {
 	case ICMP_ECHO_REQUEST:
-		/* IP options would have to be turned round in an answer (RFC 1122, 3.2.2.6) */
+		/* an answer would have to reverse IP options (RFC 1122, 3.2.2.6) */
 		if (icmp[1] || (ip[0] & 15) != 5)
 			return VERDICT_ICMP_TYPE;
 		return echo_for(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 12)));

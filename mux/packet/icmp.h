@@ -3,11 +3,11 @@
  * ICMP and ICMPv6 to a VIP.
  *
  *	echo request		VERDICT_ECHO: the mux answers it (answer.h)
- *	error			goes the way of the packet that it quotes, which a server has sent from the VIP: the
- *				connection's key with both ends swapped. 8 bytes of the quoted transport header suffice
+ *	error			steered as the connection whose packet it quotes; a server sent that packet from the
+ *				VIP, so both ends of the key are swapped. 8 bytes of the quoted transport header suffice
  *	anything else		dropped
  *
- * The checksum is left to the receiver: whatever it is, the packet reaches only who may have caused it.
+ * The checksum is left to the receiver: right or wrong, the error reaches only the server it may concern.
  */
 #ifndef FAIRLEAD_MUX_ICMP_H
 #define FAIRLEAD_MUX_ICMP_H
@@ -31,7 +31,7 @@ enum icmp_numbers {
 	ICMPV6_ECHO_REPLY = 129,
 };
 
-/* ip: the packet's IP header, sound; icmp: what stands behind it, of which len bytes are the packet's and there. */
+/* ip: the packet's IP header, checked; icmp: the len bytes behind it, all of the packet and in the buffer. */
 enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				const uint8_t *icmp, uint32_t len, struct packet *out);
 enum verdict icmp_classify_ipv6(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,

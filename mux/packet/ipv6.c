@@ -11,7 +11,7 @@ static inline bool is_mapped(uint64_t high, uint64_t low)
 	return !high && (uint32_t)low == 0xffff0000U;
 }
 
-/* No host may send from these: unspecified and loopback, mapped IPv4, link-local, multicast; nor from the VIP. */
+/* Sources that no host may use: unspecified, loopback, mapped IPv4, link-local, multicast; and the VIP itself. */
 static inline bool source_forbidden(const uint8_t *ip)
 {
 	uint64_t high = transport_load64(ip + 8), low = transport_load64(ip + 16);
@@ -23,7 +23,7 @@ static inline bool source_forbidden(const uint8_t *ip)
 	return high == transport_load64(ip + 24) && low == transport_load64(ip + 32);
 }
 
-/* What a packet to a VIP is: len and frame_len count from the IP header on. */
+/* Classifies a packet to a VIP; len and frame_len count from the IP header. */
 static enum verdict classify_vip(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				 uint32_t len, uint32_t frame_len, struct packet *out)
 {
@@ -67,7 +67,7 @@ enum verdict ipv6_classify(const struct lookup *lookup, const uint8_t *data, uin
 		return VERDICT_NOT_OURS;
 	high = transport_load64(ip + 24);
 	low = transport_load64(ip + 32);
-	/* IPv4 VIPs stand in the table as mapped addresses, which no IPv6 packet may have */
+	/* the table holds IPv4 VIPs as mapped addresses, which IPv6 packets must not use */
 	vip = is_mapped(high, low) ? NULL : lookup_vip(lookup, high, low);
 	if (!vip)
 		return VERDICT_NOT_OURS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an IPv6 packet is (classify.h). */
+/* Classification of IPv6 packets (classify.h). */
 #ifndef FAIRLEAD_MUX_IPV6_H
 #define FAIRLEAD_MUX_IPV6_H
 

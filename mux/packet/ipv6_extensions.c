@@ -43,7 +43,7 @@ enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct i
 			size = (header[1] + 2U) * 4;
 		else
 			size = (header[1] + 1U) * 8;
-		/* a route that is not at its end has another destination than this one */
+		/* a routing header with segments left: this is not the final destination */
 		if (size > total - walk.at || (walk.protocol == ROUTING && header[3]) ||
 		    (walk.protocol == FRAGMENT && walk.fragment))
 			return VERDICT_IP_EXTENSION;

@@ -18,17 +18,17 @@ enum ipv6_numbers {
 
 /* Where the walk through the extension headers ended. */
 struct ipv6_walk {
-	uint8_t protocol; /* what stands at `at`; behind a later fragment's header what its first one has said */
-	bool fragment;    /* there is a fragment header, and not of an atomic fragment (RFC 6946) */
+	uint8_t protocol; /* of the header at `at`; of a later fragment: as its fragment header says */
+	bool fragment;    /* has a fragment header and is not an atomic fragment (RFC 6946) */
 	bool more;
 	uint16_t offset; /* of the fragment, in bytes */
 	uint32_t id;
-	uint32_t at; /* bytes from the IPv6 header on */
+	uint32_t at; /* in bytes from the start of the IPv6 header */
 };
 
 /*
- * Walks from the IPv6 header at ip; len: bytes there in the buffer, total: of the IP packet. VERDICT_SERVICE and *out
- * filled, or why it can't be walked. A later fragment ends the walk.
+ * Walks from the IPv6 header at ip; len: bytes in the buffer, total: bytes of the IP packet. Returns VERDICT_SERVICE
+ * and fills *out, or returns why the headers can't be walked. A later fragment ends the walk.
  */
 enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct ipv6_walk *out);
 

@@ -11,7 +11,7 @@ enum {
 	OPTION_MSS_LEN = 4,
 };
 
-/* Where the value of the MSS option stands, 0: nowhere. */
+/* Offset of the MSS option's value; 0: there is none. */
 static uint32_t find(const uint8_t *tcp, uint32_t header)
 {
 	uint32_t at = TCP_LEN;
@@ -30,7 +30,7 @@ static uint32_t find(const uint8_t *tcp, uint32_t header)
 	return 0;
 }
 
-/* Adds to a one's-complement checksum what changes when one byte of the header does (RFC 1624). */
+/* Updates a one's-complement checksum for one changed byte of the header (RFC 1624). */
 static uint32_t replaced(uint32_t sum, uint32_t at, uint8_t before, uint8_t after)
 {
 	uint32_t shift = at & 1 ? 0 : 8;
@@ -44,7 +44,7 @@ void mss_clamp(uint8_t *tcp, uint16_t limit)
 
 	if (!at || fl_load_be16(tcp + at) <= limit)
 		return;
-	/* the option may stand at an odd place: each byte for itself */
+	/* the option may be at an odd offset: update byte by byte */
 	sum = 0xffffU - fl_load_be16(tcp + AT_CHECKSUM);
 	sum = replaced(sum, at, tcp[at], (uint8_t)(limit >> 8));
 	sum = replaced(sum, at + 1, tcp[at + 1], (uint8_t)limit);

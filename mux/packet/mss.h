@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The largest segment that a client asks for in its SYN, lowered to what its service says. That bounds what servers
- * send to the client; what the client sends is bounded by the server's own SYN-ACK, which does not pass here.
+ * Lowers the MSS in a client's SYN to the service's limit. That bounds the segments that servers send to the client;
+ * those that the client sends are bounded by the server's own SYN-ACK, which does not pass through the mux.
  */
 #ifndef FAIRLEAD_MUX_MSS_H
 #define FAIRLEAD_MUX_MSS_H
@@ -9,8 +9,8 @@
 #include <fairlead/types.h>
 
 /*
- * tcp: a TCP header that is whole, options included, as data offset says. A SYN's MSS option above limit is lowered,
- * and the checksum with it; options that are malformed end the search.
+ * tcp: a whole TCP header, with all options that its data offset covers. Lowers a SYN's MSS option to limit and updates
+ * the checksum; a malformed option ends the search.
  */
 void mss_clamp(uint8_t *tcp, uint16_t limit);
 

@@ -74,15 +74,14 @@ enum verdict mux_to_mux_wrap(const struct backend *line, uint8_t flags, struct r
 				      .hash = (uint32_t)packet->hash};
 	uint8_t head[GUE_LEN_MAX], *out;
 
-	/* what the way to a server will not take, most likely: only here its sender can be told */
+	/* it will most likely not fit the way to a server either, and only this mux can report that */
 	if (packet->ip_len > encap_room(gue_overhead(&line->outer, flags), line->mtu)) {
 		packet->mtu = (uint16_t)encap_room(gue_overhead(&line->outer, flags | moved), line->mtu);
 		return packet->flags & PACKET_LATER ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 	}
 	if (rte_pktmbuf_headroom(mbuf) < prepend)
 		return VERDICT_NO_HEADROOM;
-	/* a header with a steer header, of which GUE's base is kept: lengths count what is left out as if it were inner
-	 */
+	/* writes a full header but keeps only GUE's base: the steer header left out counts as inner bytes */
 	fields.inner_len = (uint16_t)(packet->ip_len - FL_STEER_BASE_LEN);
 	gue_write(head, &line->outer, &fields);
 	head[at_gue] = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One packet on its way through a burst (burst.h): what each stage has found out for the next ones. */
+/* A packet's state as it goes through a burst (burst.h): what each stage leaves for later ones. */
 #ifndef FAIRLEAD_MUX_PACKET_H
 #define FAIRLEAD_MUX_PACKET_H
 
@@ -14,22 +14,22 @@ struct service;
 enum { BURST_MAX = 32 }; /* packets that go through the stages together */
 
 enum packet_flags {
-	PACKET_IPV6 = 0x01,        /* of the inner packet; else IPv4 */
-	PACKET_BY_ID = 0x02,       /* the packet names its backend: its id stands in bucket until rows are read */
-	PACKET_HASHED = 0x04,      /* hash is there already */
-	PACKET_QUOTE = 0x08,       /* an ICMP error that goes by the packet it quotes */
-	PACKET_SYN = 0x10,         /* TCP with SYN */
-	PACKET_LATER = 0x40,       /* not the first fragment, or from another mux or worker: no sender is told */
-	PACKET_ELSE_BUCKET = 0x20, /* by id where a backend has it, else by its bucket */
+	PACKET_IPV6 = 0x01,   /* of the inner packet; else IPv4 */
+	PACKET_BY_ID = 0x02,  /* the packet names its backend; bucket holds the id until rows are read */
+	PACKET_HASHED = 0x04, /* hash is already set */
+	PACKET_QUOTE = 0x08,  /* an ICMP error, steered by the packet it quotes */
+	PACKET_SYN = 0x10,    /* TCP with SYN */
+	PACKET_LATER = 0x40,  /* not the first fragment, or from another mux or worker: not reported to its sender */
+	PACKET_ELSE_BUCKET = 0x20, /* by id if a backend has that id, else by bucket */
 };
 
-/* Classification fills verdict to service, for VERDICT_SERVICE. The later stages fill the rest. */
+/* Classification fills the fields from verdict to service, for VERDICT_SERVICE; later stages fill the rest. */
 struct packet {
 	uint8_t verdict; /* enum verdict */
 	uint8_t flags;   /* enum packet_flags */
 	uint8_t at_ip;   /* bytes in front of the IP header: Ethernet and VLAN tags */
 	uint8_t tos;     /* or traffic class */
-	uint16_t at_l4;  /* from the frame's begin to the TCP or UDP header */
+	uint16_t at_l4;  /* from the start of the frame to the TCP or UDP header */
 	uint16_t ip_len; /* of the whole IP packet, header included */
 	union {
 		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */

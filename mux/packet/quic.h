@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QUIC by its connection id (protocol/README.md, 7): the server has put its backend id where the service says, as the
- * plaintext form of QUIC-LB has it, so that a client which changes its address stays on its server.
+ * Steers QUIC by connection id (protocol/README.md, 7): the server puts its backend id at the place that the service
+ * configures, as in QUIC-LB's plaintext form, so that a client whose address changes stays on its server.
  *
  *	short header	0xxxxxxx | connection id: first byte, ..., backend id 1 or 2 at `offset`, ...
- *	long header	1xxxxxxx ...				of a handshake: by its bucket
+ *	long header	1xxxxxxx ...				of a handshake: steered by its bucket
  *
- * Only what holds for every version of QUIC is read (RFC 8999).
+ * Only fields that are the same in every version of QUIC are read (RFC 8999).
  */
 #ifndef FAIRLEAD_MUX_QUIC_H
 #define FAIRLEAD_MUX_QUIC_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TCP and UDP headers as far as a mux looks at them: sound, and of which service. On the packet path, hence inline.
+ * TCP and UDP headers: checks them and finds their service. Inline, since this is the packet path.
  */
 #ifndef FAIRLEAD_MUX_TRANSPORT_H
 #define FAIRLEAD_MUX_TRANSPORT_H
@@ -37,7 +37,7 @@ static inline uint32_t transport_load32(const uint8_t *p)
 	return v;
 }
 
-/* len, l4_len: bytes there in the buffer, and according to IP. */
+/* len: bytes in the buffer; l4_len: bytes according to IP. */
 static inline enum verdict transport_tcp(const uint8_t *tcp, uint32_t len, uint32_t l4_len)
 {
 	uint32_t header;
@@ -68,7 +68,7 @@ static inline enum verdict transport_udp(const uint8_t *udp, uint32_t len, uint3
 	return VERDICT_SERVICE;
 }
 
-/* Finds the service of a port in host order, and the id that the port names. */
+/* Finds the service of a port in host order, and the backend id if the port names one. */
 static inline enum verdict transport_service(const struct lookup *lookup, const struct lookup_vip *vip,
 					     uint8_t protocol, uint16_t port, struct packet *out)
 {
@@ -85,7 +85,7 @@ static inline enum verdict transport_service(const struct lookup *lookup, const 
 	return VERDICT_SERVICE;
 }
 
-/* A UDP packet of a service whose QUIC connection ids may name backends. l4: of l4_len bytes, all of them there. */
+/* A UDP packet of a service whose QUIC connection ids may name backends. l4: l4_len bytes, all in the buffer. */
 static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct packet *out)
 {
 	struct quic_server_id where;
@@ -100,8 +100,8 @@ static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct pac
 }
 
 /*
- * Whether a datagram's source is a VIP, or an address of this mux: no host sends from there, but whoever says so has
- * two services answer each other without end. TCP needs no such care: it does not answer what it has not asked for.
+ * Whether a datagram's source is a VIP or an address of this mux. No host sends from these, but a forged datagram could
+ * make two services answer each other forever. TCP needs no such check: its answers to unexpected segments do not loop.
  */
 static inline bool transport_source_loops(const struct lookup *lookup, const struct packet *packet)
 {
@@ -112,7 +112,7 @@ static inline bool transport_source_loops(const struct lookup *lookup, const str
 	return lookup_vip(lookup, 0, lookup_low_of_ipv4((uint32_t)packet->key[0]));
 }
 
-/* A whole TCP or UDP packet: flags, ports, service. out->flags is set before; len: bytes there, at least l4_len. */
+/* A whole TCP or UDP packet: flags, ports, service. out->flags is already set; len: bytes in the buffer, >= l4_len. */
 static inline enum verdict transport_classify(const struct lookup *lookup, const struct lookup_vip *vip,
 					      uint8_t protocol, const uint8_t *l4, uint32_t len, uint32_t l4_len,
 					      struct packet *out)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a packet: one word for code, metrics and tests. docs/mux.md says when each is met. */
+/* What becomes of a packet: one word for code, metrics and tests. docs/mux.md explains each. */
 #ifndef FAIRLEAD_MUX_VERDICT_H
 #define FAIRLEAD_MUX_VERDICT_H
 
 #include <stdbool.h>
 
-/* Order: what is done first, then why something is dropped; names in verdict_name(). */
+/* First what is done with a packet, then why it is dropped; names in verdict_name(). */
 enum verdict {
 	VERDICT_SERVICE = 0,        /* steer it */
-	VERDICT_NOT_OURS,           /* the kernel's */
-	VERDICT_FROM_KERNEL,        /* came by an exception port (port.h), left by the port that it stands for */
+	VERDICT_NOT_OURS,           /* for the kernel */
+	VERDICT_FROM_KERNEL,        /* came from an exception port (port.h), sent through the port it belongs to */
 	VERDICT_ECHO,               /* an echo request to a VIP, to be answered */
 	VERDICT_FRAGMENT_FORWARDED, /* sent to the mux where the fragments of its datagram meet */
 
-	/* malformed, though for a VIP */
+	/* to a VIP, but malformed */
 	VERDICT_IP_TRUNCATED,     /* the frame ends within the IP header */
 	VERDICT_IP_HEADER_LENGTH, /* ihl below 5 */
 	VERDICT_IP_TOTAL_LENGTH,  /* below the header's, or beyond the frame */
@@ -30,11 +30,11 @@ enum verdict {
 	VERDICT_ICMP_TRUNCATED, /* shorter than its header, or an error whose quote ends before the ports */
 	VERDICT_SEGMENTED,      /* not all of the frame is in its first buffer */
 
-	/* sound, but not to be served */
+	/* well-formed, but not served */
 	VERDICT_FRAGMENT_ALONE,  /* the first fragment of its datagram did not come in time */
-	VERDICT_FRAGMENT_FULL,   /* no room for another fragment that waits */
-	VERDICT_PEER_UNKNOWN,    /* to this mux itself, as muxes send fragments, but from none */
-	VERDICT_PEER_MALFORMED,  /* from a mux, but with no fragment inside */
+	VERDICT_FRAGMENT_FULL,   /* no room for another waiting fragment */
+	VERDICT_PEER_UNKNOWN,    /* to this mux in the form that muxes send fragments, but not from a mux */
+	VERDICT_PEER_MALFORMED,  /* from a mux, but without a fragment inside */
 	VERDICT_PROTOCOL,        /* neither TCP, UDP nor ICMP */
 	VERDICT_ICMP_TYPE,       /* neither an echo request nor an error */
 	VERDICT_ICMP_QUOTE,      /* an error about a packet that no service here has sent */
@@ -44,15 +44,15 @@ enum verdict {
 	VERDICT_NO_BACKEND_ID,   /* no backend has the id that the port names, or it was removed */
 	VERDICT_NO_NEIGHBOUR,    /* the backend's next hop is not resolved */
 	VERDICT_BACKEND_LOOP,    /* the backend's address is a VIP or a mux */
-	VERDICT_TOO_BIG,         /* would not fit the port's MTU after encapsulation; the sender was told */
-	VERDICT_TOO_BIG_SILENT,  /* the same, and the sender was not told: too often, or not to be told */
-	VERDICT_ECHO_LIMIT,      /* an echo request beyond what is answered in a second */
-	VERDICT_NO_HEADROOM,     /* the buffer has no room in front */
-	VERDICT_PORT_FULL,       /* the port did not take it */
-	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not take it */
+	VERDICT_TOO_BIG,         /* exceeds the port's MTU after encapsulation; reported to the sender */
+	VERDICT_TOO_BIG_SILENT,  /* the same, not reported: beyond the limit, or must not be */
+	VERDICT_ECHO_LIMIT,      /* an echo request beyond the limit of answers a second */
+	VERDICT_NO_HEADROOM,     /* the buffer has no headroom left */
+	VERDICT_PORT_FULL,       /* the port did not accept it */
+	VERDICT_EXCEPTION_FULL,  /* the kernel's port did not accept it */
 	VERDICTS,
 
-	/* not a packet's last word, and never counted */
+	/* not final, and never counted */
 	VERDICT_FRAGMENT = VERDICTS, /* to be brought together with the others of its datagram (fragments.h) */
 	VERDICT_PEER,                /* comes from another mux */
 	VERDICTS_ALL,

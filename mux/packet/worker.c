@@ -25,7 +25,7 @@
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
-/* Packets that wait for the end of the burst, by the port that they leave by. */
+/* Packets to be sent at the end of the burst, by port. */
 struct outbox {
 	uint16_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
@@ -39,7 +39,7 @@ struct worker {
 	const struct ports *ports;
 	struct worker_counters *counters;
 	const struct fl_siphash_key *tag_key; /* NULL: packets are not tagged */
-	uint64_t now_ms;                      /* of a monotonic clock, at the beginning of the poll */
+	uint64_t now_ms;                      /* monotonic clock at the start of the poll */
 	struct fragments *fragments;
 	struct sampler *sampler; /* NULL: none */
 	struct steering_states steering;
@@ -47,7 +47,7 @@ struct worker {
 	struct limiter errors;
 	struct burst burst;
 	struct outbox outbox[RTE_MAX_ETHPORTS];
-	uint16_t queued[RTE_MAX_ETHPORTS]; /* ports with something in their outbox */
+	uint16_t queued[RTE_MAX_ETHPORTS]; /* ports whose outbox is not empty */
 	uint16_t queued_count;
 };
 
@@ -60,7 +60,7 @@ static inline void put(struct worker *worker, uint16_t port, struct rte_mbuf *mb
 	outbox->mbufs[outbox->count++] = mbuf;
 }
 
-/* What the port doesn't take at once is dropped: a queue here would only add delay. */
+/* Drops what the port doesn't accept at once: a queue here would only add delay. */
 static inline uint16_t send_all(struct worker *worker, uint16_t port, struct rte_mbuf **mbufs, uint16_t count)
 {
 	uint16_t sent = rte_eth_tx_burst(port, (uint16_t)worker->index, mbufs, count);
@@ -85,7 +85,7 @@ static inline void flush(struct worker *worker)
 	worker->queued_count = 0;
 }
 
-/* Whether the sender claims to be a VIP or the mux itself: what it is told would come back here. */
+/* Whether the source is a VIP or the mux itself: an answer would come back here. */
 static bool is_from_here(const struct lookup *lookup, const struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod(mbuf, const uint8_t *) + packet->at_ip;
@@ -96,8 +96,8 @@ static bool is_from_here(const struct lookup *lookup, const struct rte_mbuf *mbu
 }
 
 /*
- * Answers an echo request, or tells the sender of a packet that it was too big; by itself, since it is rare. Returns
- * the verdict that counts: an echo request that was answered, a packet that was dropped.
+ * Answers an echo request, or reports to a sender that its packet was too big; out of line, since it is rare. Returns
+ * the verdict to count: an answered echo request, or a dropped packet.
  */
 static __attribute__((noinline)) enum verdict answer(struct worker *worker, const struct port *port,
 						     struct rte_mbuf *mbuf, const struct packet *packet)
@@ -121,7 +121,7 @@ static inline void count_steered(struct service_counters *counters, uint32_t pac
 	counter_add(&counters->bytes, bytes);
 }
 
-/* Counts a drop by its verdict, and for its service where that was found. */
+/* Counts a drop by its verdict, and for its service if that was found. */
 static inline void count_drop(struct worker_counters *counters, const struct packet *packet, enum verdict verdict)
 {
 	counter_add(&counters->packets[verdict], 1);
@@ -130,8 +130,8 @@ static inline void count_drop(struct worker_counters *counters, const struct pac
 }
 
 /*
- * Sends a burst of which every packet was steered and leaves by one port, as nearly all are: without a queue in
- * between. False: it is another one, and nothing was done.
+ * Sends a burst without queueing if all its packets were steered and leave through one port, as in nearly all bursts.
+ * False: not such a burst, and nothing was done.
  */
 static inline bool send_whole(struct worker *worker)
 {
@@ -222,7 +222,7 @@ static inline void act(struct worker *worker, const struct port *port)
 		rte_pktmbuf_free_bulk(dropped, drops);
 }
 
-/* Fragments that have found their ports go the way of all packets; what they answer leaves by this port. */
+/* Steers fragments whose ports are known, as all packets; answers to them leave through this port. */
 static inline void serve_fragments(struct worker *worker, const struct port *port)
 {
 	struct burst *burst = &worker->burst;
@@ -233,7 +233,7 @@ static inline void serve_fragments(struct worker *worker, const struct port *por
 	}
 }
 
-/* One poll of one port; returns the packets that it gave. */
+/* Polls one port; returns the number of packets received. */
 static inline uint16_t serve(struct worker *worker, const struct port *port, uint32_t now)
 {
 	struct burst *burst = &worker->burst;
@@ -253,7 +253,7 @@ static inline uint16_t serve(struct worker *worker, const struct port *port, uin
 	return (uint16_t)count;
 }
 
-/* What the kernel sends through the exception port goes out by the port that it stands for. */
+/* Sends what the kernel sent to the exception port through the port it belongs to. */
 static inline uint16_t serve_exception(struct worker *worker, const struct port *port)
 {
 	struct worker_counters *counters = worker->counters;
@@ -284,7 +284,7 @@ static inline uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Sleeps for the next step of the back-off; no writer waits for this worker meanwhile. */
+/* Sleeps for the back-off's next step; no writer waits for this worker meanwhile. */
 static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *sleep)
 {
 	struct timespec pause = {.tv_nsec = *sleep};

@@ -4,10 +4,10 @@
  *
  *	receive -> steer (burst.h) -> sample (sampler.h) -> act -> send
  *
- * Idle back-off: after WORKER_SPIN_US without a packet it sleeps, briefly at first and for WORKER_SLEEP_MAX at most; one
- * packet ends the back-off. An idle mux takes about one per cent of a core, and a busy one never sleeps. The wait is
- * counted in time, not in polls: a sleep delays a packet by some 60 us, and where a port answers polls at once, a count
- * of polls let a worker sleep between packets at 400,000 a second.
+ * Idle back-off: after WORKER_SPIN_US without a packet the worker sleeps, briefly at first and for at most
+ * WORKER_SLEEP_MAX; one packet resets the back-off. An idle mux takes about one per cent of a core, and a busy one
+ * never sleeps. The wait is measured in time, not in polls: a sleep delays a packet by some 60 us, and with a port
+ * whose polls return at once, a count of polls let a worker sleep between packets at 400,000 a second.
  */
 #ifndef FAIRLEAD_MUX_WORKER_H
 #define FAIRLEAD_MUX_WORKER_H
@@ -28,7 +28,7 @@ struct rte_ring;
 struct sampler;
 struct worker;
 
-/* Where workers work; the same for all of a mux, and it outlives them. */
+/* What all workers of a mux share; it must outlive them. */
 struct worker_place {
 	struct tables *tables;
 	const struct ports *ports;
@@ -36,17 +36,17 @@ struct worker_place {
 	const struct fl_siphash_key *tag_key; /* the cluster's; NULL: packets are not tagged */
 	unsigned workers;
 	const struct options *options;
-	struct rte_ring **rings; /* of worker_rings() */
+	struct rte_ring **rings; /* from worker_rings() */
 	struct sampler *sampler; /* NULL: none */
 };
 
-/* Makes a ring for each worker, by which others hand it fragments; they go with the process. */
+/* Makes each worker's ring, through which others hand it fragments; never freed while the process runs. */
 int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why);
 
-/* Starts a thread that is reader and queue number index. */
+/* Starts a worker's thread, which is reader `index` of the tables and polls queue `index` of each port. */
 int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct reason *why);
 
-/* Asks it to end, waits until it has, and frees it. */
+/* Stops the thread, waits for it to end, and frees the worker. */
 void worker_stop(struct worker *worker);
 
 #endif
