@@ -28,7 +28,7 @@ static struct backends *table(const struct encap *encap, uint32_t n)
 	return backends;
 }
 
-/* With room for ids to come. Untouched pages cost nothing, so that sparse ids are cheap. */
+/* Leaves room for later ids. Untouched pages take no memory, so sparse ids are cheap. */
 static bool make_rows(struct backends *backends)
 {
 	uint32_t ids = backends->count ? backends->list[backends->count - 1].id + 1U : 1;
@@ -58,8 +58,8 @@ void backend_fill(struct backend *line, const struct encap *encap, uint16_t serv
 }
 
 /*
- * The row of a backend. A removed one keeps the row that it had: packets of a burst that is under way still take it,
- * and MOVED its address, but no next hop is resolved for a host that may be gone.
+ * The row of a backend. A removed backend keeps its old row: packets in flight still use it, and MOVED its address, but
+ * no next hop is resolved for a host that may be gone.
  */
 static void make_row(struct backend *row, const struct encap *encap, const struct fl_delta_backend *b,
 		     const struct backends *old, uint16_t service, const struct next_hops *hops)
@@ -89,14 +89,13 @@ static void fill_rows(struct backends *backends, const struct backends *old, uin
 }
 
 /*
- * Rows of a table that a delta has changed: all others keep theirs, next hops that have changed since come by
- * backends_refresh(). One backend more among 64 K costs a copy of 4 MB in place of 64 K templates.
+ * Makes the rows that a delta changes and copies all others; backends_refresh() brings next hops that have changed
+ * since. One more backend among 64 K costs a copy of 4 MB instead of 64 K templates.
  */
 static void change_rows(struct backends *backends, const struct backends *old, const struct delta *delta,
 			const struct next_hops *hops)
 {
-	memcpy(backends->rows, old->rows,
-	       (size_t)old->size * sizeof(*old->rows)); /* its ids are in the new list, too */
+	memcpy(backends->rows, old->rows, (size_t)old->size * sizeof(*old->rows)); /* the new list has all its ids */
 	for (uint32_t i = 0; i < delta->backends_count; i++)
 		make_row(&backends->rows[delta->backends[i].id], backends->encap, &delta->backends[i], old,
 			 (uint16_t)delta->service, hops);
@@ -107,11 +106,11 @@ enum change {
 	CHANGE_NOTHING,
 	CHANGE_ADDED,
 	CHANGE_REMOVED,
-	CHANGE_RETURNED, /* it was removed, and is not any more */
-	CHANGE_ANEW,     /* not where readers are: it takes a new table */
+	CHANGE_RETURNED, /* no longer removed */
+	CHANGE_ANEW,     /* not possible in place: needs a new table */
 };
 
-/* row: what the line would be. */
+/* row: set to what the line would become. */
 static enum change change_of(const struct backends *backends, const struct fl_delta_backend *b, uint16_t service,
 			     const struct next_hops *hops, struct backend *row)
 {
@@ -133,7 +132,7 @@ static enum change change_of(const struct backends *backends, const struct fl_de
 	return row->removed ? CHANGE_REMOVED : CHANGE_RETURNED;
 }
 
-/* A line that was absent: readers look at its state before anything else of it. */
+/* Fills an absent line, its state last: readers load the state before the rest. */
 static void add_row(struct backend *line, const struct backend *row)
 {
 	const size_t at = offsetof(struct backend, state), behind = at + sizeof(row->state);
@@ -143,7 +142,7 @@ static void add_row(struct backend *line, const struct backend *row)
 	__atomic_store_n(&line->state, row->state, __ATOMIC_RELEASE);
 }
 
-/* Merges into the table's own list, which has room for it: from the end on, as far as anything moves. */
+/* Merges into the table's own list, which has room: from the end, and only as far as entries move. */
 static void merge_own(struct backends *backends, const struct fl_delta_backend *more, uint32_t count, uint32_t fresh)
 {
 	uint32_t from = backends->count, to = backends->count + fresh;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service's backends as workers see them: a table indexed by backend id, one cache line a backend that holds the
- * outer header as it will stand in front of its packets. Readers take no lock, so a line that is there never changes,
- * but for one byte: whether it was removed. A backend that comes fills a line that was absent, its state last: whoever
- * sees the state sees the line. Another address or next hop makes a new table; the old one is freed once no reader can
- * hold it.
+ * A service's backends as workers see them: a table indexed by backend id, with one cache line for each backend, which
+ * holds the outer header of its packets. Readers take no lock, so a line that is present never changes except for one
+ * byte: whether the backend was removed. A new backend fills an absent line and sets its state last: a reader that sees
+ * the state sees the whole line. A changed address or next hop needs a new table; the old one is freed once no reader
+ * can hold it.
  *
- * Memory: 64 bytes x the power of two above the highest id, of which only touched pages are resident.
+ * Memory: 64 bytes x the power of two above the highest id; only touched pages are resident.
  */
 #ifndef FAIRLEAD_MUX_BACKEND_H
 #define FAIRLEAD_MUX_BACKEND_H
@@ -39,41 +39,42 @@ _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache l
 struct backends {
 	const struct encap *encap;
 	uint32_t size;                 /* of rows */
-	uint32_t count;                /* of list, and from here on the writer's */
+	uint32_t count;                /* of list; from here on, used by the writer only */
 	uint32_t room;                 /* of list */
-	struct fl_delta_backend *list; /* ascending ids, removed ones included: packets are still chained to them */
+	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
 	uint64_t rows_bytes;
 	struct backend *rows;
 };
 
 /*
- * A table of old's list (NULL: empty) changed by n entries of ascending ids (a snapshot: replaced by them), with
- * templates for this service. NULL, errno and why: no memory.
+ * A new table with templates for this service: old's list (NULL: empty) changed by the delta's entries, or replaced by
+ * those of a snapshot. NULL, with errno and why: no memory.
  */
 struct backends *backends_new(const struct encap *encap, const struct backends *old, const struct delta *delta,
 			      const struct next_hops *hops, struct reason *why);
 
 /*
- * Changes the table while readers are there, which costs what changes and not what there is. False: it can't be done so
- * (another address or next hop, an id beyond the table, no memory) and nothing has changed; backends_new does it.
+ * Changes the table in place, under readers; the cost depends on what changes, not on the table's size. False: not
+ * possible in place (another address or next hop, an id beyond the table, no memory); nothing has changed, and
+ * backends_new is needed.
  */
 bool backends_change(struct backends *backends, const struct delta *delta, const struct next_hops *hops);
 
-/* The same list with the next hops of now, or NULL if none of them changed (*error 0) or memory ran out (-ENOMEM). */
+/* The same list with current next hops; NULL if none has changed (*error 0) or memory ran out (-ENOMEM). */
 struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
 				  int *error);
 
-/* Whether a delta changes more of the table than weights, of which the list keeps those of when it was made. */
+/* Whether a delta changes more than weights; the list keeps the weights from when it was made. */
 bool backends_differ(const struct backends *backends, const struct delta *delta);
 
 /* No reader may hold it. NULL is allowed. */
 void backends_free(struct backends *backends);
 
-/* A backend's line, as it is for packets of a service that is reached by hop; neither removed nor absent. */
+/* A backend's line for packets of a service, reached by this next hop; neither removed nor absent. */
 void backend_fill(struct backend *line, const struct encap *encap, uint16_t service, const struct fl_address *address,
 		  const struct next_hop *hop);
 
-/* Load it before the rest of a line: all of it is there if the state is. */
+/* Load the state before the rest of a line: if it is set, the line is complete. */
 static inline enum backend_state backend_state(const struct backend *backend)
 {
 	return (enum backend_state)__atomic_load_n(&backend->state, __ATOMIC_ACQUIRE);
@@ -90,7 +91,7 @@ static inline const struct backend *backends_get(const struct backends *backends
 	return id < backends->size && backend_state(&backends->rows[id]) != BACKEND_ABSENT ? &backends->rows[id] : NULL;
 }
 
-/* Whether a port may name it: it is there and was not removed. For explain, not for packets. */
+/* Whether a port may name it: it exists and was not removed. For explain, not for packets. */
 bool backends_is_live(const struct backends *backends, uint16_t id);
 
 /* The address of an id, also of a removed one; false if there is none. For explain, not for packets. */

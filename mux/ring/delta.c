@@ -26,12 +26,12 @@ static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_RUN] = "run",
 };
 
-enum { LOOKUPS_PAY = 16 }; /* entries of a list that take as long to note as one takes to find */
+enum { LOOKUPS_PAY = 16 }; /* noting this many entries takes as long as finding one */
 
 /*
- * Which ids exist, and which of them may own buckets: a bit each. Of a delta's base they are filled in where there is
- * much to look up; where there is little, what the delta does not say is looked up in the base's list, whose 1.5 MB of
- * 64 K backends are more than all the rest of a small delta.
+ * Which ids exist, and which of them may own buckets: a bit each. If a delta needs many lookups, the bits of its base
+ * are filled in first. If it needs few, ids that the delta does not list are looked up in the base's list: reading all
+ * of that (1.5 MB for 64 K backends) would cost more than the rest of a small delta.
  */
 struct ids {
 	uint64_t known[(FL_BACKEND_MAX + 1) / 64];
@@ -64,7 +64,7 @@ static bool is_known(const struct ids *ids, uint16_t id)
 	return has_bit(ids->known, id) || (ids->base && backend_list_find(ids->base, ids->base_count, id));
 }
 
-/* What the delta says of an id counts. */
+/* The delta's entry for an id overrides the base's. */
 static bool is_live(const struct ids *ids, uint16_t id)
 {
 	const struct fl_delta_backend *found = NULL;
@@ -74,7 +74,7 @@ static bool is_live(const struct ids *ids, uint16_t id)
 	return has_bit(ids->live, id) || (found && !(found->flags & FL_BACKEND_REMOVED));
 }
 
-/* Where the parts of a body stand: its counts and its length have been found to agree. */
+/* Where the parts of a body are; its counts and its length agree. */
 struct layout {
 	const uint8_t *backends;
 	uint32_t backends_count;
@@ -159,7 +159,7 @@ static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body,
 	return FL_DELTA_OK;
 }
 
-/* The machine's own CRC-32C instruction where it has one: 64 MB in about 10 ms. */
+/* Uses the CPU's CRC-32C instruction if it has one: 64 MB in about 10 ms. */
 static uint32_t checksum(const uint8_t *header, const uint8_t *body, uint64_t body_len)
 {
 	uint32_t crc = rte_hash_crc(header, FL_DELTA_CRC_AT, 0xffffffffU);
@@ -221,7 +221,7 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 	return FL_DELTA_OK;
 }
 
-/* A bucket's owner is none or live, the owner before none or known, if removed. */
+/* A bucket's owner must be none or live; its previous owner none or known, perhaps removed. */
 static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint16_t previous, const struct ids *ids,
 					struct reason *why)
 {
@@ -235,8 +235,8 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
 }
 
 /*
- * Reads runs into out. owned: how many buckets each id has in the base, of a delta by owner; runs of one number after
- * one another are of one owner then.
+ * Reads runs into out. owned: for a delta by owner, how many buckets each id owns in the base; a run's start then counts
+ * among its owner's buckets.
  */
 static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *ids,
 				     const uint32_t *owned, struct reason *why)
@@ -270,7 +270,7 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 	return FL_DELTA_OK;
 }
 
-/* As read_runs(), for what the base owns. */
+/* As read_runs(), with the base's counts. */
 static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struct delta *out, const struct ids *ids,
 					      const struct delta_expected *expected, struct reason *why)
 {
@@ -310,7 +310,7 @@ static void *array(size_t count, size_t size)
 	return malloc(count ? count * size : 1);
 }
 
-/* Room for what the layout announces; all of it or none. */
+/* Allocates what the layout announces; all of it or nothing. */
 static bool reserve(const struct layout *layout, struct delta *out)
 {
 	out->backends = array(layout->backends_count, sizeof(*out->backends));

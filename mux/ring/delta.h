@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A delta or snapshot after decoding: checked against protocol/README.md section 5 (every refusal of enum
- * fl_delta_error has been excluded), in host byte order, owned by whoever decoded it. What consumes it (ring.h,
- * backend.h, service.h) relies on that and checks only what depends on its own state.
+ * A delta or snapshot after decoding: checked against protocol/README.md section 5 (none of enum fl_delta_error
+ * applies), in host byte order, owned by the caller that decoded it. Its consumers (ring.h, backend.h, service.h) rely
+ * on that and check only what depends on their own state.
  */
 #ifndef FAIRLEAD_MUX_DELTA_H
 #define FAIRLEAD_MUX_DELTA_H
@@ -21,7 +21,7 @@ enum delta_limits {
 			  FL_BUCKETS_MAX / 4, /* of the largest body that zstd can't compress; it adds less than 1 % */
 };
 
-/* Also an image: a snapshot that deltas were folded into is a snapshot of the last one's generation. */
+/* Also an image: a snapshot with deltas folded into it is a snapshot of the last delta's generation. */
 struct delta {
 	bool snapshot;
 	uint32_t service;
@@ -31,9 +31,9 @@ struct delta {
 	uint32_t committed; /* Unix seconds: since of every bucket in runs */
 
 	uint32_t backends_count;
-	struct fl_delta_backend *backends; /* ascending ids, 1 .. FL_BACKEND_MAX */
+	struct fl_delta_backend *backends; /* by ascending id, 1 .. FL_BACKEND_MAX */
 
-	enum fl_delta_order order; /* of a delta: what the starts of runs count */
+	enum fl_delta_order order; /* of a delta: what the runs' starts count */
 	uint32_t runs_count;
 	struct fl_delta_run *runs;
 
@@ -46,8 +46,8 @@ struct delta {
 typedef void (*delta_count_fn)(const void *context, uint32_t *counts);
 
 /*
- * What a reader asked for. A delta is checked against the backends that its base has, by ascending ids, and if its runs
- * are by owner, against how many buckets each owns there: only then is count called, with base.
+ * What the reader expects. A delta is checked against its base's backends, by ascending id, and if its runs are by
+ * owner, against the number of buckets that each owns there: only then is count called, with base.
  */
 struct delta_expected {
 	bool snapshot;
@@ -61,14 +61,14 @@ struct delta_expected {
 };
 
 /*
- * Decodes len bytes. Fills *out, which delta_free() ends, only when FL_DELTA_OK; otherwise says why. Memory is bounded
- * by the expected number of buckets, whatever the bytes claim.
+ * Decodes len bytes. FL_DELTA_OK: *out is filled; free it with delta_free(). Otherwise says why. Memory is bounded by
+ * the expected number of buckets, regardless of what the bytes claim.
  */
 enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
 				 struct delta *out, struct reason *why);
 void delta_free(struct delta *delta);
 
-/* The word of protocol/README.md for an error. */
+/* The error's name in protocol/README.md. */
 const char *delta_error_name(enum fl_delta_error error);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* More than any ring has. */
+/* More buckets than any ring has. */
 static const uint64_t for_ever = UINT32_MAX / 2 * OWNERS_ONE;
 
 static uint64_t moving(const struct fl_delta_run *run)
@@ -11,7 +11,7 @@ static uint64_t moving(const struct fl_delta_run *run)
 	return run->count * OWNERS_ONE | OWNERS_MOVES | (uint64_t)run->previous << 16 | run->current;
 }
 
-/* The run is next, after so many buckets that stay. */
+/* Makes this run the next one, after so many buckets that stay. */
 static void stand_before(struct owners *owners, uint16_t owner, uint32_t run, uint32_t buckets)
 {
 	owners->run[owner] = run;
@@ -39,7 +39,7 @@ struct owners *owners_new(const struct delta *delta)
 	owners->delta = delta;
 	for (uint32_t id = 0; id <= FL_BACKEND_MAX; id++)
 		owners->phase[id] = for_ever;
-	for (uint32_t i = delta->runs_count; i--;) /* downwards: the first run of an owner stands */
+	for (uint32_t i = delta->runs_count; i--;) /* downwards: an owner's first run is kept */
 		stand_before(owners, delta->runs[i].owner, i, delta->runs[i].start);
 	return owners;
 }

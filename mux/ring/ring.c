@@ -13,7 +13,7 @@
 
 enum { HUGE_PAGE = 2 * 1024 * 1024, RUNS_AHEAD = 16 };
 
-/* Big rings ask for transparent huge pages: a million rows are 8 MB, more than the TLB reaches by small pages. */
+/* Large rings use transparent huge pages: a million rows are 8 MB, more than the TLB covers with small pages. */
 struct ring *ring_new(uint32_t buckets)
 {
 	size_t bytes = sizeof(struct ring) + (size_t)buckets * sizeof(fl_row);
@@ -83,7 +83,7 @@ void ring_count(const void *context, uint32_t *counts)
 		counts[fl_row_current(ring->rows[bucket])]++;
 }
 
-/* From now on the ring knows how many buckets each id owns; without memory it counts again each time. */
+/* From now on the ring keeps how many buckets each id owns; without memory for that, it counts each time. */
 static void keep_owned(struct ring *ring)
 {
 	uint32_t *owned = calloc(FL_BACKEND_MAX + 1, sizeof(*owned));
@@ -113,7 +113,7 @@ static int store_by_owner(struct ring *ring, const struct delta *delta, struct r
 	return 0;
 }
 
-/* The rows of scattered runs are asked for some runs ahead, since each is a wait for memory. */
+/* Prefetches the rows of scattered runs some runs ahead, since each is a cache miss. */
 static void store_by_number(struct ring *ring, const struct delta *delta)
 {
 	for (uint32_t i = 0; i < delta->runs_count; i++) {
@@ -146,7 +146,7 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
 	return 0;
 }
 
-/* By the machine's own instruction: the largest ring in about 10 ms, on the thread that also follows ZooKeeper. */
+/* Uses the CPU's instruction: about 10 ms for the largest ring, on the thread that also follows ZooKeeper. */
 static uint32_t rows_checksum(const struct ring *ring)
 {
 	uint32_t crc = 0xffffffffU;
