@@ -19,8 +19,8 @@
 
 enum {
 	KEY6_LEN = FLOW_HASH_KEY6_WORDS * 8,
-	SWEEP = 1,    /* flows looked at in each burst, and one more for each that was new */
-	KEYS_MIN = 8, /* rte_hash wants a bucket's worth */
+	SWEEP = 1,    /* entries checked in each burst, plus one for each new flow */
+	KEYS_MIN = 8, /* rte_hash needs at least a full bucket */
 };
 
 struct entry {
@@ -32,9 +32,9 @@ struct entry {
 struct family {
 	struct rte_hash *hash;
 	struct entry *entries;
-	hash_sig_t *signatures; /* by position, to forget a flow by: written once for each, hence apart */
-	uint32_t swept;         /* where rte_hash's iteration goes on */
-	uint32_t due;           /* how many flows the sweep is to look at */
+	hash_sig_t *signatures; /* by position, for removal: written once for each flow, hence kept apart */
+	uint32_t swept;         /* where rte_hash's iteration continues */
+	uint32_t due;           /* how many entries the sweep still has to check */
 };
 
 struct flowtable {
@@ -42,7 +42,7 @@ struct flowtable {
 	struct family ipv6;
 };
 
-/* The packets of one family in a burst, as rte_hash wants them. */
+/* The packets of one family in a burst, in the form that rte_hash takes. */
 struct keys {
 	uint32_t count;
 	struct packet *packets[BURST_MAX];
@@ -131,7 +131,7 @@ static void learn(struct family *family, struct keys *keys, uint32_t i, uint32_t
 	if (backend == FL_BACKEND_NONE)
 		return;
 	at = keys->positions[i];
-	if (at < 0) { /* also if an earlier packet of this burst was the first: then this finds it */
+	if (at < 0) { /* also if an earlier packet of this burst was the flow's first: this then finds its entry */
 		at = rte_hash_add_key_with_hash(family->hash, keys->keys[i], keys->signatures[i]);
 		family->due++;
 	}
@@ -169,7 +169,7 @@ static void look_up(struct family *family, struct keys *keys, uint32_t now)
 	}
 }
 
-/* Looks at as many flows as were new, so that those who come can't outrun those who go. */
+/* Checks as many entries as flows were added, so that expiry keeps up with new flows. */
 static void sweep(struct family *family, uint32_t now)
 {
 	for (family->due += SWEEP; family->due; family->due--) {
@@ -205,7 +205,7 @@ static void choose(void *state, struct packet *packets, uint32_t which, uint32_t
 	ipv4.count = ipv6.count = 0;
 	for (uint32_t left = which; left; left &= left - 1) {
 		struct packet *packet = &packets[__builtin_ctz(left)];
-		/* what the hash does not tell apart, the table must not either: it would all be in one bucket */
+		/* the key holds only what the hash covers: many keys of one hash would overfill a bucket */
 		uint64_t ports = packet->service->affinity == AFFINITY_CONNECTION ? packet->key[1] : 0;
 
 		if (unlikely(packet->flags & PACKET_HASHED))

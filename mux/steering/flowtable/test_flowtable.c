@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering by a table of flows: a flow stays where it began, as long as its backend, its packets and the table do. */
+/* Steering by a flow table: a flow keeps its first backend while that exists, packets arrive and the table has room. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void end(struct world *w)
 	tables_free(w->tables);
 }
 
-/* All buckets to a backend, by generation; removed: another one goes with that. */
+/* Gives all buckets to a backend in this generation; removed: another backend, removed by the same delta. */
 static void move_all(struct world *w, uint32_t generation, uint16_t to, uint16_t removed)
 {
 	struct delta delta = image_move(&w->snapshot, generation, 0, BUCKETS, to, 2, w->now);
@@ -95,7 +95,7 @@ static uint16_t backend_of(const struct rte_mbuf *mbuf)
 	return (uint16_t)(fl_load_be32(out + ENCAP_AT_IP + 16) - (10U << 24 | 1U << 16 | 20));
 }
 
-/* Steers packets of flows first to first + count - 1 in one burst; the backends' ids, and the last one's header. */
+/* Steers packets of flows first to first + count - 1 in one burst; outputs backend ids and the last header. */
 static void steer(struct world *w, uint32_t first, uint32_t count, bool ipv6, uint16_t *ids, struct fl_steer *header)
 {
 	struct burst burst = {.lookup = tables_lookup(w->tables),
@@ -177,7 +177,7 @@ static void a_removed_backend_s_flows_take_a_new_one(void **state)
 	move_all(&w, 10, 1, id);
 	assert_int_equal(steer_one(&w, number, &header), 1);
 	move_all(&w, 11, 2, 0);
-	assert_int_equal(steer_one(&w, number, &header), 1); /* it has begun anew there */
+	assert_int_equal(steer_one(&w, number, &header), 1); /* it started again there */
 	assert_int_equal(known(&w), 1);
 	end(&w);
 }
@@ -233,7 +233,7 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 	for (int i = 0; i < 3; i++)
 		steer_one(&w, 7, &header);
 	assert_int_equal(known(&w), 1);
-	/* another service takes the VIP over: what its predecessor had noted is not its own */
+	/* another service takes over the VIP: it must not use its predecessor's entries */
 	tables_remove(w.tables, w.service);
 	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(w.tables, &config, &w.service, &why), 0);
@@ -245,7 +245,7 @@ static void one_flow_is_one_entry_and_one_service_s(void **state)
 	end(&w);
 }
 
-/* The backend of one of a datagram's fragments, by the worker where they meet. */
+/* The backend of one of a datagram's fragments, from the worker where they meet. */
 static uint16_t steer_fragment(struct world *w, struct fragments *fragments, const struct flow *flow, uint16_t offset)
 {
 	struct frame frame = frame_new(flow, 64);

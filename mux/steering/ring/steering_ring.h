@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steering `ring`: a connection's bucket is the low half of its hash, and the bucket's backend has the connection, as
- * in Beamer (section 4.1). Muxes keep nothing about connections; the packet path itself finds the bucket (steering.h).
+ * Steering `ring`: the low half of a connection's hash gives its bucket, and the connection goes to the bucket's
+ * backend, as in Beamer (section 4.1). Muxes keep no state about connections; the packet path itself finds the bucket
+ * (steering.h).
  */
 #ifndef FAIRLEAD_MUX_STEERING_RING_H
 #define FAIRLEAD_MUX_STEERING_RING_H
