@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an encapsulation is: the header that a mux puts in front of a service's packets. Each is a file here and an entry
- * in encap.c. A backend's template is made once, when its table is; then each packet costs a copy of it and the fields
- * that differ. All begin with Ethernet and an IP header of the backend's family, whatever the inner family is.
+ * An encapsulation is the header that a mux puts in front of a service's packets. Each is a file here and an entry in
+ * encap.c. A backend's template is made once, with its table; then each packet costs a copy of it and the fields that
+ * differ. All begin with Ethernet and an IP header of the backend's family, regardless of the inner family.
  *
- *	check		whether a service's configuration suits it
- *	check_backend	whether a backend does
+ *	check		whether a service's configuration is allowed
+ *	check_backend	whether a backend is allowed
  *	fill		the template of a backend
  *	overhead	what it adds to a packet, for the MTU
  *	write		the header of one packet
@@ -32,7 +32,7 @@ enum encap_numbers {
 	ENCAP_HEAD_LEN = ENCAP_AT_IP + ENCAP_IPV4_LEN + ENCAP_OWN_LEN,
 };
 
-/* What of a backend's outer header is the same for all its packets: the larger part of the backend's cache line. */
+/* The part of a backend's outer header that all its packets share: most of the backend's cache line. */
 struct encap_template {
 	union {
 		uint8_t head[ENCAP_HEAD_LEN]; /* over IPv4: the header; lengths, DSCP, checksum are zero */
@@ -47,18 +47,18 @@ struct encap_template {
 	uint8_t plain; /* gue_write_plain() writes it */
 };
 
-/* What differs by packet. */
+/* The fields that differ by packet. */
 struct encap_fields {
 	uint16_t inner_len;     /* the inner IP packet's */
 	uint8_t inner_protocol; /* FL_GUE_PROTO_* */
 	uint8_t tos;
 	uint8_t flags; /* enum fl_steer_flags */
-	uint32_t hash; /* its low half */
+	uint32_t hash; /* the low half */
 	uint32_t bucket;
 	uint32_t generation;
 	uint32_t since;                       /* if MOVED */
 	struct fl_address previous;           /* if MOVED; PREVIOUS6 says its family */
-	const struct fl_siphash_key *tag_key; /* if TAG: the tag is of the inner packet behind the header */
+	const struct fl_siphash_key *tag_key; /* if TAG: the tag covers the inner packet behind the header */
 };
 
 struct encap {
@@ -81,7 +81,7 @@ struct encap {
 
 enum { ENCAPS_MAX = 8 };
 
-/* All of them, NULL behind the last one. */
+/* All encapsulations, NULL-terminated. */
 extern const struct encap *const encaps[ENCAPS_MAX + 1];
 
 /* For `fill`: Ethernet and IP, with the protocol of what follows IPv4. */

@@ -33,7 +33,7 @@ uint32_t gue_overhead(const struct encap_template *template, uint8_t flags)
 	return len - ENCAP_AT_IP + FL_GUE_BASE_LEN + (flags ? fl_steer_len(flags) : (uint32_t)FL_STEER_BASE_LEN);
 }
 
-/* Everything up to UDP, its destination port, and GUE and steer as in a template; returns where UDP stands. */
+/* Writes Ethernet, IP, UDP's destination port, GUE and steer for a template; returns UDP's offset. */
 static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields,
 			   uint32_t udp_len)
 {
@@ -58,7 +58,7 @@ static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, 
 	return udp;
 }
 
-/* The same over IPv4. */
+/* The same for IPv4. */
 static uint8_t *write_ipv4(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields,
 			   uint32_t udp_len)
 {
@@ -71,7 +71,7 @@ static uint8_t *write_ipv4(uint8_t *out, const struct encap_template *template, 
 	return out + GUE_AT_UDP;
 }
 
-/* What the flags ask for, behind a header that is complete but for them. */
+/* Writes the optional parts that the flags ask for, behind an otherwise complete header. */
 static void write_flags(uint8_t *gue, const struct encap_fields *fields)
 {
 	uint8_t *at = gue + FL_STEER_AT_SINCE;

@@ -11,8 +11,8 @@
  *	   MOVED 8 or 20	since, previous					only while a move is news
  *	   TAG 8								only with the cluster's key
  *
- * The fields left of | differ by packet, the rest is the template's. The IPv4 checksum is exact: the template's sum
- * plus the two words that differ, folded.
+ * The fields left of | differ by packet; the others come from the template. The IPv4 checksum is exact: the template's
+ * sum plus the two words that differ, folded.
  */
 #ifndef FAIRLEAD_MUX_GUE_H
 #define FAIRLEAD_MUX_GUE_H
@@ -44,7 +44,7 @@ extern const struct encap encap_gue;
 uint32_t gue_overhead(const struct encap_template *template, uint8_t flags);
 void gue_write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);
 
-/* The outer IPv4 header's, of three terms below 2^16: one fold leaves at most 0xffff + 1, the second settles it. */
+/* The outer IPv4 header's checksum, of three terms below 2^16: one fold leaves at most 0x10000, so two suffice. */
 static inline uint16_t gue_checksum(const struct encap_template *template, uint8_t tos, uint32_t ip_len)
 {
 	uint32_t sum = template->sum + tos + ip_len;
@@ -55,9 +55,9 @@ static inline uint16_t gue_checksum(const struct encap_template *template, uint8
 }
 
 /*
- * The header of most packets: over IPv4, without flags, GUE_PLAIN_LEN bytes; len is more where flags follow. Inline
- * and without struct encap_fields, since every packet pays for it. Bucket and generation are one store: of two, the
- * compiler makes one by a chain of 22 instructions (hash.h has made sure that the machine is little-endian).
+ * The header of most packets: over IPv4, without flags, GUE_PLAIN_LEN bytes; len is larger if flags follow. Inline and
+ * without struct encap_fields, since every packet pays for it. Bucket and generation are written by one store: from
+ * two, the compiler makes one through a chain of 22 instructions (flow_hash.h checks that the machine is little-endian).
  */
 static inline void gue_write_plain(uint8_t *out, const struct encap_template *template, uint32_t len,
 				   uint32_t inner_len, uint8_t inner_protocol, uint8_t tos, uint32_t hash,
@@ -78,7 +78,7 @@ static inline void gue_write_plain(uint8_t *out, const struct encap_template *te
 	memcpy(gue + FL_STEER_AT_BUCKET, &both, sizeof(both));
 }
 
-/* MOVED for a header of GUE_MOVED_LEN that gue_write_plain has begun: after a big change, that is most packets. */
+/* Adds MOVED to a header of GUE_MOVED_LEN after gue_write_plain: most packets have it after a large change. */
 static inline void gue_write_moved(uint8_t *out, const struct encap_template *previous, uint32_t since)
 {
 	uint8_t *gue = out + GUE_AT_GUE;

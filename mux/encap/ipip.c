@@ -13,7 +13,7 @@
 
 enum { PROTOCOL_IPIP = 4 };
 
-/* The option has no place for an IPv6 address, nor for a packet without a bucket. */
+/* The option can't hold an IPv6 address, nor stand for a packet without a bucket. */
 static int check(const struct service_config *config, struct reason *why)
 {
 	char text[ADDRESS_TEXT_MAX];
@@ -53,7 +53,7 @@ static uint32_t overhead(const struct encap_template *template, uint8_t flags)
 	return FL_IPIP_LEN;
 }
 
-/* Of the fields, hash, bucket and a previous owner with an IPv6 address are not sent. */
+/* Hash, bucket and a previous owner with an IPv6 address are not sent. */
 static void write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields)
 {
 	struct fl_ipip ipip = {
