@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a destination to its service: an immutable open-addressed hash table of VIPs, each with its sorted ranges of
- * ports. A range of one port is a service's own; a longer one names backends (protocol/README.md, 6).
+ * Finds a destination's service: an immutable open-addressed hash table of VIPs, each with its sorted ranges of ports.
+ * A range of one port is a service's own; a longer one names backends (protocol/README.md, 6).
  *
  *	slot 32	address 16 | first u32 | count u32		ports[first .. first + count): protocol, ports, service
  *
- * An empty slot has count 0; at most half of the slots are used, so that a miss ends quickly.
+ * An empty slot has count 0; at most half of the slots are used, so that misses are quick.
  */
 #ifndef FAIRLEAD_MUX_LOOKUP_H
 #define FAIRLEAD_MUX_LOOKUP_H
@@ -38,18 +38,18 @@ struct lookup {
 	uint32_t vips;
 	struct lookup_vip *slots;
 	struct lookup_port *ports;
-	const struct peers *peers; /* not the lookup's own */
+	const struct peers *peers; /* not owned by the lookup */
 };
 
 /*
- * The services' VIPs, ports and ports of ids; no VIP, protocol and port may occur twice. Addresses of the mux itself
- * are entered too unless they are VIPs; none (all zero) is left out. NULL: no memory.
+ * Builds the lookup from the services' VIPs, ports and ranges that name backends; no VIP, protocol and port may occur
+ * twice. Addresses of the mux itself are added unless they are VIPs or all zero (none). NULL: no memory.
  */
 struct lookup *lookup_new(struct service *const *services, uint32_t count, const struct fl_address *selves,
 			  uint32_t selves_count);
 void lookup_free(struct lookup *lookup);
 
-/* IPv4 is kept as ::ffff:a.b.c.d: these are its two words as loaded from memory, given the address as loaded. */
+/* IPv4 is stored as ::ffff:a.b.c.d: its low word as loaded from memory, from the address as loaded. */
 static inline uint64_t lookup_low_of_ipv4(uint32_t address)
 {
 	return (uint64_t)address << 32 | 0xffff0000U;
@@ -62,8 +62,8 @@ static inline void lookup_words(const struct fl_address *address, uint64_t *high
 }
 
 /*
- * The words' upper bits differ first: an address's last byte is the highest. Multiplication carries upwards alone, so
- * they are folded down before: without that all VIPs of one prefix meet in one slot.
+ * Addresses differ mostly in a word's upper bits, since their last byte is the highest. Multiplication only carries
+ * upwards, so the upper bits are folded down first: otherwise all VIPs of one prefix share a slot.
  */
 static inline uint32_t lookup_slot(uint64_t high, uint64_t low, uint32_t mask)
 {

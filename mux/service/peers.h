@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live muxes, this one among them, and which of them collects a datagram's fragments (fragments.h): the one with
- * the highest weight (rendezvous hashing; Thaler, Ravishankar, 1998), so that a mux that joins or leaves moves only its
- * share. Immutable: any change, of members or of a next hop, makes a new table.
+ * The live muxes, including this one, and which of them collects a datagram's fragments (fragments.h): the one with the
+ * highest weight (rendezvous hashing; Thaler, Ravishankar, 1998), so that a mux that joins or leaves moves only its own
+ * share. Immutable: any change of members or next hops makes a new table.
  */
 #ifndef FAIRLEAD_MUX_PEERS_H
 #define FAIRLEAD_MUX_PEERS_H
@@ -12,7 +12,7 @@
 #include "ring/backend.h"
 
 struct peer {
-	struct backend line; /* the outer header for it; not used for this mux itself */
+	struct backend line; /* the outer header of packets to it; unused for this mux itself */
 	struct fl_address address;
 	uint64_t key;
 	bool self;
@@ -25,26 +25,26 @@ struct peers {
 };
 
 /*
- * addresses: of all muxes, each once, in any order; self is among them or is added. seed: shared by all muxes of the
+ * addresses: those of all muxes, each once, in any order; self is added if missing. seed: shared by all muxes of the
  * cluster. NULL: no memory.
  */
 struct peers *peers_new(const struct fl_address *addresses, uint32_t count, const struct fl_address *self,
 			const struct fl_siphash_key *seed, const struct next_hops *hops);
 
-/* Whether a next hop has changed since; false also if memory ran out. */
+/* Whether a next hop has changed since; also false if memory ran out. */
 bool peers_differ(const struct peers *peers, const struct next_hops *hops);
 
-/* The same peers with their present next hops. NULL: no memory. */
+/* The same peers with their current next hops. NULL: no memory. */
 struct peers *peers_renew(const struct peers *old, const struct next_hops *hops);
 
 void peers_free(struct peers *peers);
 
-/* The mux for a datagram of this hash; never NULL. */
+/* The mux that collects a datagram with this hash; never NULL. */
 const struct peer *peers_owner(const struct peers *peers, uint64_t hash);
 
 bool peers_has(const struct peers *peers, const struct fl_address *address);
 
-/* Whether the cluster has a key, which serves as the seed: then packets to servers carry a tag. */
+/* Whether the cluster has a key, which is then the seed, and packets to servers carry a tag. */
 static inline bool peers_tag(const struct peers *peers)
 {
 	return peers->seed.k0 | peers->seed.k1;

@@ -46,7 +46,7 @@ struct rte_rcu_qsbr *publication_rcu(const struct publication *publication)
 	return publication->rcu;
 }
 
-/* Polls with a sleep in between: workers may need the core. */
+/* Sleeps between polls: workers may need the core. */
 void publication_synchronize(struct publication *publication)
 {
 	static const struct timespec pause = {.tv_nsec = 20 * 1000};

@@ -57,7 +57,7 @@ static bool has_vip(const struct service_config *config, const struct fl_address
 	return false;
 }
 
-/* The first VIP of both, NULL if none. */
+/* The first VIP that both have; NULL if none. */
 static const struct fl_address *shared_vip(const struct service_config *a, const struct service_config *b)
 {
 	for (uint32_t v = 0; v < a->vips_count; v++)
@@ -75,7 +75,7 @@ static bool takes_port(const struct service_config *config, const struct service
 	return mptcp_ports_has(&config->mptcp, port->protocol, port->port);
 }
 
-/* The first port that both take, 0 if none: what they share begins with a port or a range of one of them. */
+/* The first port that both take, 0 if none: a shared part starts with a port or a range of one of them. */
 static uint16_t shared_port(const struct service_config *a, const struct service_config *b)
 {
 	const struct service_config *both[] = {a, b};
@@ -93,7 +93,7 @@ static uint16_t shared_port(const struct service_config *a, const struct service
 	return 0;
 }
 
-/* Whether a VIP of the configuration belongs to a service already: otherwise nothing can clash. */
+/* Whether any VIP of the configuration already belongs to a service: otherwise nothing can clash. */
 static bool has_known_vip(const struct lookup *lookup, const struct service_config *config)
 {
 	for (uint32_t i = 0; i < config->vips_count; i++) {
@@ -106,7 +106,7 @@ static bool has_known_vip(const struct lookup *lookup, const struct service_conf
 	return false;
 }
 
-/* Whether a configuration agrees with those of all services but one. */
+/* Checks a configuration against those of all services but one. */
 static int check(const struct registry *registry, const struct lookup *lookup, const struct service_config *config,
 		 const struct service *except, struct reason *why)
 {
@@ -153,7 +153,7 @@ static int take_slot(const struct registry *registry)
 	return -ENOSPC;
 }
 
-/* Workers read the copies of MSS, QUIC and window at any time; VIPs and ports only the control thread reads. */
+/* Workers may read MSS, QUIC and window at any time; only the control thread reads VIPs and ports. */
 static void set_config(struct service *service, const struct service_config *config)
 {
 	struct quic_server_id quic = config->quic;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which service owns which VIP, protocol and port. Only the control thread reads it: workers read the lookup that is
- * built from it (lookup.h), and the services themselves.
+ * Which service owns which VIP, protocol and port. Only the control thread reads it; workers read the services and the
+ * lookup that is built from it (lookup.h).
  */
 #ifndef FAIRLEAD_MUX_REGISTRY_H
 #define FAIRLEAD_MUX_REGISTRY_H
@@ -12,7 +12,8 @@ struct lookup;
 
 enum registry_limits {
 	REGISTRY_SERVICES_MAX = 4096,
-	REGISTRY_VIPS_MAX = 65535, /* of all services; the XDP program's maps hold these and the mux's own addresses */
+	REGISTRY_VIPS_MAX =
+	    65535, /* of all services together; the XDP program's maps hold these and the mux's own addresses */
 };
 
 /* All zero: empty. */
@@ -26,15 +27,15 @@ struct registry {
 struct service *registry_find(const struct registry *registry, const char *name);
 struct service *registry_find_id(const struct registry *registry, uint16_t id);
 
-/* Services in no particular order: start with NULL, ends with NULL. */
+/* Iterates over services in no particular order: pass NULL to start; returns NULL at the end. */
 struct service *registry_next(const struct registry *registry, const struct service *after);
 
-/* The VIPs of all services, in malloc'ed memory; a shared VIP occurs once for each service. NULL: no memory. */
+/* The VIPs of all services, in malloc'ed memory; a shared VIP appears once for each service. NULL: no memory. */
 struct fl_address *registry_vips(const struct registry *registry, uint32_t *count);
 
 /*
- * Adds a service without a ring. The configuration is copied. lookup: the one built from this registry. -EEXIST: id,
- * name, or a VIP with protocol and port belong to another service. -ENOSPC: too many services or VIPs. -ENOMEM.
+ * Adds a service without a ring. The configuration is copied. lookup: the one built from this registry. -EEXIST: the
+ * id, name, or a VIP's protocol and port belong to another service. -ENOSPC: too many services or VIPs. -ENOMEM.
  */
 int registry_add(struct registry *registry, const struct lookup *lookup, const struct service_config *config,
 		 struct service **out, struct reason *why);
@@ -43,7 +44,7 @@ int registry_add(struct registry *registry, const struct lookup *lookup, const s
 int registry_change(struct registry *registry, const struct lookup *lookup, struct service *service,
 		    const struct service_config *config, struct reason *why);
 
-/* Takes the service out. Its slot stays in use, and readers may hold it, until registry_release. */
+/* Removes a service. Its slot stays in use, and readers may hold the service, until registry_release. */
 void registry_remove(struct registry *registry, const struct service *service);
 
 /* Frees a removed service and its ring: no reader may hold it. */

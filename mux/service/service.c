@@ -33,7 +33,7 @@ uint64_t service_flow_hash(const struct service *service, const struct flow *flo
 	return fl_flow_hash(service->hash, &service->key, key, len);
 }
 
-/* The backend that the flow's port names, if that backend is there; the rest of out says that no bucket is asked. */
+/* The backend that the flow's port names, if it exists; the rest of out says that no bucket is used. */
 static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow, const struct backends *backends,
 		       struct explanation *out)
 {

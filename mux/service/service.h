@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service as workers see it: its first cache line is all that a packet needs to find its bucket.
- * Written by the control thread only; workers hold it between two quiescent states (tables.h).
+ * A service as workers see it: the first cache line is all that a packet needs to find its bucket. Only the control
+ * thread writes it; workers hold it between two quiescent states (tables.h).
  */
 #ifndef FAIRLEAD_MUX_SERVICE_H
 #define FAIRLEAD_MUX_SERVICE_H
@@ -11,19 +11,19 @@
 
 struct service {
 	struct fl_siphash_key key;
-	struct ring *ring; /* atomic; NULL until a snapshot was loaded */
+	struct ring *ring; /* atomic; NULL until a snapshot is loaded */
 	uint32_t window;   /* atomic; seconds */
 	uint16_t id;
 	uint8_t hash;               /* enum fl_hash_kind */
 	uint8_t affinity;           /* enum affinity */
 	uint16_t slot;              /* of its counters, see counters.h */
-	uint16_t mss;               /* atomic; SYNs are clamped to it, 0: they are not */
+	uint16_t mss;               /* atomic; limit for SYNs, 0: none */
 	uint8_t steering;           /* the number of its method (steering.h) */
-	bool chooses;               /* and whether that chooses buckets for bursts */
+	bool chooses;               /* whether the method has a `choose` */
 	struct quic_server_id quic; /* atomic */
 	const struct encap *encap;
 
-	struct service_config config; /* readers may read what tables_change can't change */
+	struct service_config config; /* workers may read only what tables_change can't change */
 } __attribute__((aligned(64)));
 
 /* A connection, addresses as 16 bytes, ports in host order. */
@@ -35,7 +35,7 @@ struct flow {
 	uint8_t protocol;
 };
 
-/* Where a packet of a flow goes, and why; the words of the controller's Explanation. */
+/* Where a flow's packet goes, and why; field names as in the controller's Explanation. */
 struct explanation {
 	uint64_t hash;
 	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the port names the backend */
@@ -45,8 +45,8 @@ struct explanation {
 	uint16_t previous; /* 0: never had another */
 	struct fl_address previous_address;
 	uint32_t since; /* Unix seconds, 0 for never */
-	bool moved;     /* whether packets carry MOVED at this second */
-	/* What a flow's addresses and ports do not say; either of these may send a packet elsewhere. */
+	bool moved;     /* whether packets carry MOVED now */
+	/* Addresses and ports alone can't show these; either may send a packet elsewhere. */
 	bool may_be_remembered;  /* a worker's table may know another backend for the flow */
 	bool may_name_a_backend; /* by the connection id of a QUIC packet */
 };
@@ -60,8 +60,8 @@ static inline struct ring *service_ring(const struct service *service)
 uint64_t service_flow_hash(const struct service *service, const struct flow *flow);
 
 /*
- * Answers from the same ring and hash as the packet path, by the method's bucket; flags what only a worker or a packet
- * can know. -ENOENT: no ring is loaded. Control thread.
+ * Explains a flow from the same ring and hash as the packet path, by the method's bucket, and flags what only a worker
+ * or a packet can show. -ENOENT: no ring is loaded. Control thread.
  */
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out);
 

@@ -17,18 +17,18 @@ struct tables {
 	struct registry registry;
 	struct publication *publication;
 	struct peers *peers;         /* the published lookup points to them */
-	struct fl_address selves[2]; /* the one that peers know first */
+	struct fl_address selves[2]; /* first the one that peers know */
 	struct fl_siphash_key seed;
 	const struct options *options;
 	struct next_hops hops;         /* of any address */
-	struct next_hops backend_hops; /* of addresses that a backend may have */
+	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
 	bool stale;                    /* VIPs or peers have changed since backends' templates were built */
 	struct vip_listener listener;
 };
 
 /*
- * A backend's next hop. A VIP or a mux has none: what is sent there would return here or reach another mux, which would
- * send it on again.
+ * A backend's next hop. A VIP or a mux has none: a packet sent there would come back, or reach another mux, which would
+ * forward it again.
  */
 static void lookup_backend(void *context, const struct fl_address *address, struct next_hop *out)
 {
@@ -42,7 +42,7 @@ static void lookup_backend(void *context, const struct fl_address *address, stru
 		tables->hops.lookup(tables->hops.context, address, out);
 }
 
-/* From the registry, the mux's own addresses and these peers. NULL: no memory. */
+/* Builds a lookup from the registry, the mux's own addresses and these peers. NULL: no memory. */
 static struct lookup *build_lookup(const struct tables *tables, const struct peers *peers)
 {
 	struct lookup *lookup = lookup_new(tables->registry.services, tables->registry.count, tables->selves, 2);
@@ -138,7 +138,7 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener)
 	announce_vips(tables);
 }
 
-/* Publishes a lookup built from the registry and the peers. */
+/* Builds a lookup from the registry and the peers, and publishes it. */
 static int publish(struct tables *tables)
 {
 	struct lookup *lookup = build_lookup(tables, tables->peers);
@@ -150,7 +150,7 @@ static int publish(struct tables *tables)
 	return 0;
 }
 
-/* Swaps peers in, and frees the old ones or, on failure, the new ones. */
+/* Swaps in new peers and frees the old ones; on failure frees the new ones. */
 static int publish_peers(struct tables *tables, struct peers *peers)
 {
 	struct peers *old = tables->peers;
@@ -226,7 +226,7 @@ void tables_remove(struct tables *tables, struct service *service)
 
 	registry_remove(&tables->registry, service);
 	announce_vips(tables);
-	/* no lookup that still names the service may outlive it, and none needs less memory than this one */
+	/* no lookup that names the service may outlive it, and no other lookup needs less memory than this one */
 	while (publish(tables))
 		nanosleep(&pause, NULL);
 	registry_release(&tables->registry, service);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mux's services and the muxes beside it: what the control thread changes, in the registry (registry.h) and in the
- * peers (peers.h), and publishes for workers (publication.h).
+ * The mux's services and the other muxes: the control thread changes them in the registry (registry.h) and the peers
+ * (peers.h), and publishes them for workers (publication.h).
  *
- * One writer, the control thread: every function that takes a struct tables without const is called by it alone. A
+ * The only writer is the control thread: no other thread may call a function that takes a non-const struct tables. A
  * function that replaces something waits until no worker can hold the old one, then frees it.
  */
 #ifndef FAIRLEAD_MUX_TABLES_H
@@ -18,37 +18,37 @@ struct rte_rcu_qsbr;
 struct tables;
 
 /*
- * Called with the VIPs of all services whenever they change: before a new VIP is published, and before the lookup of an
- * old one ends, so that a packet which an XDP program took for the mux does not meet a lookup without its VIP.
+ * Called with the VIPs of all services whenever they change: before a new VIP is published, and before a removed one
+ * leaves the lookup, so that a packet which the XDP program passed to the mux always finds its VIP.
  */
 struct vip_listener {
 	void *context;
 	void (*changed)(void *context, const struct fl_address *vips, uint32_t count);
 };
 
-/* hops is asked for every backend's next hop and must outlive the tables. NULL: no memory. */
+/* hops provides every backend's next hop and must outlive the tables. NULL: no memory. */
 struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
 /*
- * The mux's own outer addresses, none or one of each family, the one that other muxes know first; and the seed that all
- * muxes of the cluster share, for where fragments meet. Forgets the peers. -ENOMEM: nothing has changed.
+ * Sets the mux's own outer addresses, at most one of each family, first the one that other muxes know; and the seed
+ * that all muxes of the cluster share, which decides where fragments meet. Clears the peers. -ENOMEM: nothing changed.
  */
 int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
 		    const struct fl_siphash_key *seed);
 
-/* The live muxes, by the address that others know; this one may be among them. -ENOMEM: nothing has changed. */
+/* Sets the live muxes, by the address that others know; may include this one. -ENOMEM: nothing has changed. */
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);
 
-/* What steering methods check configurations against; it must outlive the tables. Before the first service. */
+/* Sets the options that steering methods check; they must outlive the tables. Call before the first service. */
 void tables_set_options(struct tables *tables, const struct options *options);
 
-/* Returns once no reader holds what was unpublished before the call. */
+/* Returns once no reader holds anything unpublished before the call. */
 void tables_synchronize(struct tables *tables);
 
-/* All readers must be gone. */
+/* There must be no readers left. */
 void tables_free(struct tables *tables);
 
-/* At most one listener; called at once with the present VIPs. */
+/* At most one listener; it is called at once with the current VIPs. */
 void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
@@ -61,17 +61,17 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
 		  struct reason *why);
 
-/* Takes the service out of the lookup and frees it with its ring. */
+/* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
 
 /* Errors of publication_load and publication_apply. */
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why);
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why);
 
-/* Rebuilds the templates that differ: call it when next hops have changed, or when tables_is_stale(). */
+/* Rebuilds outdated templates: call it when next hops have changed, or if tables_is_stale(). */
 void tables_refresh(struct tables *tables);
 
-/* Whether VIPs or muxes, which backends must not be, have changed since: poll it about once a second. */
+/* Whether VIPs or muxes, which no backend may be, have changed since: poll it about once a second. */
 bool tables_is_stale(const struct tables *tables);
 
 /* As those of the registry. Control thread. */
@@ -79,7 +79,7 @@ struct service *tables_find(const struct tables *tables, const char *name);
 struct service *tables_find_id(const struct tables *tables, uint16_t id);
 struct service *tables_next(const struct tables *tables, const struct service *after);
 
-/* What workers read: load it anew after each quiescent state. */
+/* What workers read: reload it after each quiescent state. */
 const struct lookup *tables_lookup(const struct tables *tables);
 
 struct rte_rcu_qsbr *tables_rcu(struct tables *tables);
