@@ -30,7 +30,7 @@ static bool is_login(const char *text)
 	return true;
 }
 
-/* Behind the lines of the file, of the same user: "mux:" and hex digits. */
+/* Appends a line with the user of the first one and random hex digits as password, e.g. "mux:3f...". */
 static int draw(struct login *login)
 {
 	uint8_t secret[LOGIN_SECRET];
@@ -47,10 +47,10 @@ static int draw(struct login *login)
 	return 0;
 }
 
-/* A line of len bytes without its end, which may be empty or a comment. */
+/* A line of len bytes without its newline. It may be empty or a comment. */
 static int take_line(const char *text, size_t len, struct login *login)
 {
-	if (strlen(text) != len) /* a zero byte: what follows it would not be seen */
+	if (strlen(text) != len) /* a zero byte would hide the rest of the line */
 		return -EINVAL;
 	if (!len || *text == '#')
 		return 0;
@@ -101,7 +101,7 @@ int login_read(const char *name, const char *path, struct login *out, struct rea
 		    "digits, '.', '_', '-', a password of %d..%d visible characters",
 		    name, path, LOGIN_LINES_MAX, PASSWORD_MIN, PASSWORD_MAX);
 	else if (draw(out))
-		error = reason_set(why, -EIO, "%s: the kernel gives no random bytes", name);
+		error = reason_set(why, -EIO, "%s: the kernel returned no random bytes", name);
 	if (file)
 		fclose(file);
 	if (error)
@@ -117,7 +117,7 @@ void login_add(const struct login *login, zhandle_t *zk)
 		zoo_add_auth(zk, digest_scheme, login->lines[i], (int)strlen(login->lines[i]), NULL, NULL);
 }
 
-/* USER:BASE64(SHA-1(USER:PASSWORD)), as ZooKeeper's access lists name one who logs in. */
+/* USER:BASE64(SHA-1(USER:PASSWORD)), the form in which ZooKeeper's access lists name a user. */
 static void digest(const char *line, char *out)
 {
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

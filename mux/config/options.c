@@ -17,7 +17,7 @@ const char options_usage[] =
     "\n"
     "  --id NAME            name of this mux, unique in the cluster: letters, digits, '-', '_', '.'\n"
     "  --zookeeper LIST     ZooKeeper servers, HOST:PORT separated by commas\n"
-    "  --port PORT          where packets come and go, repeatable:\n"
+    "  --port PORT          port to receive and send by, repeatable:\n"
     "                         af_xdp:IFACE      shares the interface with the kernel by an XDP program\n"
     "                         af_packet:IFACE   a packet socket on the interface\n"
     "                         0000:01:00.0      a PCI device, taken from the kernel\n"
@@ -31,15 +31,15 @@ const char options_usage[] =
     "services)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
-    "  --withdraw-wait S    seconds for routers to send elsewhere before the mux stops  (2)\n"
-    "  --drain S            how long packets that still arrive then are served, seconds    (10)\n"
-    "  --behind-seconds S   a service's VIPs are withdrawn once its ring is behind for this long and another mux\n"
+    "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
+    "  --drain S            seconds to keep serving packets that still arrive after that   (10)\n"
+    "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
     "                       is ahead; 0: never                                              (60)\n"
-    "  --behind-generations N  the same, by how many generations; 0: never                  (0)\n"
-    "  --zookeeper-auth FILE  lines USER:PASSWORD with which the muxes log in\n"
-    "  --tag-key FILE       the cluster's key, 32 hex digits: packets to servers are tagged with it\n"
+    "  --behind-generations N  the same, by a number of generations; 0: never               (0)\n"
+    "  --zookeeper-auth FILE  the muxes' logins, as lines USER:PASSWORD\n"
+    "  --tag-key FILE       the cluster's key, 32 hex digits, to tag packets to servers with\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
-    "  --check              only check whether a mux can run here; exit code 0: it can\n"
+    "  --check              check whether a mux can run here, and exit; exit code 0: it can\n"
     "  --output text|json   format of --check's report     (text)\n"
     "  --help               this text\n"
     "\n"
@@ -50,7 +50,7 @@ typedef int setter(struct options *options, const char *name, const char *value,
 
 struct option {
 	const char *flag; /* without the dashes */
-	bool alone;       /* takes no value on the command line, true or false in the environment */
+	bool alone;       /* no value on the command line; true or false in the environment */
 	setter *set;
 };
 
@@ -156,7 +156,7 @@ static int set_root(struct options *options, const char *name, const char *value
 	return set_text(options->root, sizeof(options->root), name, value, why);
 }
 
-/* One port or, from the environment, several separated by spaces. port.c checks their contents. */
+/* One port, or several separated by spaces in the environment. port.c checks their contents. */
 static int set_port(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	const char *at = value + strspn(value, " ");
@@ -184,7 +184,7 @@ static int set_port(struct options *options, const char *name, const char *value
 	return 0;
 }
 
-/* One address or, from the environment, two separated by a space; each family once. */
+/* One address, or two separated by a space in the environment; at most one of each family. */
 static int set_address(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	char text[OPTIONS_TEXT_MAX + 1], *at = text, *word;
@@ -332,7 +332,7 @@ static const struct option table[] = {
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
 
-/* The option of a flag's name of len characters, -1 if there is none. */
+/* The index of the option named flag, of len characters; -1 if unknown. */
 static int find(const char *flag, size_t len)
 {
 	for (int i = 0; i < OPTIONS; i++)
@@ -341,7 +341,7 @@ static int find(const char *flag, size_t len)
 	return -1;
 }
 
-/* NO_HUGE to no-huge; the name ends at '='. */
+/* Converts NO_HUGE to no-huge; the name ends at '='. Returns as find(). */
 static int find_variable(const char *name)
 {
 	char flag[32];

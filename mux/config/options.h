@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of fairlead-mux: flags, or environment variables FAIRLEAD_MUX_<NAME> (dashes as underscores) where a flag
- * is absent. An unknown flag or variable, or a bad value, stops start-up with its name, its value and what is allowed.
+ * The options of fairlead-mux: flags, or environment variables FAIRLEAD_MUX_<NAME> (underscores for dashes) where a
+ * flag is absent. An unknown flag or variable, or a bad value, fails the start with its name, its value and what is
+ * allowed.
  */
 #ifndef FAIRLEAD_MUX_OPTIONS_H
 #define FAIRLEAD_MUX_OPTIONS_H
@@ -39,7 +40,7 @@ struct options {
 	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
 	struct fl_address address;                           /* --address, IPv4; none: the first port's */
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
-	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT; an IPv6 host stands in brackets there, not here */
+	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT, here without an IPv6 host's brackets */
 	uint16_t http_port;
 	unsigned workers;         /* --workers */
 	unsigned memory;          /* --memory, MB */
@@ -58,7 +59,7 @@ struct options {
 	bool help;
 };
 
-/* argv without the program's name; environment as environ. -EINVAL and why. */
+/* argv excludes the program's name; environment is like environ. Returns -EINVAL and why on failure. */
 int options_parse(struct options *options, int argc, char *const *argv, char *const *environment, struct reason *why);
 
 extern const char options_usage[];

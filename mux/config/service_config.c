@@ -76,7 +76,7 @@ void service_config_take_changes(struct service_config *config, const struct ser
 			memcpy((char *)config + fields[i].at, (const char *)from + fields[i].at, fields[i].size);
 }
 
-/* name: how messages call the value; its key in object is what follows the dot, if there is one. */
+/* name: the value's name in messages; its key in object is the part after the dot, if there is one. */
 static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out,
 		       struct reason *why)
 {
@@ -85,7 +85,7 @@ static int get_integer(const json_t *object, const char *name, int64_t min, int6
 
 	if (!json_is_integer(value))
 		return reason_set(why, -EINVAL, "%s is %s; allowed: an integer %" PRId64 "..%" PRId64, name,
-				  value ? "no integer" : "missing", min, max);
+				  value ? "not an integer" : "missing", min, max);
 	*out = json_integer_value(value);
 	if (*out < min || *out > max)
 		return reason_set(why, -EINVAL, "%s is %" PRId64 "; allowed: %" PRId64 "..%" PRId64, name, *out, min,
@@ -98,12 +98,12 @@ static int get_string(const json_t *object, const char *key, const char **out, s
 	const json_t *value = json_object_get(object, key);
 
 	if (!json_is_string(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "no string" : "missing");
+		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "not a string" : "missing");
 	*out = json_string_value(value);
 	return 0;
 }
 
-/* The index of the key's value in words (allowed: a sentence of them), -EINVAL if it is none of them. */
+/* The index of the key's value in words, or -EINVAL if it is none of them. */
 static int get_word(const json_t *object, const char *key, const char *const *words, int count, struct reason *why)
 {
 	const char *value = NULL;
@@ -125,7 +125,7 @@ static int get_array(const json_t *object, const char *key, size_t max, const js
 	const json_t *value = json_object_get(object, key);
 
 	if (!json_is_array(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "no list" : "missing");
+		return reason_set(why, -EINVAL, "%s is %s; allowed: a list", key, value ? "not a list" : "missing");
 	if (json_array_size(value) < 1 || json_array_size(value) > max)
 		return reason_set(why, -EINVAL, "%s has %zu entries; allowed: 1..%zu", key, json_array_size(value),
 				  max);
@@ -148,7 +148,7 @@ static int get_vips(const json_t *object, struct service_config *out, struct rea
 
 		if (!json_is_string(entry) || !address_parse(json_string_value(entry), vip) || fl_address_is_none(vip))
 			return reason_set(why, -EINVAL, "vips[%zu] is '%.60s'; allowed: an IPv4 or IPv6 address", i,
-					  json_is_string(entry) ? json_string_value(entry) : "no string");
+					  json_is_string(entry) ? json_string_value(entry) : "not a string");
 		for (size_t j = 0; j < i; j++)
 			if (fl_address_equal(&out->vips[j], vip))
 				return reason_set(why, -EINVAL, "vips[%zu] is '%.60s' again; allowed: each once", i,
@@ -190,7 +190,7 @@ static int get_ports(const json_t *object, struct service_config *out, struct re
 	return 0;
 }
 
-/* A key that may be absent, as the two below. */
+/* An optional key, as are the two below. */
 static int get_mptcp_ports(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *ports = json_object_get(object, "mptcpPorts");
@@ -200,7 +200,7 @@ static int get_mptcp_ports(const json_t *object, struct service_config *out, str
 	if (!ports || json_is_null(ports))
 		return 0;
 	if (!json_is_object(ports))
-		return reason_set(why, -EINVAL, "mptcpPorts is no object; allowed: first and last");
+		return reason_set(why, -EINVAL, "mptcpPorts is not an object; allowed: first and last");
 	error = get_integer(ports, "mptcpPorts.first", 1, 65534, &first, why);
 	if (!error)
 		error = get_integer(ports, "mptcpPorts.last", first + 1, 65535, &last, why);
@@ -225,7 +225,7 @@ static int get_quic_server_id(const json_t *object, struct service_config *out, 
 	if (!where || json_is_null(where))
 		return 0;
 	if (!json_is_object(where))
-		return reason_set(why, -EINVAL, "quicServerId is no object; allowed: offset and length");
+		return reason_set(why, -EINVAL, "quicServerId is not an object; allowed: offset and length");
 	error = get_integer(where, "quicServerId.offset", 0, SERVICE_QUIC_OFFSET_MAX, &offset, why);
 	if (!error)
 		error = get_integer(where, "quicServerId.length", 1, 2, &length, why);
@@ -255,7 +255,7 @@ static int get_key(const json_t *object, struct fl_siphash_key *out, struct reas
 	if (error)
 		return error;
 	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32) /* its value is a secret: not shown */
-		return reason_set(why, -EINVAL, "hashKey has %zu characters or a wrong one; allowed: 32 hex digits",
+		return reason_set(why, -EINVAL, "hashKey has %zu characters or an invalid one; allowed: 32 hex digits",
 				  strlen(text));
 	for (int i = 0; i < 16; i++)
 		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
@@ -331,7 +331,7 @@ static int get_config(const json_t *object, const char *name, struct service_con
 	int error;
 
 	if (!json_is_object(object))
-		return reason_set(why, -EINVAL, "config is no JSON object");
+		return reason_set(why, -EINVAL, "config is not a JSON object");
 	error = get_integer(object, "format", FORMAT, FORMAT, &format, why);
 	if (!error)
 		error = get_name(object, name, out->name, why);
@@ -364,7 +364,7 @@ int service_config_parse(const char *json, size_t len, const char *name, struct 
 	int error;
 
 	if (!root)
-		return reason_set(why, -EINVAL, "config is no JSON: line %d: %.160s", at.line, at.text);
+		return reason_set(why, -EINVAL, "config is not JSON: line %d: %.160s", at.line, at.text);
 	memset(&config, 0, sizeof(config)); /* padding too: configurations are compared by their bytes */
 	error = get_config(root, name, &config, why);
 	json_decref(root);

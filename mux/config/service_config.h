@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service's configuration as it stands in ZooKeeper (protocol/README.md section 4), decoded and checked: every
- * value is in range, names and keys are well formed. Plain data, copied by value.
+ * A service's configuration from ZooKeeper (protocol/README.md section 4), decoded and checked: every value is in
+ * range, names and keys are well formed. Plain data, copied by value.
  */
 #ifndef FAIRLEAD_MUX_SERVICE_CONFIG_H
 #define FAIRLEAD_MUX_SERVICE_CONFIG_H
@@ -28,7 +28,7 @@ enum affinity {
 	AFFINITY_CLIENT,
 };
 
-/* Where in a QUIC connection id the backend's id stands. length 0: nowhere. */
+/* Position of the backend's id in a QUIC connection id. length 0: connection ids hold none. */
 struct quic_server_id {
 	uint8_t offset;
 	uint8_t length;        /* 1 or 2 */
@@ -39,7 +39,7 @@ struct service_port {
 	uint16_t port;    /* host order, not 0 */
 };
 
-/* TCP ports that name a backend: first + its id. Both 0: the service has none. */
+/* TCP ports that identify a backend: first + its id. Both 0: the service has none. */
 struct mptcp_ports {
 	uint16_t first;
 	uint16_t last;
@@ -65,23 +65,23 @@ struct service_config {
 };
 
 /*
- * Reads len bytes of JSON, the config node of the service called name. -EINVAL and why, with *out unchanged: a key that
- * is missing, of another type or out of range, or a format that is not known. Unknown keys are ignored.
+ * Reads len bytes of JSON, the config node of the service called name. Returns -EINVAL and why, with *out unchanged, if
+ * a key is missing, of another type or out of range, or the format is unknown. Unknown keys are ignored.
  */
 int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out,
 			 struct reason *why);
 
-/* Whether buckets and hash agree: else a ring of the one means nothing to the other. */
+/* Whether buckets and hash agree; otherwise a ring of one can't be used with the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
 
-/* -EINVAL and why if something differs that is fixed for a service's life, such as its buckets. */
+/* Returns -EINVAL and why if a field that is fixed for a service's life differs, such as its buckets. */
 int service_config_check_change(const struct service_config *before, const struct service_config *after,
 				struct reason *why);
 
 /* Copies everything that may change during a service's life, such as its VIPs. */
 void service_config_take_changes(struct service_config *config, const struct service_config *from);
 
-/* Whether a port names a backend; port in host order. */
+/* Whether a port identifies a backend; port in host order. */
 static inline bool mptcp_ports_has(const struct mptcp_ports *mptcp, uint8_t protocol, uint16_t port)
 {
 	return mptcp->last && protocol == IPPROTO_TCP && port >= mptcp->first && port <= mptcp->last;

@@ -24,7 +24,7 @@ static bool parse(const char *text, struct fl_siphash_key *out)
 	return true;
 }
 
-/* The mode is that of the file which is read, not of a name that may be another file by then. */
+/* Checks the mode of the open file, not of its name, which may refer to another file by then. */
 int tag_key_read(const char *name, const char *path, struct fl_siphash_key *out, struct reason *why)
 {
 	char text[64] = "";
