@@ -23,7 +23,7 @@ struct device {
 	uint32_t service;
 	int fd;
 	uint32_t index;
-	unsigned count; /* of vips: those whose route stands */
+	unsigned count; /* of vips: those that have a route */
 	struct fl_address *vips;
 };
 
@@ -38,7 +38,7 @@ struct announcer {
 /* Sends a request and waits for the kernel's acknowledgement. 0 or -errno. */
 static int ask(struct announcer *announcer, struct nlmsghdr *request)
 {
-	char buffer[8192]; /* more than an acknowledgement that quotes any request made here */
+	char buffer[8192]; /* larger than an acknowledgement that quotes any request made here */
 	unsigned port = mnl_socket_get_portid(announcer->netlink);
 	ssize_t len;
 	int rc;
@@ -58,7 +58,7 @@ static int ask(struct announcer *announcer, struct nlmsghdr *request)
 	return 0;
 }
 
-/* No link-local address: the kernel would solicit routers and join groups on a device that leads nowhere. */
+/* Without a link-local address the kernel neither solicits routers nor joins groups on a device that leads nowhere. */
 static int keep_ipv6_off(struct announcer *announcer, uint32_t index)
 {
 	char buffer[256] = {0};
@@ -115,7 +115,7 @@ static int route(struct announcer *announcer, uint16_t type, const struct device
 	message->rtm_type = RTN_UNICAST;
 	mnl_attr_put(request, RTA_DST, len, vip->bytes + 16 - len);
 	mnl_attr_put_u32(request, RTA_OIF, device->index);
-	/* Services may share a VIP on different ports: a metric of its own lets each have a route to it. */
+	/* Services may share a VIP on different ports: with a metric of its own, each can have a route to it. */
 	mnl_attr_put_u32(request, RTA_PRIORITY, device->service);
 	return ask(announcer, request);
 }
@@ -129,7 +129,7 @@ static void device_close(struct device *device)
 	free(device);
 }
 
-/* Makes the TUN device of a service. 0 or -errno; EBUSY: another process has it. */
+/* Creates the TUN device of a service. Returns 0 or -errno; -EBUSY: another process has it. */
 static int device_open(struct announcer *announcer, uint32_t service, struct device **out)
 {
 	struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
@@ -186,7 +186,7 @@ static struct device *device_of(const struct announcer *announcer, uint32_t serv
 	return NULL;
 }
 
-/* Routes as vips says: first the new ones, then the old ones away. */
+/* Sets the routes to exactly vips: adds the new ones, then removes the old ones. */
 static int device_set(struct announcer *announcer, struct device *device, const struct fl_address *vips, unsigned count)
 {
 	struct fl_address *now = realloc(device->vips, (device->count + count) * sizeof(*now));
@@ -246,7 +246,7 @@ int announce_fd(const struct announcer *announcer)
 bool announce_run(struct announcer *announcer)
 {
 	struct epoll_event ready[16];
-	char packet[256]; /* a longer packet is cut: it is dropped anyway */
+	char packet[256]; /* longer packets are truncated; all are dropped anyway */
 	int count = epoll_wait(announcer->epoll, ready, 16, 0);
 	bool lost = false;
 

@@ -5,9 +5,9 @@
  *
  *	ring serves  ->  TUN fl1, up  ->  route 10.99.0.1/32 dev fl1 proto 199  ->  FRR  ->  BGP
  *
- * The device is not persistent: the kernel removes it with the last descriptor, and its routes with it, so that a mux
- * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port without a service) are routed into
- * the device, where they are read, counted and dropped.
+ * The device is not persistent: the kernel removes it and its routes when the last descriptor is closed, so a mux
+ * withdraws its VIPs however it dies. Packets for a VIP that reach the kernel (a port without a service) are routed
+ * into the device, where the mux reads, counts and drops them.
  */
 #ifndef MUX_ANNOUNCE_H
 #define MUX_ANNOUNCE_H
@@ -18,19 +18,19 @@
 
 enum announce_numbers {
 	ANNOUNCE_ROUTE_PROTOCOL = 199, /* FRR: `redistribute kernel` and a prefix list */
-	ANNOUNCE_DRAIN_MAX = 64,       /* packets read from a device in one go */
+	ANNOUNCE_DRAIN_MAX = 64,       /* packets read from a device per call */
 };
 
 struct announcer;
 
-/* NULL and errno. No device exists yet. */
+/* Creates no device yet. NULL and errno on failure. */
 struct announcer *announce_open(void);
 /* Withdraws everything. */
 void announce_close(struct announcer *announcer);
 
 /*
- * Announces exactly these VIPs for the service; none withdraws it. VIPs in both the old and the new set are not
- * touched. Returns 0 or -errno: the service is then announced with what could be set up, and the same call may be
+ * Announces exactly these VIPs for the service; an empty set withdraws it. VIPs in both the old and the new set are not
+ * touched. Returns 0 or -errno; after an error the service is announced as far as possible, and the call may be
  * repeated.
  */
 int announce_service(struct announcer *announcer, uint32_t service, const struct fl_address *vips, unsigned count);

@@ -67,7 +67,7 @@ static bool is_vlan_of(const char *interface, const char *name)
 	return !error && !strcmp(query.u.device2, name);
 }
 
-/* vlan: not of the interface itself but of VLANs on it. */
+/* vlan: searches the VLANs on the interface instead of the interface itself. */
 static int find_address(const char *name, bool vlan, int family, struct fl_address *out)
 {
 	struct ifaddrs *all, *at;
@@ -144,7 +144,7 @@ bool interface_hashes_ports(const char *name, uint8_t protocol)
 	       hashes_ports(name, is_tcp ? TCP_V6_FLOW : UDP_V6_FLOW);
 }
 
-/* The value of an ethtool command that gives one; 0 where a driver can't tell. */
+/* The value that an ethtool command reports; 0 if the driver does not support it. */
 static uint32_t ethtool_value(const char *name, uint32_t command)
 {
 	struct ethtool_value value = {.cmd = command};

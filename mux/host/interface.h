@@ -8,11 +8,11 @@
 int interface_mtu(const char *name, uint16_t *mtu);
 int interface_set_mtu(const char *name, uint16_t mtu);
 int interface_mac(const char *name, uint8_t mac[6]);
-/* The first IPv4, and the first global IPv6 address, its own or a VLAN's on it; -EADDRNOTAVAIL: it has none. */
+/* The first IPv4, and the first global IPv6 address, of the interface or a VLAN on it; -EADDRNOTAVAIL: it has none. */
 int interface_address(const char *name, struct fl_address *out);
 int interface_address6(const char *name, struct fl_address *out);
 
-/* Receive queues that the interface uses at present; 1 if its driver does not report them. */
+/* The number of receive queues in use; 1 if the driver does not report it. */
 int interface_queues(const char *name, unsigned *queues);
 
 /* Whether it is up and has a carrier. */
@@ -22,7 +22,7 @@ bool interface_is_up(const char *name);
  * driver does not report it.
  */
 bool interface_hashes_ports(const char *name, uint8_t protocol);
-/* Whether packets are merged on receipt: by the device (LRO), by the kernel (GRO). */
+/* Whether packets are merged on receipt, by the device (LRO) or by the kernel (GRO). */
 bool interface_has_lro(const char *name);
 bool interface_has_gro(const char *name);
 

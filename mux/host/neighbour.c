@@ -4,7 +4,7 @@
  *	station	interface, gateway -> MAC address			queried, then followed by events
  *
  * Both are kept in balanced trees (tsearch). A lookup combines the two into a next hop. Once a minute the tables look
- * everything up again; entries that were not looked up then belong to no backend and are dropped.
+ * up every next hop again; entries that this did not use belong to no backend and are dropped.
  */
 #include "host/neighbour.h"
 
@@ -31,8 +31,8 @@ struct station {
 struct hop {
 	struct fl_address address;
 	struct netlink_route route; /* ifindex 0: there is none */
-	unsigned port;              /* ifindex of the port to leave by: that of the route, or its parent */
-	struct netlink_vlan vlan;   /* that the route leaves by, id 0: none */
+	unsigned port;              /* ifindex of the outgoing port: the route's interface, or its parent */
+	struct netlink_vlan vlan;   /* of the route, id 0: none */
 	unsigned used;
 };
 
@@ -43,7 +43,7 @@ struct neighbours {
 	struct netlink *netlink;
 	void *hops;     /* tsearch */
 	void *stations; /* tsearch */
-	unsigned sweep; /* counts sweeps: what was used in an earlier one is unused */
+	unsigned sweep; /* counts sweeps; entries last used in an earlier one are unused */
 	unsigned ticks;
 	bool routes_changed;
 	bool lost;
@@ -103,7 +103,7 @@ int neighbours_fd(const struct neighbours *n)
 	return netlink_fd(n->netlink);
 }
 
-/* Finds the entry that equals key, or puts a copy of it there. NULL: no memory. *found says which. */
+/* Finds the entry that equals key, or adds a copy of it. *found: whether it existed. NULL: no memory. */
 static void *find_or_add(void **tree, const void *key, size_t size, int (*compare)(const void *, const void *),
 			 bool *found)
 {
@@ -124,7 +124,7 @@ static void *find_or_add(void **tree, const void *key, size_t size, int (*compar
 	return entry;
 }
 
-/* Takes over the kernel's present state; keeps a MAC address that it has forgotten. True if the MAC has changed. */
+/* Takes the kernel's current state, but keeps a MAC address that the kernel forgot. True if the MAC has changed. */
 static bool update(struct station *station, const struct netlink_neighbour *now)
 {
 	station->fresh = now->fresh;
@@ -145,7 +145,7 @@ static void ask_station(struct neighbours *n, struct station *station)
 		netlink_resolve(n->netlink, station->ifindex, &station->address);
 }
 
-/* The port that a route uses, NULL if it is not one of ours; *vlan: whose tag its frames get. */
+/* The port that a route uses, NULL if it is not one of ours; *vlan: the VLAN whose tag its frames get. */
 static const struct port *port_of(struct neighbours *n, unsigned ifindex, struct netlink_vlan *vlan)
 {
 	const struct port *port = ports_by_ifindex(n->ports, ifindex);
@@ -162,7 +162,7 @@ static void ask_route(struct neighbours *n, struct hop *hop)
 	struct netlink_route now;
 	struct netlink_vlan vlan;
 
-	memset(&vlan, 0, sizeof(vlan)); /* padding too, as of the route */
+	memset(&vlan, 0, sizeof(vlan)); /* padding too: compared by its bytes, as the route is */
 	if (!netlink_route(n->netlink, &hop->address, &now))
 		port = port_of(n, now.ifindex, &vlan);
 	if (!port)
@@ -264,7 +264,7 @@ static void on_link(void *context, unsigned ifindex)
 		port->mtu = mtu;
 		n->changed = true;
 	}
-	/* the MAC of a TAP is not that of the device it stands for */
+	/* a TAP's MAC may differ from that of its device */
 	if (port->kind != PORT_RAW && !interface_mac(port->interface, bytes) && mac_word(bytes) != port->mac) {
 		__atomic_store_n(&port->mac, mac_word(bytes), __ATOMIC_RELAXED);
 		n->changed = true;
@@ -276,7 +276,7 @@ static void on_lost(void *context)
 	((struct neighbours *)context)->lost = true;
 }
 
-/* Whether something has changed since the last time; new entries of a lookup in between count as well. */
+/* Whether anything has changed since the last call, including entries that a lookup added in between. */
 static bool take_changed(struct neighbours *n)
 {
 	bool changed = n->changed;
@@ -312,7 +312,7 @@ static void collect(const void *node, VISIT visit, void *closure)
 		void **entries = realloc(c->entries, size * sizeof(*entries));
 
 		if (!entries)
-			return; /* the rest waits for the next tick */
+			return; /* the next tick collects the rest */
 		c->entries = entries;
 		c->size = size;
 	}
@@ -372,7 +372,7 @@ bool neighbours_tick(struct neighbours *n)
 	n->lost = false;
 	look_after_stations(n, lost, sweep);
 	if (n->ticks++ % SWEEP_TICKS == 0) {
-		/* everything in use is looked up by tables_refresh before the next tick sweeps */
+		/* tables_refresh looks up everything in use before the next tick sweeps */
 		n->sweep++;
 		n->changed = true;
 	}

@@ -2,11 +2,11 @@
 /*
  * Next hops from the kernel's routing and neighbour tables over netlink.
  *
- * Each address that is looked up has its route queried (interface, gateway, source address, MTU), then the MAC address
- * of the gateway or of the address itself; both are followed by subscription. The kernel resolves missing MAC addresses
- * at our request, repeated every second. The mux's packets bypass the kernel, so stale neighbours are confirmed the same
- * way. A known MAC address stays in use until the kernel reports another one or the route disappears: a host that does
- * not answer ARP for a moment loses no connection.
+ * A lookup queries the address's route (interface, gateway, source address, MTU), then the MAC address of the gateway or
+ * of the address itself; both are then followed by subscription. The kernel resolves missing MAC addresses at our
+ * request, repeated every second. The mux's packets bypass the kernel, so stale neighbours are confirmed the same way.
+ * A known MAC address stays in use until the kernel reports another one or the route disappears: a host that briefly
+ * does not answer ARP loses no connection.
  *
  * A route through a VLAN interface of a port uses that port, with the tag and at most the VLAN's own MTU.
  *
@@ -21,8 +21,8 @@
 struct neighbours;
 
 /*
- * ports must outlive it. source, source6: the mux's outer addresses; none (fl_address_is_none): the one that the kernel
- * prefers.
+ * ports must outlive it. source, source6: the mux's outer addresses; fl_address_is_none: the kernel's preferred address
+ * is used.
  */
 struct neighbours *neighbours_new(struct ports *ports, const struct fl_address *source,
 				  const struct fl_address *source6, struct reason *why);
@@ -31,13 +31,13 @@ void neighbours_free(struct neighbours *neighbours);
 /* For tables_new. */
 struct next_hops neighbours_hops(struct neighbours *neighbours);
 
-/* To be polled for reading. */
+/* The descriptor to poll for reading. */
 int neighbours_fd(const struct neighbours *neighbours);
 
-/* When the descriptor is readable: reads what is there. True if a next hop changed: then call tables_refresh. */
+/* Call when the descriptor is readable: reads all events. True if a next hop changed: then call tables_refresh. */
 bool neighbours_receive(struct neighbours *neighbours);
 
-/* About once a second: asks again for what is missing or stale. True as above. */
+/* Call about once a second: requests missing and stale neighbours again. True as above. */
 bool neighbours_tick(struct neighbours *neighbours);
 
 /* How many next hops are resolved and how many are not; any thread. */

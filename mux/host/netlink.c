@@ -133,7 +133,7 @@ static uint32_t read_mtu(const struct nlattr *metrics)
 	return 0;
 }
 
-/* The gateway of another family than its route: struct rtvia. */
+/* A gateway of a different family than its route: struct rtvia. */
 static void read_via(const struct nlattr *attribute, struct fl_address *out)
 {
 	const struct rtvia *via = mnl_attr_get_payload(attribute);
@@ -215,7 +215,7 @@ static void read_vlan(const struct nlattr *info, struct netlink_vlan *out)
 				is_8021q = mnl_attr_get_u16(data) == htons(ETH_P_8021Q);
 		}
 	}
-	if (!is_8021q) /* a service tag is no tag of ours */
+	if (!is_8021q) /* 802.1ad is not supported */
 		out->id = 0;
 }
 

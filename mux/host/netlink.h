@@ -16,7 +16,7 @@ struct netlink_route {
 	struct fl_address source;  /* the kernel's preferred one */
 };
 
-/* An interface that is a VLAN (802.1Q) of another one; all 0: it is none. */
+/* An interface that is a VLAN (802.1Q) of another one; all 0: it is not a VLAN. */
 struct netlink_vlan {
 	unsigned parent;
 	uint16_t id;
@@ -31,7 +31,7 @@ struct netlink_neighbour {
 	uint8_t mac[6];
 };
 
-/* What has happened; a handler may use the requests below. */
+/* Handlers of events; they may use the requests below. */
 struct netlink_events {
 	void *context;
 	void (*neighbour)(void *context, const struct netlink_neighbour *neighbour);
@@ -43,14 +43,14 @@ struct netlink_events {
 struct netlink *netlink_new(struct reason *why);
 void netlink_free(struct netlink *netlink);
 
-/* To be polled for reading; netlink_receive reads what is there without waiting. */
+/* The descriptor to poll for reading; netlink_receive reads all events without waiting. */
 int netlink_fd(const struct netlink *netlink);
 void netlink_receive(struct netlink *netlink, const struct netlink_events *events);
 
-/* The route to an address. -ENETUNREACH and the like; -ENOENT: not a route to another host. */
+/* The route to an address. Errors include -ENETUNREACH; -ENOENT: not a route to another host. */
 int netlink_route(struct netlink *netlink, const struct fl_address *address, struct netlink_route *out);
 
-/* Of which interface this one is a VLAN. */
+/* The interface that this one is a VLAN of. */
 int netlink_vlan(struct netlink *netlink, unsigned ifindex, struct netlink_vlan *out);
 
 /* Looks up ifindex and address in the kernel and fills in the rest; an unknown neighbour is not an error. */

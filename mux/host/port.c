@@ -27,7 +27,7 @@ enum {
 	XDP_FRAME_MAX = 4096, /* an AF_XDP frame lies in one page, with mempool header, mbuf and both headrooms */
 	XDP_FRAME_EXTRA = 64 + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM,
 	ROOM_MIN = 2048 + RTE_PKTMBUF_HEADROOM,
-	/* a buffer's size is a 16-bit number, and so that the packet socket's frame is one, too */
+	/* a buffer's size is a 16-bit number, and the packet socket's frame must fit one as well */
 	MTU_MAX = 32768 - 128 - ETHERNET_LEN - VLAN_LEN,
 	EAL_ARGUMENTS_MAX = 16 + 2 * OPTIONS_PORTS_MAX,
 };
@@ -45,7 +45,7 @@ bool port_is_pci(const char *arguments)
 	return digits >= 2 && arguments[digits] == ':';
 }
 
-/* All CPUs that we may run on, as EAL writes lists: "0,1,5". */
+/* All CPUs that we may run on, in EAL's list format: "0,1,5". */
 static void cpu_list(char *out, size_t size)
 {
 	cpu_set_t set;
@@ -66,7 +66,7 @@ int ports_environment(const struct options *options, struct reason *why)
 	bool pci = false;
 	int argc = 0;
 
-	/* one DPDK core that floats over all allowed CPUs; workers are threads of our own that inherit this */
+	/* one DPDK core that floats over all allowed CPUs; workers are our own threads and inherit this */
 	cpu_list(cpus, sizeof(cpus));
 	snprintf(lcores, sizeof(lcores), "0@(%s)", cpus);
 	snprintf(memory, sizeof(memory), "%u", options->memory);
@@ -77,7 +77,7 @@ int ports_environment(const struct options *options, struct reason *why)
 	argv[argc++] = memory;
 	argv[argc++] = (char *)"--no-telemetry";
 	argv[argc++] = (char *)"--log-level=warning";
-	/* either way nothing is left on disk, and several muxes run on one machine */
+	/* neither leaves anything on disk, and both allow several muxes on one machine */
 	if (options->no_huge) {
 		argv[argc++] = (char *)"--no-huge";
 		argv[argc++] = (char *)"--no-shconf";
@@ -94,7 +94,7 @@ int ports_environment(const struct options *options, struct reason *why)
 	if (!pci)
 		argv[argc++] = (char *)"--no-pci";
 
-	/* AF_XDP pins its memory; without the right to raise the limit, opening a port says so */
+	/* AF_XDP pins its memory; if the limit can't be raised, opening a port fails and says so */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	if (rte_eal_init(argc, argv) < 0)
 		return reason_set(
@@ -103,7 +103,7 @@ int ports_environment(const struct options *options, struct reason *why)
 	return 0;
 }
 
-/* Checks an interface of a shorthand and fills what is known of it. */
+/* Checks the interface of af_xdp: or af_packet: and fills in its properties. */
 static int look_up(struct port *port, const char *interface, unsigned workers, struct reason *why)
 {
 	unsigned queues;
@@ -150,7 +150,8 @@ static int probe(const char *devargs, uint16_t *id, const struct port *port, str
 				  port->arguments, strerror(-error));
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(devargs, ","), devargs);
 	if (rte_eth_dev_get_port_by_name(name, id))
-		return reason_set(why, -ENODEV, "--port: '%s' is no network device that DPDK knows", port->arguments);
+		return reason_set(why, -ENODEV, "--port: '%s' is not a network device that DPDK knows",
+				  port->arguments);
 	return 0;
 }
 
@@ -165,7 +166,7 @@ static int probe_af_xdp(struct port *port, unsigned index, unsigned workers, str
 	object = xdp_object(why);
 	if (object < 0)
 		return object;
-	/* without busy polling: an idle mux sleeps, and the kernel's softirq fills the ring meanwhile */
+	/* no busy polling: an idle mux sleeps while the kernel's softirq fills the ring */
 	snprintf(devargs, sizeof(devargs),
 		 "net_af_xdp%u,iface=%s,start_queue=0,queue_count=%u,busy_budget=0,xdp_prog=/proc/self/fd/%d", index,
 		 port->interface, workers, object);
@@ -189,7 +190,7 @@ static int probe_af_packet(struct port *port, unsigned index, unsigned workers, 
 	return probe(devargs, &port->id, port, why);
 }
 
-/* The kernel's way to and from a port that was taken from it: a TAP with the same MAC address. */
+/* The kernel's path to and from a port that was taken from it: a TAP with the same MAC address. */
 static int probe_exception(struct port *port, unsigned index, struct reason *why)
 {
 	char devargs[OPTIONS_TEXT_MAX];
@@ -248,7 +249,7 @@ static int open_device(struct port *port, const struct options *options, unsigne
 		return reason_set(why, error, "--port: %s: can't read its MAC address: %s", interface,
 				  strerror(-error));
 	port->mac = mac_word(mac);
-	/* two muxes on one interface would both send what comes there */
+	/* two muxes on one interface would both forward its packets */
 	port->claim = xdp_claim(interface, port->ifindex, why);
 	if (port->claim < 0)
 		return port->claim;
@@ -256,7 +257,7 @@ static int open_device(struct port *port, const struct options *options, unsigne
 					 : probe_af_packet(port, index, options->workers, why);
 }
 
-/* One pool for all: a packet leaves by another port than it came by without being copied. */
+/* One pool for all ports, so that a packet can leave by another port without being copied. */
 static int make_pool(struct ports *ports, const struct options *options, struct reason *why)
 {
 	unsigned queues = ports->count * options->workers * (options->no_exception ? 1 : 2);
@@ -378,7 +379,7 @@ void ports_close(struct ports *ports)
 		close_descriptor(port->object);
 		close_device(port->exception);
 		close_device(port->id);
-		/* the driver leaves a program that it did not attach by itself */
+		/* the driver does not detach a program loaded from a file */
 		if (port->claim >= 0)
 			xdp_detach(port->ifindex);
 		close_descriptor(port->claim);
@@ -407,7 +408,7 @@ void ports_vips(void *context, const struct fl_address *vips, uint32_t count)
 		if (!error)
 			error = xdp_sync(port->vips6, false, vips, count, &ports->self6);
 		if (error)
-			fprintf(stderr, "fairlead-mux: port %s: a VIP can't be told to the XDP program: %s\n",
+			fprintf(stderr, "fairlead-mux: port %s: the XDP program's VIP maps can't be updated: %s\n",
 				port->interface, strerror(-error));
 	}
 }

@@ -4,7 +4,7 @@
  *
  *	af_xdp:IFACE	shares IFACE with the kernel: our XDP program redirects the VIPs' packets to the mux,
  *			everything else goes to the kernel as if the mux were not there
- *	af_packet:IFACE	the kernel sees a copy of every packet by itself; the mux takes only the VIPs'
+ *	af_packet:IFACE	the kernel gets its own copy of every packet; the mux takes only the VIPs'
  *			(DPDK's driver has the kernel reassemble fragments; receive offloads must be off)
  *	net_pcap0,...	a DPDK virtual device by its arguments, or
  *	0000:01:00.0	a PCI device: taken from the kernel, which gets what is not ours through a TAP interface,
@@ -31,12 +31,12 @@ struct port {
 	enum port_kind kind;
 	uint16_t id;                 /* DPDK's */
 	uint16_t exception;          /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
-	uint16_t mtu;                /* of what the wire takes without the Ethernet header; the control thread's */
+	uint16_t mtu;                /* without the Ethernet header; used by the control thread only */
 	uint64_t mac;                /* mac_word() of packet.h; atomic, the control thread follows it */
 	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
 	unsigned ifindex;
-	char arguments[OPTIONS_TEXT_MAX + 1]; /* what --port said */
-	int claim;                            /* not of PORT_RAW, see xdp.h; else -1 */
+	char arguments[OPTIONS_TEXT_MAX + 1]; /* the value of --port */
+	int claim;                            /* see xdp.h; -1 for PORT_RAW */
 	int object;                           /* PORT_AF_XDP: the program's file until DPDK has loaded it; else -1 */
 	int vips4;
 	int vips6;
@@ -52,26 +52,26 @@ struct ports {
 	struct fl_address self6;
 };
 
-/* Starts DPDK for these options: memory, devices, threads that are not pinned. Once a process. */
+/* Starts DPDK with these options: memory, devices, threads that are not pinned. Call once per process. */
 int ports_environment(const struct options *options, struct reason *why);
 
 /* Whether a --port is a PCI address, which DPDK takes from the kernel. */
 bool port_is_pci(const char *arguments);
 
-/* Finds and opens all ports without starting them. The undo is ports_close, also of failure. */
+/* Finds and opens all ports without starting them. Undone by ports_close, after a failure as well. */
 int ports_look(struct ports *ports, const struct options *options, struct reason *why);
 
-/* Opens, configures and starts all ports; on failure everything is undone. The undo of success is ports_close. */
+/* Opens, configures and starts all ports; undone by ports_close. On failure everything is undone already. */
 int ports_open(struct ports *ports, const struct options *options, struct reason *why);
 void ports_close(struct ports *ports);
 
-/* The mux's own outer addresses (none: it has none), by which other muxes reach it. Before the first ports_vips. */
+/* Sets the mux's own outer addresses, at which other muxes reach it. Call it before the first ports_vips. */
 void ports_selves(struct ports *ports, const struct fl_address *self, const struct fl_address *self6);
 
 /* Puts exactly these VIPs into the maps of the XDP programs. context: struct ports; see struct vip_listener. */
 void ports_vips(void *context, const struct fl_address *vips, uint32_t count);
 
-/* The port that stands for a kernel interface, NULL if none. */
+/* The port of a kernel interface, NULL if none. */
 struct port *ports_by_ifindex(struct ports *ports, unsigned ifindex);
 
 /* The first IPv4, the first global IPv6 address of the port's interface. -EADDRNOTAVAIL: it has none. */

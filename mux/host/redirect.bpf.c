@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which packets of an interface are the mux's: those to a VIP, and fragments from other muxes (mux/packet/mux_to_mux.h), go to
- * its AF_XDP socket, everything else to the kernel as if the mux were not there. When the socket of a queue is gone,
- * its packets pass to the kernel as well.
+ * Selects the mux's packets on an interface: those to a VIP, and fragments from other muxes (mux/packet/mux_to_mux.h),
+ * go to its AF_XDP socket, everything else goes to the kernel as if the mux were not there. When the socket of a queue
+ * is gone, its packets go to the kernel as well.
  *
- * DPDK loads this program (net_af_xdp, xdp_prog=), looks for a map named xsks_map and puts its sockets there; the mux
- * finds the maps of VIPs by their names through the interface (mux/xdp.h).
+ * DPDK loads this program (net_af_xdp, xdp_prog=) and puts its sockets into the map named xsks_map; the mux finds the
+ * maps of VIPs by name through the interface (mux/host/xdp.h).
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -24,8 +24,8 @@ enum {
 	VIPS_MAX = 65536, /* REGISTRY_VIPS_MAX and the mux's own */
 	VLANS_MAX = 2,
 	GUE_PORT = 6080,
-	VIP = 1,  /* everything to it is the mux's */
-	SELF = 2, /* an address of the mux itself: only what other muxes send it */
+	VIP = 1,  /* the mux takes everything sent to it */
+	SELF = 2, /* the mux's own address: it takes only packets from other muxes */
 };
 
 struct vlan_tag {
@@ -56,7 +56,7 @@ struct {
 	__type(value, __u8);
 } vips6 SEC(".maps");
 
-/* Where the IP header stands and of which type: behind Ethernet and at most two VLAN tags. NULL: the frame ends. */
+/* The IP header, after Ethernet and at most two VLAN tags, and its type. NULL: the frame is too short. */
 static __always_inline void *ip_header(void *data, void *end, __be16 *type)
 {
 	struct ethhdr *ethernet = data;

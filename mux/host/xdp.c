@@ -15,7 +15,7 @@
 
 #include "redirect.skel.h"
 
-enum { XDP_VIP = 1, XDP_SELF = 2 }; /* what an address is, as redirect.bpf.c knows it */
+enum { XDP_VIP = 1, XDP_SELF = 2 }; /* the kinds of address, as in redirect.bpf.c */
 
 static const char program_name[] = "fl_mux_redirect";
 
@@ -57,7 +57,7 @@ static int attached(unsigned ifindex, uint32_t *id, char name[BPF_OBJ_NAME_LEN])
 	return error;
 }
 
-/* An abstract socket's name is unique in a network namespace and goes with the process, however that ends. */
+/* An abstract socket's name is unique in a network namespace, and is released however the process ends. */
 static int claim_name(const char *interface)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -123,7 +123,7 @@ int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, st
 	error = bpf_xdp_query_id((int)ifindex, 0, &id);
 	fd = error ? error : bpf_prog_get_fd_by_id(id);
 	if (fd < 0)
-		return reason_set(why, fd, "--port: af_xdp:%s: its XDP program isn't there: %s", interface,
+		return reason_set(why, fd, "--port: af_xdp:%s: its XDP program is missing: %s", interface,
 				  strerror(-fd));
 	info.map_ids = (uint64_t)(uintptr_t)ids;
 	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
@@ -159,7 +159,7 @@ static bool is_among(const struct fl_address *address, const struct fl_address *
 	return bsearch(address, sorted, count, sizeof(*sorted), compare);
 }
 
-/* Takes what is neither among the sorted VIPs nor the mux's own out of the map. Returns 0 or the first -errno. */
+/* Removes keys that are neither among the sorted VIPs nor the mux's own address. Returns 0 or the first -errno. */
 static int take_out(int map, bool ipv4, const struct fl_address *sorted, uint32_t count, const struct fl_address *self)
 {
 	uint8_t key[16], next[16];
@@ -173,7 +173,7 @@ static int take_out(int map, bool ipv4, const struct fl_address *sorted, uint32_
 			address = fl_address_from_ipv4(key);
 		else
 			memcpy(address.bytes, key, sizeof(address.bytes));
-		more = !bpf_map_get_next_key(map, key, next); /* a key that is gone has no next one */
+		more = !bpf_map_get_next_key(map, key, next); /* call before deleting: a deleted key has no next one */
 		if (!fl_address_equal(&address, self) && !is_among(&address, sorted, count) &&
 		    bpf_map_delete_elem(map, key) && !first)
 			first = -errno;
@@ -198,7 +198,7 @@ int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, 
 		if (fl_address_is_ipv4(&vips[i]) == ipv4 &&
 		    bpf_map_update_elem(map, vips[i].bytes + (ipv4 ? 12 : 0), &one, BPF_ANY) && !first)
 			first = -errno;
-	/* everything to a VIP is taken, even if the mux has the address too */
+	/* a VIP takes precedence, even if it is also the mux's own address */
 	if (!fl_address_is_none(self) && !is_among(self, sorted, count) &&
 	    bpf_map_update_elem(map, self->bytes + (ipv4 ? 12 : 0), &own, BPF_ANY) && !first)
 		first = -errno;

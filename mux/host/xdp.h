@@ -10,25 +10,24 @@
 
 #include "config/reason.h"
 
-/* A descriptor of a memory file that holds the object; /proc/self/fd/N is its path. Close it after DPDK has loaded it.
- */
+/* The descriptor of a memory file with the object; its path is /proc/self/fd/N. Close it after DPDK has loaded it. */
 int xdp_object(struct reason *why);
 
 /*
- * Claims the interface for this process until the returned descriptor is closed, and detaches our own program if
- * a mux that is no more has left it. -EBUSY: another mux has the interface.
+ * Claims the interface for this process until the returned descriptor is closed, and detaches our own program if a dead
+ * mux left it there. -EBUSY: another mux has the interface.
  */
 int xdp_claim(const char *interface, unsigned ifindex, struct reason *why);
 
-/* Whether ours can be attached to an interface that is claimed. -EBUSY: another XDP program is. */
+/* Whether our program can be attached to a claimed interface. -EBUSY: another XDP program is attached. */
 int xdp_vacant(const char *interface, unsigned ifindex, struct reason *why);
 
 /* The descriptors of the attached program's VIP maps. */
 int xdp_maps(const char *interface, unsigned ifindex, int *vips4, int *vips6, struct reason *why);
 
 /*
- * Makes a map's keys the addresses of its family among these, and the mux's own (none: it has none), of which only what
- * other muxes send is taken. Returns 0 or the first error; the rest is still done.
+ * Sets a map's keys to those of these addresses that are of its family, and to the mux's own address (if it has one),
+ * for which only packets from other muxes are taken. Returns 0 or the first error; the rest is still done.
  */
 int xdp_sync(int map, bool ipv4, const struct fl_address *vips, uint32_t count, const struct fl_address *self);
 
