@@ -38,7 +38,7 @@ static bool has_pci(const struct options *options)
 	return false;
 }
 
-/* Whether any amount of memory may be locked without CAP_IPC_LOCK: the mux raises its limit as far as it may. */
+/* Whether any amount of memory can be locked without CAP_IPC_LOCK; the mux raises its limit as far as allowed. */
 static bool may_pin(void)
 {
 	struct rlimit limit = {0};
@@ -51,7 +51,7 @@ static bool has_capability(const uint32_t effective[2], unsigned capability)
 	return effective[capability / 32] >> (capability % 32) & 1;
 }
 
-/* Root has them all; a service that runs as another user needs these. */
+/* Root has all capabilities; a service that runs as another user needs these. */
 static void check_privileges(struct preflight *preflight, const struct options *options)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -70,10 +70,10 @@ static void check_privileges(struct preflight *preflight, const struct options *
 		strcat(lacks, " CAP_NET_ADMIN");
 	if (!has_capability(effective, CAP_NET_RAW))
 		strcat(lacks, " CAP_NET_RAW");
-	/* its program and maps are found by their ids, which the kernel reports only with this capability */
+	/* XDP programs and maps are found by id, which the kernel allows only with this capability */
 	if (has_port(options, "af_xdp:") && !has_capability(effective, CAP_SYS_ADMIN))
 		strcat(lacks, " CAP_SYS_ADMIN");
-	/* the kernel pins what it shares with the mux, or the device does */
+	/* memory shared with the kernel or the device is pinned */
 	if ((has_port(options, "af_xdp:") || has_pci(options)) && !has_capability(effective, CAP_IPC_LOCK) &&
 	    !may_pin())
 		strcat(lacks, " CAP_IPC_LOCK");
@@ -81,21 +81,21 @@ static void check_privileges(struct preflight *preflight, const struct options *
 		preflight_add(preflight, "privileges", NULL, PREFLIGHT_FAIL, "the process lacks%s; see docs/mux.md",
 			      lacks);
 	else
-		preflight_add(preflight, "privileges", NULL, PREFLIGHT_OK, "all that the ports need");
+		preflight_add(preflight, "privileges", NULL, PREFLIGHT_OK, "sufficient for the ports");
 	if (options->announce != ANNOUNCE_TUN)
 		return;
 	tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
 	if (tun < 0)
 		preflight_add(preflight, "tun", NULL, PREFLIGHT_FAIL,
-			      "/dev/net/tun can't be opened: %s; VIPs are announced by it (modprobe tun)",
+			      "/dev/net/tun can't be opened: %s; announcing VIPs needs it (modprobe tun)",
 			      strerror(errno));
 	else
-		preflight_add(preflight, "tun", NULL, PREFLIGHT_OK, "/dev/net/tun is there");
+		preflight_add(preflight, "tun", NULL, PREFLIGHT_OK, "/dev/net/tun can be opened");
 	if (tun >= 0)
 		close(tun);
 }
 
-/* A number that stands alone in a file; 0 if there is none. */
+/* The number that a file contains; 0 if there is none. */
 static long read_number(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -108,7 +108,7 @@ static long read_number(const char *path)
 	return number;
 }
 
-/* Free huge pages of all sizes, in MB; and how large one of the default size is, in KB. */
+/* Free huge pages of all sizes, in MB. *size: the default page size, in KB. */
 static long free_hugepages(long *size)
 {
 	static const char folder[] = "/sys/kernel/mm/hugepages";
@@ -142,13 +142,13 @@ static void check_hugepages(struct preflight *preflight, const struct options *o
 	if (options->no_huge)
 		preflight_add(preflight, "hugepages", NULL, is_pci ? PREFLIGHT_WARN : PREFLIGHT_OK,
 			      "not used: --no-huge%s",
-			      is_pci ? "; a PCI device is slower for it, and needs an IOMMU" : "");
+			      is_pci ? "; a PCI device is slower without them, and needs an IOMMU" : "");
 	else if (!size)
 		preflight_add(preflight, "hugepages", NULL, PREFLIGHT_FAIL,
 			      "this kernel has none; --no-huge does without them");
 	else if (room < (long)options->memory)
 		preflight_add(preflight, "hugepages", NULL, PREFLIGHT_FAIL,
-			      "%ld MB are free, --memory wants %u (a mux that runs has its own); "
+			      "%ld MB are free, --memory wants %u (a running mux uses some); "
 			      "sysctl vm.nr_hugepages=%ld makes them, --no-huge does without",
 			      room, options->memory, (options->memory * 1024L + size - 1) / size);
 	else
@@ -163,12 +163,12 @@ static void check_clock(struct preflight *preflight)
 
 	if (adjtimex(&state) == TIME_ERROR || state.status & STA_UNSYNC)
 		preflight_add(preflight, "clock", NULL, PREFLIGHT_WARN,
-			      "not synchronised (NTP): servers take no move that is 5 s ahead of their clock");
+			      "not synchronised (NTP): servers reject moves that are 5 s ahead of their clock");
 	else
 		preflight_add(preflight, "clock", NULL, PREFLIGHT_OK, "synchronised");
 }
 
-/* Adds up TCP sockets of this network namespace that have to do with BGP. */
+/* Counts the BGP sockets of this network namespace, in addition to the counts passed. */
 static void count_bgp(const char *path, unsigned *listening, unsigned *established)
 {
 	FILE *file = fopen(path, "re");
@@ -186,7 +186,7 @@ static void count_bgp(const char *path, unsigned *listening, unsigned *establish
 		fclose(file);
 }
 
-/* Any daemon will do, as long as it speaks BGP here. */
+/* Any BGP daemon in this network namespace is accepted. */
 static void check_bgp(struct preflight *preflight, const struct options *options)
 {
 	unsigned listening = 0, established = 0;
@@ -202,10 +202,10 @@ static void check_bgp(struct preflight *preflight, const struct options *options
 			      established == 1 ? " is" : "s are");
 	else if (listening)
 		preflight_add(preflight, "bgp", NULL, PREFLIGHT_WARN,
-			      "a daemon listens, but no session is established: no router hears of the VIPs yet");
+			      "a daemon listens, but no session is established: no router learns of the VIPs yet");
 	else
 		preflight_add(preflight, "bgp", NULL, PREFLIGHT_WARN,
-			      "no daemon listens on TCP port %d and no session is established: no router hears of the "
+			      "no daemon listens on TCP port %d and no session is established: no router learns of the "
 			      "VIPs (scripts/frr-config writes FRR's configuration)",
 			      BGP_PORT);
 }

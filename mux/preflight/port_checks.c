@@ -18,7 +18,7 @@ enum {
 	TAG_LEN = 8,
 };
 
-/* Whether an MTU leaves room for 1500 bytes of a client. */
+/* Whether an MTU leaves room for a client's packet of 1500 bytes. */
 static void check_mtu(struct preflight *preflight, const struct options *options, const char *port, unsigned mtu,
 		      bool has_ipv6)
 {
@@ -56,29 +56,31 @@ static void check_queues(struct preflight *preflight, const struct options *opti
 		return;
 	if (!interface_hashes_ports(interface, IPPROTO_TCP))
 		preflight_add(preflight, "rss", port, PREFLIGHT_WARN,
-			      "TCP is dealt out without ports: a client's connections meet one worker (ethtool -N %s "
+			      "TCP is distributed regardless of ports: one worker gets all connections of a client "
+			      "(ethtool -N %s "
 			      "rx-flow-hash tcp4 sdfn)",
 			      interface);
 	else if (!interface_hashes_ports(interface, IPPROTO_UDP))
-		preflight_add(preflight, "rss", port, PREFLIGHT_WARN,
-			      "UDP is dealt out without ports: a client's datagrams meet one worker (ethtool -N %s "
-			      "rx-flow-hash udp4 sdfn)",
-			      interface);
+		preflight_add(
+		    preflight, "rss", port, PREFLIGHT_WARN,
+		    "UDP is distributed regardless of ports: one worker gets all datagrams of a client (ethtool -N %s "
+		    "rx-flow-hash udp4 sdfn)",
+		    interface);
 	else
-		preflight_add(preflight, "rss", port, PREFLIGHT_OK, "flows are dealt out by ports");
+		preflight_add(preflight, "rss", port, PREFLIGHT_OK, "flows are distributed by their ports");
 }
 
-/* What is put together before the mux sees it is larger than any port sends. */
+/* Packets merged before the mux sees them are too large to be sent by any port. */
 static void check_offloads(struct preflight *preflight, const char *port, const char *interface, bool is_packet_socket)
 {
 	bool lro = interface_has_lro(interface), merges = is_packet_socket && interface_has_gro(interface);
 
 	if (lro || merges)
 		preflight_add(preflight, "offloads", port, PREFLIGHT_WARN,
-			      "%s is on: what it puts together is too big to be sent on (ethtool -K %s %s off)",
+			      "%s is on: the packets that it merges are too big to be sent on (ethtool -K %s %s off)",
 			      lro ? "LRO" : "GRO", interface, lro ? "lro" : "gro");
 	else
-		preflight_add(preflight, "offloads", port, PREFLIGHT_OK, "nothing is put together on receipt");
+		preflight_add(preflight, "offloads", port, PREFLIGHT_OK, "packets are not merged on receipt");
 }
 
 /* The driver that a PCI device is bound to, "" for none. */
@@ -124,7 +126,7 @@ void preflight_port(struct preflight *preflight, const struct options *options, 
 	if (!is_xdp && !is_packet)
 		return;
 	if (!if_nametoindex(interface)) {
-		preflight_add(preflight, "interface", port, PREFLIGHT_FAIL, "there is none of this name here");
+		preflight_add(preflight, "interface", port, PREFLIGHT_FAIL, "no such interface here");
 		return;
 	}
 	if (interface_is_up(interface))
@@ -159,7 +161,7 @@ void preflight_devices(struct preflight *preflight, const struct options *option
 		if (options->workers > 1 &&
 		    (~info.flow_type_rss_offloads & (RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP)))
 			preflight_add(preflight, "rss", port->arguments, PREFLIGHT_WARN,
-				      "the device does not deal out flows by ports%s",
+				      "the device does not distribute flows by ports%s",
 				      info.flow_type_rss_offloads ? "" : ", nor at all: one worker gets everything");
 		if (!rte_eth_dev_get_mtu(port->id, &mtu))
 			check_mtu(preflight, options, port->arguments, mtu, !fl_address_is_none(&options->address6));

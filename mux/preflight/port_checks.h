@@ -10,7 +10,7 @@ struct ports;
 /* The kernel's side of one --port. */
 void preflight_port(struct preflight *preflight, const struct options *options, const char *port);
 
-/* Ports that belong to DPDK alone, once they are open. */
+/* Checks ports that only DPDK can inspect, once they are open. */
 void preflight_devices(struct preflight *preflight, const struct options *options, const struct ports *ports);
 
 #endif

@@ -10,7 +10,7 @@
 #include "preflight/port_checks.h"
 #include "preflight/zookeeper_checks.h"
 
-/* Starts DPDK only if some ports can be checked by it alone. The ports are opened, not started. */
+/* Starts DPDK only if it is needed to check some port. Ports are opened, not started. */
 static void check_devices(struct preflight *preflight, const struct options *options)
 {
 	static struct options raw;

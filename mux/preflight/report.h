@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the checks of preflight.h found: a sentence each that says what to do if that is not enough. */
+/* The results of the checks of preflight.h: a sentence each, with the remedy unless it is ok. */
 #ifndef FAIRLEAD_MUX_REPORT_H
 #define FAIRLEAD_MUX_REPORT_H
 
@@ -14,25 +14,25 @@ enum preflight_limits {
 
 enum preflight_verdict {
 	PREFLIGHT_OK,
-	PREFLIGHT_WARN, /* it runs, but not as it should */
+	PREFLIGHT_WARN, /* it runs, but not as well as it should */
 	PREFLIGHT_FAIL, /* it does not run, or has nothing to serve */
 };
 
 struct preflight_check {
 	const char *name;  /* "hugepages", "mtu", ... */
 	const char *about; /* the port; NULL: the host */
-	bool may_come;     /* a start does not wait for it */
+	bool may_come;     /* may become ok later: a failure does not stop the start */
 	enum preflight_verdict verdict;
 	char text[PREFLIGHT_TEXT_MAX];
 };
 
-/* All zero: no checks yet. Options outlive it. */
+/* All zero: no checks yet. Options must outlive it. */
 struct preflight {
 	unsigned count;
 	struct preflight_check checks[PREFLIGHT_CHECKS_MAX];
 };
 
-/* Adds a check; the text as printf's. */
+/* Adds a check; the text is formatted as by printf. */
 struct preflight_check *preflight_add(struct preflight *preflight, const char *name, const char *about,
 				      enum preflight_verdict verdict, const char *text, ...)
     __attribute__((format(printf, 5, 6)));
@@ -42,7 +42,7 @@ unsigned preflight_count(const struct preflight *preflight, enum preflight_verdi
 /* All checks as text, or as a JSON object {"ready":, "checks": [{"check":, "port":, "verdict":, "text":}]}. */
 void preflight_print(const struct preflight *preflight, bool json, FILE *out);
 
-/* A log line for each check that is not ok. -EINVAL and why: one of them forbids a start. */
+/* Logs each check that is not ok. -EINVAL and why: one failed that must not fail at a start. */
 int preflight_log(const struct preflight *preflight, struct reason *why);
 
 #endif

@@ -20,7 +20,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A TCP connection to the address, which the caller closes, or -errno. */
+/* Connects to the address over TCP. Returns a descriptor, which the caller closes, or -errno. */
 static int connect_to(const struct addrinfo *address)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
@@ -41,7 +41,7 @@ static int connect_to(const struct addrinfo *address)
 	return -error;
 }
 
-/* A connection to HOST:PORT, IPv6 in brackets, which the caller closes; or -1 and why not. */
+/* Connects to HOST:PORT, IPv6 in brackets. Returns a descriptor, which the caller closes, or -1 and why. */
 static int reach(const char *server, const char **why)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -68,7 +68,7 @@ static int reach(const char *server, const char **why)
 	return -1;
 }
 
-/* Whether a server says that it is read-only, which takes ZooKeeper's word `isro`. */
+/* Whether a server is read-only; ZooKeeper's command `isro` must be enabled. */
 static bool is_read_only(const char *server)
 {
 	static const char word[4] = "isro";
@@ -85,7 +85,7 @@ static bool is_read_only(const char *server)
 	return is;
 }
 
-/* Why there is no session although a server is reached. */
+/* Why there is no session although a server is reachable. */
 static const char *why_none(const struct options *options)
 {
 	char list[OPTIONS_TEXT_MAX + 1], *at = list, *server;
@@ -93,12 +93,12 @@ static const char *why_none(const struct options *options)
 	snprintf(list, sizeof(list), "%s", options->zookeeper);
 	while ((server = strsep(&at, ",")))
 		if (is_read_only(server))
-			return "a server is read-only, without a quorum; a mux takes nothing from it, since the others "
+			return "a server is read-only, without a quorum; a mux does not read from it, since the others "
 			       "may be ahead";
 	return "has the ensemble a quorum?";
 }
 
-/* How many of the servers are reached. */
+/* Returns how many of the servers are reachable. */
 static unsigned check_servers(struct preflight *preflight, const struct options *options)
 {
 	char list[OPTIONS_TEXT_MAX + 1], missing[200] = "", *at = list, *server;
@@ -120,15 +120,15 @@ static unsigned check_servers(struct preflight *preflight, const struct options 
 	}
 	if (reached == servers)
 		check =
-		    preflight_add(preflight, "zookeeper", NULL, PREFLIGHT_OK, "all %u servers are reached", servers);
+		    preflight_add(preflight, "zookeeper", NULL, PREFLIGHT_OK, "all %u servers are reachable", servers);
 	else
 		check = preflight_add(preflight, "zookeeper", NULL, reached ? PREFLIGHT_WARN : PREFLIGHT_FAIL,
-				      "%u of %u servers are reached; not: %s", reached, servers, missing);
+				      "%u of %u servers are reachable; not: %s", reached, servers, missing);
 	check->may_come = true;
 	return reached;
 }
 
-/* What the client's own thread reports of the services. */
+/* The list of services, as reported by the client's own thread. */
 struct answer {
 	bool is_there; /* atomic */
 	int rc, services;
@@ -150,7 +150,7 @@ static void pause_briefly(void)
 	nanosleep(&look, NULL);
 }
 
-/* Whether there is a session within the time that is left. */
+/* Whether a session is established within the remaining time. */
 static bool begins(zhandle_t *zk, uint64_t end)
 {
 	while (zoo_state(zk) != ZOO_CONNECTED_STATE && !is_unrecoverable(zk) && clock_ms() < end)
@@ -158,7 +158,7 @@ static bool begins(zhandle_t *zk, uint64_t end)
 	return zoo_state(zk) == ZOO_CONNECTED_STATE;
 }
 
-/* Lists the services within the time that is left. The client's synchronous call would wait for as long as the session
+/* Lists the services within the remaining time. The client's synchronous call could block for the whole session timeout
  * that the server granted. */
 static int ask(zhandle_t *zk, const char *path, uint64_t end, struct answer *answer)
 {
@@ -185,7 +185,7 @@ static void check_session(struct preflight *preflight, const struct options *opt
 	zoo_set_debug_level((ZooLogLevel)0);
 	zk = zookeeper_init(options->zookeeper, NULL, PREFLIGHT_SESSION_MS, NULL, NULL, 0);
 	if (!zk) {
-		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be begun: %s", strerror(errno))
+		preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL, "can't be started: %s", strerror(errno))
 		    ->may_come = true;
 		return;
 	}
@@ -198,7 +198,7 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      answer.services);
 	else if (rc == ZNONODE)
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_WARN,
-				      "%s is not there: no controller has been here yet, or --root is another's", path);
+				      "%s does not exist: no controller has created it yet, or --root is wrong", path);
 	else if (rc == ZNOAUTH || rc == ZAUTHFAILED)
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
 				      "%s can't be read by this mux (%s): --zookeeper-auth is missing or wrong", path,
@@ -208,7 +208,7 @@ static void check_session(struct preflight *preflight, const struct options *opt
 				      path, PREFLIGHT_SESSION_MS / 1000, zerror(rc));
 	else
 		check = preflight_add(preflight, "session", NULL, PREFLIGHT_FAIL,
-				      "none within %d s although a server is reached: %s; %s",
+				      "none within %d s although a server is reachable: %s; %s",
 				      PREFLIGHT_SESSION_MS / 1000, zerror(rc), why_none(options));
 	check->may_come = true;
 	zookeeper_close(zk); /* ends its threads: from here on none of them writes the answer */

@@ -60,7 +60,7 @@ def test_for_people(rack: Rack, service: Service, new_mux):
 @pytest.mark.parametrize(
     ("arguments", "name", "verdict", "words"),
     [
-        (["--port", "af_xdp:nosuch0"], "interface", "fail", "there is none of this name here"),
+        (["--port", "af_xdp:nosuch0"], "interface", "fail", "no such interface here"),
         (["--workers", "2"], "queues", "fail", f"1 receive queues, --workers 2: .*ethtool -L {INSIDE} combined 2"),
         (["--memory", "1048576"], "hugepages", "fail", "--memory wants 1048576"),
         (["--port", "0000:ff:1f.7"], "driver", "fail", "no such device"),
@@ -68,7 +68,7 @@ def test_for_people(rack: Rack, service: Service, new_mux):
         (["--port", "net_null0", "--workers", "2"], "queues", "ok", "2 of .* to receive"),
         (["--port", "net_tap7", "--workers", "32"], "queues", "fail", "at most 16 to receive"),
         (["--port", "net_nosuch0"], "device", "fail", "'net_nosuch0' can't be opened"),
-        (["--root", "/elsewhere"], "session", "warn", "/elsewhere/services is not there"),
+        (["--root", "/elsewhere"], "session", "warn", "/elsewhere/services does not exist"),
     ],
 )
 def test_what_does_not_suit(check, service: Service, arguments, name, verdict, words):
@@ -136,14 +136,14 @@ def test_zookeeper_that_is_not_there(check):
     code, checks = check(servers="10.1.0.1:1,nosuch.invalid:2181")
     verdict, text = checks["zookeeper"]
     assert code == 1 and verdict == "fail" and "session" not in checks
-    assert "0 of 2 servers are reached" in text and "10.1.0.1:1 (Connection refused)" in text
+    assert "0 of 2 servers are reachable" in text and "10.1.0.1:1 (Connection refused)" in text
     assert "nosuch.invalid:2181 (" in text
 
 
 def test_one_zookeeper_server_of_two(check, service: Service, zookeeper: ZooKeeperProcess):
     code, checks = check(servers=f"10.1.0.1:1,10.1.0.1:{zookeeper.port}")
     assert code == 0 and checks["zookeeper"][0] == "warn" and checks["session"][0] == "ok"
-    assert "1 of 2 servers are reached; not: 10.1.0.1:1 (Connection refused)" in checks["zookeeper"][1]
+    assert "1 of 2 servers are reachable; not: 10.1.0.1:1 (Connection refused)" in checks["zookeeper"][1]
 
 
 def test_a_server_that_says_nothing(check):
