@@ -2,8 +2,8 @@
 /*
  * Next hops from the kernel's routing and neighbour tables over netlink.
  *
- * A lookup queries the address's route (interface, gateway, source address, MTU), then the MAC address of the gateway or
- * of the address itself; both are then followed by subscription. The kernel resolves missing MAC addresses at our
+ * A lookup queries the address's route (interface, gateway, source address, MTU), then the MAC address of the gateway
+ * or of the address itself; both are then followed by subscription. The kernel resolves missing MAC addresses at our
  * request, repeated every second. The mux's packets bypass the kernel, so stale neighbours are confirmed the same way.
  * A known MAC address stays in use until the kernel reports another one or the route disappears: a host that briefly
  * does not answer ARP loses no connection.
