@@ -9,7 +9,7 @@
 struct change_log {
 	uint64_t boot;
 	uint64_t next;
-	struct change_log_entry entries[CHANGE_LOG_KEPT]; /* number n stands at n % CHANGE_LOG_KEPT */
+	struct change_log_entry entries[CHANGE_LOG_KEPT]; /* number n is at n % CHANGE_LOG_KEPT */
 };
 
 struct change_log *change_log_new(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The latest generations that this process has applied, of all services, so that they can be compared with what was
- * committed. Owned by the control thread.
+ * The latest generations of all services that this process has applied, to compare with the committed ones. Owned by
+ * the control thread.
  */
 #ifndef MUX_CHANGE_LOG_H
 #define MUX_CHANGE_LOG_H
@@ -12,13 +12,14 @@
 #include "config/service_config.h"
 
 enum change_log_limits {
-	CHANGE_LOG_KEPT = 1024,              /* the latest; 100 KB */
-	CHANGE_LOG_SUMMED_BUCKETS = 1 << 20, /* larger rings get no checksum: it takes 1 ms, the largest ring's 10 */
+	CHANGE_LOG_KEPT = 1024, /* the latest; 100 KB */
+	CHANGE_LOG_SUMMED_BUCKETS =
+	    1 << 20, /* larger rings get no checksum: one takes 1 ms for this size, 10 ms for the largest ring */
 };
 
 enum change_log_how {
-	CHANGE_LOG_SNAPSHOT, /* the ring was built anew */
-	CHANGE_LOG_DELTA,    /* it follows the one before */
+	CHANGE_LOG_SNAPSHOT, /* a new ring was built */
+	CHANGE_LOG_DELTA,    /* it was applied to the previous generation */
 };
 
 struct change_log_entry {
@@ -45,7 +46,7 @@ uint64_t change_log_first(const struct change_log *changes);
 uint64_t change_log_next(const struct change_log *changes);
 const struct change_log_entry *change_log_get(const struct change_log *changes, uint64_t number);
 
-/* Drawn at random when the process starts: numbers of different processes must not be compared. */
+/* Chosen at random when the process starts: entry numbers of different processes can't be compared. */
 uint64_t change_log_boot(const struct change_log *changes);
 
 #endif

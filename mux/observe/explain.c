@@ -18,7 +18,7 @@ enum { TIMEOUT_S = 10, PROTOCOL_LEN_MAX = 16, URL_LEN_MAX = 2048, BODY_MAX = 1 <
 
 static const char usage[] =
     "usage: fairlead-mux explain [--http HOST:PORT] [-o text|json] SERVICE PROTOCOL SOURCE:PORT DESTINATION:PORT\n"
-    "Where this mux sends the packets of a connection, and why. PROTOCOL is tcp or udp; IPv6 stands in brackets.\n"
+    "Where this mux sends the packets of a connection, and why. PROTOCOL is tcp or udp; IPv6 in brackets.\n"
     "  --http HOST:PORT  the mux's --http; default 127.0.0.1:9108, or FAIRLEAD_MUX_HTTP\n"
     "exit codes: 0 answered, 1 refused by the mux, 2 bad usage, 3 mux not reachable\n";
 
@@ -85,7 +85,7 @@ static int parse(int argc, char *const *argv, struct question *out)
 	return EXIT_OK;
 }
 
-/* Splits ADDRESS:PORT or [ADDRESS]:PORT; false if there is no colon. What the parts say is for the mux to judge. */
+/* Splits ADDRESS:PORT or [ADDRESS]:PORT; false if there is no colon. The mux checks the parts. */
 static bool split(const char *text, char address[64], char port[16])
 {
 	const char *colon = strrchr(text, ':');
@@ -127,7 +127,7 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
 	return len;
 }
 
-/* Asks; the answer's status, or 0 if there was none: then it is said. */
+/* Sends the request. Returns the answer's status, or prints the error and returns 0. */
 static long ask(CURL *curl, const char *url, const char *http, struct body *body)
 {
 	char error[CURL_ERROR_SIZE] = "";
@@ -199,7 +199,7 @@ static int print(const struct question *question, long status, const struct body
 	int code = EXIT_OK;
 
 	if (status != 200 || !json_is_object(answer)) {
-		fprintf(stderr, "fairlead-mux explain: %s\n", detail ? detail : "the answer is not a mux's");
+		fprintf(stderr, "fairlead-mux explain: %s\n", detail ? detail : "the answer is not from a mux");
 		code = detail ? EXIT_REFUSED : EXIT_UNREACHABLE;
 	} else if (question->json) {
 		fputs(body->text, stdout);

@@ -26,17 +26,17 @@
 struct http {
 	struct MHD_Daemon *daemon;
 	struct sources from;
-	struct recording *recording; /* NULL: none runs */
+	struct recording *recording; /* NULL: none is running */
 	int fd;
 };
 
-/* An answer in the making: text is malloc'ed, and the server's once it is queued. */
+/* An answer under construction: text is malloc'ed, and the server owns it once the answer is queued. */
 struct answer {
 	unsigned status;
 	const char *type;
 	char *text;
 	size_t len;
-	struct MHD_Response *response; /* in place of text */
+	struct MHD_Response *response; /* instead of text */
 };
 
 static const char type_json[] = "application/json";
@@ -89,7 +89,7 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* The service that the query names, NULL and a problem if there is none. */
+/* The service named in the query; NULL and a problem if there is none. */
 static const struct service *service_asked(const struct http *http, struct MHD_Connection *connection,
 					   struct answer *answer)
 {
@@ -118,7 +118,7 @@ static void get_metrics(struct http *http, struct MHD_Connection *connection, st
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* Healthy even without ZooKeeper, since a mux keeps serving; not before it has learned what to serve. */
+/* Healthy even without ZooKeeper, since a mux keeps serving; but not until it has read the list of services. */
 static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct cluster_sync *cluster = http->from.cluster;
@@ -208,7 +208,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return !text || (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18);
 }
 
-/* What this mux has applied, to compare with what was committed (docs/fault-injection.md). */
+/* The generations that this mux has applied, to compare with the committed ones (docs/fault-injection.md). */
 static void get_rings(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct change_log *changes = http->from.changes;
@@ -298,7 +298,7 @@ static void set_owner(json_t *object, const char *key, uint16_t id, const struct
 				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
 }
 
-/* What may send a packet elsewhere; absent where nothing does. */
+/* Why a packet may go elsewhere; absent if nothing can send it elsewhere. */
 static void set_unless(json_t *object, const struct explanation *e)
 {
 	json_t *unless = json_array();
@@ -352,7 +352,7 @@ static void get_sample(struct http *http, struct MHD_Connection *connection, str
 
 	if (!http->from.sampler || http->recording) {
 		problem(answer, MHD_HTTP_CONFLICT, "path", "/sample",
-			http->recording ? "one at a time: another one runs" : "a mux with ports");
+			http->recording ? "one recording at a time" : "a mux with ports");
 		return;
 	}
 	recording = recording_new(&http->from, connection, clock_ms(), &refusal);
@@ -403,12 +403,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 	(void)version;
 	(void)upload;
-	/* at once, so that no body is waited for; then the connection is closed */
+	/* answer without waiting for a body; the connection is then closed */
 	if (strcmp(method, MHD_HTTP_METHOD_GET)) {
 		problem(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "method", method, "GET");
 		return send_answer(connection, &answer);
 	}
-	if (!*state) { /* the head alone; a body may follow and is not wanted */
+	if (!*state) { /* only the head has arrived; a body may follow and is ignored */
 		*state = context;
 		return MHD_YES;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP server: GET /metrics, /healthz, /ring?service=, /rings?since=, /explain?service=&protocol=&source=
- * &sourcePort=&destination=&destinationPort=, and /sample (recording.h). It runs in the control thread, which owns
- * everything that answers are read from. Errors are problem documents (RFC 9457) that name the field, its value and
- * what is allowed.
+ * &sourcePort=&destination=&destinationPort=, and /sample (recording.h). It runs in the control thread, which owns all
+ * data that the answers use. Errors are problem documents (RFC 9457) that name the field, its value and what is
+ * allowed.
  */
 #ifndef FAIRLEAD_MUX_HTTP_H
 #define FAIRLEAD_MUX_HTTP_H
@@ -15,12 +15,12 @@
 
 enum http_limits {
 	HTTP_CONNECTIONS_MAX = 64,
-	HTTP_TIMEOUT_S = 10, /* a connection that is silent for this long is closed */
+	HTTP_TIMEOUT_S = 10, /* a connection is closed after this long without traffic */
 };
 
 struct http;
 
-/* NULL and why: host and port can't be listened on. */
+/* Returns NULL and why if it can't listen on host and port. */
 struct http *http_open(const char *host, uint16_t port, const struct sources *sources, struct reason *why);
 void http_close(struct http *http);
 

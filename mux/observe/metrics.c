@@ -16,13 +16,13 @@
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-/* A metric; exactly one of the functions gives its samples. */
+/* A metric; exactly one of the functions value, write, service and device is set. */
 struct metric {
 	const char *name, *type, *help;
 	uint64_t (*value)(const struct sources *from);                          /* one sample without labels */
 	void (*write)(FILE *out, const char *name, const struct sources *from); /* any samples */
 	void (*service)(FILE *out, const char *name, const struct sources *from,
-			const struct service_sync *sync);      /* those of one service */
+			const struct service_sync *sync);      /* the samples of one service */
 	uint64_t (*device)(const struct rte_eth_stats *stats); /* one sample for each port */
 	bool (*is_there)(const struct sources *from);          /* NULL: always */
 };
@@ -32,7 +32,7 @@ static void sample(FILE *out, const char *name, const char *label, const char *v
 	fprintf(out, "fairlead_mux_%s{%s=\"%s\"} %" PRIu64 "\n", name, label, value, number);
 }
 
-/* With the labels service and another one. */
+/* With the label service and one more. */
 static void service_sample(FILE *out, const char *name, const struct service_sync *sync, const char *label,
 			   const char *value, uint64_t number)
 {
@@ -120,7 +120,7 @@ static void write_service_bytes(FILE *out, const char *name, const struct source
 		       counters_service_bytes(from->counters, service_of(sync)));
 }
 
-/* Only reasons with drops: otherwise thousands of zeros. */
+/* Writes only reasons with drops; all of them would be thousands of zeros. */
 static void write_service_drops(FILE *out, const char *name, const struct sources *from,
 				const struct service_sync *sync)
 {
@@ -180,7 +180,7 @@ static void write_refused(FILE *out, const char *name, const struct sources *fro
 {
 	(void)from;
 	for (unsigned reason = 1; reason < REFUSAL_REASONS; reason++)
-		if (service_sync_refused(sync, reason)) /* otherwise thousands of zeros */
+		if (service_sync_refused(sync, reason)) /* all of them would be thousands of zeros */
 			service_sample(out, name, sync, "reason", refusal_name(reason),
 				       service_sync_refused(sync, reason));
 }
@@ -214,14 +214,14 @@ static const struct metric metrics[] = {
 	{"info", "gauge", "Always 1; the labels name this mux and its version.", .write = write_info},
 	{"zookeeper_connected", "gauge", "1 while there is a session with ZooKeeper.",
 	 .value = is_connected},
-	{"foreign_cluster", "gauge", "1 while ZooKeeper holds another cluster than the one that is served.",
+	{"foreign_cluster", "gauge", "1 while ZooKeeper holds a different cluster from the one that is served.",
 	 .value = is_foreign},
 	{"registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
 	 .value = is_registered},
 	{"packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.",
 	 .write = write_packets},
 	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},
-	{"samples_total", "counter", "Packets that recordings asked for, by what became of the sample.",
+	{"samples_total", "counter", "Packets that matched a recording's filter, by what became of the sample.",
 	 .write = write_samples},
 	{"rx_missed_total", "counter", "Packets that found a port's receive ring full.", .device = rx_missed},
 	{"rx_no_buffer_total", "counter", "Packets for which there was no buffer.", .device = rx_no_buffer},
@@ -233,16 +233,16 @@ static const struct metric metrics[] = {
 	 .service = write_service_drops},
 	{"lag_generations", "gauge", "Committed generations that the serving ring lacks.",
 	 .service = write_lag_generations},
-	{"lag_seconds", "gauge", "How long the serving ring has lacked a generation.", .service = write_lag_seconds},
+	{"lag_seconds", "gauge", "How long the serving ring has lacked a committed generation.", .service = write_lag_seconds},
 	{"announced", "gauge", "1 while the service's VIPs are announced.", .service = write_announced},
-	{"withdrawn", "gauge", "1 while the VIPs are withdrawn for the reason although the ring could serve.",
+	{"withdrawn", "gauge", "1 while the VIPs are withdrawn for this reason although the ring could serve.",
 	 .service = write_withdrawn},
 	{"generation", "gauge", "Generation of the serving ring, 0 for none.", .service = write_generation},
 	{"service_state", "gauge", "1 for the state that the service is in.", .service = write_state},
 	{"refused_total", "counter", "Configurations, deltas and snapshots rejected, by reason.",
 	 .service = write_refused},
 	{"announce_drained_total", "counter",
-	 "Packets for VIPs that the kernel routed into a service's device; dropped.", .value = drained,
+	 "Packets for VIPs that the kernel routed into a service's device, and that were dropped.", .value = drained,
 	 .is_there = has_announcer},
 	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",
 	 .write = write_next_hops, .is_there = has_neighbours},

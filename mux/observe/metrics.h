@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mux's metrics in Prometheus' text format. Each has one row in the table of metrics.c; a worker's counter without
- * labels needs none: its entry in packet/counters.h says it all.
+ * The mux's metrics in Prometheus' text format. Each has one row in the table of metrics.c, except a worker's counter
+ * without labels, which is fully described by its entry in packet/counters.h.
  */
 #ifndef FAIRLEAD_MUX_METRICS_H
 #define FAIRLEAD_MUX_METRICS_H

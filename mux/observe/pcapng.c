@@ -11,7 +11,7 @@ enum block_type {
 	BLOCK_PACKET = 6,
 };
 
-/* Numbers of options count by block, but for the first two. */
+/* Option numbers have a meaning per block, except the first two. */
 enum option {
 	OPTION_END = 0,
 	OPTION_COMMENT = 1,
@@ -28,11 +28,11 @@ enum {
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	VERSION_MAJOR = 1,
 	LINK_ETHERNET = 1,
-	NANOSECONDS = 9, /* ten to the minus so many seconds */
+	NANOSECONDS = 9, /* a timestamp's unit is 10^-9 s */
 	OPTION_LEN_MAX = 0xffff,
 };
 
-/* A block in the making; what does not fit is left out and remembered. */
+/* A block under construction; data that does not fit is left out, which end() reports. */
 struct block {
 	uint8_t *out;
 	size_t room, at;
@@ -88,7 +88,7 @@ static struct block begin(uint8_t *out, size_t room, enum block_type type)
 
 static size_t end(struct block *block)
 {
-	uint32_t len = (uint32_t)block->at + 2 * sizeof(len); /* with the end of options and itself */
+	uint32_t len = (uint32_t)block->at + 2 * sizeof(len); /* including the end of options and this length */
 
 	add_word(block, OPTION_END);
 	add_word(block, len);
@@ -101,7 +101,7 @@ static size_t end(struct block *block)
 size_t pcapng_section(uint8_t *out, size_t room, const char *application, const char *comment)
 {
 	static const uint16_t version[2] = {VERSION_MAJOR, 0};
-	static const uint64_t unknown = ~0ULL; /* the section's length: it is written as it comes */
+	static const uint64_t unknown = ~0ULL; /* the section's length: it is streamed */
 	struct block block = begin(out, room, BLOCK_SECTION);
 
 	add_word(&block, BYTE_ORDER_MAGIC);

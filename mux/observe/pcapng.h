@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of a pcapng file (draft-ietf-opsawg-pcapng), into memory.
+ * Writes blocks of a pcapng file (draft-ietf-opsawg-pcapng) into memory.
  *
- *	section		begins the file: who wrote it, and why
+ *	section		begins the file: the program that wrote it, and the request
  *	interface	one for each port, numbered from 0 in their order: Ethernet, nanoseconds
  *	packet		an enhanced packet block with a comment (DPDK's own rte_pcapng_copy has no room for one)
- *	statistics	how many packets there were, and how many of them are here
+ *	statistics	how many packets there were, and how many of them are in the file
  *
- * A block is type 4, length 4, body, options, length 4; all in the machine's order, all parts padded to 4 bytes. Each
- * function returns the bytes that it wrote, 0 if they do not fit: nothing was written then.
+ * A block is type 4, length 4, body, options, length 4; all in host byte order, all parts padded to 4 bytes. Each
+ * function returns the number of bytes that it wrote, or 0 if the block does not fit.
  */
 #ifndef FAIRLEAD_MUX_PCAPNG_H
 #define FAIRLEAD_MUX_PCAPNG_H
@@ -24,7 +24,7 @@ enum pcapng_direction {
 struct pcapng_packet {
 	uint32_t interface;
 	uint64_t time_ns; /* since 1970 */
-	uint32_t len;     /* of the whole frame, of which captured bytes are at data */
+	uint32_t len;     /* of the whole frame; data holds captured bytes of it */
 	uint32_t captured;
 	const uint8_t *data;
 	enum pcapng_direction direction;
@@ -34,9 +34,9 @@ struct pcapng_packet {
 struct pcapng_statistics {
 	uint32_t interface;
 	uint64_t time_ns;
-	uint64_t accepted; /* packets that the filter let pass */
-	uint64_t dropped;  /* of these, without room for them */
-	uint64_t given;    /* of these, in the file */
+	uint64_t accepted; /* packets that passed the filter */
+	uint64_t dropped;  /* of these, dropped for lack of room */
+	uint64_t given;    /* of these, written to the file */
 };
 
 size_t pcapng_section(uint8_t *out, size_t room, const char *application, const char *comment);

@@ -18,7 +18,7 @@
 #include "observe/sampler.h"
 
 enum {
-	BLOCK_MAX = 1024, /* bytes: the largest sample with its comment, or the section's */
+	BLOCK_MAX = 1024, /* bytes: the largest sample with its comment, or the section block */
 	COMMENT_MAX = 384,
 	ANSWER_BLOCK = 16384,
 	STATISTICS_MS = 1000,
@@ -29,15 +29,15 @@ struct recording {
 	struct MHD_Connection *connection;
 	struct recording **owner;
 	bool waits; /* the connection is suspended */
-	bool over;  /* time is up: nothing is sampled any more */
+	bool over;  /* time is up: sampling has stopped */
 	uint64_t now_ms;
 	uint64_t ends_ms;
 	uint64_t statistics_ms; /* when they are due */
 	uint64_t before[SAMPLE_RESULTS];
 	char asked[COMMENT_MAX];
-	unsigned blocks; /* of the head, that are written: the section and each interface */
+	unsigned blocks; /* of the head, written so far: the section and each interface */
 	bool concluded;  /* the last statistics are written */
-	size_t len, at;  /* of block, and how much of it has gone */
+	size_t len, at;  /* the block's length, and how much of it has been sent */
 	uint8_t block[BLOCK_MAX];
 };
 
@@ -48,7 +48,7 @@ static bool refuse(struct recording_refusal *refusal, unsigned status, const cha
 	return false;
 }
 
-/* One of 1..max, as it is if text is NULL. */
+/* Parses a number 1..max; leaves *out unchanged if text is NULL. */
 static bool parse_number(const char *text, unsigned max, unsigned *out)
 {
 	unsigned long value;
@@ -62,7 +62,7 @@ static bool parse_number(const char *text, unsigned max, unsigned *out)
 	return value >= 1 && value <= max;
 }
 
-/* The verdict of so many letters, VERDICTS if there is none that can be seen. */
+/* The verdict named by len characters of text; VERDICTS if it is unknown or can't be sampled. */
 static unsigned find_verdict(const char *text, size_t len)
 {
 	unsigned v = 0;
@@ -73,7 +73,7 @@ static unsigned find_verdict(const char *text, size_t len)
 	return v;
 }
 
-/* NULL: all that can be seen. Else verdicts and "drops", with commas in between. */
+/* text: verdicts and "drops", separated by commas; NULL: all that can be sampled. */
 static bool parse_verdicts(const char *text, uint64_t *out)
 {
 	static const char drops[] = "drops";
@@ -101,7 +101,7 @@ static const char *verdicts_allowed(void)
 	static char text[1024];
 	size_t at = 0;
 
-	at += (size_t)snprintf(text, sizeof(text), "with commas in between: drops");
+	at += (size_t)snprintf(text, sizeof(text), "separated by commas: drops");
 	for (unsigned v = 0; v < VERDICTS && at < sizeof(text); v++)
 		if (sampler_sees(v))
 			at += (size_t)snprintf(text + at, sizeof(text) - at, ", %s", verdict_name(v));
@@ -174,7 +174,7 @@ static struct fl_address address_of(const struct sockaddr *socket_address)
 	return address;
 }
 
-/* Another host cannot connect from a loopback address, nor from the server's own: answers would not reach it. */
+/* Another host can't connect from a loopback address or from the server's own, as it would get no answers. */
 static bool is_local(const struct fl_address *client, const struct fl_address *server)
 {
 	static const struct fl_address loopback6 = {{[15] = 1}};
@@ -237,7 +237,7 @@ struct recording *recording_new(const struct sources *from, struct MHD_Connectio
 	return recording;
 }
 
-/* What was counted since the recording began. */
+/* The count since the recording began. */
 static uint64_t counted(const struct recording *recording, enum sample_result result)
 {
 	return counters_samples(recording->from->counters, result) - recording->before[result];
@@ -312,7 +312,7 @@ static size_t write_head(struct recording *recording)
 				SAMPLER_CAPTURED_MAX);
 }
 
-/* The next block of the file, as far as there is one now; its length. */
+/* Writes the next block of the file. Returns its length, 0 if there is none yet. */
 static size_t next_block(struct recording *recording)
 {
 	struct sample sample;
@@ -325,11 +325,11 @@ static size_t next_block(struct recording *recording)
 		recording->concluded = true;
 		return write_statistics(recording);
 	}
-	/* also so that a client that has gone is noticed */
+	/* sending these also detects a client that has gone */
 	return !recording->over && recording->now_ms >= recording->statistics_ms ? write_statistics(recording) : 0;
 }
 
-/* MHD_ContentReaderCallback: what there is, and sleep until recording_run() finds more. */
+/* MHD_ContentReaderCallback: returns available data, or sleeps until recording_run() finds some. */
 static ssize_t read_some(void *context, uint64_t position, char *out, size_t max)
 {
 	struct recording *recording = context;

@@ -21,24 +21,24 @@ enum {
 	TYPE_VLAN = 0x8100,
 	TYPE_IPV6 = 0x86dd,
 	TYPE_SERVICE_VLAN = 0x88a8,
-	BURSTS_A_SECOND = 10, /* tokens for no more than a tenth of a second wait */
+	BURSTS_A_SECOND = 10, /* at most a tenth of a second's tokens accumulate */
 };
 
 _Static_assert((int)VERDICTS_ALL <= 64, "a verdict is a bit of a word");
 _Static_assert(sizeof(struct sample) % 4 == 0, "rings carry words");
 
 struct sampler {
-	const struct sample_filter *on; /* atomic; NULL: there is no recording */
+	const struct sample_filter *on; /* atomic; NULL: no recording */
 	uint32_t tokens;                /* atomic */
 	struct tables *tables;
-	struct sample_filter filter; /* the control thread's, while it is not on */
+	struct sample_filter filter; /* written by the control thread while `on` is NULL */
 	uint64_t started_ms;
 	uint64_t granted;
 	unsigned workers;
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
 };
 
-/* In memory of our own: one writer, one reader. NULL: no memory. */
+/* In heap memory; one writer, one reader. NULL: no memory. */
 static struct rte_ring *make_ring(void)
 {
 	ssize_t bytes = rte_ring_get_memsize_elem(sizeof(struct sample), SAMPLER_RING);
@@ -141,7 +141,7 @@ static bool take_token(struct sampler *sampler)
 	return false;
 }
 
-/* Where the sender's IP packet begins in the frame, as far as the frame has one; its length if there is none. */
+/* The offset of the sender's IP packet in the frame; the frame's length if there is none. */
 static uint32_t inner_at(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame)
 {
 	uint32_t at = AT_TYPE;
@@ -173,7 +173,7 @@ static bool is_from(const struct rte_mbuf *mbuf, const struct packet *packet, co
 	return mbuf->data_len >= at + 40U && ip[0] >> 4 == 6 && !memcmp(ip + 8, source->bytes, sizeof(source->bytes));
 }
 
-/* NULL: none was found. Other verdicts leave what an earlier packet had. */
+/* NULL: none was found. With other verdicts the field still has an earlier packet's service. */
 static const struct service *service_of(const struct packet *packet)
 {
 	return packet->verdict == VERDICT_SERVICE || counters_is_service_drop(packet->verdict) ? packet->service : NULL;

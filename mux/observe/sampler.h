@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies a few of the packets that a mux handles, with what became of them.
+ * Copies a few of the packets that a mux handles, with their verdicts.
  *
- *	control		filter, tokens -->	worker: has it a filter? does the packet pass? a token left? copy it
- *	thread		<-- ring of samples, one for each worker; what finds it full is counted and not kept
+ *	control		filter, tokens -->	worker: is a filter set? does the packet pass? a token left? copy it
+ *	thread		<-- ring of samples, one for each worker; samples that find it full are counted and dropped
  *
- * Without a filter it costs a worker one load for a burst. With one it neither waits nor allocates: tokens are taken by
+ * Without a filter it costs a worker one load per burst. With one it neither waits nor allocates: tokens are taken by
  * compare-and-swap, a ring has one writer and one reader. At most one recording at a time (recording.h).
  */
 #ifndef FAIRLEAD_MUX_SAMPLER_H
@@ -19,15 +19,15 @@
 struct sampler;
 
 enum sampler_limits {
-	SAMPLER_CAPTURED_MAX = 256, /* bytes of a frame: outer and inner headers, and some more */
-	SAMPLER_RING = 256,         /* samples of one worker that wait for the control thread */
+	SAMPLER_CAPTURED_MAX = 256, /* bytes of a frame: outer and inner headers and some payload */
+	SAMPLER_RING = 256,         /* samples of one worker queued for the control thread */
 };
 
 struct sample_filter {
 	uint64_t verdicts;        /* bit n: verdict n */
-	uint16_t service;         /* its id; 0: any, also packets of none */
+	uint16_t service;         /* its id; 0: any or none */
 	struct fl_address source; /* of the inner packet; none (all zero): any */
-	uint32_t rate;            /* at most so many a second, of all workers */
+	uint32_t rate;            /* packets per second at most, of all workers together */
 };
 
 struct sample {
@@ -37,13 +37,13 @@ struct sample {
 	uint16_t service; /* id, 0: it was not found */
 	uint8_t verdict;
 	uint8_t worker;
-	bool outbound; /* it goes on to a server or another mux: as it is sent; else as it came */
-	uint16_t port; /* DPDK's id of the one that it leaves by, or came by */
-	bool has_row;  /* else nothing is known from here on */
-	bool moved;    /* since and previous are told */
+	bool outbound; /* captured as sent to a server or another mux; else as received */
+	uint16_t port; /* DPDK's id of the port that it was sent or received by */
+	bool has_row;  /* false: the fields below are unknown */
+	bool moved;    /* since and previous are set */
 	uint16_t backend;
 	uint16_t previous;
-	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the packet named its backend */
+	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the packet identified its backend */
 	uint32_t generation;
 	uint32_t since;
 	uint8_t data[SAMPLER_CAPTURED_MAX];
@@ -52,28 +52,28 @@ struct sample {
 /* Workers are numbered 0 .. workers - 1. NULL and why: no memory. */
 struct sampler *sampler_new(unsigned workers, struct tables *tables, struct reason *why);
 
-/* No worker may be there. NULL is allowed. */
+/* No worker may be running. NULL is allowed. */
 void sampler_free(struct sampler *sampler);
 
-/* Whether the sampler can see a verdict at all: not if it comes of what a port takes, or of a limit on answers. */
+/* Whether the sampler sees a verdict: not those decided later, by a full port or a limit on answers. */
 bool sampler_sees(enum verdict verdict);
 
-/* The control thread's. sampler_start: none runs, and what is left of the last one is forgotten. */
+/* For the control thread. sampler_start: requires that no recording runs; discards samples of the previous one. */
 void sampler_start(struct sampler *sampler, const struct sample_filter *filter, uint64_t now_ms);
 void sampler_stop(struct sampler *sampler);
 
-/* Gives the tokens of the time that has passed, so that in all there are at most rate x seconds of them. */
+/* Adds tokens for the time that has passed, in total at most rate x seconds. */
 void sampler_refill(struct sampler *sampler, uint64_t now_ms);
 
 /* The next sample of any worker. False: there is none. */
 bool sampler_take(struct sampler *sampler, struct sample *out);
 
-/* A worker's: it has a recording to look for. */
+/* For a worker: whether a recording is running. */
 bool sampler_is_on(const struct sampler *sampler);
 
 /*
- * A worker's: a burst whose packets have their verdicts, before anything of it is sent or freed. came_by: DPDK's id of
- * the burst's port.
+ * For a worker: samples a burst whose packets have their verdicts, before any of them is sent or freed. came_by: DPDK's
+ * id of the port that received the burst.
  */
 void sampler_look(struct sampler *sampler, unsigned worker, const struct burst *burst, uint16_t came_by,
 		  struct worker_counters *counters);

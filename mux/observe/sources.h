@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the mux that HTTP answers are read from. They outlive the server. */
+/* The parts of the mux that HTTP answers report on. They must outlive the server. */
 #ifndef FAIRLEAD_MUX_SOURCES_H
 #define FAIRLEAD_MUX_SOURCES_H
 
