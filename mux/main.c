@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fairlead-mux: wires the parts together and waits for a signal; see control_thread.h and worker.h for what runs. */
+/* fairlead-mux: connects the parts and waits for a signal; control_thread.h and worker.h describe the threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@ struct program {
 	unsigned workers_count;
 	struct control_thread *control;
 	struct mux mux;
-	struct fl_address address; /* outer sources, none: it has none of the family */
+	struct fl_address address; /* outer sources; fl_address_is_none: it has none of the family */
 	struct fl_address address6;
 };
 
-/* The outer sources: what was asked for, else what the first port has; one of them is needed. */
+/* Sets the outer sources: --address, else the first port's addresses; at least one is needed. */
 static int outer_addresses(struct program *p, struct reason *why)
 {
 	const struct port *port = &p->ports.port[0];
@@ -102,7 +102,7 @@ static int start(struct program *p, struct reason *why)
 	return error ? error : control_thread_start(&p->mux, &p->control, why);
 }
 
-/* In the reverse order of build and start: VIPs are withdrawn first. */
+/* In the reverse order of build and start, so VIPs are withdrawn first. */
 static void stop(struct program *p)
 {
 	if (p->control)

@@ -14,16 +14,16 @@ enum backoff_limits {
 struct backoff {
 	unsigned failures; /* since the last success */
 	uint64_t retry_at; /* UINT64_MAX: nothing is to be retried */
-	bool holds;        /* nothing is begun before retry_at */
+	bool holds;        /* nothing is started before retry_at */
 };
 
 /* No failures. */
 void backoff_reset(struct backoff *backoff);
-/* The retry is due at a random moment of the wait's second half. */
+/* Schedules the retry for a random moment in the second half of the wait. */
 void backoff_schedule(struct backoff *backoff, uint64_t now_ms);
-/* The same unless a retry is scheduled already. */
+/* As backoff_schedule(), unless a retry is scheduled already. */
 void backoff_schedule_once(struct backoff *backoff, uint64_t now_ms);
-/* The same as backoff_schedule(), and nothing is begun until then. */
+/* As backoff_schedule(), and nothing is started until then. */
 void backoff_hold(struct backoff *backoff, uint64_t now_ms);
 /* The retry is being made. Failures still count. */
 void backoff_resume(struct backoff *backoff);

@@ -22,7 +22,7 @@ struct chunks {
 		struct chunks *all;
 		uint8_t *data;
 		size_t len;
-	} first, *chunk; /* first is 0000, requested together with the names: most have no other */
+	} first, *chunk; /* first is 0000, requested together with the names: usually the only one */
 };
 
 static struct chunk *chunk_at(struct chunks *all, int i)
@@ -93,7 +93,7 @@ static void on_chunk(void *context, const struct zk_reply *reply)
 	ask(all);
 }
 
-/* Names of children are unique, so count names below count are exactly 0000 .. count - 1. */
+/* Children have unique names, so count names below count are exactly 0000 .. count - 1. */
 static int check_names(const struct zk_reply *reply)
 {
 	if (reply->child_count == 0)

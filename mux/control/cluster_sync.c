@@ -37,12 +37,12 @@ struct cluster_sync {
 	bool list_again; /* requested while it was being read */
 	uint64_t relist_at;
 	char *cluster_path;
-	char name[CLUSTER_NAME_MAX + 1]; /* whose services these are, "": not known yet */
+	char name[CLUSTER_NAME_MAX + 1]; /* the cluster of these services, "": not known yet */
 	bool is_foreign;                 /* the tree is another cluster's */
-	bool is_held;                    /* it is, or may be since the last connection: nothing is read from it */
-	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
+	bool is_held; /* the tree is, or since the last connection may be, another cluster's: nothing is read from it */
+	uint64_t cluster_at; /* when to read it again, UINT64_MAX: never */
 	bool has_login;
-	bool is_denied; /* this mux may not read it, as last logged */
+	bool is_denied; /* the tree may not be read, as last logged */
 };
 
 static void list(struct cluster_sync *cluster);
@@ -73,7 +73,7 @@ static bool add(struct cluster_sync *cluster, const char *name)
 	return true;
 }
 
-/* A DNS label in lower case, as the controller's API asks for. */
+/* A DNS label in lower case, as the controller's API requires. */
 static bool is_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -167,7 +167,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 		zk_exists(cluster->zk, cluster->services, true, on_list_exists, cluster);
 		return;
 	}
-	if (cluster->is_held) /* requested before that was known */
+	if (cluster->is_held) /* requested before the hold */
 		return;
 	if (reply->rc != ZOK) {
 		cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
@@ -182,7 +182,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 		const char *name = reply->children[i];
 
 		if (!is_name(name))
-			fprintf(stderr, "mux event=ignored service=\"%.80s\" why=\"no name of a service\"\n", name);
+			fprintf(stderr, "mux event=ignored service=\"%.80s\" why=\"not a service name\"\n", name);
 		else if (!find(cluster, name, strlen(name)) && !add(cluster, name))
 			cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS; /* no memory now */
 	}
@@ -207,7 +207,7 @@ static void refresh(struct cluster_sync *cluster)
 		service_sync_refresh(cluster->syncs[i]);
 }
 
-/* What is served stays; the watch on the cluster's node reports when the tree is ours again. */
+/* Keeps what is served; the watch on the cluster's node reports when the tree is ours again. */
 static void hold(struct cluster_sync *cluster, const char *found)
 {
 	if (!cluster->is_foreign)
@@ -263,7 +263,7 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 		hold(cluster, found);
 		return;
 	}
-	if (!is_ours) /* without services any cluster is followed */
+	if (!is_ours) /* a mux without services follows any cluster */
 		snprintf(cluster->name, sizeof(cluster->name), "%s", found);
 	release(cluster);
 }

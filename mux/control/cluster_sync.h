@@ -16,16 +16,16 @@
 
 enum cluster_sync_limits { CLUSTER_SYNC_RELIST_MS = 1000, CLUSTER_NAME_MAX = 64 };
 
-/* Text outlives the call only where copied: everything here is. */
+/* cluster_sync_new() copies all strings. */
 struct cluster_sync_options {
 	const char *zookeeper; /* host:port,... */
 	const struct login *login;
 	const char *root;
 	const char *id;
-	const struct fl_address *address; /* outer sources; none: it has none of the family */
+	const struct fl_address *address; /* outer sources; fl_address_is_none: it has none of the family */
 	const struct fl_address *address6;
 	unsigned ports_count;
-	const char *const *ports; /* names for people */
+	const char *const *ports; /* names for display */
 	struct tables *tables;
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
@@ -35,7 +35,7 @@ struct cluster_sync_options {
 
 struct cluster_sync;
 
-/* NULL and why: a server's name can't be resolved. Does not wait for a server to answer. */
+/* Returns NULL and why if a server's name can't be resolved. Does not wait for a server to answer. */
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why);
 /* Withdraws all VIPs, closes the session, removes all services from the tables. */
 void cluster_sync_free(struct cluster_sync *cluster);
@@ -46,19 +46,19 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */
 void cluster_sync_announce(struct cluster_sync *cluster);
 
-/* Withdraws all VIPs for good; otherwise goes on as before. */
+/* Withdraws all VIPs for good; everything else continues. */
 void cluster_sync_leave(struct cluster_sync *cluster);
 
 /* How long the service's ring has been behind, in milliseconds. */
 uint64_t cluster_sync_lag_ms(const struct cluster_sync *cluster, const struct service_sync *sync);
 
 bool cluster_sync_is_connected(const struct cluster_sync *cluster);
-/* Whether ZooKeeper holds another cluster than the one that is served. */
+/* Whether ZooKeeper holds a different cluster from the one that is served. */
 bool cluster_sync_is_foreign(const struct cluster_sync *cluster);
 /* Whether the list of services has been read at all. */
 bool cluster_sync_has_list(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
-/* Services that are not deleted, in no particular order: start with NULL, ends with NULL. */
+/* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 
 #endif

@@ -14,9 +14,9 @@
 #include "control/cluster_sync.h"
 #include "observe/http.h"
 
-enum { TICK_MS = 1000 }; /* of neighbours_tick(): also the longest sleep */
+enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
 
-/* What main wants the thread to do. */
+/* An order from main to the thread. */
 enum order {
 	ORDER_RUN,
 	ORDER_LEAVE,
@@ -205,7 +205,7 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	if (!error && mux->options->announce == ANNOUNCE_TUN) {
 		control->announcer = announce_open();
 		if (!control->announcer)
-			error = reason_set(why, -errno, "--announce: 'tun' can't be done: %s; allowed: tun, none",
+			error = reason_set(why, -errno, "--announce: 'tun' fails here: %s; allowed: tun, none",
 					   strerror(errno));
 	}
 	if (!error)

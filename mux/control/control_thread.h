@@ -12,7 +12,7 @@
 #include "host/port.h"
 #include "service/tables.h"
 
-/* What main has wired; all of it outlives the control thread. */
+/* The parts that main has created; all of them must outlive the control thread. */
 struct mux {
 	const struct options *options;
 	struct ports *ports;
@@ -20,7 +20,7 @@ struct mux {
 	struct neighbours *neighbours; /* NULL in tests without ports */
 	struct counters *counters;
 	struct sampler *sampler;   /* NULL in tests without workers */
-	struct fl_address address; /* outer sources: --address or the first port's; none: it has none */
+	struct fl_address address; /* outer sources: --address or the first port's; fl_address_is_none: it has none */
 	struct fl_address address6;
 };
 
@@ -29,7 +29,7 @@ struct control_thread;
 /* Starts the thread; returns once it runs, whether ZooKeeper is reachable or not. Negative errno and why. */
 int control_thread_start(const struct mux *mux, struct control_thread **out, struct reason *why);
 
-/* Withdraws the announcements for good, the rest goes on. Does not wait until it is done. */
+/* Withdraws the announcements for good; everything else continues. Does not wait for the withdrawal. */
 void control_thread_leave(struct control_thread *control);
 
 /* Withdraws the announcements, ends the thread, frees everything. */

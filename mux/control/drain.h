@@ -3,7 +3,7 @@
  * The graceful shutdown of a mux, between a signal and the end of its threads: packets that still arrive are served.
  *
  *	withdraw	all VIPs at once
- *	wait		--withdraw-wait: BGP informs the routers, which send elsewhere; everything is served as before
+ *	wait		--withdraw-wait: the routers learn it by BGP and reroute; everything is served as before
  *	drain		until no packet for a VIP has arrived for half a second, at most --drain
  *
  * Another mux computes the same bucket for every connection, so nothing has to be handed over. A second signal ends the
@@ -18,7 +18,7 @@
 
 enum drain_numbers {
 	DRAIN_LOOK_MS = 50,   /* how often packets are counted */
-	DRAIN_QUIET_MS = 500, /* without a packet for this long it is over */
+	DRAIN_QUIET_MS = 500, /* the drain ends after this long without a packet */
 };
 
 /* signals: the blocked ones; which: the one received. Returns when the threads may be stopped. */

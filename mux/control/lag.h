@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a service's ring is behind what is committed. Pure: generations and a clock go in.
+ * How far a service's ring is behind what is committed. Pure: depends only on generations and a clock.
  *
  * Lag in seconds is the time since the mux learned of one of the generations that it lacks, the mark. Once the mark is
  * applied, the newest generation known by then becomes the next mark. So a mux that follows at a constant distance
@@ -14,7 +14,7 @@
 
 #include "config/options.h"
 
-/* All zero: nothing is known. */
+/* All zero: nothing is known yet. */
 struct lag {
 	uint32_t generation; /* served, 0: none */
 	uint32_t latest;     /* committed, 0: unknown */
@@ -22,7 +22,7 @@ struct lag {
 	uint64_t since_ms;   /* when the mark became known */
 };
 
-/* What is true at now_ms of a monotonic clock. */
+/* Records the state at now_ms of a monotonic clock. */
 static inline void lag_note(struct lag *lag, uint32_t generation, uint32_t latest, uint64_t now_ms)
 {
 	lag->generation = generation;

@@ -15,8 +15,8 @@ struct lag_withdrawal {
 	char *path;
 	char *id;
 	struct lag_limits limits;
-	json_t *others; /* the other muxes' nodes at the last reading */
-	json_t *coming; /* at the one under way */
+	json_t *others; /* the other muxes' nodes at the last complete reading */
+	json_t *coming; /* those of the current reading */
 	unsigned asked; /* nodes without an answer yet */
 	bool failed;    /* one of them could not be read */
 	bool is_reading;
@@ -24,7 +24,7 @@ struct lag_withdrawal {
 	uint64_t look_at; /* the next reading is not before */
 };
 
-/* All nodes are answered. A partial reading decides nothing: the next one may. */
+/* All nodes are answered. A partial reading decides nothing; the next one may. */
 static void finish(struct lag_withdrawal *withdrawal)
 {
 	json_decref(withdrawal->others);
@@ -82,7 +82,7 @@ static void look(struct lag_withdrawal *withdrawal, uint64_t now_ms)
 	zk_children(withdrawal->zk, withdrawal->path, false, on_list, withdrawal);
 }
 
-/* The name of a mux that announces the service and is ahead of this generation, NULL: none. */
+/* The id of a mux that announces the service and is ahead of this generation, NULL: none. */
 static const char *ahead(const struct lag_withdrawal *withdrawal, const char *service, uint32_t generation)
 {
 	size_t i;
@@ -127,7 +127,7 @@ static const char *may_return(const struct published_service *published, bool is
 	return is_fresh && !others ? "nobody_is_ahead" : NULL;
 }
 
-/* One service. Returns whether it was withdrawn or is back. */
+/* Decides about one service. Returns whether it was withdrawn or announced again. */
 static bool decide(struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
 {
 	bool is_beyond = lag_is_beyond(&published->lag, &withdrawal->limits, now_ms);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mux that lags too far behind withdraws the VIPs of each service whose ring is beyond the limits (lag.h); it still
- * serves packets that arrive. An old ring sends connections to owners that servers forget once a window is over, and
- * nothing else would notice.
+ * serves packets that arrive. An old ring sends connections to previous owners, which servers forget once the window is
+ * over, and nothing else would detect that.
  *
  *	beyond a limit	read the other muxes' nodes; withdraw if one that announces the service is ahead
  *	withdrawn	read them again every LAG_WITHDRAWAL_LOOK_MS; announce again if none is ahead any more,
  *			or at once when the ring has caught up
  *
- * Of all muxes, those with the highest generation always keep their VIPs. So a generation that every mux refuses, or
- * none can read, takes no VIP away. A mux without ZooKeeper can't know that it lags, and keeps announcing.
+ * The muxes with the highest generation always keep their VIPs. So no VIP is withdrawn for a generation that every mux
+ * refuses or none can read. A mux without ZooKeeper can't know that it lags, and keeps announcing.
  *
  * This file and lag_withdrawal.c hold everything about the wait before a withdrawn mux announces again: the time, the
  * decision (may_return) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which

@@ -39,7 +39,7 @@ static void hand_on(struct peer_watch *watch)
 {
 	bool same;
 
-	if (watch->found_count) /* nothing found: nothing to sort, and no pointer to hand to qsort */
+	if (watch->found_count) /* none: found is NULL, which qsort does not allow */
 		qsort(watch->found, watch->found_count, sizeof(*watch->found), compare);
 	same = watch->found_count == watch->count &&
 	       (!watch->count || !memcmp(watch->found, watch->addresses, watch->count * sizeof(*watch->found)));
@@ -54,7 +54,7 @@ static void hand_on(struct peer_watch *watch)
 	}
 }
 
-/* All nodes are answered. After a partial reading the last set stays until all can be read. */
+/* All nodes are answered. After a partial reading the last set stays until all nodes can be read. */
 static void finish(struct peer_watch *watch)
 {
 	watch->is_reading = false;

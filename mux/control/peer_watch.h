@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which muxes are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h. While
- * ZooKeeper can't be reached, the last known ones stay.
+ * ZooKeeper can't be reached, the last known set stays.
  */
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
@@ -23,7 +23,7 @@ void peer_watch_connected(struct peer_watch *watch);
 /* A watch on path fired; other paths than the folder's are ignored. */
 void peer_watch_watched(struct peer_watch *watch, const char *path);
 
-/* How many there are, including this one; 0: not known yet. */
+/* The number of live muxes, including this one; 0: not known yet. */
 uint32_t peer_watch_count(const struct peer_watch *watch);
 
 uint64_t peer_watch_deadline(const struct peer_watch *watch);

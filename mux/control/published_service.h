@@ -23,7 +23,7 @@ struct published_place {
 	bool leaving;                /* the mux is stopping: nothing is announced any more */
 };
 
-/* All zero but place and name: nothing is served. */
+/* All zero except place and name: nothing is served. */
 struct published_service {
 	const struct published_place *place;
 	const char *name;
@@ -36,24 +36,27 @@ struct published_service {
 
 /* NULL: none is loaded. */
 const struct ring *published_ring(const struct published_service *published);
-/* Whether a ring is loaded that means the same under this configuration. */
+/* Whether a ring is loaded that is valid under this configuration. */
 bool published_has_ring_of(const struct published_service *published, const struct service_config *config);
 
 /*
- * Swaps the image in, pruned, in place of what was served, also of another service that had the name. Errors of
- * tables_add (with the configuration: then nothing is served) and tables_load (with the image).
+ * Prunes the image and swaps it in for what was served, even if that was another service of the same name. Errors of
+ * tables_add (for the configuration: then nothing is served) and tables_load (for the image).
  * blob: the steering method's data of the image's generation, NULL for methods without. -EBADMSG: it is damaged.
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
 		   const struct steering_blob *blob, struct reason *why);
 /* What the ring's next delta is checked against; the caller fills in the generation. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
-/* A delta into the ring. Errors of tables_apply. */
+/* Applies a delta to the ring. Errors of tables_apply. */
 int published_apply(struct published_service *published, const struct delta *delta, struct reason *why);
-/* The bytes of a delta into the ring, with its generation's blob as above. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
+/*
+ * Applies an encoded delta to the ring, with its generation's blob as above. Returns 0, or a refusal's reason
+ * (refusal.h) and why; then nothing changed.
+ */
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
 			  const struct zk_reply *blob, struct reason *why);
-/* VIPs, ports and window, under the same ring. Errors of tables_change. */
+/* Changes VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config,
 			    struct reason *why);
 

@@ -5,7 +5,7 @@
 
 #include <fairlead/delta.h>
 
-/* The errors of a delta (enum fl_delta_error), and those that only its reader can meet. */
+/* The errors of a delta (enum fl_delta_error), and further ones that occur only when reading from ZooKeeper. */
 enum refusal_reason {
 	REFUSAL_MISSING = FL_DELTA_ERRORS, /* a node that must exist does not */
 	REFUSAL_NUMBER,                    /* latest_gen or latest_snapshot is not a generation */
@@ -22,7 +22,7 @@ struct refusal {
 	uint32_t generation;
 };
 
-/* Logs unless the same is refused already; why is a sentence. */
+/* Logs the refusal unless the same one is open already; why is a sentence. */
 void refusal_open(struct refusal *refusal, const char *service, unsigned reason, uint32_t generation, const char *why);
 /* Logs that generation is served now. Returns whether the refusal was open. */
 bool refusal_close(struct refusal *refusal, const char *service, uint32_t generation);

@@ -24,7 +24,7 @@ enum registration_numbers {
 
 struct registration;
 
-/* render: the node's text, freed by free(). */
+/* render returns the node's text, which the caller frees with free(). */
 struct registration *registration_new(struct zk_client *zk, const char *path, char *(*render)(void *context),
 				      void *context);
 /* No request may be under way: after zk_close(). The node vanishes with the session. */
@@ -32,7 +32,7 @@ void registration_free(struct registration *own);
 
 /* There is a session, perhaps a new one. */
 void registration_connected(struct registration *own);
-/* render()'s text has changed: it is written within so many milliseconds, 0: at the next registration_run(). */
+/* render()'s text has changed: it is written within within_ms, 0: at the next registration_run(). */
 void registration_changed(struct registration *own, uint32_t within_ms);
 /* A watch on path fired; other paths than the node's are ignored. */
 void registration_watched(struct registration *own, const char *path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux that is broken on purpose, to prove that the fault checkers notice (docs/fault-injection.md). Only in
+ * A mux that is broken on purpose, to prove that the fault checkers detect it (docs/fault-injection.md). Only in
  * fairlead-mux-sabotaged, a target that exists with -Dsabotage=true and is in no package; elsewhere these functions do
  * nothing. FAIRLEAD_SABOTAGE in the environment selects the fault:
  *
- *	half-delta             of each delta the second half of its runs is not applied
+ *	half-delta             the second half of each delta's runs is not applied
  *	generation-check-off   a mux that is behind applies the latest delta, regardless of its base
  */
 #ifndef MUX_SABOTAGE_H
@@ -15,9 +15,9 @@
 
 #ifdef FAIRLEAD_SABOTAGE
 
-/* The generation whose delta comes next for a ring at `at`. */
+/* The generation whose delta is applied next to a ring at `at`. */
 uint32_t sabotage_next(uint32_t at, uint32_t latest);
-/* Before the delta is applied to the ring that serves. */
+/* Call before the delta is applied to the published ring. */
 void sabotage_delta(struct delta *delta, struct ring *ring);
 
 #else

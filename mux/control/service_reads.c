@@ -18,7 +18,7 @@ static const char *const tails[] = {
     [READ_SNAPSHOT_NUMBER] = "ring/latest_snapshot",
 };
 
-/* Of a request for one node: which of them was asked for. */
+/* The context of a request for one node: which read it is. */
 struct node_read {
 	struct service_reads *reads;
 	enum service_read what;

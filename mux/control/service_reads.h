@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of one service in ZooKeeper (protocol/README.md section 4): the paths, the requests and their answers.
+ * The reads of one service in ZooKeeper (protocol/README.md section 4): the paths, the requests and their answers.
  *
  * A generation is its delta or snapshot and, if the service's steering method has data of its own, that data under the
- * same number: both are requested at once, and the answer comes when both are there.
+ * same number. Both are requested at once, and the answer is delivered when both have arrived.
  */
 #ifndef MUX_SERVICE_READS_H
 #define MUX_SERVICE_READS_H
@@ -19,7 +19,7 @@ enum service_read {
 	READ_DELTA,
 };
 
-/* The answer to one read. Lives as long as the call that delivers it. */
+/* The answer to one read; valid only during the call that delivers it. */
 struct service_answer {
 	enum service_read what;
 	uint32_t generation;          /* of a snapshot or delta */
@@ -34,7 +34,7 @@ struct service_reads;
 /* fn runs once for each read that is answered before service_reads_end(). */
 struct service_reads *service_reads_new(struct zk_client *zk, const char *root, const char *service,
 					service_answer_fn fn, void *context);
-/* No answer is delivered any more; freed when the last one has arrived. */
+/* Delivers no further answers; frees itself when the last one has arrived. */
 void service_reads_end(struct service_reads *reads);
 
 /* Any read but a generation's. */
@@ -43,7 +43,7 @@ void service_reads_node(struct service_reads *reads, enum service_read what);
 void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation,
 			      const char *blob);
 
-/* What a node below the service's own is read by; false: this mux does not read it. */
+/* Which read fetches a node below the service's own; false: this mux does not read it. */
 bool service_reads_find(const char *tail, enum service_read *what);
 
 /* The data as a decimal scalar, 1 .. 2^32 - 1; 0 for anything else. */

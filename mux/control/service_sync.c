@@ -13,10 +13,10 @@
 #include "control/sync_state.h"
 #include "steering/steering.h"
 
-/* What is known of the configuration. */
+/* The state of the configuration. */
 enum config_state {
 	CONFIG_UNKNOWN,
-	CONFIG_REJECTED, /* and none before it is known */
+	CONFIG_REJECTED, /* and there was none before it */
 	CONFIG_ACCEPTED,
 	CONFIG_OUTDATED, /* the one before the rejected one applies */
 	CONFIG_DELETED,  /* and the service with it */
@@ -114,7 +114,7 @@ static void refuse_number(struct service_sync *sync, const char *node, const str
 	hold(sync);
 }
 
-/* The staged ring. Returns false if it was refused: then everything is held. */
+/* Publishes the staged ring. Returns false if it was refused: then everything is held. */
 static bool publish(struct service_sync *sync)
 {
 	struct reason why = {""};
@@ -135,8 +135,8 @@ static bool publish(struct service_sync *sync)
 }
 
 /*
- * A generation can't be used. A staged ring is published, complete or not, if it is newer than the published one. The first time
- * in a row the snapshot is tried at once, then after a backoff.
+ * A generation can't be used. A staged ring is published, complete or not, if it is newer than the published one. The
+ * first refusal in a row tries the snapshot at once, further ones after a backoff.
  */
 static void refuse_generation(struct service_sync *sync, unsigned reason, uint32_t generation, const char *why)
 {
@@ -241,7 +241,7 @@ static void enter(struct service_sync *sync, enum sync_state state)
 	}
 }
 
-/* VIPs, ports and window change under the published ring. */
+/* Changes VIPs, ports and window under the published ring. */
 static void apply_config(struct service_sync *sync)
 {
 	struct reason why = {""};
@@ -269,13 +269,13 @@ static void advance(struct service_sync *sync)
 
 /* --- answers: configuration and numbers ---------------------------------------------------------------------- */
 
-/* A read failed for a reason that says nothing of what is stored: a lost connection or a server in trouble. */
+/* A read failed for a reason unrelated to the stored data: a lost connection or a server in trouble. */
 static void retry_read(struct service_sync *sync)
 {
 	backoff_schedule_once(&sync->backoff, now(sync));
 }
 
-/* Returns whether the node was read. If not, what follows from that is done. */
+/* Returns whether the node was read. If not, handles the failure. */
 static bool is_there(struct service_sync *sync, const struct zk_reply *reply, unsigned unconfirmed)
 {
 	sync->unconfirmed &= ~unconfirmed;
@@ -308,7 +308,7 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 	advance(sync);
 }
 
-/* A generation that goes back is another service of the same name, whose configuration has to be read first. */
+/* A generation that goes back belongs to another service of the same name; its configuration must be read first. */
 static void forget_config(struct service_sync *sync)
 {
 	if (sync->config_state == CONFIG_ACCEPTED)
@@ -335,7 +335,7 @@ static void on_latest(struct service_sync *sync, const struct service_answer *an
 	advance(sync);
 }
 
-/* Everything is as at the start, except what was counted and a read that is outstanding. */
+/* Resets everything to the initial state, except counters and an outstanding read. */
 static void end_service(struct service_sync *sync)
 {
 	fprintf(stderr, "mux event=deleted service=%s\n", sync->name);
@@ -352,7 +352,7 @@ static void end_service(struct service_sync *sync)
 	report_change(sync);
 }
 
-/* Without a config the watch that this read has set reports when there is one. */
+/* Without a config, the watch set by this read reports when it is created. */
 static void on_config_exists(struct service_sync *sync, const struct service_answer *answer)
 {
 	bool is_deleted = sync->config_state == CONFIG_DELETED;
@@ -381,7 +381,7 @@ static void on_snapshot_number(struct service_sync *sync, const struct service_a
 	} else if (reply->rc == ZOK) {
 		refuse_number(sync, "latest_snapshot", reply);
 	} else if (reply->rc == ZNONODE) {
-		refuse_generation(sync, REFUSAL_MISSING, 0, "latest_snapshot is not there");
+		refuse_generation(sync, REFUSAL_MISSING, 0, "latest_snapshot does not exist");
 		advance(sync);
 	} else {
 		retry_read(sync);
@@ -390,7 +390,7 @@ static void on_snapshot_number(struct service_sync *sync, const struct service_a
 
 /* --- answers: snapshots and deltas --------------------------------------------------------------------------- */
 
-/* Returns whether the chunks of the ring or of the blob were read. If not, what follows from that is done. */
+/* Returns whether the chunks of the ring or of the blob were read. If not, handles the failure. */
 static bool is_complete(struct service_sync *sync, uint32_t generation, const struct zk_reply *chunks)
 {
 	switch (chunks->rc) {
@@ -401,7 +401,7 @@ static bool is_complete(struct service_sync *sync, uint32_t generation, const st
 		refuse_generation(sync, REFUSAL_MISSING, generation, "its chunks are not 0000, 0001, ...");
 		break;
 	case ZMARSHALLINGERROR:
-		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks are longer than any can be");
+		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks exceed the maximum length");
 		break;
 	default:
 		staged_ring_drop(&sync->staged);
@@ -423,7 +423,7 @@ static bool is_whole(struct service_sync *sync, const struct service_answer *ans
 	return false;
 }
 
-/* Into the staged ring if there is one, else into the published ring. */
+/* Applies a delta to the staged ring if there is one, else to the published ring. */
 static void apply_delta(struct service_sync *sync, const struct service_answer *answer)
 {
 	struct reason why = {"no memory"};
@@ -438,7 +438,7 @@ static void apply_delta(struct service_sync *sync, const struct service_answer *
 		report_change(sync);
 }
 
-/* Whether the delta no longer leads on, or was read ahead and is not committed. */
+/* Whether the delta can no longer be applied, or was read ahead and is not committed. */
 static bool is_obsolete(const struct service_sync *sync, uint32_t generation)
 {
 	return generation != next_generation(sync) || generation > sync->latest;
@@ -501,19 +501,19 @@ void service_sync_changed(struct service_sync *sync, const char *tail)
 	if (!service_reads_find(tail, &what))
 		return;
 	service_reads_node(sync->reads, what);
-	/* Mostly it moves by one, so the delta is requested along with the number. Answers come in the order of
-	 * requests: with the delta's it is known whether it is committed. */
+	/* Usually it moves by one, so the delta is requested along with the number. Answers arrive in the order of
+	 * requests: by the time of the delta's answer it is known whether the delta is committed. */
 	if (what == READ_LATEST && next_state(sync) == SYNC_CURRENT)
 		read_generation(sync, READ_DELTA, sync->latest + 1);
 }
 
-/* The config may have been missing only because the list was missing as well: it is looked for once more. */
+/* The config may have been missing only because the list was missing as well: it is read once more. */
 void service_sync_confirm(struct service_sync *sync)
 {
 	if (sync->unconfirmed & UNCONFIRMED_CONFIG) {
 		service_reads_node(sync->reads, READ_CONFIG_EXISTS);
 	} else if (sync->unconfirmed && sync->config_state != CONFIG_DELETED) {
-		refuse(sync, &sync->ring_refusal, REFUSAL_MISSING, 0, "latest_gen is not there");
+		refuse(sync, &sync->ring_refusal, REFUSAL_MISSING, 0, "latest_gen does not exist");
 		backoff_schedule(&sync->backoff, now(sync));
 	}
 	sync->unconfirmed = 0;
@@ -550,7 +550,7 @@ void service_sync_end(struct service_sync *sync)
 	free(sync);
 }
 
-/* --- what it has come to ------------------------------------------------------------------------------------- */
+/* --- the present state --------------------------------------------------------------------------------------- */
 
 uint64_t service_sync_deadline(const struct service_sync *sync)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps one service's published ring in step with its nodes in ZooKeeper. `config` and `latest_gen` are watched; each
- * event and each answer leads to the state that follows from what is known by then: sync_state.h has the drawing.
+ * Keeps one service's published ring in step with its nodes in ZooKeeper. `config` and `latest_gen` are watched; after
+ * each event and each answer, the next state follows from what is then known: sync_state.h has the diagram.
  *
  * Each refusal is counted and logged, and the published ring keeps serving. The first refusal in a row tries the
  * snapshot at once; further ones back off exponentially (backoff.h). A staged ring that can't be completed is published
@@ -35,14 +35,14 @@ struct service_sync_context {
 	const char *root;
 	void *owner;
 	void (*changed)(void *owner);  /* a generation or a state */
-	void (*vanished)(void *owner); /* a node is gone: is the service still listed? */
+	void (*vanished)(void *owner); /* a node is gone: asks the owner whether the service is still listed */
 };
 
 struct service_sync;
 
-/* Reads nothing yet; context outlives it. NULL: no memory. */
+/* Reads nothing yet; context must outlive it. NULL: no memory. */
 struct service_sync *service_sync_new(const struct service_sync_context *context, const char *name);
-/* The service is gone, or the mux stops: withdraws its VIPs, then takes it out of the tables. */
+/* The service is gone, or the mux stops: withdraws its VIPs, then removes it from the tables. */
 void service_sync_end(struct service_sync *sync);
 
 /* Reads config and latest_gen and watches them; ends a backoff. */

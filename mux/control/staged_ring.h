@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring that is built aside before it replaces the published one: a snapshot, and the deltas since folded into it. */
+/* A ring built aside to replace the published one: a snapshot with the later deltas folded into it. */
 #ifndef MUX_STAGED_RING_H
 #define MUX_STAGED_RING_H
 
@@ -11,7 +11,7 @@
 /* All zero: there is none. */
 struct staged_ring {
 	struct delta image;
-	const char *blob_node;     /* of its steering method; NULL: that has no blob */
+	const char *blob_node;     /* of its steering method; NULL: the method has no blob */
 	struct steering_blob blob; /* of the image's generation */
 };
 
@@ -27,8 +27,8 @@ const struct steering_blob *staged_ring_blob(const struct staged_ring *staged);
 bool staged_ring_is_of(const struct staged_ring *staged, const struct service_config *config);
 
 /*
- * Both take the bytes of a generation, and of its blob if the method has one; else NULL. They return 0, or a refusal's
- * reason (refusal.h) and why; then nothing changed.
+ * Both take the bytes of a generation, and those of its blob, NULL if the method has none. They return 0, or a
+ * refusal's reason (refusal.h) and why; then nothing changed.
  */
 unsigned staged_ring_start(struct staged_ring *staged, const struct service_config *config, uint32_t generation,
 			   const struct zk_reply *snapshot, const struct zk_reply *blob, struct reason *why);

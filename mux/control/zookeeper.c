@@ -15,8 +15,8 @@
 
 enum message_kind { MESSAGE_REPLY, MESSAGE_WATCH, MESSAGE_SESSION, MESSAGE_REPLACED };
 
-/* From ZooKeeper's threads to the control thread. A request's message is made with the request, so that its answer
- * always finds one. */
+/* From ZooKeeper's threads to the control thread. A request's message is allocated with the request, so that its answer
+ * never lacks one. */
 struct message {
 	STAILQ_ENTRY(message) next;
 	LIST_ENTRY(message) open;
@@ -34,7 +34,7 @@ struct message {
 	char *path; /* of a watch */
 };
 
-/* What a ZooKeeper handle gives back to its watcher: one a handle, since events of a closed one may still be queued. */
+/* The context of a ZooKeeper handle's watcher; one per handle, since events of a closed one may still be queued. */
 struct handle {
 	struct zk_client *zk;
 	unsigned number;
@@ -46,20 +46,20 @@ struct zk_client {
 	struct zk_events events;
 	void *context;
 	zhandle_t *zhandle;
-	struct handle handle; /* the replacer's while it runs */
+	struct handle handle; /* used by the replacer while it runs */
 	pthread_t replacer;
 	bool is_replacing;
-	zhandle_t *next; /* what it leaves behind, or takes */
+	zhandle_t *next; /* the handle that the replacer closes, then the one that it opened */
 	bool connected;
 	bool closing;
 	bool was_connected; /* ever: the first connection is not delayed */
 	uint64_t now_ms;
-	uint64_t resume_at; /* when events.connected is due, UINT64_MAX for not */
+	uint64_t resume_at; /* when events.connected is due, UINT64_MAX: never */
 	uint64_t reopen_at;
 	int fd;
 	pthread_mutex_t lock; /* of queue and open */
 	STAILQ_HEAD(, message) queue;
-	LIST_HEAD(, message) open; /* requests that are not answered */
+	LIST_HEAD(, message) open; /* requests without an answer */
 };
 
 void *zk_alloc(size_t size)
@@ -86,7 +86,7 @@ uint32_t zk_jitter(uint32_t n)
 	uint32_t r = 0;
 
 	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
-		r = (uint32_t)getpid() * 2654435761u; /* early in boot: still differs from mux to mux */
+		r = (uint32_t)getpid() * 2654435761u; /* early in boot: pids still differ from mux to mux */
 	return r % n;
 }
 
@@ -141,7 +141,7 @@ static void on_data(int rc, const char *value, int len, const struct Stat *stat,
 	m->rc = rc;
 	if (rc == ZOK) {
 		m->len = len > 0 ? (size_t)len : 0;
-		m->data = zk_alloc(m->len + 1); /* a zero behind it: scalars and JSON are read as text */
+		m->data = zk_alloc(m->len + 1); /* with a zero at the end: scalars and JSON are read as text */
 		if (m->len)
 			memcpy(m->data, value, m->len);
 		m->owner = stat ? stat->ephemeralOwner : 0;
@@ -207,13 +207,13 @@ static bool has_open(struct zk_client *zk)
 	return open;
 }
 
-/* The handle to ask, NULL if there is none or will be none soon. */
+/* The handle for requests, NULL if there is none or it is about to be closed. */
 static zhandle_t *usable(const struct zk_client *zk)
 {
 	return zk->closing ? NULL : zk->zhandle;
 }
 
-/* rc of the function that sent a request: if it did not take it, the answer is made here. */
+/* rc: the result of the function that sent a request. If it failed, the request is answered here. */
 static void sent(struct message *m, int rc)
 {
 	if (rc == ZOK)
@@ -263,7 +263,7 @@ void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *tex
 			   : ZINVALIDSTATE);
 }
 
-/* Starts a session. Returns 0 or -errno: the names of the servers could not be resolved. Waits for that. */
+/* Starts a session. Waits for name resolution. Returns 0, or -errno if the servers' names can't be resolved. */
 static int handle_init(struct zk_client *zk, zhandle_t **zhandle)
 {
 	zk->handle.zk = zk;
@@ -272,8 +272,8 @@ static int handle_init(struct zk_client *zk, zhandle_t **zhandle)
 	*zhandle = zookeeper_init(zk->hosts, on_watch, ZK_SESSION_MS, NULL, &zk->handle, 0);
 	if (!*zhandle)
 		return errno ? -errno : -EINVAL;
-	/* By default the client looks the servers' names up whenever its socket is ready: two thirds of what a small
-	 * delta costs a mux, and it blocks on the resolver. With -1 it looks once a connection is lost. */
+	/* By default the client resolves the servers' names whenever its socket is ready: two thirds of what a small
+	 * delta costs a mux, and it blocks on the resolver. With -1 it resolves them only after a lost connection. */
 	zoo_set_servers_resolution_delay(*zhandle, -1);
 	login_add(zk->login, *zhandle);
 	return 0;
@@ -289,18 +289,18 @@ static void answer_open(struct zk_client *zk)
 	}
 }
 
-/* The C client can lose an answer that comes in while it closes: what it has not answered by then is answered here. */
+/* The C client can lose an answer that arrives while it closes: requests still open after that are answered here. */
 static void handle_close(struct zk_client *zk)
 {
 	if (zk->zhandle)
 		zookeeper_close(zk->zhandle);
 	zk->zhandle = NULL;
-	zk->handle.number++; /* its session events meanwhile are ignored */
+	zk->handle.number++; /* session events during the close are ignored */
 	answer_open(zk);
 }
 
 /*
- * A thread of its own ends the old session and begins the new one: closing waits for the client's threads, and opening
+ * A separate thread ends the old session and starts the new one: closing waits for the client's threads, and opening
  * for name resolution; the control thread waits for neither.
  */
 static void *replace(void *argument)
@@ -331,7 +331,7 @@ static void start_replacing(struct zk_client *zk, uint64_t now_ms)
 	zk->is_replacing = !pthread_create(&zk->replacer, NULL, replace, zk);
 	if (zk->is_replacing)
 		return;
-	zk->zhandle = zk->next; /* no thread now */
+	zk->zhandle = zk->next; /* no thread is running */
 	reopen_later(zk, now_ms);
 }
 
@@ -365,13 +365,13 @@ static void replaced(struct zk_client *zk, int error, uint64_t now_ms)
 
 	pthread_join(zk->replacer, NULL);
 	zk->is_replacing = false;
-	answer_open(zk); /* the old one's */
+	answer_open(zk); /* requests of the old handle */
 	zk->zhandle = zk->next;
 	if (error) {
 		reopen_later(zk, now_ms);
 		return;
 	}
-	/* its events while it was the replacer's were ignored */
+	/* its events were ignored while the replacer had it */
 	state = zoo_state(zk->zhandle);
 	if (state == ZOO_CONNECTED_STATE || state == ZOO_AUTH_FAILED_STATE)
 		session_changed(zk, state, now_ms);
@@ -408,7 +408,7 @@ static void deliver(struct zk_client *zk, struct message *m, uint64_t now_ms)
 	message_free(m);
 }
 
-/* Delivers what is queued now; what that queues waits for the next round, so that the caller's loop stays alive. */
+/* Delivers what is queued now. Messages queued meanwhile wait for the next call, so that the caller's loop goes on. */
 static void drain(struct zk_client *zk, uint64_t now_ms)
 {
 	STAILQ_HEAD(, message) batch = STAILQ_HEAD_INITIALIZER(batch);
@@ -430,7 +430,7 @@ static void on_synced(void *context, const struct zk_reply *reply)
 {
 	struct zk_client *zk = context;
 
-	if (reply->rc != ZOK) { /* a lost connection comes back as a session event; anything else is tried again */
+	if (reply->rc != ZOK) { /* a lost connection is handled by its session event; anything else is retried */
 		if (zk->zhandle && zoo_state(zk->zhandle) == ZOO_CONNECTED_STATE)
 			zk->resume_at = zk->now_ms + ZK_SYNC_RETRY_MS;
 		return;
@@ -440,7 +440,7 @@ static void on_synced(void *context, const struct zk_reply *reply)
 	zk->events.connected(zk->context);
 }
 
-/* The server may lag behind what an earlier session has seen: what is read after this is not older than now. */
+/* The server may lag behind what an earlier session has seen; reads after this are at least as new as now. */
 static void synchronize(struct zk_client *zk)
 {
 	struct message *m = request(zk, on_synced, zk);
@@ -513,7 +513,7 @@ struct zk_client *zk_open(const char *hosts, const struct login *login, const st
 	return NULL;
 }
 
-/* Waits a moment for answers that are on their way: one that comes in while the C client closes, it leaks. */
+/* Waits a moment for answers on their way: the C client leaks one that arrives while it closes. */
 static void settle(struct zk_client *zk)
 {
 	struct pollfd answer = {.fd = zk->fd, .events = POLLIN};
@@ -534,7 +534,7 @@ void zk_close(struct zk_client *zk)
 		zk->zhandle = zk->next;
 	}
 	handle_close(zk);
-	/* Answers may ask again, and are answered at once with ZINVALIDSTATE: until no callback asks again. */
+	/* Callbacks may send requests, which are answered at once with ZINVALIDSTATE: repeat until none does. */
 	while (!STAILQ_EMPTY(&zk->queue))
 		drain(zk, 0);
 	close(zk->fd);

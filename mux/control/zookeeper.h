@@ -6,10 +6,10 @@
  *	zk_get(), zk_children(), ...  -->  request
  *	zk_run() -> the caller's function <--  queue, eventfd  <--  answer, watch, session event
  *
- * The C client answers on its own threads. Their answers pass through one queue, and every callback runs inside
- * zk_run() on the control thread. So callers need no locks, and nothing waits for a server.
+ * The C client answers on its own threads. All answers pass through one queue, and every callback runs inside zk_run()
+ * on the control thread. So callers need no locks, and nothing waits for a server.
  *
- * Each request is answered exactly once, if only with ZCONNECTIONLOSS or ZCLOSING. The C client restores a broken
+ * Each request is answered exactly once, possibly with ZCONNECTIONLOSS or ZCLOSING. The C client restores a broken
  * connection; an expired session is replaced by a new one after a random delay, so that a hundred muxes don't return in
  * the same millisecond. zk_events.connected then runs, and the caller reads everything it follows again.
  */
@@ -25,9 +25,9 @@
 
 enum zk_limits {
 	ZK_SESSION_MS = 10000,      /* requested; the server may grant another */
-	ZK_REOPEN_MIN_MS = 100,     /* wait before a session follows an expired one: this and up to */
+	ZK_REOPEN_MIN_MS = 100,     /* wait before replacing an expired session: this and up to */
 	ZK_REOPEN_JITTER_MS = 1000, /* this much at random */
-	ZK_ABANDON_SESSIONS = 3,    /* times a session's time without a connection: then begin a new one. A server
+	ZK_ABANDON_SESSIONS = 3,    /* session timeouts without a connection before starting a new one. A server
 					  that has lost its data refuses the old one for ever. */
 	ZK_RESUME_JITTER_MS = 100,  /* after a broken connection, before `connected` runs */
 	ZK_SYNC_RETRY_MS = 500,
@@ -37,7 +37,7 @@ enum zk_limits {
 
 struct zk_client;
 
-/* The answer to a request; lives as long as the callback that gets it. */
+/* The answer to a request; valid only during the callback that gets it. */
 struct zk_reply {
 	int rc; /* ZOK or another of ZooKeeper's codes */
 	const uint8_t *data;
@@ -57,11 +57,11 @@ struct zk_events {
 };
 
 /*
- * NULL and errno if hosts ("host:port,...") is no list of servers that can be resolved. login: who we are, NULL:
+ * Returns NULL and errno if hosts ("host:port,...") is not a list of servers that can be resolved. login: NULL:
  * anonymous; not copied.
  */
 struct zk_client *zk_open(const char *hosts, const struct login *login, const struct zk_events *events, void *context);
-/* Answers what is under way with ZCLOSING and ends the session, so that the mux's node vanishes at once. */
+/* Answers outstanding requests with ZCLOSING and ends the session, so that the mux's node vanishes at once. */
 void zk_close(struct zk_client *zk);
 
 /* Readable when zk_run() has work. */
@@ -72,7 +72,7 @@ void zk_run(struct zk_client *zk, uint64_t now_ms);
 /* The now_ms of the last zk_run(): the clock of everything that runs inside it. */
 uint64_t zk_now(const struct zk_client *zk);
 
-/* 0 .. n - 1, evenly enough to spread retries. */
+/* A random number 0 .. n - 1, uniform enough to spread retries. */
 uint32_t zk_jitter(uint32_t n);
 
 bool zk_is_connected(const struct zk_client *zk);
