@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder of chunks with any names and any answers in any order. What comes out is the chunks one behind the other,
- * and only if they are 0000, 0001, ... and no more bytes than asked for; otherwise one code. Once, and nothing is asked
- * after.
+ * A folder of chunks with any names, and any answers in any order. The result is delivered once: the concatenated
+ * chunks if they are exactly 0000, 0001, ... and within the maximum length, otherwise an error code. No request follows
+ * it.
  *
- * Input: names as lines up to an empty one; then for each answer a byte: which request, and whether it fails; a byte:
+ * Input: names as lines up to an empty one; then two bytes for each answer: which request and whether it fails, and the
  * length.
  */
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct run {
 	size_t len[NAMES_MAX], total; /* of what was answered, by chunk */
 };
 
-/* Chunk i is so many bytes of value i + 1. */
+/* Chunk i is len[i] bytes of value i + 1. */
 static void on_whole(void *context, const struct zk_reply *reply)
 {
 	struct run *run = context;
@@ -74,7 +74,7 @@ static const uint8_t *read_names(struct run *run, const uint8_t *at, const uint8
 
 		require(name != NULL);
 		for (int i = 0; i < run->count; i++)
-			twice = twice || !strcmp(run->names[i], name); /* children of a node have names of their own */
+			twice = twice || !strcmp(run->names[i], name); /* children of a node have unique names */
 		if (twice)
 			free(name);
 		else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a service's configuration. What is refused has a reason and leaves no trace; what is taken is in range,
- * can be written as JSON and read again as the same, and the tables take it or say why not: beside a service that is
- * there already, and as a change of it.
+ * Any bytes as a service's configuration. A refused one has a reason and changes nothing. An accepted one is in range,
+ * survives a round trip through JSON, and the tables accept it or return a reason: next to an existing service, and as
+ * a change of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void put_optional(json_t *object, const struct service_config *c)
 		json_object_set_new(object, "maxSegmentSize", json_integer(c->mss));
 }
 
-/* As protocol/README.md section 4 has it. */
+/* In the form of protocol/README.md section 4. */
 static char *write_config(const struct service_config *c)
 {
 	json_t *vips = json_array(), *ports = json_array(), *object;

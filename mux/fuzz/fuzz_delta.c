@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a delta or snapshot. The first byte says as which, and whether the rest is the whole (raw) or a body
- * that is compressed and given a good header and checksum here, since chance finds neither.
- * What decodes is written back and must be the same body; folded into an image, it must leave a good one. What does not
- * decode leaves no trace and has a reason.
+ * Any bytes as a delta or snapshot. The first byte selects which, and whether the rest is the whole (raw) or a body that
+ * is compressed and given a valid header and checksum here, since chance finds neither.
+ * If it decodes, encoding it must give the same body, and folding it into an image must leave a valid one. If it does
+ * not decode, there is a reason and nothing has changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void check_image(const struct delta *image)
 		require(!image->previous[i] || state[image->previous[i]]);
 }
 
-/* A base of which everything but backend 300's twenty buckets is nobody's. */
+/* A base in which no bucket has an owner except the twenty of backend 300. */
 enum { OWNED_BY_300 = 20 };
 
 static void count(const void *base, uint32_t *counts)

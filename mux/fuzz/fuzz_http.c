@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes on a connection to the mux's HTTP server, by loopback, with one service that has a ring. An answer has a
- * status, and JSON is JSON; a refusal names field, value and what is allowed; an explanation is true of the ring.
+ * Any bytes on a connection to the mux's HTTP server, over loopback, with one service that has a ring. Each answer has a
+ * status, and JSON is valid; a refusal names field, value and what is allowed; an explanation agrees with the ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void require(bool property)
 		__builtin_trap();
 }
 
-/* What the server asks of the control thread: one service, and no ZooKeeper. */
+/* Stands in for the control thread that the server queries: one service, and no ZooKeeper. */
 struct service_sync {
 	struct published_service published;
 };
@@ -174,7 +174,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Sends it and gives the server turns until it has nothing more to say; returns the bytes that it answered. */
+/* Sends data and runs the server until it sends nothing more; returns the number of bytes of its answer. */
 static size_t talk(const uint8_t *data, size_t size, char *answer)
 {
 	struct linger reset = {.l_onoff = 1};
@@ -226,7 +226,7 @@ static void check_json(const char *body, int status)
 	json_decref(json);
 }
 
-/* One answer of several in a row; returns what follows it, NULL if it is no whole one. */
+/* Checks one of several consecutive answers; returns the next one, or NULL if this one is incomplete. */
 static char *check_answer(char *at)
 {
 	char *body = strstr(at, "\r\n\r\n"), *length, after;
@@ -237,8 +237,9 @@ static char *check_answer(char *at)
 	if (!body)
 		return NULL;
 	body += 4;
-	body[-1] = 0;                            /* the head ends here */
-	if (!strcasestr(at, "\nContent-Type: ")) /* the library's own, to what is no HTTP: its head may come twice */
+	body[-1] = 0; /* the head ends here */
+	if (!strcasestr(at,
+			"\nContent-Type: ")) /* the library's own answer to invalid HTTP: its head may appear twice */
 		return NULL;
 	length = strcasestr(at, "\nContent-Length: ");
 	len = length ? strtoul(length + 17, NULL, 10) : 0;
@@ -260,7 +261,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size || size > REQUEST_MAX || !talk(data, size, answer))
 		return 0;
-	if (memmem(data, size, "HEAD", 4)) /* its answer has a length and no body */
+	if (memmem(data, size, "HEAD", 4)) /* its answer has a Content-Length but no body */
 		return 0;
 	while (at && *at)
 		at = check_answer(at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any lines as arguments and, behind an empty line, as environment. What is refused names an option or what stands in
- * its place; what is taken is in range, and the same once it is said in full by flags, and by the environment.
- * Files are not opened here: fuzz_secret does.
+ * Any lines as arguments and, after an empty line, as environment. A refusal names an option or what was given in its
+ * place. Accepted options are in range, and giving them all as flags or all in the environment has the same result.
+ * Files are not opened here; fuzz_secret covers them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static void check_ranges(const struct options *o)
 	require(fl_address_is_none(&o->address6) || !fl_address_is_ipv4(&o->address6));
 }
 
-/* Everything but the files, in full: flags as --name=value, or variables. */
+/* Writes all options except the files: as flags --name=value, or as variables. */
 static void say(const struct options *o, struct words *flags)
 {
 	char text[ADDRESS_TEXT_MAX];

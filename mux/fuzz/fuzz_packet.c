@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame from outside through all stages of the packet path. Input: one byte of how much of the frame stands in the
- * first buffer, one of the headroom, then the frame; its destination MAC is made ours, since anything else ends at
- * once. Whatever it is, the verdict must be one that exists, nothing may be read or written outside the buffer, a
- * steered packet must carry a header that servers accept, in front of the inner packet as it came, and an answer must
- * be a whole packet.
+ * A received frame through all stages of the packet path. Input: one byte for how much of the frame is in the first
+ * buffer, one for the headroom, then the frame; its destination MAC is set to ours, since any other frame is rejected
+ * at once. For any input, the verdict must exist, nothing may be read or written outside the buffer, a steered packet
+ * must carry a header that servers accept, followed by the unchanged inner packet, and an answer must be a whole
+ * packet.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void make_fragments(void)
 		__builtin_trap();
 }
 
-/* A fragment, or what may hold one: it comes out once, at the latest when all waiting is over. */
+/* A fragment, or a packet that may contain one: it is returned once, at the latest when all waits have expired. */
 static void check_fragment(struct burst *burst)
 {
 	static uint64_t now_ms;
@@ -77,7 +77,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	config.vips_count = 2;
 	config.vips[1] = image_address("2001:db8:99::1");
 	for (int i = 0; i < 6; i += 2)
-		snapshot.backends[i].address.bytes[0] = 0x20; /* no mapped address any more: IPv6 */
+		snapshot.backends[i].address.bytes[0] = 0x20; /* no longer a mapped address: IPv6 */
 	config.ports_count = 2;
 	config.ports[1] = (struct service_port){17, 443};
 	config.mptcp = (struct mptcp_ports){20000, 20010};
@@ -109,7 +109,7 @@ static void check_steered(const struct rte_mbuf *mbuf, const struct packet *pack
 		__builtin_trap();
 }
 
-/* An answer is never longer than the packet or the least that everybody takes, and nothing of it is elsewhere. */
+/* An answer is no longer than the packet or the least MTU that every path has, and lies inside the buffer. */
 static void check_answered(struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	bool echo = packet->verdict == VERDICT_ECHO;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any run of events and answers at the list of muxes: sessions, watches, time, nodes with any bytes, failures in any
- * order. Each byte is what happens next, what follows it a node's text up to a zero. Peers are handed on only as a
- * whole: sorted, each once, all of nodes that were read without a failure since the last listing.
+ * Any sequence of events and answers for the list of muxes: sessions, watches, time, nodes with any bytes, failures in
+ * any order. Each byte selects the next event; a node's text follows it, up to a zero. Peers are passed on only as a
+ * complete set: sorted, without duplicates, and only if every node was read without a failure since the last listing.
  */
 #include <stdlib.h>
 #include <string.h>

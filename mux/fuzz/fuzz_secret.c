@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a file with a secret: the cluster's key, or ZooKeeper logins; the first byte says which, and the file's
- * mode. What is refused has a reason in which nothing of the file stands; what is taken is what was written.
+ * Any bytes as a file with a secret: the cluster's key or ZooKeeper logins. The first byte selects which, and the file's
+ * mode. A refusal's reason contains nothing of the file; what is accepted is what was written.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int read_secret(const char *path, bool is_login, struct reason *why)
 	return is_login ? login_read("--secret", path, &login, why) : tag_key_read("--secret", path, &key, why);
 }
 
-/* The same as of any other file that is no secret. */
+/* The reason is the same for any content, so it discloses nothing of it. */
 static void check_refusal(const struct reason *why, const char *path, bool is_login)
 {
 	struct reason other = {""};
@@ -63,7 +63,7 @@ static void check_key(const char *path, const char *content, size_t len)
 	require(len >= 32 && !strncasecmp(text, content, 32));
 }
 
-/* Whether it stands in the file as a line of its own. */
+/* Whether the file has this line. */
 static bool has_line(const char *content, size_t len, const char *line, size_t line_len)
 {
 	for (size_t at = 0; at + line_len <= len; at++) {
@@ -78,7 +78,7 @@ static bool has_line(const char *content, size_t len, const char *line, size_t l
 	return false;
 }
 
-/* Each login is a line of the file, and the drawn one behind them has the first one's user. */
+/* Each login is a line of the file; the drawn one after them has the user of the first. */
 static void check_login(const char *path, const char *content, size_t len)
 {
 	static struct login login;
