@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One service as this mux serves it: its ring in the tables, and its VIPs announced while a backend owns a bucket of it.
+ * One service as this mux serves it: its ring in the tables, and its VIPs announced while any bucket has an owner.
  * A service is served before it is announced, and withdrawn before it is removed.
  */
 #ifndef MUX_PUBLISHED_SERVICE_H

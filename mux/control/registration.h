@@ -7,9 +7,9 @@
  *					      that is alive; wait until it is gone, then create
  *	changed   -> at a random moment soon, write the state of that moment, one write at a time
  *
- * The whole ensemble has to agree on each write and sync it, and each generation causes one at every mux, just when other
- * muxes still read that generation. So writes spread over a time that grows with the number of muxes, and changes during
- * that time are written once: 100 muxes cause at most 200 writes a second.
+ * The whole ensemble has to agree on each write and sync it, and each generation causes one at every mux, just when
+ * other muxes still read that generation. So writes spread over a time that grows with the number of muxes, and changes
+ * during that time are written once: 100 muxes cause at most 200 writes a second.
  */
 #ifndef MUX_REGISTRATION_H
 #define MUX_REGISTRATION_H

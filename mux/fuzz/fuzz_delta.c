@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a delta or snapshot. The first byte selects which, and whether the rest is the whole (raw) or a body that
- * is compressed and given a valid header and checksum here, since chance finds neither.
+ * Any bytes as a delta or snapshot. The first byte selects which, and whether the rest is the whole (raw) or a body
+ * that is compressed and given a valid header and checksum here, since chance finds neither.
  * If it decodes, encoding it must give the same body, and folding it into an image must leave a valid one. If it does
  * not decode, there is a reason and nothing has changed.
  */

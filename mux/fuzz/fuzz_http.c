@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes on a connection to the mux's HTTP server, over loopback, with one service that has a ring. Each answer has a
- * status, and JSON is valid; a refusal names field, value and what is allowed; an explanation agrees with the ring.
+ * Any bytes on a connection to the mux's HTTP server, over loopback, with one service that has a ring. Each answer has
+ * a status, and JSON is valid; a refusal names field, value and what is allowed; an explanation agrees with the ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -237,9 +237,8 @@ static char *check_answer(char *at)
 	if (!body)
 		return NULL;
 	body += 4;
-	body[-1] = 0; /* the head ends here */
-	if (!strcasestr(at,
-			"\nContent-Type: ")) /* the library's own answer to invalid HTTP: its head may appear twice */
+	body[-1] = 0;                            /* the head ends here */
+	if (!strcasestr(at, "\nContent-Type: ")) /* the library's own, to invalid HTTP: its head may appear twice */
 		return NULL;
 	length = strcasestr(at, "\nContent-Length: ");
 	len = length ? strtoul(length + 17, NULL, 10) : 0;
