@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mux of the control side, for each test."""
+"""A control_mux process for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path

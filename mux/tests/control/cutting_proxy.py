@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A way to ZooKeeper that breaks at a given request, before or after the server has got it."""
+"""A proxy to ZooKeeper that breaks the connection at a given request, before or after the server gets it."""
 
 import contextlib
 import socket
@@ -13,10 +13,10 @@ class CuttingProxy:
         self.port = port
         self.cuts: list[
             tuple[int, bool]
-        ] = []  # still to come: at which request of a connection, does the server get it
+        ] = []  # pending: the number of the request in its connection, whether the server gets it
         self.done = 0
-        self.is_closed = False  # turns away whoever comes
-        self.closes_then = False  # is_closed from the next cut on
+        self.is_closed = False  # rejects new connections
+        self.closes_then = False  # sets is_closed at the next cut
         self.connections: list[Connection] = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
@@ -53,7 +53,7 @@ class Connection:
     def __init__(self, proxy: CuttingProxy, client: socket.socket, server: socket.socket):
         self.proxy, self.client, self.server = proxy, client, server
         self.requests = 0
-        self.is_cut = False  # what the server says from now on gets lost
+        self.is_cut = False  # the server's answers are dropped from now on
         self.lost = threading.Event()
 
     def upward(self) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from kazoo.exceptions import ConnectionLoss, SessionExpiredError
 
-# what a condition may raise while ZooKeeper is away or has just returned
+# exceptions that a condition may raise while ZooKeeper is down or has just returned
 AWAY = (OSError, ConnectionLoss, SessionExpiredError)
 
 
 def until(condition: Callable[[], object], seconds: float, what: str) -> None:
-    """Returns once condition() is true; what it last raised or returned is part of the failure."""
+    """Returns once condition() is true. The failure includes what it last raised or returned."""
     end = time.monotonic() + seconds
     last: object = None
     while time.monotonic() < end:
@@ -26,7 +26,7 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> None:
 
 
 def stays(condition: Callable[[], object], seconds: float, what: str) -> None:
-    """Fails if condition() is false at any time within the seconds."""
+    """Fails if condition() is false at any time within these seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert condition(), f"{what} did not stay so for {seconds} s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""control_mux as a process, and what it tells over HTTP."""
+"""control_mux as a process, and its HTTP interface."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ class MuxProcess:
         assert self.process.stdout.readline() == "ready\n", self.log()
 
     def stop(self) -> None:
-        """Ends it in order, and insists that it found nothing wrong with its memory."""
+        """Stops it gracefully; fails if the sanitizers reported an error."""
         if not self.process:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -77,7 +77,7 @@ class MuxProcess:
                 return error.code, error.read().decode()
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """None if the metric is not there."""
+        """None if the metric does not exist."""
         wanted = "{" + ",".join(f'{key}="{value}"' for key, value in labels.items()) + "}" if labels else ""
         status, text = self.get("/metrics")
         assert status == 200
@@ -97,7 +97,7 @@ class MuxProcess:
         return None
 
     def ring(self, service: str = "web") -> dict[str, str]:
-        """Empty without a ring."""
+        """Empty if there is no ring."""
         status, text = self.get("/ring", service=service)
         return dict(line.split() for line in text.splitlines()) if status == 200 else {}
 
@@ -108,7 +108,7 @@ class MuxProcess:
         return status, json.loads(text)
 
     def serves(self, image: dict, service: str = "web") -> bool:
-        """Whether /ring tells of exactly this image."""
+        """Whether /ring reports exactly this image."""
         return self.ring(service) == ring_of(image, service)
 
     def until_serving(self, image: dict, service: str = "web", seconds: float = 60) -> None:
@@ -116,7 +116,7 @@ class MuxProcess:
 
 
 def ring_of(image: dict, service: str = "web") -> dict[str, str]:
-    """What /ring says of an image of the oracle."""
+    """The /ring answer expected for an image of the oracle."""
     return {
         "service": service,
         "generation": str(image["generation"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of announced VIPs in this network namespace, which belongs to the test run (meson.build starts it in one)."""
+"""Routes of announced VIPs in this network namespace, which meson.build creates for the test run."""
 
 import json
 import socket
@@ -126,7 +126,7 @@ def test_packets_that_reach_the_device_are_counted(tree: Tree, mux: MuxProcess):
 
 
 def test_device_is_taken(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
-    """A second mux in one namespace can't announce: it says so once, serves, and takes over when the first has gone."""
+    """A second mux in a namespace can't announce: it logs this once, serves, and takes over when the first has gone."""
     second = MuxProcess(zookeeper.address, tmp_path, mux_id="mux2", announce="tun")
     service = served(tree, mux)
     second.start()

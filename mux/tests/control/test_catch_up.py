@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The connection or the session breaks while a mux catches up, delta by delta: at the ring that serves, or at an image
-aside that nobody serves yet. What it has serves on, nothing is applied twice or left out, and a break is no refusal.
+The connection or the session breaks while a mux catches up, delta by delta, on the published ring or on a staged one.
+The published ring keeps serving, no delta is applied twice or skipped, and a break does not count as a refusal.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tree import Service, Tree, backend, run
 from zookeeper_process import ZooKeeperProcess
 
 DELTAS = 40
-# The n-th request for a delta of a connection breaks it, on its way there or its answer on the way back.
+# The n-th delta request of a connection breaks it: before the server gets the request, or before its answer arrives.
 CUTS = [(1, False), (2, True), (9, False), (1, True), (6, True)]
 
 
@@ -32,12 +32,12 @@ def first(tree: Tree) -> tuple[Service, list[dict]]:
 
 
 def more(service: Service) -> list[dict]:
-    """Buckets go to and fro, so that a delta that is left out, or applied twice, shows."""
+    """Buckets move back and forth, so that a delta skipped or applied twice shows."""
     return [service.commit([], [run((7 * n) % 200, 20 + n, *((1, 2) if n % 2 else (2, 1)))]) for n in range(DELTAS)]
 
 
 def broken_at(mux: MuxProcess, proxy: CuttingProxy, cut: tuple[int, bool], images: list[dict]) -> int:
-    """The mux comes back, and its way breaks again; the generation that then serves, whole."""
+    """The mux reconnects, and the connection breaks again. Returns the generation that it then serves."""
     done = proxy.done
     proxy.cuts, proxy.closes_then, proxy.is_closed = [cut], True, False
     until(lambda: proxy.done > done, 60, f"request {cut}\n{mux.log()}")
@@ -59,7 +59,7 @@ def is_quiet(mux: MuxProcess) -> bool:
 
 @pytest.fixture
 def late(tree: Tree, proxy: CuttingProxy, tmp_path: Path) -> Iterator[tuple[MuxProcess, list[dict]]]:
-    """A mux that serves, loses its way, and is 40 generations behind; and all images that there were."""
+    """A serving mux that loses its connection and falls 40 generations behind; and all images so far."""
     service, images = first(tree)
     mux = MuxProcess(proxy.address, tmp_path)
     mux.start()
@@ -81,7 +81,7 @@ def test_at_the_ring_that_serves(late: tuple[MuxProcess, list[dict]], proxy: Cut
 
 
 def test_with_its_session(late: tuple[MuxProcess, list[dict]], proxy: CuttingProxy, tree: Tree):
-    """A break that outlives the session: the next one begins where the ring is."""
+    """A break that outlasts the session: the next session continues from the ring's generation."""
     mux, images = late
     generation = broken_at(mux, proxy, (12, True), images)
     assert images[1]["generation"] < generation < images[-1]["generation"]
@@ -92,7 +92,7 @@ def test_with_its_session(late: tuple[MuxProcess, list[dict]], proxy: CuttingPro
 
 
 def test_at_an_image_aside(tree: Tree, proxy: CuttingProxy, tmp_path: Path):
-    """A mux that starts: what it has read so far is no ring that was ever committed last, and serves nobody."""
+    """A starting mux: what it has read so far was never the latest committed ring, so it is not served."""
     service, images = first(tree)
     images += more(service)
     proxy.is_closed = True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-All of ZooKeeper is lost, and a controller starts on what is left of it: nothing. The mux serves on; the controller is
-rebuilt from its backup, and the mux follows it again with the same owner of every bucket, so that no connection breaks.
+All of ZooKeeper's data is lost, and a controller starts on an empty one. The mux keeps serving. The controller is
+restored from its backup, and the mux follows it again with the same owner of every bucket, so no connection breaks.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def controller(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path: Path) -> Itera
 
 
 def owners(mux: MuxProcess) -> list[dict]:
-    """Where 50 connections go, without the number of the generation."""
+    """The destinations of 50 connections, without the generation."""
     answers = [mux.explain(sourcePort=port) for port in range(4000, 4050)]
     assert all(status == 200 for status, _ in answers)
     return [{key: value for key, value in answer.items() if key != "generation"} for _, answer in answers]

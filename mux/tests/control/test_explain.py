@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fairlead-mux explain` asks a running mux and answers like the controller: its output and its exit codes."""
+"""`fairlead-mux explain` queries a running mux and answers like the controller: its output and exit codes."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The mux's control side against a real ZooKeeper: generations as a controller writes them, everything that it never
-should write, and servers and sessions that come and go. What the mux has is compared by the checksum of its ring.
+The mux's control side against a real ZooKeeper: generations as a controller writes them, data that it should never
+write, and servers and sessions that come and go. The mux's ring is compared by its checksum.
 """
 
 import json
@@ -17,7 +17,7 @@ BOTH = [backend(1), backend(2)]
 
 
 def served(tree: Tree, mux: MuxProcess, **config: object) -> Service:
-    """A service whose generation 2, two backends with half of the buckets each, the mux serves."""
+    """A service at generation 2, served by the mux: two backends with half of the buckets each."""
     service = Service(tree, **config).create()
     half = service.image["buckets"] // 2
     image = service.commit(BOTH, [run(0, half, 1), run(half, half, 2)])
@@ -56,7 +56,7 @@ def test_snapshot_then_deltas(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
 
 
 def test_delta_that_is_not_committed(tree: Tree, mux: MuxProcess):
-    """A delta is asked for as soon as latest_gen moves; if that does not name it, it is an orphan and not served."""
+    """A delta is requested as soon as latest_gen changes. If latest_gen does not name it, it is not served."""
     service = served(tree, mux)
     image, data = service.change([], [run(0, 20, 2, 1)])
     orphan = tree.client.transaction()
@@ -82,7 +82,7 @@ def test_deltas_one_by_one(tree: Tree, mux: MuxProcess):
 
 
 def test_deltas_by_owner(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
-    """Into the ring that serves, and by a mux that starts late into an image aside."""
+    """Applied to the published ring, and by a mux that starts late to a staged one."""
     service = served(tree, mux)
     service.commit([backend(3)], [run(10, 60, 3, 1) | {"owner": 1}, run(0, 1, 3, 2) | {"owner": 2}])
     service.commit([], [run(5, 40, 1, 3) | {"owner": 3}, run(50, 2, 2, 3) | {"owner": 3}])
@@ -104,7 +104,7 @@ def test_many_deltas_at_once(tree: Tree, mux: MuxProcess):
 
 
 def test_chunks_are_read_whole(tree: Tree, mux: MuxProcess):
-    """More chunks than are asked for at a time, of a delta and of a snapshot."""
+    """More chunks than are requested at a time, of a delta and of a snapshot."""
     service = served(tree, mux)
     runs = [run(at, 1, 1 + at // 2 % 2, 1) for at in range(0, 256, 2)]
     mux.until_serving(service.commit([], runs, chunk=50))
@@ -113,7 +113,7 @@ def test_chunks_are_read_whole(tree: Tree, mux: MuxProcess):
 
 
 def test_jump_to_a_snapshot(tree: Tree, mux: MuxProcess):
-    """The deltas that the mux lacks are deleted already: the snapshot is newer than the ring, nothing is refused."""
+    """The deltas that the mux lacks are already deleted: it reads the newer snapshot, and nothing is refused."""
     service = served(tree, mux)
     for _ in range(10):
         service.image, _ = service.change([], [run(0, 9, 2, 1)])
@@ -154,7 +154,7 @@ def test_service_deleted_bit_by_bit(tree: Tree, mux: MuxProcess):
 
 
 def test_service_without_config_is_deleted(tree: Tree, mux: MuxProcess):
-    """As the controller deletes: the config first, upon which muxes stop, the rest when it gets to it."""
+    """The controller's order of deletion: first the config, at which muxes stop serving, the rest later."""
     service, other = served(tree, mux), served(tree, mux, id_=2, name="api", vips=["10.99.0.9"])
     tree.client.delete(f"{service.path}/config")
     until(lambda: mux.generation() is None and mux.ring() == {}, 60, "the service to end")
@@ -185,7 +185,7 @@ def test_start_beside_a_half_deleted_service(tree: Tree, zookeeper: ZooKeeperPro
 
 
 def test_service_created_again(tree: Tree, mux: MuxProcess):
-    """In one transaction, so that no list shows it gone: another id, another number of buckets, the same name."""
+    """In one transaction, so that no list lacks it: another id, another number of buckets, the same name."""
     old = served(tree, mux)
     old.commit([], [run(0, 3, 2, 1)])
     new = Service(tree, id_=2, buckets=512)
@@ -210,7 +210,7 @@ def test_twenty_services(tree: Tree, mux: MuxProcess):
 
 
 def refused_and_mended(tree: Tree, mux: MuxProcess, reason: str, damage) -> None:
-    """A bad delta leaves the ring as it was, is counted each time and logged once; a good one in its place is taken."""
+    """A bad delta leaves the ring unchanged, is counted each time and logged once; a good replacement is applied."""
     service = served(tree, mux)
     before = service.image
     data = service.change([backend(3)], [run(0, 9, 3, 1)])[1]
@@ -250,7 +250,7 @@ def test_of_another_service(tree: Tree, mux: MuxProcess):
 
 
 def test_gap(tree: Tree, mux: MuxProcess):
-    """A generation without a delta, and no snapshot behind it: until there is one, the old ring serves."""
+    """A generation without a delta, and no later snapshot: the old ring serves until there is one."""
     service = served(tree, mux)
     before = service.image
     service.commit([], [run(0, 9, 2, 1)], with_delta=False)
@@ -266,7 +266,7 @@ def test_gap_between_chunks(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     before, data = service.image, service.change([], [run(0, 9, 2, 1)])[1]
     after = service.commit([], [run(0, 9, 2, 1)], chunk=20)
-    # The whole may be read before the chunk is gone; then the next generation has to meet the gap.
+    # The mux may read everything before the chunk is deleted; the gap must then show at the next generation.
     tree.client.delete(f"{service.gen(3)}/delta/0001")
     image = service.commit([], [run(9, 9, 2, 1)])
     if mux.refused("missing"):
@@ -277,7 +277,7 @@ def test_gap_between_chunks(tree: Tree, mux: MuxProcess):
 
 
 def test_start_on_a_damaged_delta(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
-    """What can be completed serves: the generation before the damaged one, as on muxes that were there before."""
+    """The last complete generation serves: the one before the damage, as on muxes that were already running."""
     service = Service(tree).create()
     before = service.commit(BOTH, [run(0, 256, 1)])
     service.commit([], [run(0, 9, 2, 1)], damage=break_checksum)
@@ -293,7 +293,7 @@ def test_damaged_snapshot(tree: Tree, mux: MuxProcess):
     service = served(tree, mux)
     before = service.image
     service.commit([], [run(0, 9, 2, 1)], with_delta=False, with_snapshot=True)
-    # The mux may be quicker than the damage, so it is done to a generation that can't be reached but by it.
+    # The mux may be faster than the damage, so a generation is damaged that can only be reached through it.
     good = service.snapshot_bytes()
     mux.until_serving(service.image)
     service.image, _ = service.change([], [run(0, 30, 1, 2)])
@@ -321,7 +321,7 @@ def test_numbers_that_are_none(tree: Tree, mux: MuxProcess):
 
 
 def test_bad_config(tree: Tree, mux: MuxProcess):
-    """The ring goes on under the configuration that was good."""
+    """The ring keeps following under the last valid configuration."""
     service = served(tree, mux)
     service.configure(format=2)
     until(lambda: mux.refused("config") >= 1, 60, "the refusal")
@@ -381,7 +381,7 @@ def test_mux_starts_without_zookeeper(tree: Tree, zookeeper: ZooKeeperProcess, t
 
 
 def test_zookeeper_forgets_everything(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
-    """An empty ZooKeeper is no order to stop: what was served is served until a list says otherwise."""
+    """An empty ZooKeeper does not stop a mux: it keeps serving its services until a list lacks them."""
     service = served(tree, mux)
     zookeeper.stop()
     zookeeper.forget()
@@ -395,7 +395,7 @@ def test_zookeeper_forgets_everything(tree: Tree, mux: MuxProcess, zookeeper: Zo
 
 
 def test_zookeeper_is_emptied_and_restored(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
-    """What the mux missed meanwhile is there again with the list: nothing ends, and the news go on."""
+    """Missed changes return with the list: no service ends, and later changes are followed."""
     service = served(tree, mux)
     loaded = mux.logged(event="loaded")
     zookeeper.stop()
@@ -415,7 +415,7 @@ def test_zookeeper_is_emptied_and_restored(tree: Tree, mux: MuxProcess, zookeepe
 
 
 def test_another_cluster_is_not_followed(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess):
-    """A controller that found ZooKeeper empty has made a new cluster; then the old one is restored, higher up."""
+    """A controller that found ZooKeeper empty creates a new cluster; the old one is restored at higher generations."""
     tree.client.create("/fairlead/cluster", b"0" * 32)
     service = served(tree, mux)
     zookeeper.stop()
@@ -452,7 +452,7 @@ def test_a_mux_without_services_follows_any_cluster(tree: Tree, mux: MuxProcess)
 
 
 def test_list_vanishes_and_returns(tree: Tree, mux: MuxProcess):
-    """In one transaction each, without a new session; the service is then at lower generations than before."""
+    """In one transaction each, within one session; the service then has lower generations than before."""
     service = served(tree, mux)
     mux.until_serving(service.commit([], [run(0, 9, 2, 1)]))
     mine = tree.client.transaction()
@@ -472,7 +472,7 @@ def test_list_vanishes_and_returns(tree: Tree, mux: MuxProcess):
 
 
 def test_session_expires(tree: Tree, mux: MuxProcess):
-    """The mux stands still for longer than its session lasts; then it has a new one, its node, and the news."""
+    """The mux is stopped for longer than its session lasts; then it has a new session, its node and the changes."""
     service = served(tree, mux)
     until(lambda: tree.mux() is not None, 60, "the mux's node")
     before = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner
@@ -504,7 +504,7 @@ def test_node(tree: Tree, mux: MuxProcess):
 
 
 def test_node_is_written_less_often_the_more_muxes_there_are(tree: Tree, mux: MuxProcess):
-    """What changes while a write waits for its moment is written once, as it is by then."""
+    """Changes while a write is scheduled are combined into one write of the latest state."""
     service = served(tree, mux)
     for number in range(2, 102):
         node = {"format": 1, "id": f"mux{number}", "address": f"10.1.1.{number}"}
@@ -527,7 +527,7 @@ def test_node_goes_with_the_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_pat
 
 
 def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path):
-    """The same id again while the dead process's session lasts: waits for the node to vanish, serves meanwhile."""
+    """The same id again while the dead process's session lasts: it serves while it waits for the node to vanish."""
     service = Service(tree).create()
     first = MuxProcess(zookeeper.address, tmp_path)
     first.start()
@@ -545,7 +545,7 @@ def test_node_of_a_killed_mux(tree: Tree, zookeeper: ZooKeeperProcess, tmp_path)
 
 
 def test_two_muxes_of_one_id(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, tmp_path):
-    """Both serve; the second one says whom it waits for, once, and takes the node when the first has gone."""
+    """Both serve; the second logs once which session it waits for, and takes the node when the first has gone."""
     service = served(tree, mux)
     until(lambda: mux.metric("registered") == 1, 60, "the first's node")
     owner = tree.client.exists("/fairlead/muxes/mux1").ephemeralOwner

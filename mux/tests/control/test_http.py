@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mux answers over HTTP, and to whom it does not: explain against the oracle, refusals, hostile clients."""
+"""The mux's HTTP interface: explain against the oracle, refusals, hostile clients."""
 
 import contextlib
 import json
@@ -103,7 +103,7 @@ def test_http_refuses_other_methods_before_their_body(mux: MuxProcess):
 
 
 def test_http_under_hostile_clients(tree: Tree, mux: MuxProcess):
-    """More connections than are allowed, all of which dawdle: rings are followed on, and answers come again after."""
+    """More slow connections than allowed: the mux keeps following rings, and answers again afterwards."""
     service = served(tree, mux)
     host, port = mux.http.split(":")
     with contextlib.ExitStack() as undo:
@@ -127,7 +127,7 @@ def test_metrics_are_named_and_typed(tree: Tree, mux: MuxProcess):
 
 
 def test_metrics_of_the_alerts_are_there(tree: Tree, mux: MuxProcess):
-    """docs/alerts.yaml names no metric that a mux does not show; the controller's are looked for in its own tests."""
+    """docs/alerts.yaml names only metrics that a mux has; the controller's own tests check the controller's."""
     served(tree, mux)
     names = set(re.findall(r"\bfairlead_mux_[a-z_]+", (ROOT / "docs" / "alerts.yaml").read_text()))
     assert len(names) >= 3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A mux at a ZooKeeper that asks who it is: it reads what it may, owns its own node, and no other mux can change that.
+A mux with a ZooKeeper that requires a login: it reads what it may, owns its own node, and no other mux can change it.
 """
 
 import json
@@ -33,7 +33,7 @@ def login(folder: Path, *lines: str, mode: int = 0o600) -> Path:
 
 @pytest.fixture
 def protected(zookeeper: ZooKeeperProcess, tree: Tree) -> Iterator[Tree]:
-    """The tree as a controller protects it."""
+    """A tree protected as a controller does it."""
     tree.client.add_auth("digest", ":".join(CONTROLLERS))
     tree.client.add_auth("digest", ":".join(MUXES))
     tree.client.default_acl = acl(read=True)
@@ -96,7 +96,7 @@ def test_it_serves_and_owns_its_node(protected: Tree, zookeeper: ZooKeeperProces
 def test_without_the_right_login_it_serves_nothing_until_it_may(
     protected: Tree, zookeeper: ZooKeeperProcess, tmp_path: Path, path: str, user: str | None, why: str
 ):
-    """And says why, once for all that it asks meanwhile."""
+    """And logs why, once for all of its requests meanwhile."""
     image = served(protected)
     if path == "cluster":
         protected.client.create("/fairlead/cluster", b"1" * 32)

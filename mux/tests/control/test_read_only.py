@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-ZooKeeper has lost its quorum, and the server that is left is in its read-only mode. Neither mux nor controller connects
-to it: on the other side of a partition the others may have committed more. Both go on with what they have, say so, and
-take up what comes once there is a quorum again.
+ZooKeeper has lost its quorum, and the remaining server is in read-only mode. Neither mux nor controller connects to it:
+on the other side of a partition the others may have committed more. Both continue with what they have, report it, and
+follow changes once there is a quorum again.
 """
 
 import json
@@ -53,7 +53,7 @@ def create(controller: ControllerProcess) -> None:
 
 
 def is_read_only(port: int) -> bool:
-    """By ZooKeeper's word `isro`: `rw` or `ro`."""
+    """By ZooKeeper's command `isro`: `rw` or `ro`."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
             connection.sendall(b"isro")
@@ -63,7 +63,7 @@ def is_read_only(port: int) -> bool:
 
 
 def check(address: str) -> dict[str, str]:
-    """What `fairlead-mux --check` finds in the way of a session, by verdict."""
+    """The session check of `fairlead-mux --check`: its text by verdict."""
     command = [os.environ["FAIRLEAD_MUX"], "--check", "--output", "json", "--id", "mux9", "--zookeeper", address]
     command += ["--port", "net_null0", "--no-huge", "--announce", "none"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A name server that says nothing holds up the search for ZooKeeper, and nothing else of the mux."""
+"""A silent name server delays the connection to ZooKeeper, and nothing else of the mux."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ RESOLVER = "nameserver 127.0.0.1\noptions timeout:10 attempts:2\n"  # 20 s until
 
 
 class NameServer:
-    """Knows one name, by UDP on port 53 of this network namespace."""
+    """A name server with one name, over UDP on port 53 of this network namespace."""
 
     def __init__(self) -> None:
         self.is_mute, self.unanswered = False, 0

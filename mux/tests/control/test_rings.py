@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/rings: each generation that was applied, in order and with the checksum of its whole image, against the oracle."""
+"""/rings: each applied generation, in order and with the checksum of its whole image, against the oracle."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_every_applied_generation_is_told_with_the_sum_of_its_image(tree: Tree, 
         ([backend(3)], [run(10, 5, 3, 2)]),
         ([backend(2, removed=True)], [run(0, 10, 1, 2), run(15, 49, 1, 2)]),
         ([backend(3, address="10.1.0.77")], []),
-        ([], [run(0, 256, 3, 1)]),  # of the removed one nothing is left
+        ([], [run(0, 256, 3, 1)]),  # nothing of the removed one is left
     ]
     images = [service.image, *(service.commit(*change) for change in changes)]
     mux.until_serving(images[-1])

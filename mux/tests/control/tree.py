@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 The controller's side of the ZooKeeper tree (protocol/README.md, 4), written with the oracle of the vectors: a service
-with its image, each change a delta in one transaction. What a controller would never write can be asked for, too.
+with its image, each change a delta in one transaction. It can also write what a controller never would.
 """
 
 import json
@@ -40,7 +40,7 @@ def backend(id_: int, address: str | None = None, removed: bool = False) -> dict
 
 
 class Client(KazooClient):
-    """Asks again when its connection broke, as it does on a loaded machine: ZooKeeper's sessions are short here."""
+    """Retries after a lost connection, common on a loaded machine: ZooKeeper's sessions are short here."""
 
 
 def _patient(name: str) -> Callable:
@@ -58,7 +58,7 @@ class Tree:
         self.client.start(timeout=30)
 
     def answers(self) -> bool:
-        """Whether this session is alive, or there is a new one: after ZooKeeper was away longer than it lasts."""
+        """Whether there is a session: this one, or a new one if ZooKeeper was down for longer than it lasts."""
         try:
             self.client.exists("/")
         except (KazooException, KazooTimeoutError):
@@ -105,7 +105,7 @@ class Service:
         return f"{self.path}/ring/gen/{generation:010d}"
 
     def create(self, transaction=None) -> "Service":
-        """The image as the first generation: a snapshot, by default of an empty ring."""
+        """Commits the image as the first generation: a snapshot, by default of an empty ring."""
         generation = self.image["generation"]
         mine = transaction or self.client.transaction()
         mine.create(self.path)
@@ -121,7 +121,7 @@ class Service:
         return self
 
     def delete(self, transaction=None) -> None:
-        """Everything in one transaction, as one change."""
+        """Deletes everything in one transaction, as one change."""
         mine = transaction or self.client.transaction()
 
         def below(path: str) -> None:
@@ -140,7 +140,7 @@ class Service:
         return head + codec.zstd_frame(body)
 
     def change(self, backends: list[dict], runs: list[dict], committed: int | None = None) -> tuple[dict, bytes]:
-        """The next image and the delta that leads to it; nothing is written."""
+        """Returns the next image and the delta that leads to it; writes nothing."""
         generation = self.image["generation"] + 1
         committed = committed or NOW + generation
         order = "owner" if runs and "owner" in runs[0] else "number"
@@ -150,7 +150,7 @@ class Service:
         return codec.apply(self.image, delta), head + codec.zstd_frame(body)
 
     def put(self, transaction, generation: int, kind: str, data: bytes, chunk: int = CHUNK) -> None:
-        """Data as chunks below a generation's node."""
+        """Writes data as chunks below a generation's node."""
         path = f"{self.gen(generation)}/{kind}"
         transaction.create(path)
         for at in range(0, len(data), chunk):
@@ -167,7 +167,7 @@ class Service:
         chunk: int = CHUNK,
         committed: int | None = None,
     ) -> dict:
-        """One generation in one transaction; damage is applied to the delta's bytes. The new image."""
+        """Commits one generation in one transaction; damage is applied to the delta's bytes. Returns the new image."""
         self.image, data = self.change(backends, runs, committed)
         generation = self.image["generation"]
         mine = self.client.transaction()

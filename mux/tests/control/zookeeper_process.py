@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real ZooKeeper servers, from the controller's jar, that can be stopped, started again, and made to forget."""
+"""Real ZooKeeper servers, from the controller's jar, that can be stopped, restarted, and wiped."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ SESSION_SECONDS = 3
 
 
 def build_jar() -> None:
-    """Unless there is one; by one of several test runs, for which the others wait."""
+    """Builds the jar if it is missing; one of several test runs builds it while the others wait."""
     with (ROOT / "build" / "jar.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not JAR.exists():
@@ -35,7 +35,7 @@ class ZooKeeperProcess:
         self.address = f"127.0.0.1:{self.port}"
         self.process: subprocess.Popen | None = None
         build_jar()
-        # Sessions are short, whatever a client asks for: their expiry is part of the tests.
+        # Sessions are short, regardless of the client's request: the tests cover their expiry.
         (folder / "zoo.cfg").write_text(
             f"dataDir={folder}/data\nclientPort={self.port}\nclientPortAddress=0.0.0.0\ntickTime=500\n"
             f"maxSessionTimeout={session_seconds * 1000}\nadmin.enableServer=false\nmaxClientCnxns=0\n{members}"
@@ -50,7 +50,7 @@ class ZooKeeperProcess:
             until(self.answers, 120, "ZooKeeper to answer")
 
     def launch(self) -> None:
-        """Without waiting for it."""
+        """Starts it without waiting until it answers."""
         command = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(JAR)]
         command += [*self.options, "-Dzookeeper.admin.enableServer=false"]
         command += ["-Dzookeeper.forceSync=no"]  # a slow disk would break the short sessions
@@ -79,17 +79,17 @@ class ZooKeeperProcess:
             self.process = None
 
     def set_aside(self) -> None:
-        """Only while stopped: all data and all sessions, until bring_back()."""
+        """Only while stopped: removes all data and sessions, until bring_back()."""
         assert not self.process
         (self.folder / "data").rename(self.folder / "aside")
 
     def bring_back(self) -> None:
-        """Only while stopped."""
+        """Only while stopped: restores what was set aside."""
         self.forget()
         (self.folder / "aside").rename(self.folder / "data")
 
     def forget(self) -> None:
-        """Only while stopped: all data and all sessions."""
+        """Only while stopped: deletes all data and sessions."""
         assert not self.process
         shutil.rmtree(self.folder / "data")
 
