@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rack of two: this network namespace is the rack (servers, router), another one is the mux's.
+"""A rack of two network namespaces: this one has the servers and the router, the other one has the mux.
 
     here:  fls0  10.1.0.1, .21 ..  ======= veth, MTU 1600 =======  flm0  10.1.0.11  :mux's namespace, still_mux
                  2001:db8:1::1, ::21 ..                                  2001:db8:1::11
 
-Everything is undone in the reverse order, also after a failure.
+Everything is undone in reverse order, even after a failure.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ OUTSIDE = "fls0"
 INSIDE = "flm0"
 MTU = 1600
 SETTLING_FLOWS = 40
-PATIENCE = 100  # seconds; what takes longer comes never, also on a machine with much else to do
+PATIENCE = 100  # seconds; anything slower is considered lost, even on a loaded machine
 LAST = b"the last one before the test"
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
@@ -49,7 +49,7 @@ def run(*words):
 
 
 def until(what, condition, seconds=PATIENCE):
-    """Waits for a condition that becomes true; its value."""
+    """Waits until a condition is true and returns its value."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -89,7 +89,7 @@ class Rack:
         return run("ip", "netns", "exec", self.namespace, *words)
 
     def inside_link(self, name):
-        """What iproute2 knows of an interface: address, stats64, ..."""
+        """An interface as iproute2 reports it: address, stats64, ..."""
         return json.loads(self.inside("ip", "-json", "-stats", "link", "show", "dev", name))[0]
 
     @staticmethod
@@ -97,16 +97,16 @@ class Rack:
         return json.loads(run("ip", "-json", "link", "show", "dev", OUTSIDE))[0]["address"]
 
     def to_vip(self, sport, payload=b"", **fields):
-        """A TCP SYN of the client to the VIP, as the router would hand it to the mux."""
+        """A TCP SYN from the client to the VIP, as the router would send it to the mux."""
         ip = IP(src=CLIENT, dst=VIP, **fields)
         return Ether(src=self.mac, dst=self.mux_mac) / ip / TCP(sport=sport, dport=80, flags="S") / Raw(payload)
 
     def send(self, packets):
-        for frame in [bytes(packet) for packet in packets]:  # one right behind the other
+        for frame in [bytes(packet) for packet in packets]:  # built first, so that they are sent back to back
             self.socket.send(frame)
 
     def receive(self, wanted, count, seconds=PATIENCE):
-        """Up to count frames from the mux that the predicate wants; fewer when none came for so long."""
+        """Up to count frames from the mux that the predicate accepts; fewer if none arrives for these seconds."""
         end = time.monotonic() + seconds
         found = []
         while len(found) < count and (left := end - time.monotonic()) > 0:
@@ -118,11 +118,11 @@ class Rack:
                 frame = Ether(data)
                 if wanted(frame):
                     found.append(frame)
-                    end = time.monotonic() + seconds  # scapy takes its time for each
+                    end = time.monotonic() + seconds  # scapy is slow for each frame
         return found
 
     def _frame(self):
-        """One frame, with the VLAN tag that the kernel has taken off."""
+        """One frame, with the VLAN tag that the kernel has stripped put back."""
         data, notes, _, _ = self.socket.recvmsg(65535, socket.CMSG_SPACE(AUXILIARY.size))
         for _, kind, note in notes:
             status, *_, tci, tpid = AUXILIARY.unpack(note[: AUXILIARY.size])
@@ -162,14 +162,14 @@ class Mux:
         self.process.stdout.readline()
 
     def counters(self):
-        """What was counted since the last call; only what is not zero."""
+        """The counts since the last call, without zeros."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         counts = json.loads(self.process.stdout.readline())
         return {name: n for name, n in counts.items() if n and name != "seconds"}
 
     def settle(self):
-        """Waits until the neighbours of all backends are known: enough flows to meet each of them are all steered."""
+        """Waits until all backends' neighbours are known: all of enough flows to reach each of them are steered."""
 
         def steered():
             self.counters()
@@ -188,7 +188,7 @@ class Mux:
         self.pass_by()
 
     def all_out(self, wanted):
-        """What the predicate wants of all that comes out of what was sent before, by a packet that comes out last."""
+        """The output so far that the predicate accepts; a marker packet, which comes out last, shows the end."""
         found = []
 
         def is_last(frame):
@@ -203,7 +203,7 @@ class Mux:
         return found
 
     def pass_by(self):
-        """Waits until all that was sent before has come out."""
+        """Waits until all packets sent so far have come out, and discards them."""
         self.all_out(lambda _: False)
         self.counters()
         self.rack.drain()
@@ -239,7 +239,7 @@ def drops(counts):
 
 
 def send_and_count(rack, one, packets):
-    """Sends frames and waits until the mux has counted as many, ARP and the like aside."""
+    """Sends frames and waits until the mux has counted as many, not counting ARP and the like."""
     packets = list(packets)
     rack.drain()
     one.counters()

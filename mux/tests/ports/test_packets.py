@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet tables: a packet in by a real port, and the very bytes that come out, as the oracle of protocol/vectors has
-them. Rows are named by sentences; what is dropped is counted under its verdict and nothing else comes out."""
+"""Packet tables: a packet enters a real port, and the bytes that come out must equal those of the oracle of
+protocol/vectors. A sentence names each row. A dropped packet is counted under its verdict, and nothing comes out."""
 
 import itertools
 import random
@@ -80,10 +80,10 @@ def from_vip(sport, dport):
     return quoted(TCP(sport=80, dport=dport))
 
 
-# Each begins with the type of the next one; the last is followed by UDP.
+# Each begins with the type of the next header; UDP follows the last.
 CHAIN = bytes.fromhex("3c00010400000000" "2b00010400000000" "3300040000000000" "110100000000000100000002")
 
-# (sentence, packet behind Ethernet, (protocol, source port, destination port) of the connection that it goes by)
+# (sentence, packet after Ethernet, (protocol, source port, destination port) of the connection that it is steered by)
 STEERED = finished([
     ("TCP", IP(**V4, tos=0xB8) / TCP(sport=1024, dport=80, flags="S"), (6, 1024, 80)),
     ("TCP with data", IP(**V4) / TCP(sport=1025, dport=80, flags="A") / Raw(b"x" * 99), (6, 1025, 80)),
@@ -137,7 +137,7 @@ STEERED = finished([
     ),
 ])  # fmt: skip
 
-# (verdict, packet behind Ethernet)
+# (verdict, packet after Ethernet)
 DROPPED = [
     ("ip_total_length", IPv6(**V6, plen=100) / TCP(sport=1, dport=80)),
     ("ip_ttl", IPv6(**V6, hlim=0) / TCP(sport=1, dport=80)),
@@ -187,7 +187,7 @@ def hash_of(ipv6, connection):
 
 
 def expected(rack, packet, connection, pool, tag_key=None):
-    """The frame that a server gets, byte by byte."""
+    """The exact frame that a server gets."""
     inner = bytes(packet)
     ipv6 = inner[0] >> 4 == 6
     hash32 = hash_of(ipv6, connection)
@@ -216,7 +216,7 @@ def is_gue(frame):
 
 
 def settle(rack, one):
-    """Until every backend's neighbour is known, of whichever family: some flows of each VIP are all steered."""
+    """Waits until every backend's neighbour is known, of either family: all of some flows to each VIP are steered."""
 
     def steered():
         packets = [wrap(rack, IP(**V4) / TCP(sport=s, dport=80)) for s in range(100, 140)]
@@ -283,7 +283,7 @@ def test_the_paper_s_encapsulation(rack, port):
             )  # fmt: skip
             (came,) = rack.receive(lambda f: IP in f and f[IP].proto == 4, 1)
             assert bytes(came)[14:] == outer + inner, sentence
-        # 36 bytes and no more; the size says so
+        # exactly 36 bytes, which the size shows
         assert send_and_count(rack, one, [wrap(rack, whole(False, MTU - 36, 2000))]).get("service") == 1
         rack.drain()
         assert drops(send_and_count(rack, one, [wrap(rack, whole(False, MTU - 35, 2000))])) == {"too_big": 1}
@@ -291,7 +291,7 @@ def test_the_paper_s_encapsulation(rack, port):
 
 
 def test_quic_stays_on_its_server_when_the_client_moves(rack, port):
-    """A short header's connection id, as the plaintext form of QUIC-LB: first byte, server id, nonce."""
+    """A short header's connection id in the plaintext form of QUIC-LB: first byte, server id, nonce."""
     with mux(rack, port, BACKENDS, "--quic", "1:2") as one:
         for number, backend in enumerate(BACKENDS, 1):
             cid = bytes([0x28]) + number.to_bytes(2) + b"nonce"
@@ -302,7 +302,7 @@ def test_quic_stays_on_its_server_when_the_client_moves(rack, port):
                 (came,) = rack.receive(is_gue, 1)
                 header = headers.read(bytes(came[UDP].payload))
                 assert (came[IP].dst, header["bucket"]) == (backend, 0xFFFFFFFF)
-        # a handshake's long header, an id that no backend has, and one that names nobody, go by their bucket
+        # a handshake's long header, an unknown backend's id, and a connection id without one: steered by bucket
         for payload in (b"\xc0\0\0\0\1\x08\x28\0\1", b"\x40\x28\x77\x77nonce", b"\x40\xe8\0\1nonce"):
             packet = IP(bytes(IP(**V4) / UDP(sport=5000, dport=80) / Raw(payload)))
             assert send_and_count(rack, one, [wrap(rack, packet)])["service"] == 1
@@ -322,7 +322,7 @@ def test_a_syn_s_mss_is_lowered(rack, port):
                 rebuilt = inner.copy()
                 del rebuilt[TCP].chksum
                 assert bytes(rebuilt) == bytes(inner)
-            # only a SYN's
+            # only a SYN's option is changed
             sent = wrap(rack, head / TCP(sport=5000, dport=80, flags="A", options=[("MSS", 1460)]))
             assert send_and_count(rack, one, [sent])["service"] == 1
             (came,) = rack.receive(is_gue, 1)
@@ -330,12 +330,12 @@ def test_a_syn_s_mss_is_lowered(rack, port):
 
 
 def test_fragments_meet_at_their_backend(rack):
-    """In any order; by AF_XDP alone, as the kernel reassembles for a packet socket of DPDK's driver."""
+    """In any order; with AF_XDP only, since the kernel reassembles for the packet socket of DPDK's driver."""
     with mux(rack, f"af_xdp:{INSIDE}", vips=f"{VIP},{VIP6}") as one:
         firsts = itertools.count(0, 100)
 
         def together():
-            """How many were sent; 0 if the sender was without the processor for longer than fragments wait."""
+            """The number sent; 0 if the sender was off the CPU for longer than fragments wait."""
             packets = []
             for number in range(first := next(firsts), first + 12):
                 udp = UDP(sport=3000 + number, dport=80) / Raw(bytes(range(256)) * 12)
@@ -357,7 +357,7 @@ def test_fragments_meet_at_their_backend(rack):
             number = (inner[IPv6ExtHdrFragment].id if gue[1] == 41 else inner.id) - 1
             hash32 = hash_of(gue[1] == 41, (17, 3000 + number, 80))
             assert headers.read(gue)["bucket"] == flows.bucket(hash32, BUCKETS)
-        # later ones alone wait and are given up
+        # later fragments without their first one wait and are dropped
         late = fragment(IP(**V4, id=99) / UDP(sport=1, dport=80) / Raw(b"x" * 2000), 1000)[1:]
         assert drops(send_and_count(rack, one, [wrap(rack, p) for p in late])) == {"fragment_alone": len(late)}
 
@@ -405,19 +405,19 @@ def test_echo_is_answered_so_often_and_not_more(rack, port):
             answered.append(counts["echo"])
             return counts["echo"] < 400
 
-        until("more requests at once than are answered", limited)  # a sender without the processor is too slow for that
+        until("more requests at once than are answered", limited)  # a sender that is off the CPU is too slow for that
         assert answered[0] >= 100
 
 
 def whole(ipv6, size, sport):
-    """A TCP packet of so many bytes, all in all."""
+    """A TCP packet with this total size in bytes."""
     head = IPv6(**V6) if ipv6 else IP(**V4, flags="DF")
     return head / TCP(sport=sport, dport=80) / Raw(b"x" * (size - (60 if ipv6 else 40)))
 
 
 @pytest.mark.parametrize("outside", ["IPv4", "IPv6"])
 def test_what_does_not_fit_is_answered_with_the_size_that_does(rack, port, outside):
-    """The size leaves room for a move, though there is none: the next packet of that size fits in any case."""
+    """The size leaves room for a move even if there is none, so the next packet of that size fits in any case."""
     overhead = {"IPv4": 20 + 8 + 4 + 12, "IPv6": 40 + 8 + 4 + 12}[outside]
     moved = {"IPv4": 8, "IPv6": 20}[outside]
     with mux(rack, port, POOLS[outside], settled=False, vips=f"{VIP},{VIP6}") as one:
@@ -444,7 +444,7 @@ def test_what_does_not_fit_is_answered_with_the_size_that_does(rack, port, outsi
             assert bytes(packet).startswith(quote)
             assert size == MTU - overhead - moved
             assert send_and_count(rack, one, [wrap(rack, whole(ipv6, size, 2000))]).get("service") == 1
-            # an error is not answered by an error
+            # an error is never answered with an error
             error = IP(**V4) / ICMP(type=3) / IP(src=VIP, dst=CLIENT) / TCP(sport=80, dport=9) / Raw(b"x" * 1600)
             error = IP(bytes(error)[: MTU - overhead + 1])
             error.len = len(error)
@@ -464,5 +464,5 @@ def test_senders_are_told_so_often_and_not_more(rack, port):
             told.append(counts["too_big"])
             return counts["too_big"] < 400
 
-        until("more at once than are told", limited)  # a sender without the processor is too slow for that
+        until("more at once than are told", limited)  # a sender that is off the CPU is too slow for that
         assert told[0] >= 100

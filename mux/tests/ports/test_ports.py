@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real packets in by a real port, and what comes out: AF_XDP, a packet socket, a device with an exception port."""
+"""Real packets into a real port, and what comes out: AF_XDP, a packet socket, a device with an exception port."""
 
 import struct
 import time
@@ -41,7 +41,7 @@ def flow_hash(sport):
 
 
 def check_tunnel(rack, frame, sent):
-    """One packet that came out against the one that went in."""
+    """Compares a packet that came out with the one that went in."""
     sport = sent[TCP].sport
     bucket = flow_hash(sport) % BUCKETS
     outer, udp = frame[IP], frame[UDP]
@@ -78,7 +78,7 @@ def test_every_flow_reaches_its_backend(rack, port):
 
 
 def test_two_workers_share_the_flows(rack):
-    """By a packet socket with two queue pairs: the kernel deals flows out, no packet is lost or doubled."""
+    """A packet socket with two queue pairs: the kernel distributes flows, no packet is lost or duplicated."""
     with mux(rack, f"af_packet:{INSIDE}", BACKENDS, "--workers", "2") as one:
         counts = send_and_count(rack, one, [rack.to_vip(s) for s in range(1024, 1024 + FLOWS)])
         assert counts["service"] == FLOWS
@@ -87,7 +87,7 @@ def test_two_workers_share_the_flows(rack):
 
 
 def bent(rack):
-    """Frames that must not come out, by the reason that counts them."""
+    """Frames that must be dropped, by the reason under which they are counted."""
     whole = rack.to_vip(2000, b"payload")
     late = rack.to_vip(2000, b"payload", frag=100)
     options = IP(src=CLIENT, dst=VIP, options=[IPOption_NOP()] * 4)
@@ -116,13 +116,13 @@ def test_what_is_bent_is_dropped_under_its_name(rack, port):
     with mux(rack, port) as one:
         for reason, frame in bent(rack).items():
             if reason == "fragment_alone" and port.startswith("af_packet"):
-                continue  # the kernel reassembles before a packet socket of DPDK's driver sees them
+                continue  # the kernel reassembles them before the packet socket of DPDK's driver
             counts = send_and_count(rack, one, [frame])
             assert drops(counts) == {reason: 1}, reason
             assert "service" not in counts, reason
         assert one.all_out(is_tunnel) == []
         one.counters()
-        # and the biggest packet that fits does come out
+        # the biggest packet that fits comes out
         assert send_and_count(rack, one, [rack.to_vip(2000, b"x" * (MTU - 40 - 44))])["service"] == 1
         assert len(rack.receive(is_tunnel, 1)) == 1
 
@@ -198,7 +198,7 @@ def test_the_port_s_own_mac_and_mtu_are_followed(rack, port):
 
 
 def test_routes_and_links_are_followed(rack, port):
-    """A backend behind a gateway that becomes another one, then an interface that goes down and up."""
+    """The gateway of a backend changes, then the interface goes down and up."""
     far, gateways = "10.9.0.5", BACKENDS[:2]
     macs = {gateways[0]: "02:00:00:00:01:01", gateways[1]: "02:00:00:00:01:02"}
 
@@ -213,7 +213,7 @@ def test_routes_and_links_are_followed(rack, port):
         return [f for f in rack.receive(is_tunnel, 1, seconds=1) if (f.dst, f[IP].dst) == (macs[gateway], far)]
 
     with mux(rack, port, [far], settled=False):
-        # only now: DPDK's packet socket sets the interface's MAC, upon which the kernel forgets its neighbours
+        # only now: DPDK's packet socket sets the interface's MAC, at which the kernel forgets its neighbours
         route(gateways[0])
         until("the first gateway", lambda: goes_by(gateways[0]))
         route(gateways[1])
@@ -276,7 +276,7 @@ def test_an_idle_mux_costs_less_than_5_percent_of_a_core(rack, port):
 
 
 def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
-    """A packet socket as a raw device: its exception port is a TAP, where the mux's address stands."""
+    """A packet socket as a raw device: its exception port is a TAP, which has the mux's address."""
     rack.inside("ip", "address", "flush", "dev", INSIDE)
     rack.inside("ip", "link", "set", INSIDE, "arp", "off")
     with mux(rack, f"net_af_packet0,iface={INSIDE}", BACKENDS, "--exception", "yes", settled=False) as one:
@@ -296,7 +296,7 @@ def test_a_device_taken_from_the_kernel_has_a_way_back_to_it(rack):
         until("the backends' neighbours are found", served)
         assert rack.receive(is_tunnel, 1)[0][IP].src == MUX
 
-        # and the TAP's MTU is what counts, when it changes
+        # a change of the TAP's MTU takes effect
         rack.inside("ip", "link", "set", "flport0", "mtu", "1400")
         big = rack.to_vip(2000, b"x" * 1350)
         until("the new MTU counts", lambda: send_and_count(rack, one, [big]).get("too_big"))
