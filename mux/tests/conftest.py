@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What all of the mux's Python tests share: results as TAP for Meson, and for those with a control side a ZooKeeper server
-for all of them and an empty tree for each.
+Shared by all of the mux's Python tests: results as TAP for Meson, and for tests with a control side one ZooKeeper
+server and an empty tree for each test.
 """
 
 import os
@@ -19,7 +19,7 @@ from zookeeper_process import ZooKeeperProcess
 
 
 class Tap:
-    """Cases as TAP in place of pytest's own report, so that meson counts each."""
+    """Reports cases as TAP instead of pytest's own report, so that Meson counts each."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each test a fresh rack, and a mux that serves one service there."""
+"""A fresh rack for each test, and a mux that serves one service in it."""
 
 import contextlib
 import sys
@@ -41,7 +41,7 @@ def service(tree: Tree) -> Service:
 
 @pytest.fixture
 def new_mux(zookeeper: ZooKeeperProcess, rack: racks.Rack, tmp_path: Path) -> Iterator:
-    """Makes muxes on the rack's port that are not started yet, and ends them."""
+    """Creates muxes on the rack's port without starting them, and stops them at the end."""
     made: list[WholeMux] = []
 
     def make(*arguments: str, **named: str) -> WholeMux:
@@ -55,7 +55,7 @@ def new_mux(zookeeper: ZooKeeperProcess, rack: racks.Rack, tmp_path: Path) -> It
 
 @pytest.fixture
 def mux(service: Service, new_mux) -> WholeMux:
-    """One that serves the service and knows the way to its backends."""
+    """A mux that serves the service and knows the neighbours of its backends."""
     mux = new_mux()
     mux.start()
     mux.settle(service)

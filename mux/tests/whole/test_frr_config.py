@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/frr-config writes, read by FRR itself: zebra, bgpd and bfdd here (the router) and beside the mux."""
+"""The output of scripts/frr-config, read by FRR itself: zebra, bgpd and bfdd here (the router) and next to the mux."""
 
 import contextlib
 import json
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[3]
 DAEMONS = Path("/usr/lib/frr")
 MINE = ["--as", "65001", "--router-id", MUX, "--neighbor", "10.1.0.1=65000", "--neighbor", "2001:db8:1::1=65000"]
 VIPS = ["--vips", "10.99.0.0/16", "--vips", "2001:db8:99::/48"]
-BFD_MILLISECONDS = 2000  # three of them: so that none flaps on a loaded machine
-HOLD_SECONDS = 60  # so that what is noticed sooner was noticed by BFD
+BFD_MILLISECONDS = 2000  # times three: long enough that no session flaps on a loaded machine
+HOLD_SECONDS = 60  # so long that a sooner withdrawal is due to BFD
 
 ROUTER = f"""\
 bfd
@@ -57,12 +57,12 @@ class Frr:
         shutil.chown(self.folder, "frr", "frr")
         self.folder.chmod(0o755)
         (self.folder / "empty.conf").touch()
-        # bgpd tells bfdd by zebra whom to watch, and nobody tells a bfdd that comes to zebra later
+        # bgpd sends bfdd its peers through zebra, and a bfdd that connects to zebra later would not get them
         self.processes = [self.start("zebra", enter)]
         until((self.folder / "zserv.api").exists, 60, "zebra's socket")
         self.processes += [self.start(name, enter) for name in ("bfdd", "bgpd")]
         until(lambda: {"bfd", "bgp"} <= set(self.clients()), 60, "bfdd and bgpd at zebra")
-        # as FRR's own start does: each daemon gets what is its own of the one file
+        # as FRR's own start does: each daemon gets its part of the one file
         command = ["vtysh", "--vty_socket", self.folder, "--config_dir", self.folder, "-b"]
 
         def is_read() -> bool:
@@ -70,7 +70,7 @@ class Frr:
             print(done.stdout + done.stderr)
             return done.returncode == 0
 
-        until(is_read, 60, "FRR to take its configuration")  # a socket is there before its daemon listens
+        until(is_read, 60, "FRR to take its configuration")  # a socket exists before its daemon listens
 
     def start(self, name: str, enter: list[str]) -> subprocess.Popen:
         command = [*enter, str(DAEMONS / name), "--config_file", str(self.folder / "empty.conf")]
@@ -90,7 +90,7 @@ class Frr:
         return {}
 
     def clients(self) -> list[str]:
-        """The daemons that zebra knows."""
+        """The daemons connected to zebra."""
         return [line.split()[0] for line in self.said("show zebra client summary").splitlines() if line.strip()]
 
     def signal(self, number: int) -> None:
@@ -103,13 +103,13 @@ class Frr:
         for process in self.processes:
             process.wait()
         for log in sorted(self.folder.glob("*.log")):
-            print(f"{log.name}: {log.read_text(errors='replace')}")  # shown beside a failure
+            print(f"{log.name}: {log.read_text(errors='replace')}")  # pytest shows it with a failure
         shutil.rmtree(self.folder)
 
 
 @pytest.fixture
 def speakers(rack: Rack) -> Iterator[tuple[Frr, Frr]]:
-    """The router's and the mux's."""
+    """The router's FRR and the mux's."""
     assert (DAEMONS / "bfdd").exists(), f"{DAEMONS}/bfdd is missing: run scripts/install-deps"
     mine = frr_config(*MINE, *VIPS, "--hold", str(HOLD_SECONDS), "--bfd-interval", str(BFD_MILLISECONDS))
     assert mine.returncode == 0, mine.stderr
@@ -121,11 +121,11 @@ def speakers(rack: Rack) -> Iterator[tuple[Frr, Frr]]:
 
 
 def routes(family: str) -> set[str]:
-    """What BGP has put into the router's kernel."""
+    """The routes that BGP has installed in the router's kernel."""
     return {route["dst"] for route in json.loads(shell("ip", "-j", family, "route", "show", "proto", "bgp") or "[]")}
 
 
-@pytest.mark.timeout(300)  # it waits for one thing after the other
+@pytest.mark.timeout(300)  # it has many waits in sequence
 def test_vips_reach_the_router_and_bfd_sees_the_mux_go(speakers, service: Service, new_mux, rack: Rack):
     router, beside = speakers
     service.configure(vips=["10.99.0.1", "2001:db8:99::1"])
@@ -152,7 +152,7 @@ def test_vips_reach_the_router_and_bfd_sees_the_mux_go(speakers, service: Servic
 
     until(is_own, 60, "the mux's BGP to have its VIP and nothing from the router")
 
-    beside.signal(signal.SIGSTOP)  # as a host that hangs: nothing is said any more
+    beside.signal(signal.SIGSTOP)  # like a host that hangs: it sends nothing
     began = time.monotonic()
     until(lambda: not routes("-4") and not routes("-6"), HOLD_SECONDS / 2, "BFD to withdraw the VIPs")
     allowed = 3 * BFD_MILLISECONDS / 1000

@@ -11,7 +11,7 @@ PEER = "/fairlead/muxes/mux2"
 
 
 def peer(tree: Tree, generation: int, **more: str) -> None:
-    """Another mux, by what it says of itself."""
+    """Another mux, represented by its node."""
     node = {"format": 1, "id": "mux2", "version": "0.1.0", "address": "10.1.0.12", "ports": ["eth0"]}
     node["services"] = {"web": {"generation": generation, "state": "serving"} | more}
     text = json.dumps(node).encode()
@@ -22,7 +22,7 @@ def peer(tree: Tree, generation: int, **more: str) -> None:
 
 
 def stuck(service: Service, new_mux, *limits: str) -> WholeMux:
-    """A mux that announces, and then meets a generation that it refuses."""
+    """A mux that announces its VIP and then refuses a generation."""
     mux = new_mux(*limits)
     mux.start()
     mux.settle(service)
@@ -49,14 +49,14 @@ def test_it_withdraws_while_another_is_ahead_and_returns(tree: Tree, service: Se
     generation = service.image["generation"]
     assert mux.logged(event="withdrawn_behind", generation=generation - 1, latest=generation, ahead="mux2") == 1
 
-    peer(tree, service.image["generation"], withdrawn="stopping")  # the other one leaves
+    peer(tree, service.image["generation"], withdrawn="stopping")  # the other mux stops
     until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     assert mux.logged(event="returned", why="nobody_is_ahead") == 1
     until(lambda: "withdrawn" not in tree.mux()["services"]["web"], 60, "its node to say so")
 
     peer(tree, service.image["generation"])
     until(lambda: withdrawn(mux), 60, mux.log())
-    service.commit([], [run(9, 9, 1)], with_snapshot=True)  # a snapshot leads around the damage
+    service.commit([], [run(9, 9, 1)], with_snapshot=True)  # a snapshot bypasses the damage
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
     assert mux.logged(event="returned", why="caught_up") == 1
@@ -74,7 +74,7 @@ def test_by_generations(tree: Tree, service: Service, new_mux):
 
 
 def test_muxes_that_are_as_far_stay(tree: Tree, service: Service, new_mux):
-    """What every mux refuses takes no VIP away."""
+    """A generation that every mux refuses withdraws no VIP."""
     peer(tree, service.image["generation"])
     mux = stuck(service, new_mux, "--behind-seconds", "1")
     until(lambda: mux.metric("lag_seconds", service="web") > 3, 60, "the lag to grow")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/metrics as Prometheus reads it: its own parser finds every family typed, described, once, and counted right."""
+"""/metrics as Prometheus reads it: its own parser finds each family once, typed and described, with correct counts."""
 
 import re
 import signal
@@ -37,7 +37,7 @@ def test_alerts_name_what_is_there(mux: WholeMux):
 
 
 def service_counts(mux: WholeMux, rack: Rack, packets: list) -> dict[str, float]:
-    """What was counted for the service by these packets."""
+    """The service's counts for these packets."""
 
     def now() -> dict[str, float]:
         counts = {"packets": mux.metric("service_packets_total", service="web")}
@@ -62,7 +62,7 @@ def test_packets_and_bytes_by_service(mux: WholeMux, rack: Rack):
 def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service):
     big = [rack.to_vip(2000, b"x" * 1550)] * 3
     assert service_counts(mux, rack, big) == {"too_big": 3}
-    # what has no service counts for none
+    # packets without a service count for none
     ether = Ether(src=rack.mac, dst=rack.mux_mac)
     nobody = [
         ether / IP(src=CLIENT, dst=VIP) / UDP(sport=1, dport=80) / Raw(b"x"),
@@ -90,7 +90,7 @@ def test_a_service_s_counts_begin_with_it(mux: WholeMux, rack: Rack, service: Se
 
 
 def test_what_finds_the_port_s_ring_full_is_told(service: Service, new_mux, rack: Rack):
-    """Twice what a ring holds, while the mux stands still. (DPDK's packet socket does not tell.)"""
+    """Twice what a ring holds, while the mux is stopped. (DPDK's packet socket does not report it.)"""
     mux = new_mux(port="af_xdp")
     mux.start()
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())

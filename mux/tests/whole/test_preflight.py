@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fairlead-mux --check` on real interfaces and a real ZooKeeper: sentences, exit codes; and at each start."""
+"""`fairlead-mux --check` on real interfaces and a real ZooKeeper, and the same checks at each start."""
 
 import json
 import os
@@ -23,7 +23,7 @@ XDP = f"af_xdp:{INSIDE}"
 
 @pytest.fixture
 def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
-    """Runs --check in the mux's namespace: exit code, and (verdict, text) by check and port."""
+    """Runs --check in the mux's namespace. Returns the exit code, and (verdict, text) by check."""
 
     def run(*arguments: str, before: tuple[str, ...] = (), servers: str = f"10.1.0.1:{zookeeper.port}") -> tuple:
         command = ["ip", "netns", "exec", rack.namespace, *before, os.environ["FAIRLEAD_MUX"], "--check"]
@@ -112,7 +112,7 @@ def test_privileges(check, service: Service):
 
 
 def test_memory_that_may_not_be_pinned(check, service: Service):
-    """XDP's sockets need the capability, as long as there is a limit; a packet socket needs neither."""
+    """XDP's sockets need the capability unless memory is unlimited; a packet socket needs neither."""
     few = ("prlimit", "--memlock=65536:65536")
     drop = ("setpriv", "--bounding-set", "-ipc_lock,-sys_resource", "--inh-caps", "-ipc_lock,-sys_resource")
     assert check(before=(*few, *drop))[1]["privileges"] == ("fail", "the process lacks CAP_IPC_LOCK; see docs/mux.md")
@@ -154,7 +154,7 @@ def test_a_server_that_says_nothing(check):
 
 
 def test_a_server_that_says_no_more_once_there_is_a_session(check):
-    """It grants ten minutes: the check waits for its own five seconds, not for what a server says."""
+    """The server grants ten minutes, but the check waits only its own five seconds."""
     password = bytes(16)
     granted = struct.pack(">iiqi", 0, 600_000, 1, len(password)) + password + b"\0"
 
@@ -191,7 +191,7 @@ def test_beside_a_mux_that_runs(check, mux: WholeMux, rack: Rack):
     code, _ = check("--port", f"af_packet:{INSIDE}")
     assert code == 0
     rack.send([rack.to_vip(2000)])
-    assert rack.receive(is_tunnel, 1), "the one that runs was disturbed"
+    assert rack.receive(is_tunnel, 1), "the running mux was disturbed"
 
 
 def test_each_start_makes_them(new_mux, service: Service, rack: Rack):

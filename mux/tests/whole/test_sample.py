@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /sample as other programs read it: scapy the packets and their comments, tcpdump (libpcap) the whole file."""
+"""GET /sample as other programs read it: packets and comments with scapy, the whole file with tcpdump (libpcap)."""
 
 import json
 import struct
@@ -23,7 +23,7 @@ OTHER = "203.0.113.9"
 
 
 class Recording:
-    """curl, started on the mux's own host; it runs once the file begins."""
+    """curl on the mux's own host; the recording is running once the file has content."""
 
     def __init__(self, mux: WholeMux, path: Path, query: str):
         self.path = path
@@ -42,7 +42,7 @@ class Recording:
         until(lambda: path.exists() and path.stat().st_size, 60, "the recording to begin")
 
     def packets(self, seconds: float = 60) -> list[tuple[Ether, dict[str, str], RawPcapNgReader.PacketMetadata]]:
-        """Waits for the end: frames, the words of their comments, and what else is said of them."""
+        """Waits for the end. Returns the frames, their comments as dictionaries, and their metadata."""
         assert self.process.wait(seconds) == 0
         found = []
         for data, meta in RawPcapNgReader(str(self.path)):
@@ -53,7 +53,7 @@ class Recording:
         return found
 
     def blocks(self) -> list[tuple[int, bytes]]:
-        """All blocks by type; each says its length twice, and the file ends where one ends."""
+        """All blocks with their types. Each has its length twice, and the file ends with a complete block."""
         data, at, blocks = self.path.read_bytes(), 0, []
         while at < len(data):
             kind, length = struct.unpack_from("<II", data, at)
@@ -74,7 +74,7 @@ class Recording:
 
 
 def bent(rack: Rack, source: str = CLIENT) -> list[Ether]:
-    """A packet without a service, one without a lifetime, and an echo request."""
+    """A packet without a service, one with an expired TTL, and an echo request."""
     ether, ip = Ether(src=rack.mac, dst=rack.mux_mac), IP(src=source, dst=VIP)
     return [
         ether / ip / TCP(sport=7, dport=81),
@@ -84,7 +84,7 @@ def bent(rack: Rack, source: str = CLIENT) -> list[Ether]:
 
 
 def send(mux: WholeMux, packets: Iterable[Ether]) -> None:
-    """Until they are counted, and so sampled."""
+    """Sends packets and waits until they are counted, and therefore sampled."""
 
     def counted() -> float:
         return mux.arrived() + sum(mux.samples("packets_total", verdict="echo"))
@@ -95,7 +95,7 @@ def send(mux: WholeMux, packets: Iterable[Ether]) -> None:
 
 
 def record(mux: WholeMux, folder: Path, query: str, packets: list[Ether], is_enough) -> list:
-    """What recordings of 2 s hold while the packets are sent again and again; as many recordings as it takes."""
+    """What recordings of 2 s hold while the packets are sent repeatedly; as many recordings as needed."""
     found = []
     for number in range(20):
         recording = Recording(mux, folder / f"{query}-{number}", f"seconds=2&{query}")
@@ -108,12 +108,12 @@ def record(mux: WholeMux, folder: Path, query: str, packets: list[Ether], is_eno
 
 
 def inner_of(frame: Ether) -> IP:
-    """Of a packet on its way to a server."""
+    """The inner packet of one on its way to a server."""
     return IP(bytes(frame[UDP].payload)[16:])
 
 
 def seen(found: list) -> set:
-    """Verdicts, and the client's ports in what was steered."""
+    """The verdicts, and the client ports of steered packets."""
     steered = {inner_of(frame)[TCP].sport for frame, comment, _ in found if comment["verdict"] == "service"}
     return {comment["verdict"] for _, comment, _ in found} | steered
 
@@ -168,7 +168,7 @@ def test_the_rate_holds_and_what_is_beyond_is_counted(mux: WholeMux, rack: Rack,
     assert (taken, full) == (len(found), 0) and limited > 0
     assert recording.statistics() == {"accepted": taken + limited, "dropped": 0, "given": taken}
     send(mux, [rack.to_vip(9)])
-    assert mux.samples("samples_total", result="limited")[0] == limited, "nothing is looked at when it is over"
+    assert mux.samples("samples_total", result="limited")[0] == limited, "no packet is sampled after the end"
 
 
 def test_filters(mux: WholeMux, rack: Rack, tmp_path: Path):
@@ -190,7 +190,7 @@ def test_filters(mux: WholeMux, rack: Rack, tmp_path: Path):
 
 
 def refused(mux: WholeMux, query: str, inside: bool = True) -> dict:
-    """The problem document that answers."""
+    """The problem document of a refusal."""
     if inside:
         done = mux.inside("curl", "--silent", "--max-time", "20", f"http://{HTTP}/sample?{query}")
         return json.loads(done.stdout)
@@ -226,7 +226,7 @@ def test_refused(mux: WholeMux, tmp_path: Path):
 
     recording = Recording(mux, tmp_path / "sample", "seconds=300")
     assert refused(mux, "seconds=1")["status"] == 409
-    recording.process.kill()  # noticed when something is to be said to it
+    recording.process.kill()  # detected at the next write to it
     recording.process.wait()
     until(lambda: refused(mux, "seconds=0")["status"] == 400, 60, "the recording to end with its client")
 
@@ -234,4 +234,4 @@ def test_refused(mux: WholeMux, tmp_path: Path):
 def test_a_mux_stops_while_it_records(mux: WholeMux, tmp_path: Path):
     recording = Recording(mux, tmp_path / "sample", "seconds=300&verdict=ip_ttl")
     assert mux.stop() == 0
-    assert recording.process.wait(60) != 0, "curl is told that the file is cut short"
+    assert recording.process.wait(60) != 0, "curl did not report that the file is truncated"

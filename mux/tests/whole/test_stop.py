@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orderly end: VIPs are withdrawn first, what still comes is served, and then it ends with 0."""
+"""Graceful shutdown: VIPs are withdrawn first, packets that still arrive are served, and the exit code is 0."""
 
 import signal
 import time
@@ -16,7 +16,7 @@ def announced(mux: WholeMux) -> WholeMux:
 
 
 def send_while_it_ends(mux: WholeMux, rack: Rack, seconds: float) -> str:
-    """Sends packets from the signal on: "alive" or "ended", or "starved" if the sender itself was silent too long."""
+    """Sends packets after the signal. "alive" or "ended", or "starved" if the sender itself paused for too long."""
     mux.signal(signal.SIGTERM)
     begin = last = time.monotonic()
     longest = 0.0
@@ -39,7 +39,7 @@ def test_what_comes_while_routers_learn_is_served(service: Service, new_mux, rac
     assert len(rack.receive(is_tunnel, 50)) == 50
     service.commit([], [{"start": 0, "count": 256, "current": 1, "previous": 0}])
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, "a change to be followed")
-    mux.signal(signal.SIGTERM)  # as if the time were over
+    mux.signal(signal.SIGTERM)  # a second signal ends the wait
     assert mux.wait(60) == 0
     log = mux.log()
     order = [log.index(f"event={name}") for name in ("stopping", "withdrawn", "drained", "stopped")]
@@ -48,11 +48,11 @@ def test_what_comes_while_routers_learn_is_served(service: Service, new_mux, rac
 
 
 def test_it_drains_until_nothing_comes(service: Service, new_mux, rack: Rack):
-    """A router that is late: packets come beyond the wait, and are served."""
+    """A slow router: packets that arrive after the wait are still served."""
     mux = new_mux("--withdraw-wait", "1", "--drain", "60")
     mux.start()
     mux.settle(service)
-    found = send_while_it_ends(mux, rack, seconds=2.5)  # three times quiet after the wait
+    found = send_while_it_ends(mux, rack, seconds=2.5)  # the wait, and then three times the quiet time
     assert found in ("alive", "starved"), mux.log()
     assert mux.wait(60) == 0
     assert mux.logged(event="drained", end="quiet") == 1, mux.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The systemd units: sound, tight, and enough for a mux that is not root."""
+"""The systemd units: valid, restrictive, and sufficient for a mux that is not root."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ EXPOSURE_MAX = {"fairlead-mux": 3.4, "fairlead-server": 3.6, "fairlead-controlle
 def test_systemd_finds_them_sound_and_tight(name: str, tmp_path: Path):
     text = (UNITS / f"{name}.service").read_text()
     unit = tmp_path / f"{name}.service"
-    unit.write_text(re.sub(r"/usr/(bin|share)/fairlead\S*", "/bin/true", text))  # which is there
+    unit.write_text(re.sub(r"/usr/(bin|share)/fairlead\S*", "/bin/true", text))  # which exists
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     bound = str(int(EXPOSURE_MAX[name] * 10))
@@ -29,7 +29,7 @@ def test_systemd_finds_them_sound_and_tight(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize(("port", "count"), [("af_xdp", 4), ("af_packet", 2)])
 def test_a_mux_runs_by_the_unit_s_capabilities_alone(port: str, count: int, service: Service, new_mux, rack: Rack):
-    """All of them with XDP; with a packet socket the first two suffice."""
+    """XDP needs all capabilities of the unit; for a packet socket the first two suffice."""
     found = re.search(r"^AmbientCapabilities=(.*)$", (UNITS / "fairlead-mux.service").read_text(), re.MULTILINE)
     assert len(found[1].split()) == 4
     capabilities = ",".join(f"+{word.removeprefix('CAP_').lower()}" for word in found[1].split()[:count])

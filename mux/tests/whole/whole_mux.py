@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fairlead-mux in the rack's other namespace, told by ZooKeeper what to serve, and what it says of itself."""
+"""fairlead-mux in the rack's other namespace, configured through ZooKeeper, with its HTTP interface and its log."""
 
 import json
 import os
@@ -20,13 +20,13 @@ FLOWS = 64
 class WholeMux:
     def __init__(self, rack: Rack, zookeeper: str, log: Path, *arguments: str, port: str = "af_packet", name="mux1"):
         self.rack, self.log_path = rack, log
-        # A packet socket delivers what it has after a while, XDP at once; most tests don't mind which.
+        # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
         self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", HTTP, "--no-huge"]
         self.command += ["--port", f"{port}:{INSIDE}", *arguments]
         self.process: subprocess.Popen | None = None
 
     def inside(self, *words: str, **named: object) -> subprocess.CompletedProcess:
-        """A command in the mux's namespace, whatever it returns."""
+        """Runs a command in the mux's namespace, regardless of its exit code."""
         command = ["ip", "netns", "exec", self.rack.namespace, *words]
         return subprocess.run(command, capture_output=True, check=False, timeout=60, **named)
 
@@ -41,7 +41,7 @@ class WholeMux:
         return bool(self.get("/metrics"))
 
     def settle(self, service: Service) -> None:
-        """Until it serves the service's newest generation, and the neighbours of all backends are known."""
+        """Waits until it serves the service's newest generation and the neighbours of all backends are known."""
         until(lambda: self.metric("generation", service=service.name) == service.image["generation"], 60, self.log())
 
         def steered() -> bool:
@@ -56,17 +56,17 @@ class WholeMux:
         self.rack.drain()
 
     def arrived(self) -> float:
-        """Packets that were counted, but what is the kernel's."""
+        """The number of packets counted, except those for the kernel."""
         return sum(self.samples("packets_total", verdict="service")) + sum(self.samples("drops_total"))
 
     def seen(self) -> float:
-        """Packets that arrived since the last call that saw some."""
+        """The number of packets that arrived since the last call that saw at least FLOWS."""
         now = self.arrived()
         seen, self._base = now - self._base, now if now - self._base >= FLOWS else self._base
         return seen
 
     def signal(self, number: int) -> None:
-        """To the mux itself: `ip netns exec` has become it."""
+        """Signals the mux itself: `ip netns exec` has replaced itself with it."""
         self.process.send_signal(number)
 
     def wait(self, seconds: float) -> int:
@@ -106,12 +106,12 @@ class WholeMux:
         ]
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """None if it is not there."""
+        """None if the metric does not exist."""
         found = self.samples(name, **labels)
         assert len(found) <= 1, (name, labels)
         return found[0] if found else None
 
     def routes(self) -> dict[str, str]:
-        """Routes that the mux announces by: destination to device."""
+        """The mux's routes for announced VIPs: destination to device."""
         done = self.rack.inside("ip", "-j", "route", "show", "proto", "199")
         return {route["dst"]: route["dev"] for route in json.loads(done or "[]")}
