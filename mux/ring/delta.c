@@ -235,8 +235,8 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
 }
 
 /*
- * Reads runs into out. owned: for a delta by owner, how many buckets each id owns in the base; a run's start then counts
- * among its owner's buckets.
+ * Reads runs into out. owned: for a delta by owner, how many buckets each id owns in the base; a run's start then
+ * counts among its owner's buckets.
  */
 static enum fl_delta_error read_runs(const struct layout *layout, struct delta *out, const struct ids *ids,
 				     const uint32_t *owned, struct reason *why)

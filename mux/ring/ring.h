@@ -56,8 +56,8 @@ int ring_follows(const struct ring *ring, const struct delta *delta, struct reas
 
 /*
  * Stores the delta's rows, then its generation, while readers may be active. The backends must be set before. -EINVAL:
- * a snapshot, or a different number of buckets. -ESTALE: base is not the ring's generation (a gap). -ENOMEM. On an error
- * nothing has changed.
+ * a snapshot, or a different number of buckets. -ESTALE: base is not the ring's generation (a gap). -ENOMEM. On an
+ * error nothing has changed.
  */
 int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why);
 
