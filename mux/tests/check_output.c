@@ -52,7 +52,7 @@ static bool read_ip(const uint8_t *bytes, uint32_t room, bool ipv6, struct ip *o
 	return true;
 }
 
-/* Where the frame's IP packet begins, 0: it has none. */
+/* Offset of the frame's IP packet; 0: there is none. */
 static uint32_t find_ip(const uint8_t *frame, uint32_t len, bool *ipv6)
 {
 	uint32_t at = ETHERNET_LEN;
@@ -117,8 +117,8 @@ static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 }
 
 /*
- * The same bytes; of a SYN of a service that bounds its MSS two bytes may be lower, if the checksum with them makes up for
- * it: the sum of the segment is what it was.
+ * The bytes must be equal. In a SYN of a service that limits the MSS, two bytes may be lower if the checksum makes up
+ * for it: the segment's sum stays the same.
  */
 static bool is_same_packet(const struct ip *before, const uint8_t *after, const struct service *service)
 {
@@ -163,7 +163,7 @@ static const char *check_outer(const struct ip *ip, uint32_t *at)
 	return fl_load_be16(udp + 4) == ip->len - ip->header ? NULL : "the outer UDP length is wrong";
 }
 
-/* The frame goes by the way that the kernel says: MAC addresses, VLAN, MTU. */
+/* The frame takes the kernel's next hop: MAC addresses, VLAN, MTU. */
 static const char *check_way(const struct output_world *world, const uint8_t *frame, const struct ip *ip)
 {
 	struct next_hop hop;
@@ -315,7 +315,7 @@ static uint32_t icmp_sum(const struct ip *ip)
 	return random_fold(random_sum(sum, ip->bytes + ip->header, ip->len - ip->header)) % 0xffff;
 }
 
-/* In the VIP's name to whoever sent it, back by the way it came. */
+/* From the VIP to the sender, back the way the packet came. */
 static const char *check_answer(const struct frame *in, const uint8_t *out, const struct ip *answer,
 				const struct ip *asked, enum output kind)
 {

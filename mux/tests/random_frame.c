@@ -108,7 +108,7 @@ static void make_quic(struct chance *chance, struct frame *out)
 	}
 }
 
-/* Puts right what stands behind the IP header as ICMP or ICMPv6. */
+/* Sets the checksum of ICMP or ICMPv6 behind the IP header. */
 static void fix_icmp(struct frame *frame, bool ipv6)
 {
 	uint8_t *icmp = frame->bytes + (ipv6 ? FRAME_AT_L46 : FRAME_AT_L4);
@@ -238,7 +238,7 @@ static void make_options(struct chance *chance, struct frame *out)
 	frame_fix_checksum(out);
 }
 
-/* As a mux sends a fragment to another, or somebody who is none. */
+/* A fragment in the form that muxes send, from a mux or from another host. */
 static void make_wrapped(struct chance *chance, struct frame *out)
 {
 	bool ipv6 = one_in(chance, 2);

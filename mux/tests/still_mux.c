@@ -184,7 +184,7 @@ static void report(const struct counters *counters)
 	since = now;
 }
 
-/* Looks after neighbours and answers lines until a signal comes. changes: 0, or among how many backends. */
+/* Polls neighbours and answers lines until a signal arrives. changes: number of backends to move among, or 0. */
 static void look_after(struct neighbours *neighbours, struct tables *tables, const struct counters *counters,
 		       int signals, uint16_t changes)
 {

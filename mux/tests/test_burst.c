@@ -61,7 +61,7 @@ static struct flow random_flow(struct chance *chance)
 	return flow;
 }
 
-/* A service with a loaded ring of which a third has moved lately, a third long ago. */
+/* A service with a loaded ring: a third of its buckets moved recently, a third long ago. */
 static struct service *serve_at(struct tables *tables, struct service_config config, bool mixed)
 {
 	struct delta snapshot = image_snapshot(config.id, 9, config.buckets, BACKENDS);
@@ -109,7 +109,7 @@ static enum verdict steer(const struct tables *tables, const struct frame *frame
 	return steer_with(tables, frame, NULL, mbuf, burst);
 }
 
-/* The outer header as a router reads it: where GUE stands, and where it goes. */
+/* The outer header as a router reads it: GUE's offset, and the destination. */
 static const uint8_t *read_outer(const uint8_t *out, uint32_t hash, struct fl_address *to)
 {
 	const uint8_t *ip = out + ENCAP_AT_IP, *udp;
@@ -186,7 +186,7 @@ static void explain_says_where_1000_flows_go(void **state)
 		}
 }
 
-/* The packet path hashes words, everybody else the bytes of protocol/README.md. */
+/* The packet path hashes words; all other code hashes the bytes of protocol/README.md. */
 static void hashes_equal_the_protocol_s(void **state)
 {
 	struct chance chance = {20261120};
@@ -270,7 +270,7 @@ static void neighbours_do_not_matter(void **state)
 		for (uint32_t i = 0; i < count; i++) {
 			struct flow flow = random_flow(&chance);
 
-			flow.destination_port = (uint16_t)(80 + chance_below(&chance, 4)); /* 83: nobody's */
+			flow.destination_port = (uint16_t)(80 + chance_below(&chance, 4)); /* 83: no service */
 			frames[i] = frame_new(&flow, chance_below(&chance, 40));
 			frames[i].bytes[FRAME_AT_IP + 8] = chance_below(&chance, 9) ? 64 : 0;
 			frame_fix_checksum(&frames[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader that steers while the ring, its backends and the whole lookup are changed never sees anything that did not
+ * A reader that steers while the ring, its backends and the whole lookup change never sees a state that did not
  * exist.
  */
 #include <netinet/in.h>

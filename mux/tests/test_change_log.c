@@ -73,7 +73,7 @@ static void each_process_draws_another_boot(void **state)
 	change_log_free(other);
 }
 
-/* To read all of a large ring for each change would cost more than the change. */
+/* Reading all of a large ring for each change would cost more than the change. */
 static void the_checksum_is_of_rings_up_to_a_size(void **state)
 {
 	struct published_place place = {

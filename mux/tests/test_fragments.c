@@ -281,7 +281,7 @@ static void in_any_order_at_any_mux(void **state)
 		    counts[VERDICT_FRAGMENT_FORWARDED] < count * 5 / 6);
 }
 
-/* With one mux, all is its own. */
+/* A single mux handles all datagrams itself. */
 static struct mux *alone(void)
 {
 	assert_int_equal(tables_set_peers(muxes[0].tables, NULL, 0), 0);
@@ -413,7 +413,7 @@ static void a_later_one_is_not_told_that_it_is_too_big(void **state)
 	assert_int_equal(counts[VERDICT_TOO_BIG_SILENT], 1);
 }
 
-/* The way has no room for the tag: wherever its datagram meets, a first one's sender is told, by the mux that it met. */
+/* The path has no room for the tag: a first fragment's sender gets an error from the first mux that receives it. */
 static void one_for_another_mux_is_told_of_like_one_that_stays(void **state)
 {
 	struct flow flow = flow_of(4);

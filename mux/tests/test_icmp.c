@@ -171,7 +171,7 @@ static void every_row_has_its_verdict(void **state)
 	}
 }
 
-/* Nobody but a forger sends from a VIP, and the answer would come to a mux. */
+/* Only a forged packet comes from a VIP, and the answer would go to a mux. */
 static void who_claims_to_be_a_vip_gets_no_echo(void **state)
 {
 	(void)state;

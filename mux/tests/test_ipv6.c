@@ -172,7 +172,7 @@ static void sources_that_no_host_has(void **state)
 	}
 }
 
-/* An IPv4 VIP stands in the table as a mapped address; nobody reaches it by IPv6. */
+/* The table holds an IPv4 VIP as a mapped address; IPv6 packets must not reach it. */
 static void a_mapped_destination_is_not_ours(void **state)
 {
 	struct flow flow = frame_flow6(IPPROTO_TCP);

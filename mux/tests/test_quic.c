@@ -117,7 +117,7 @@ static void a_client_that_moves_stays_on_its_server(void **state)
 	tables_free(tables);
 }
 
-/* By the bucket, as the flow's explanation says: ids that nobody has, ids of removed backends, long headers. */
+/* Steered by the bucket, as explain reports: unknown ids, ids of removed backends, long headers. */
 static void what_names_nobody_goes_by_its_bucket(void **state)
 {
 	static const uint8_t datagrams[][4] = {

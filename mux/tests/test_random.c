@@ -80,7 +80,7 @@ enum { WIRE, KERNEL };
 static const struct fl_siphash_key tag_key = {1, 2};
 static const struct options with_flows = {.flows = FLOWS};
 
-/* Backends whose address ends in 7 are not resolved, in 5 behind a VLAN, in 3 behind a way for 600 bytes; so is a mux. */
+/* By the last digit of a backend's address: 7 is unresolved, 5 behind a VLAN, 3 (and the peer mux) has an MTU of 600. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
 {
 	uint8_t last = address->bytes[15] % 10;
@@ -119,7 +119,7 @@ static uint16_t open_port(struct rack *rack, const char *name, int side)
 	return (uint16_t)port;
 }
 
-/* A third of the buckets has moved lately, a third long ago, a few have nobody; some backends are reached by IPv6. */
+/* A third of the buckets moved recently, a third long ago, a few have no backend; some backends have IPv6. */
 static void load(struct tables *tables, struct service_config config, bool mixed)
 {
 	struct delta snapshot = image_snapshot(config.id, config.id + 10U, config.buckets, BACKENDS);
@@ -344,7 +344,7 @@ static void take_from_kernel(struct rack *rack, struct rte_mbuf *mbuf)
 	rack->passed++;
 }
 
-/* Looks at all that has left by now. */
+/* Checks all frames that have left so far. */
 static void drain(struct rack *rack)
 {
 	struct rte_mbuf *mbufs[64];

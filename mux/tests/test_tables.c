@@ -383,7 +383,7 @@ static void vips_are_told_as_they_come_and_go(void **state)
 	assert_int_equal(tables_change(tables, web, &moved, &why), 0);
 	assert_int_equal(told.count, 1);
 	assert_memory_equal(&told.last[0], &vip, sizeof(vip));
-	/* who redirects packets stops before they are not found any more */
+	/* redirection stops before the lookup drops the VIP */
 	told.tables = tables;
 	told.watched = vip;
 	tables_remove(tables, web);
