@@ -80,7 +80,7 @@ enum { WIRE, KERNEL };
 static const struct fl_siphash_key tag_key = {1, 2};
 static const struct options with_flows = {.flows = FLOWS};
 
-/* By the last digit of a backend's address: 7 is unresolved, 5 behind a VLAN, 3 (and the peer mux) has an MTU of 600. */
+/* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 (and the peer mux) an MTU of 600. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
 {
 	uint8_t last = address->bytes[15] % 10;
