@@ -18,7 +18,7 @@ WRITES = 5  # acknowledged between two faults
 REFUSED_WITHOUT_A_QUORUM = (
     "to try again",  # nothing was written
     "to send it again under the same Idempotency-Key",  # the leader was reached but gave no answer
-    "to look at the service's generation",  # ZooKeeper was reached but did not report the outcome
+    "to check the service's generation",  # ZooKeeper was reached but did not report the outcome
 )
 MOVING_SECONDS = 60  # for leadership, sessions and quorums to move, on a busy machine
 
