@@ -53,8 +53,8 @@ class MachineServer(Server):
     def _setup(self) -> str:
         paths = {f"/proc/sys/net/{key.replace('__', '/')}": value for key, value in (NODE_SYSCTLS | SYSCTLS).items()}
         # The kernel created eth0 before the sysctls turned duplicate address detection off.
-        addresses = [f"addr add {a} dev eth0{' nodad' if ':' in a else ''}" for a in self.interface_addresses]
-        addresses += [f"addr add {vip} dev lo" for vip in VIPS]
+        places = [(address, "eth0") for address in self.interface_addresses] + [(vip, "lo") for vip in VIPS]
+        addresses = [f"addr add {a} dev {device}{' nodad' if ':' in a else ''}" for a, device in places]
         addresses += [f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)]
         return SETUP.format(
             sysctls="\n".join(f"echo {value} >{path}" for path, value in paths.items()),

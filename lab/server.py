@@ -87,7 +87,8 @@ class XdpServer(Server):
         self.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__accept_local=1)
         self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__conf__eth0__forwarding=1)
         self.namespace.ip(
-            *(f"addr add {vip} dev lo" for vip in VIPS),
+            # nginx cannot bind to an IPv6 address before its duplicate address detection ends, on lo as well.
+            *(f"addr add {vip} dev lo{' nodad' if ':' in vip else ''}" for vip in VIPS),
             *(f"route add default via {router}" for router in (topology.ROUTER, topology.ROUTER6)),
         )
         directory = self.directory / "nginx"
