@@ -75,7 +75,7 @@ static inline void gue_write_plain(uint8_t *out, const struct encap_template *te
 	fl_store_be16(udp, fl_outer_source_port(hash));
 	fl_store_be16(udp + 4, (uint16_t)(ip_len - ENCAP_IPV4_LEN));
 	gue[1] = inner_protocol;
-	both = __builtin_bswap64((uint64_t)bucket << 32 | generation);
+	both = (uint64_t)__builtin_bswap32(generation) << 32 | __builtin_bswap32(bucket);
 	memcpy(gue + FL_STEER_AT_BUCKET, &both, sizeof(both));
 }
 
