@@ -58,7 +58,8 @@ static inline uint16_t gue_checksum(const struct encap_template *template, uint8
  * The header of most packets: over IPv4, without flags, GUE_PLAIN_LEN bytes; len is larger if flags follow. Inline and
  * without struct encap_fields, since every packet pays for it. Bucket and generation are written by one store: from
  * two, the compiler makes one through a chain of 22 instructions (flow_hash.h checks that the machine is
- * little-endian).
+ * little-endian). Their bytes are swapped before they are joined: joined first, the bucket was spilled as 32 bits and
+ * read back as 64, which waits for the store (1.9 ns).
  */
 static inline void gue_write_plain(uint8_t *out, const struct encap_template *template, uint32_t len,
 				   uint32_t inner_len, uint8_t inner_protocol, uint8_t tos, uint32_t hash,
