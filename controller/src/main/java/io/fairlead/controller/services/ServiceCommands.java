@@ -15,6 +15,7 @@ import java.util.List;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.TypeConversionException;
@@ -45,63 +46,6 @@ public final class ServiceCommands {
             "'%s' is refused; allowed: tcp:PORT or udp:PORT".formatted(text));
       }
       return new Port(text.substring(0, 3), Integer.parseInt(text.substring(4)));
-    }
-  }
-
-  /**
-   * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
-   */
-  record MptcpPorts(int first, int last) {}
-
-  /**
-   * The place of a backend's id in QUIC connection ids, {@code 1:2}; {@code none} is 0 and 0. The
-   * controller checks the numbers.
-   */
-  record QuicServerId(int offset, int length) {}
-
-  static final class QuicServerIdConverter implements ITypeConverter<QuicServerId> {
-    @Override
-    public QuicServerId convert(String text) {
-      if (text.equals("none")) {
-        return new QuicServerId(0, 0);
-      }
-      if (!text.matches("[0-9]{1,2}:[0-9]")) {
-        throw new TypeConversionException(
-            "'%s' is refused; allowed: OFFSET:LENGTH, such as 1:2, or none to change it"
-                .formatted(text));
-      }
-      String[] parts = text.split(":", 2);
-      return new QuicServerId(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
-    }
-  }
-
-  /** Bytes; {@code none} is 0. The controller checks the number. */
-  static final class SegmentSizeConverter implements ITypeConverter<Integer> {
-    @Override
-    public Integer convert(String text) {
-      if (text.equals("none")) {
-        return 0;
-      }
-      if (!text.matches("[0-9]{1,5}")) {
-        throw new TypeConversionException(
-            "'%s' is refused; allowed: bytes, such as 1400, or none to change it".formatted(text));
-      }
-      return Integer.valueOf(text);
-    }
-  }
-
-  static final class MptcpPortsConverter implements ITypeConverter<MptcpPorts> {
-    @Override
-    public MptcpPorts convert(String text) {
-      if (text.equals("none")) {
-        return new MptcpPorts(0, 0);
-      }
-      if (!text.matches("[0-9]{1,5}-[0-9]{1,5}")) {
-        throw new TypeConversionException(
-            "'%s' is refused; allowed: FIRST-LAST, or none to change it".formatted(text));
-      }
-      String[] ends = text.split("-");
-      return new MptcpPorts(Integer.parseInt(ends[0]), Integer.parseInt(ends[1]));
     }
   }
 
@@ -160,43 +104,12 @@ public final class ServiceCommands {
     private String affinity;
 
     @Option(
-        names = "--window",
-        paramLabel = "SECONDS",
-        description = "How long moved connections are chained. Default: 240")
-    private Integer window;
-
-    @Option(
-        names = "--mptcp-ports",
-        paramLabel = "FIRST-LAST",
-        converter = MptcpPortsConverter.class,
-        description = "TCP ports that name a backend: FIRST plus its id.")
-    private MptcpPorts mptcpPorts;
-
-    @Option(
-        names = "--assignment",
-        paramLabel = "METHOD",
-        description = "beamer (default), maglev, consistent, rendezvous or modulo.")
-    private String assignment;
-
-    @Option(
         names = "--encap",
         paramLabel = "HOW",
         description = "gue (default), or ipip: the Beamer paper's, IPv4 alone.")
     private String encap;
 
-    @Option(
-        names = "--quic-server-id",
-        paramLabel = "OFFSET:LENGTH",
-        converter = QuicServerIdConverter.class,
-        description = "Place of a backend's id in QUIC connection ids, such as 1:2.")
-    private QuicServerId quicServerId;
-
-    @Option(
-        names = "--max-segment-size",
-        paramLabel = "BYTES",
-        converter = SegmentSizeConverter.class,
-        description = "Bound of the MSS that clients ask for, 536..65535.")
-    private Integer maxSegmentSize;
+    @Mixin private ServiceSettings settings;
 
     static final class Size {
       @Option(
@@ -226,12 +139,8 @@ public final class ServiceCommands {
       put(spec, "hash", hash);
       put(spec, "hashKey", hashKey);
       put(spec, "affinity", affinity);
-      addWindow(spec, window);
-      addMptcpPorts(spec, mptcpPorts);
-      put(spec, "assignment", assignment);
       put(spec, "encap", encap);
-      addQuicServerId(spec, quicServerId);
-      addMaxSegmentSize(spec, maxSegmentSize);
+      settings.addTo(spec);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -353,53 +262,18 @@ public final class ServiceCommands {
         description = "All protocols and ports.")
     private List<Port> ports;
 
-    @Option(
-        names = "--window",
-        paramLabel = "SECONDS",
-        description = "How long moved connections are chained.")
-    private Integer window;
-
-    @Option(
-        names = "--mptcp-ports",
-        paramLabel = "FIRST-LAST",
-        converter = MptcpPortsConverter.class,
-        description = "TCP ports that name a backend: FIRST plus its id; or none.")
-    private MptcpPorts mptcpPorts;
-
-    @Option(
-        names = "--assignment",
-        paramLabel = "METHOD",
-        description = "beamer, maglev, consistent, rendezvous or modulo; see --dry-run first.")
-    private String assignment;
-
-    @Option(
-        names = "--quic-server-id",
-        paramLabel = "OFFSET:LENGTH",
-        converter = QuicServerIdConverter.class,
-        description = "Place of a backend's id in QUIC connection ids; or none.")
-    private QuicServerId quicServerId;
-
-    @Option(
-        names = "--max-segment-size",
-        paramLabel = "BYTES",
-        converter = SegmentSizeConverter.class,
-        description = "Bound of the MSS that clients ask for, 536..65535; or none.")
-    private Integer maxSegmentSize;
+    @Mixin private ServiceSettings settings;
 
     @Override
     public Integer call() {
       ObjectNode change = Api.object();
       addAddresses(change, vips);
       addPorts(change, ports);
-      addWindow(change, window);
-      addMptcpPorts(change, mptcpPorts);
-      put(change, "assignment", assignment);
-      addQuicServerId(change, quicServerId);
-      addMaxSegmentSize(change, maxSegmentSize);
+      settings.addTo(change);
       if (change.isEmpty()) {
         throw usage(
-            "nothing to change; allowed: --vip, --port, --window, --mptcp-ports, --assignment,"
-                + " --quic-server-id, --max-segment-size");
+            "nothing to change; allowed: --vip, --port, "
+                + String.join(", ", ServiceSettings.NAMES));
       }
       return write(
           "PATCH",
@@ -448,30 +322,6 @@ public final class ServiceCommands {
       ArrayNode array = spec.putArray("ports");
       ports.forEach(
           port -> array.addObject().put("protocol", port.protocol()).put("port", port.port()));
-    }
-  }
-
-  private static void addWindow(ObjectNode spec, Integer window) {
-    if (window != null) {
-      spec.put("windowSeconds", window);
-    }
-  }
-
-  private static void addMptcpPorts(ObjectNode spec, MptcpPorts range) {
-    if (range != null) {
-      spec.putObject("mptcpPorts").put("first", range.first()).put("last", range.last());
-    }
-  }
-
-  private static void addQuicServerId(ObjectNode spec, QuicServerId at) {
-    if (at != null) {
-      spec.putObject("quicServerId").put("offset", at.offset()).put("length", at.length());
-    }
-  }
-
-  private static void addMaxSegmentSize(ObjectNode spec, Integer size) {
-    if (size != null) {
-      spec.put("maxSegmentSize", size);
     }
   }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.services;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options that {@code service create} and {@code service change} share. */
+final class ServiceSettings {
+  static final List<String> NAMES =
+      List.of(
+          "--window", "--mptcp-ports", "--assignment", "--quic-server-id", "--max-segment-size");
+
+  @Option(
+      names = "--window",
+      paramLabel = "SECONDS",
+      description = "How long moved connections are chained. A new service: 240")
+  private Integer window;
+
+  @Option(
+      names = "--mptcp-ports",
+      paramLabel = "FIRST-LAST",
+      converter = MptcpPortsConverter.class,
+      description = "TCP ports that name a backend: FIRST plus its id; or none.")
+  private MptcpPorts mptcpPorts;
+
+  @Option(
+      names = "--assignment",
+      paramLabel = "METHOD",
+      description = "beamer (of a new service), maglev, consistent, rendezvous or modulo.")
+  private String assignment;
+
+  @Option(
+      names = "--quic-server-id",
+      paramLabel = "OFFSET:LENGTH",
+      converter = QuicServerIdConverter.class,
+      description = "Place of a backend's id in QUIC connection ids, such as 1:2; or none.")
+  private QuicServerId quicServerId;
+
+  @Option(
+      names = "--max-segment-size",
+      paramLabel = "BYTES",
+      converter = SegmentSizeConverter.class,
+      description = "Bound of the MSS that clients ask for, 536..65535; or none.")
+  private Integer maxSegmentSize;
+
+  /**
+   * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
+   */
+  record MptcpPorts(int first, int last) {}
+
+  /**
+   * The place of a backend's id in QUIC connection ids, {@code 1:2}; {@code none} is 0 and 0. The
+   * controller checks the numbers.
+   */
+  record QuicServerId(int offset, int length) {}
+
+  static final class QuicServerIdConverter implements ITypeConverter<QuicServerId> {
+    @Override
+    public QuicServerId convert(String text) {
+      if (text.equals("none")) {
+        return new QuicServerId(0, 0);
+      }
+      if (!text.matches("[0-9]{1,2}:[0-9]")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: OFFSET:LENGTH, such as 1:2, or none to change it"
+                .formatted(text));
+      }
+      String[] parts = text.split(":", 2);
+      return new QuicServerId(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+    }
+  }
+
+  /** Bytes; {@code none} is 0. The controller checks the number. */
+  static final class SegmentSizeConverter implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      if (text.equals("none")) {
+        return 0;
+      }
+      if (!text.matches("[0-9]{1,5}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: bytes, such as 1400, or none to change it".formatted(text));
+      }
+      return Integer.valueOf(text);
+    }
+  }
+
+  static final class MptcpPortsConverter implements ITypeConverter<MptcpPorts> {
+    @Override
+    public MptcpPorts convert(String text) {
+      if (text.equals("none")) {
+        return new MptcpPorts(0, 0);
+      }
+      if (!text.matches("[0-9]{1,5}-[0-9]{1,5}")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: FIRST-LAST, or none to change it".formatted(text));
+      }
+      String[] ends = text.split("-");
+      return new MptcpPorts(Integer.parseInt(ends[0]), Integer.parseInt(ends[1]));
+    }
+  }
+
+  /** Adds the fields of the options that were given. */
+  void addTo(ObjectNode spec) {
+    if (window != null) {
+      spec.put("windowSeconds", window);
+    }
+    if (mptcpPorts != null) {
+      spec.putObject("mptcpPorts").put("first", mptcpPorts.first()).put("last", mptcpPorts.last());
+    }
+    if (assignment != null) {
+      spec.put("assignment", assignment);
+    }
+    if (quicServerId != null) {
+      spec.putObject("quicServerId")
+          .put("offset", quicServerId.offset())
+          .put("length", quicServerId.length());
+    }
+    if (maxSegmentSize != null) {
+      spec.put("maxSegmentSize", maxSegmentSize);
+    }
+  }
+}
