@@ -21,11 +21,11 @@ import io.fairlead.controller.manifest.ExportCommand;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxesCommand;
 import io.fairlead.controller.plane.Plane;
-import io.fairlead.controller.service.FairleadController;
 import io.fairlead.controller.services.ServiceCommands;
 import io.fairlead.controller.services.ServiceRoutes;
 import io.fairlead.controller.upkeep.UpkeepCommands;
 import io.fairlead.controller.upkeep.UpkeepRoutes;
+import io.fairlead.controller.writer.FairleadController;
 import java.util.List;
 
 /** All resources of the API and their verbs. A new resource is added to both lists. */

@@ -3,7 +3,7 @@ package io.fairlead.controller;
 
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.backends.BackendRoutes;
-import io.fairlead.controller.service.FairleadController;
+import io.fairlead.controller.writer.FairleadController;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

@@ -13,7 +13,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.Muxes;
-import io.fairlead.controller.service.MemoryPlane;
+import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;

@@ -9,7 +9,7 @@ import io.fairlead.controller.api.Certificate;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.api.Security;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.service.MemoryPlane;
+import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

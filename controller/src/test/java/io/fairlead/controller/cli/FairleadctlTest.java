@@ -16,7 +16,7 @@ import io.fairlead.controller.backends.Change.Weight;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.WriteOptions;
-import io.fairlead.controller.service.MemoryPlane;
+import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayInputStream;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * Keeps VIPs and backends of all services of an epoch apart: a mux sends a backend's packets to its
+ * address, and if that is a VIP they return to a mux.
+ *
+ * <p>Services change concurrently. So before a commit its change is checked and claimed in one
+ * step, and the claim counts for all other services until it is known whether the commit took
+ * place.
+ */
+final class Addresses {
+  private final Supplier<? extends Collection<ServiceImage>> images;
+
+  /** Services as they will be if their pending commits succeed, by name. */
+  private final Map<String, ServiceImage> coming = new HashMap<>();
+
+  /**
+   * @param images of all services as committed
+   */
+  Addresses(Supplier<? extends Collection<ServiceImage>> images) {
+    this.images = images;
+  }
+
+  /**
+   * Claims what a service will be, until {@link #settle}. What it had before is not checked.
+   *
+   * @param before absent for a new service
+   * @param now Unix seconds
+   * @throws Refusal if a new VIP is a backend's address, or a new backend's address a VIP, here or
+   *     elsewhere
+   */
+  synchronized void claim(Optional<ServiceImage> before, ServiceImage after, long now) {
+    if (check(before, after, now)) {
+      coming.put(after.config().name(), after);
+    }
+  }
+
+  /**
+   * As {@link #claim}, but claims nothing.
+   *
+   * @return whether any VIP or backend is new
+   */
+  synchronized boolean check(Optional<ServiceImage> before, ServiceImage after, long now) {
+    Set<Address> vips = vips(after);
+    Set<Address> backends = backends(after);
+    before.ifPresent(
+        image -> {
+          vips.removeAll(vips(image));
+          backends.removeAll(backends(image));
+        });
+    if (vips.isEmpty() && backends.isEmpty()) {
+      return false;
+    }
+    List<ServiceImage> all = new ArrayList<>(images.get());
+    all.addAll(coming.values());
+    all.add(after);
+    for (ServiceImage image : all) {
+      checkVips(vips, image, now);
+      checkBackends(backends, image);
+    }
+    return true;
+  }
+
+  /** Ends the claim for the service: it is committed, or is known not to be. */
+  synchronized void settle(String service) {
+    coming.remove(service);
+  }
+
+  /**
+   * Addresses that are both VIP and backend, each as a sentence: older commits were not checked.
+   */
+  static List<String> shared(Collection<ServiceImage> images) {
+    Map<Address, String> services = new HashMap<>();
+    images.forEach(image -> vips(image).forEach(vip -> services.put(vip, image.config().name())));
+    List<String> shared = new ArrayList<>();
+    for (ServiceImage image : images) {
+      for (ServiceImage.Member member : image.pool().values()) {
+        if (services.containsKey(member.address())) {
+          shared.add(
+              "%s is a VIP of '%s' and backend %d of '%s'"
+                  .formatted(
+                      member.address(),
+                      services.get(member.address()),
+                      member.id(),
+                      image.config().name()));
+        }
+      }
+    }
+    return shared;
+  }
+
+  private static void checkVips(Set<Address> vips, ServiceImage image, long now) {
+    if (vips.isEmpty()) {
+      return;
+    }
+    for (Backend backend : image.ring().backends().values()) {
+      if (!vips.contains(backend.address())) {
+        continue;
+      }
+      if (!backend.removed()) {
+        throw conflict(
+            "vips",
+            backend.address(),
+            "an address that no backend has; backend %d of '%s' has it"
+                .formatted(backend.id(), image.config().name()));
+      }
+      long left = chainedFor(image, backend.id(), now);
+      if (left > 0) {
+        throw conflict(
+            "vips",
+            backend.address(),
+            "this one in %d s: packets are still chained to the removed backend %d of '%s'"
+                .formatted(left, backend.id(), image.config().name()));
+      }
+    }
+  }
+
+  private static void checkBackends(Set<Address> backends, ServiceImage image) {
+    if (backends.isEmpty()) {
+      return;
+    }
+    for (Address vip : vips(image)) {
+      if (backends.contains(vip)) {
+        throw conflict(
+            "address",
+            vip,
+            "an address that is not a VIP; it is one of '%s'".formatted(image.config().name()));
+      }
+    }
+  }
+
+  /** Seconds for which packets may still be chained to a backend. */
+  private static long chainedFor(ServiceImage image, int id, long now) {
+    Ring ring = image.ring();
+    int window = image.config().windowSeconds();
+    long left = 0;
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.previous(bucket) == id && ring.isMoved(bucket, now, window)) {
+        left = Math.max(left, ring.since(bucket) + window - now);
+      }
+    }
+    return left;
+  }
+
+  private static Set<Address> vips(ServiceImage image) {
+    Set<Address> vips = new HashSet<>();
+    image.config().vips().forEach(vip -> Address.parse(vip).ifPresent(vips::add));
+    return vips;
+  }
+
+  private static Set<Address> backends(ServiceImage image) {
+    Set<Address> backends = new HashSet<>();
+    image.pool().values().forEach(member -> backends.add(member.address()));
+    return backends;
+  }
+
+  private static Refusal conflict(String field, Address value, String allowed) {
+    return new Refusal(Refusal.Kind.CONFLICT, field, value.toString(), allowed);
+  }
+}

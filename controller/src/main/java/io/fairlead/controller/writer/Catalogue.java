@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import com.google.common.base.Throwables;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.store.DaemonThreads;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.StoreException;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
+ * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change}
+ * and {@link #delete} on one thread.
+ */
+final class Catalogue implements Images {
+  private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
+  private static final int SERVICE_ID_MAX = 65535;
+  private static final int LOADED_AT_ONCE = 8;
+
+  /** Makes the writer of a service. */
+  interface Writers {
+    ServiceWriter of(Epoch epoch, Addresses addresses, StoredService stored);
+  }
+
+  private final ServiceRepository repository;
+  private final Epoch epoch;
+  private final Clock clock;
+  private final Notes notes;
+  private final RandomGenerator random;
+  private final Writers writerOf;
+  private final ConcurrentNavigableMap<String, ServiceWriter> writers =
+      new ConcurrentSkipListMap<>();
+
+  /** Held from the start of a commit that creates a service until reads show it. */
+  private final Lock creating = new ReentrantLock();
+
+  /**
+   * Services that cannot be read, and why: their names stay taken, and other services are not
+   * affected.
+   */
+  private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+
+  private final Addresses addresses = new Addresses(this::images);
+
+  private Catalogue(
+      ServiceRepository repository,
+      Epoch epoch,
+      Clock clock,
+      Notes notes,
+      RandomGenerator random,
+      Writers writerOf) {
+    this.repository = repository;
+    this.epoch = epoch;
+    this.clock = clock;
+    this.notes = notes;
+    this.random = random;
+    this.writerOf = writerOf;
+  }
+
+  /**
+   * Reads every service, and removes what former leaders left half done. Several at once: each
+   * takes a dozen round trips, which of a thousand services one after another were half a minute
+   * without a leader.
+   *
+   * @param known of a service, if it has not changed since, saves reading it
+   */
+  static Catalogue load(
+      ServiceRepository repository,
+      Epoch epoch,
+      Clock clock,
+      Notes notes,
+      RandomGenerator random,
+      Writers writerOf,
+      Function<String, Optional<StoredService>> known)
+      throws StoreException {
+    Catalogue catalogue = new Catalogue(repository, epoch, clock, notes, random, writerOf);
+    ExecutorService readers =
+        Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
+    try {
+      List<Future<Void>> loads = new ArrayList<>();
+      for (String name : repository.store().names()) {
+        loads.add(readers.submit(() -> catalogue.load(name, known.apply(name))));
+      }
+      for (Future<Void> load : loads) {
+        load.get();
+      }
+      // From a backup, or from before this was refused: it is served as it was.
+      Addresses.shared(catalogue.images())
+          .forEach(
+              each ->
+                  LOG.warn("{}; allowed: one of the two, or muxes send packets to muxes", each));
+      return catalogue;
+    } catch (ExecutionException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
+      Throwables.throwIfUnchecked(e.getCause());
+      throw new StoreException("services were not loaded: " + e.getCause(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("services were not loaded: interrupted", e);
+    } finally {
+      readers.shutdownNow();
+    }
+  }
+
+  /** A callable's, without a result. */
+  private Void load(String name, Optional<StoredService> known) throws StoreException {
+    Optional<StoredService> stored;
+    try {
+      stored = repository.readCommitted(name, known);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+      damaged.put(name, e.getMessage());
+      return null;
+    }
+    if (stored.isEmpty()) {
+      repository.store().removeRest(epoch, name);
+      return null;
+    }
+    repository.removeOld(epoch, stored.get());
+    writers.put(name, writerOf.of(epoch, addresses, stored.get()));
+    return null;
+  }
+
+  /** Returns once what was committed before this call shows. */
+  void awaitShown() {
+    creating.lock();
+    creating.unlock();
+    writers.values().forEach(ServiceWriter::awaitShown);
+  }
+
+  private List<ServiceImage> images() {
+    return writers.values().stream().map(ServiceWriter::image).toList();
+  }
+
+  Epoch epoch() {
+    return epoch;
+  }
+
+  ConcurrentNavigableMap<String, ServiceWriter> writers() {
+    return writers;
+  }
+
+  /** The service's writer, or a refusal that says why there is none. */
+  ServiceWriter writer(String name) {
+    return Optional.ofNullable(writers.get(name)).orElseThrow(() -> missing(name));
+  }
+
+  @Override
+  public Collection<StoredService> all() {
+    return writers.values().stream()
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored)
+        .toList();
+  }
+
+  @Override
+  public Optional<StoredService> find(String name) {
+    return Optional.ofNullable(writers.get(name))
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored);
+  }
+
+  @Override
+  public Optional<String> damage(String name) {
+    return Optional.ofNullable(damaged.get(name));
+  }
+
+  Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
+    String name = spec.name().orElse("");
+    if (isTaken(name)) {
+      throw Refusal.conflict("name", name, "a name that no service has");
+    }
+    return create(spec, List.of(), options);
+  }
+
+  private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
+      throws StoreException {
+    options.precondition().check(Optional.empty());
+    int id = repository.store().lastServiceId() + 1;
+    ServiceConfig config = ServiceRules.created(spec, id, random);
+    if (id > SERVICE_ID_MAX) {
+      throw new Refusal(
+          Refusal.Kind.CONFLICT,
+          "id",
+          Integer.toString(id),
+          "65535 services ever; all ids are used up");
+    }
+    checkListeners(config);
+    long now = clock.instant().getEpochSecond();
+    ServiceImage image = ServiceImage.create(config, now);
+    Result result = ServiceWriter.unmoved(image, options.dryRun());
+    if (!pool.isEmpty()) {
+      PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options.dryRun());
+      image = plan.after();
+      result = plan.result();
+    }
+    result = result.asCreated();
+    addresses.check(Optional.empty(), image, now);
+    if (!options.dryRun()) {
+      ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
+      creating.lock();
+      try {
+        StoredService created = createClaimed(noting, image, now);
+        writers.put(config.name(), writerOf.of(epoch, addresses, created));
+      } finally {
+        creating.unlock();
+      }
+    }
+    return result;
+  }
+
+  /** Where it is not known whether it was written, its addresses stay claimed. */
+  private StoredService createClaimed(ServiceRepository noting, ServiceImage image, long now)
+      throws StoreException {
+    addresses.claim(Optional.empty(), image, now);
+    boolean isKnown = true;
+    try {
+      return noting.create(epoch, image);
+    } catch (StoreException.Unknown e) {
+      isKnown = false;
+      throw e;
+    } finally {
+      if (isKnown) {
+        addresses.settle(image.config().name());
+      }
+    }
+  }
+
+  /** Creates the service, or makes it what the specification says. */
+  Result put(ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options)
+      throws StoreException {
+    String name = spec.name().orElse("");
+    if (!isTaken(name)) {
+      return create(spec, pool.orElse(List.of()), options);
+    }
+    ServiceWriter writer = writer(name);
+    options.precondition().checkAbsent("there is a service '%s'".formatted(name));
+    ServiceConfig wanted = ServiceRules.replaced(writer.image().config(), spec);
+    checkListeners(wanted);
+    return await(writer.put(wanted, pool, options));
+  }
+
+  private boolean isTaken(String name) {
+    return writers.containsKey(name) || damaged.containsKey(name);
+  }
+
+  Result change(String name, ServiceSpec change, WriteOptions options) {
+    ServiceWriter writer = writer(name);
+    ServiceConfig changed = ServiceRules.changed(writer.image().config(), change);
+    checkListeners(changed);
+    return await(writer.changeConfig(changed, options));
+  }
+
+  Result delete(String name, WriteOptions options) {
+    ServiceWriter writer = writer(name);
+    try {
+      return await(writer.delete(options));
+    } finally {
+      // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
+      if (writer.isGone()) {
+        writers.remove(name);
+        removeRest(name);
+      }
+    }
+  }
+
+  private void removeRest(String name) {
+    try {
+      repository.store().removeRest(epoch, name);
+    } catch (StoreException e) {
+      // The service is deleted; the next service of that name, or the next leader, removes the
+      // rest.
+      LOG.warn("{}", e.getMessage());
+    }
+  }
+
+  /** No two services may share a VIP, protocol and port: a packet belongs to one of them. */
+  private void checkListeners(ServiceConfig config) {
+    for (ServiceWriter other : writers.values()) {
+      ServiceConfig theirs = other.image().config();
+      if (theirs.name().equals(config.name())) {
+        continue;
+      }
+      for (String vip : config.vips()) {
+        if (theirs.vips().contains(vip)) {
+          shared(config, theirs)
+              .or(() -> shared(theirs, config))
+              .ifPresent(
+                  what -> {
+                    throw new Refusal(
+                        Refusal.Kind.CONFLICT,
+                        "vips",
+                        vip + " " + what,
+                        "an address and port that no other service has; '%s' has it"
+                            .formatted(theirs.name()));
+                  });
+        }
+      }
+    }
+  }
+
+  /** What {@code one} takes of the ports of {@code other}: a port, or ports that name backends. */
+  private static Optional<String> shared(ServiceConfig one, ServiceConfig other) {
+    for (ServiceConfig.Port port : one.ports()) {
+      if (other.ports().contains(port) || other.mptcpPorts().stream().anyMatch(r -> r.has(port))) {
+        return Optional.of(port.toString());
+      }
+    }
+    return one.mptcpPorts()
+        .filter(range -> other.mptcpPorts().stream().anyMatch(range::overlaps))
+        .map(range -> "mptcpPorts " + range);
+  }
+
+  private static Result await(CompletionStage<Result> stage) {
+    try {
+      return stage.toCompletableFuture().join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw e;
+    }
+  }
+}

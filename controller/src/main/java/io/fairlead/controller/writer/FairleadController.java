@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import com.google.common.collect.Maps;
+import io.fairlead.controller.audit.AuditLog;
+import io.fairlead.controller.backends.Backends;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.metrics.MetricsView;
+import io.fairlead.controller.metrics.StateMetrics;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.services.Services;
+import io.fairlead.controller.store.DaemonThreads;
+import io.fairlead.controller.store.EmbeddedZooKeeper;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.LeaderWatch;
+import io.fairlead.controller.store.Leadership;
+import io.fairlead.controller.store.Restore;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.ServiceWatch;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.upkeep.Upkeeps;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.security.SecureRandom;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.apache.curator.framework.CuratorFramework;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The control plane on ZooKeeper: opened by {@code Main}, asked by the resources of the REST API,
+ * closed at the end. This class only wires: {@link Leadership} elects, the {@link Catalogue} has
+ * all services, a {@link ServiceWriter} one of them; {@link Reads} and {@link Writes} answer.
+ */
+public final class FairleadController implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
+  private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
+  private static final int WRITER_THREADS = 4;
+  private static final long UPKEEP_POLL_MILLIS = 500;
+
+  /**
+   * @param zookeeper "embedded:DIR" or "host:port,..."
+   * @param zookeeperListen of the embedded server's client port; port 0 picks a free one
+   * @param root the tree in ZooKeeper, "/fairlead"
+   * @param id of this controller in elections: a restart under the same id takes over from its own
+   *     former process at once
+   * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
+   * @param writing wraps the client that elects and writes; the identity, except in tests
+   */
+  public record Options(
+      String zookeeper,
+      InetSocketAddress zookeeperListen,
+      String root,
+      String id,
+      Clock clock,
+      Optional<ZooKeeperAccess> access,
+      UnaryOperator<CuratorFramework> writing) {
+    /** Without protection. */
+    public static Options of(
+        String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
+      return new Options(
+          zookeeper, zookeeperListen, root, id, clock, Optional.empty(), UnaryOperator.identity());
+    }
+
+    public Options with(Optional<ZooKeeperAccess> newAccess) {
+      return new Options(zookeeper, zookeeperListen, root, id, clock, newAccess, writing);
+    }
+
+    public Options with(UnaryOperator<CuratorFramework> newWriting) {
+      return new Options(zookeeper, zookeeperListen, root, id, clock, access, newWriting);
+    }
+  }
+
+  private final Options options;
+  private final Optional<EmbeddedZooKeeper> embedded;
+  private final String connectString;
+  private final Tree tree;
+  private final CuratorFramework client;
+  private final CuratorFramework writing;
+  private final ServiceStore store;
+  private final ServiceRepository repository;
+  private final Journal journal;
+  private final Retention retention;
+  private final Notes notes;
+  private final ServiceWatch<StoredService> serviceWatch;
+  private final LeaderWatch leaderWatch;
+  private final MuxWatch muxWatch;
+  private final SecureRandom random = new SecureRandom();
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final CommitMetrics commits = new CommitMetrics(registry);
+  private final ExecutorService catalogueThread =
+      Executors.newSingleThreadExecutor(DaemonThreads.named("catalogue"));
+  private final ExecutorService writerThreads =
+      Executors.newFixedThreadPool(WRITER_THREADS, DaemonThreads.named("writer"));
+
+  /** One at a time: encoding the largest ring takes a hundred MB. */
+  private final ExecutorService snapshotThread =
+      Executors.newSingleThreadExecutor(DaemonThreads.named("snapshot"));
+
+  private final ScheduledExecutorService upkeepThread =
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("upkeep"));
+  private final Lead lead = new Lead();
+  private final Session session;
+  private final Reads reads;
+  private final Writes writes;
+  private volatile Leadership leadership;
+
+  private FairleadController(
+      Options options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
+    this.options = options;
+    this.embedded = embedded;
+    this.connectString = connectString;
+    tree = new Tree(options.root());
+    client = ZooKeeperClient.create(connectString, tree, options.access());
+    session = new Session(connectString);
+    client.getConnectionStateListenable().addListener(session);
+    writing = options.writing().apply(client);
+    store = new ServiceStore(writing, tree, WRITE_DEADLINE);
+    repository = new ServiceRepository(store);
+    journal = new Journal(client, tree);
+    retention = new Retention(journal, catalogueThread, lead::epoch);
+    notes = new Notes(options.id(), options.clock(), retention::noted);
+    serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
+    leaderWatch = new LeaderWatch(client, tree);
+    muxWatch = new MuxWatch(client, tree);
+    reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
+    writes = new Writes(lead, session, catalogueThread, commits);
+    MetricsView view = new MetricsView(options.clock());
+    registry
+        .getPrometheusRegistry()
+        .register(
+            new StateMetrics(
+                () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
+  }
+
+  /** {@link #prepare} and {@link #start}, without an address for others. */
+  public static FairleadController open(Options options) throws IOException {
+    FairleadController controller = prepare(options);
+    controller.start(Optional.empty());
+    return controller;
+  }
+
+  /**
+   * Starts the embedded server, if asked for. The controller neither follows nor leads before
+   * {@link #start}.
+   *
+   * @throws IllegalArgumentException for a bad option, with its name, value and what is allowed
+   * @throws IOException if the embedded server cannot start
+   */
+  public static FairleadController prepare(Options options) throws IOException {
+    ZooKeeperAddress address = ZooKeeperAddress.parse(options.zookeeper());
+    Optional<EmbeddedZooKeeper> embedded = Optional.empty();
+    if (address.directory().isPresent()) {
+      embedded =
+          Optional.of(
+              EmbeddedZooKeeper.start(address.directory().get(), options.zookeeperListen()));
+    }
+    String connectString = embedded.map(EmbeddedZooKeeper::connectString).orElse(address.hosts());
+    return new FairleadController(options, embedded, connectString);
+  }
+
+  /**
+   * Begins to follow and to seek leadership; returns without waiting for either.
+   *
+   * @param url of this controller's API, for the others to send writes to while it leads
+   */
+  public void start(Optional<URI> url) {
+    leadership =
+        new Leadership(
+            writing,
+            tree,
+            options.id(),
+            url.map(URI::toString),
+            options.access(),
+            new Leadership.Listener() {
+              @Override
+              public void lead(Epoch epoch) throws StoreException {
+                FairleadController.this.lead(epoch);
+              }
+
+              @Override
+              public void follow() {
+                FairleadController.this.follow();
+              }
+            });
+    client.start();
+    leaderWatch.start();
+    muxWatch.start();
+    serviceWatch.start();
+    leadership.start();
+    upkeepThread.scheduleWithFixedDelay(
+        this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Whether reads are answered. */
+  public boolean isServing() {
+    return reads.isServing();
+  }
+
+  /** Whether this controller leads and has loaded every service, within {@code timeout}. */
+  public boolean awaitLeader(Duration timeout) throws InterruptedException {
+    return lead.await(timeout);
+  }
+
+  /** The connect string by which clients and muxes reach ZooKeeper. */
+  public String zookeeper() {
+    return connectString;
+  }
+
+  public Clock clock() {
+    return options.clock();
+  }
+
+  /** The registry behind /metrics: {@code metrics().scrape()}. */
+  public PrometheusMeterRegistry metrics() {
+    return registry;
+  }
+
+  public Plane plane() {
+    return reads;
+  }
+
+  public Services services() {
+    return writes;
+  }
+
+  public Backends backends() {
+    return writes;
+  }
+
+  public Upkeeps upkeeps() {
+    return writes;
+  }
+
+  /** The live muxes by ascending id, as they last wrote their own nodes. */
+  public Supplier<List<MuxView>> muxes() {
+    return muxWatch::muxes;
+  }
+
+  public AuditLog audit() {
+    return (before, limit) -> {
+      try {
+        return journal.page(before, limit);
+      } catch (StoreException e) {
+        throw Unavailable.store(e);
+      }
+    };
+  }
+
+  public Supplier<byte[]> backup() {
+    return new LiveBackup(reads, store, options.clock());
+  }
+
+  /**
+   * In place of {@link #start}: rebuilds the cluster from a backup in a ZooKeeper without services.
+   *
+   * @throws IllegalArgumentException if this ZooKeeper does not allow it
+   * @throws IOException if ZooKeeper fails; the restore can be run again
+   */
+  public void restore(Backup backup) throws IOException {
+    client.start();
+    try {
+      client.blockUntilConnected();
+      Origin origin = Origin.controller("restore of the backup of " + backup.taken());
+      List<ServiceImage> images = backup.restored();
+      new Restore(client, tree, options.access(), WRITE_DEADLINE)
+          .run(
+              backup.cluster(),
+              backup.epoch(),
+              backup.lastServiceId(),
+              epoch -> {
+                for (ServiceImage image : images) {
+                  Result result = ServiceWriter.unmoved(image, false);
+                  repository.with(notes.of(epoch, origin, result)).create(epoch, image);
+                }
+              });
+    } catch (StoreException e) {
+      throw new IOException(e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while waiting for ZooKeeper", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    lead.end();
+    if (leadership != null) {
+      leadership.close();
+    }
+    leaderWatch.close();
+    serviceWatch.close();
+    muxWatch.close();
+    stop(upkeepThread);
+    stop(catalogueThread);
+    stop(snapshotThread);
+    stop(writerThreads);
+    client.close();
+    embedded.ifPresent(EmbeddedZooKeeper::close);
+    registry.close();
+  }
+
+  private void lead(Epoch epoch) throws StoreException {
+    Catalogue loaded =
+        Catalogue.load(
+            repository, epoch, options.clock(), notes, random, this::writer, serviceWatch::service);
+    lead.load(loaded);
+    serviceWatch.pause();
+    lead.begin();
+    retention.tidy();
+    LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
+  }
+
+  private void follow() {
+    lead.end();
+    lead.last()
+        .ifPresent(
+            last ->
+                serviceWatch.resume(
+                    Maps.uniqueIndex(last.all(), each -> each.image().config().name())));
+  }
+
+  private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
+    return new ServiceWriter(
+        repository,
+        epoch,
+        options.clock(),
+        notes,
+        commits,
+        addresses,
+        writerThreads,
+        snapshotThread,
+        stored);
+  }
+
+  /** Only submits: an iteration runs on its service's event thread. */
+  private void upkeepIfDue() {
+    if (session.isConnected()) {
+      lead.current()
+          .ifPresent(catalogue -> catalogue.writers().values().forEach(ServiceWriter::upkeepIfDue));
+    }
+  }
+
+  private static void stop(ExecutorService executor) {
+    executor.shutdown();
+    try {
+      if (!executor.awaitTermination(WRITE_DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
+        executor.shutdownNow();
+      }
+    } catch (InterruptedException e) {
+      executor.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.store.ServiceWatch;
+import java.util.Collection;
+import java.util.Optional;
+
+/** The services that reads are answered from: the leader's own, or those of a follower. */
+interface Images {
+  /** By ascending name. */
+  Collection<StoredService> all();
+
+  Optional<StoredService> find(String name);
+
+  /** Why an existing service cannot be read. */
+  Optional<String> damage(String name);
+
+  /**
+   * The service.
+   *
+   * @throws Refusal with the reason, if there is none
+   */
+  default StoredService get(String name) {
+    return find(name).orElseThrow(() -> missing(name));
+  }
+
+  default Refusal missing(String name) {
+    return damage(name)
+        .map(
+            damage ->
+                new Refusal(
+                    Refusal.Kind.UNAVAILABLE,
+                    "service",
+                    name,
+                    "services with undamaged data; here: " + damage))
+        .orElseGet(() -> notFound(name));
+  }
+
+  static Refusal notFound(String name) {
+    return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
+  }
+
+  static Images of(ServiceWatch<StoredService> watch) {
+    return new Images() {
+      @Override
+      public Collection<StoredService> all() {
+        return watch.services();
+      }
+
+      @Override
+      public Optional<StoredService> find(String name) {
+        return watch.service(name);
+      }
+
+      @Override
+      public Optional<String> damage(String name) {
+        return watch.damage(name);
+      }
+    };
+  }
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import com.google.common.util.concurrent.MoreExecutors;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.plane.Origin;
+import io.fairlead.controller.plane.Precondition;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.SnapshotWrite;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.upkeep.UpkeepJob;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import java.time.Clock;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The only writer of one service, for one epoch: changes run one after another, each on the image
+ * that the one before it left. Readers get the image at any time without waiting.
+ */
+final class ServiceWriter {
+  private static final Logger LOG = LoggerFactory.getLogger(ServiceWriter.class);
+
+  private interface Task {
+    Result run() throws StoreException;
+  }
+
+  private final ServiceRepository repository;
+  private final Epoch epoch;
+  private final Clock clock;
+  private final Notes notes;
+  private final CommitMetrics metrics;
+  private final Addresses addresses;
+  private final UpkeepPlan upkeep = new UpkeepPlan();
+  private final Executor events;
+  private final Executor background;
+  private volatile StoredService stored;
+
+  /** Held from the start of a commit until reads show it. */
+  private final Lock committing = new ReentrantLock();
+
+  /** Unix seconds before which an iteration is not repeated that found nothing to move. */
+  private volatile long idleUntil;
+
+  private final AtomicBoolean isIterating = new AtomicBoolean();
+
+  /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
+  private boolean isUncertain;
+
+  /** Whether a snapshot is being encoded or written; for the event thread only. */
+  private boolean isSnapshotting;
+
+  /** Whether ZooKeeper no longer has the service. */
+  private volatile boolean isGone;
+
+  /**
+   * @param addresses of all services of the epoch
+   * @param pool runs the events of many services
+   * @param background encodes their snapshots
+   */
+  ServiceWriter(
+      ServiceRepository repository,
+      Epoch epoch,
+      Clock clock,
+      Notes notes,
+      CommitMetrics metrics,
+      Addresses addresses,
+      Executor pool,
+      Executor background,
+      StoredService stored) {
+    this.repository = repository;
+    this.epoch = epoch;
+    this.clock = clock;
+    this.notes = notes;
+    this.metrics = metrics;
+    this.addresses = addresses;
+    this.events = MoreExecutors.newSequentialExecutor(pool);
+    this.background = background;
+    this.stored = stored;
+  }
+
+  ServiceImage image() {
+    return stored.image();
+  }
+
+  StoredService stored() {
+    return stored;
+  }
+
+  boolean isGone() {
+    return isGone;
+  }
+
+  /** Returns once readers see everything that was committed before this call. */
+  void awaitShown() {
+    committing.lock();
+    committing.unlock();
+  }
+
+  String name() {
+    return stored.image().config().name();
+  }
+
+  CompletionStage<Result> change(List<Change> changes, WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          checkAbsent(image(), changes, options.precondition());
+          return commit(image(), changes, options);
+        });
+  }
+
+  /** Refuses a backend to put that exists, if {@code precondition} only allows a new one. */
+  static void checkAbsent(ServiceImage image, List<Change> changes, Precondition precondition) {
+    for (Change change : changes) {
+      if (change instanceof Change.Put && image.pool().containsKey(change.id())) {
+        precondition.checkAbsent("there is a backend %d".formatted(change.id()));
+      }
+    }
+  }
+
+  /** The caller has checked {@code changed} against the other services. */
+  CompletionStage<Result> changeConfig(ServiceConfig changed, WriteOptions options) {
+    return submit(options, () -> commitConfig(changed, options));
+  }
+
+  /**
+   * Makes the service what {@code wanted} and {@code pool} specify, in one commit of the
+   * differences. The caller has checked {@code wanted} against the other services.
+   */
+  CompletionStage<Result> put(
+      ServiceConfig wanted, Optional<List<Change.Add>> pool, WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          List<Change> changes =
+              pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
+          if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
+            ServiceRules.checkWindow(
+                image(), wanted.windowSeconds(), clock.instant().getEpochSecond());
+            return commit(image().withConfig(wanted), changes, options);
+          }
+          return wanted.equals(image().config())
+              ? unchanged(image(), options.dryRun())
+              : commitConfig(wanted, options);
+        });
+  }
+
+  /** Starts a rebalance or defragmentation with its first iteration. */
+  CompletionStage<Result> startUpkeep(UpkeepOrder order, WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          long now = clock.instant().getEpochSecond();
+          return commit(upkeep.start(image(), order, now, options.dryRun()), options);
+        });
+  }
+
+  /** Stops a running rebalance or defragmentation; does nothing if none is running. */
+  CompletionStage<Result> stopUpkeep(WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          if (image().upkeep().filter(UpkeepState::isRunning).isEmpty()) {
+            return unchanged(image(), options.dryRun());
+          }
+          ServiceImage after = image().withUpkeep(image().upkeep().get().stopped());
+          long now = Math.max(clock.instant().getEpochSecond(), image().ring().committed());
+          return commit(PoolPlan.of(after, Runs.EMPTY, now, options.dryRun()), options);
+        });
+  }
+
+  /** Runs the next iteration in the background if it is due; called periodically. */
+  void upkeepIfDue() {
+    if (isUpkeepDue() && isIterating.compareAndSet(false, true)) {
+      submit(WriteOptions.COMMIT, this::iterate)
+          .whenComplete((result, failure) -> isIterating.set(false));
+    }
+  }
+
+  private boolean isUpkeepDue() {
+    ServiceImage now = image();
+    long seconds = clock.instant().getEpochSecond();
+    return !isGone
+        && seconds >= idleUntil
+        && now.upkeep()
+            .filter(state -> state.isRunning() && seconds >= UpkeepJob.due(now, state))
+            .isPresent();
+  }
+
+  private Result iterate() throws StoreException {
+    if (!isUpkeepDue()) {
+      return unchanged(image(), false);
+    }
+    long now = clock.instant().getEpochSecond();
+    PoolPlan plan = upkeep.step(image(), now, false);
+    UpkeepState after = plan.after().upkeep().orElseThrow();
+    if (plan.result().movedBuckets() == 0 && after.isRunning()) {
+      idleUntil = now + image().config().windowSeconds();
+      return unchanged(image(), false);
+    }
+    String what = "%s of %s, iteration %d".formatted(after.kind(), name(), after.iterations());
+    return commit(plan, WriteOptions.COMMIT.with(Origin.controller(what)));
+  }
+
+  CompletionStage<Result> delete(WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          Result result = unmoved(image(), options.dryRun());
+          if (!options.dryRun()) {
+            ServiceRepository noting = noting(options, result);
+            show(
+                () -> {
+                  noting.delete(epoch, stored);
+                  isGone = true;
+                });
+          }
+          return result;
+        });
+  }
+
+  /**
+   * Commits changes.
+   *
+   * @param from the current image, perhaps with another configuration
+   */
+  private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
+      throws StoreException {
+    long now = clock.instant().getEpochSecond();
+    // Under another assignment a running upkeep has nothing left to do.
+    ServiceImage ready =
+        isSharedOutAs(from.config())
+            ? from
+            : from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
+    PoolPlan plan =
+        changes.isEmpty() && !isSharedOutAs(from.config())
+            ? PoolPlan.of(ready, now, options.dryRun())
+            : PoolPlan.of(ready, changes, now, options.dryRun());
+    if (plan.isEmpty() && from.config().equals(image().config())) {
+      return unchanged(image(), options.dryRun());
+    }
+    ServiceRules.checkNamesAll(from.config(), plan.after().pool());
+    return commit(plan, options);
+  }
+
+  private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {
+    claim(plan.after(), options);
+    if (!options.dryRun()) {
+      ServiceRepository noting = noting(options, plan.result());
+      int iterations = iterations();
+      show(
+          () ->
+              stored =
+                  metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
+      addresses.settle(name());
+      metrics.committed(name(), plan.result().movedBuckets(), plan.result().returnedBuckets());
+      if (iterations() > 0 && iterations() != iterations) {
+        String kind = image().upkeep().orElseThrow().kind().toString();
+        metrics.iterated(name(), kind, plan.result().movedBuckets());
+      }
+      events.execute(this::snapshotIfDue);
+    }
+    return plan.result();
+  }
+
+  private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
+    ServiceRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
+    ServiceRules.checkNamesAll(changed, image().pool());
+    ServiceImage after = image().withConfig(changed);
+    if (!isSharedOutAs(changed)) {
+      return commit(after, List.of(), options);
+    }
+    claim(after, options);
+    Result result = unmoved(after, options.dryRun());
+    if (!options.dryRun()) {
+      ServiceRepository noting = noting(options, result);
+      show(() -> stored = metrics.time(() -> noting.changeConfig(epoch, stored, after)));
+      addresses.settle(name());
+    }
+    return result;
+  }
+
+  private interface Commit {
+    void run() throws StoreException;
+  }
+
+  /** Commits and adopts what was committed. */
+  private void show(Commit commit) throws StoreException {
+    committing.lock();
+    try {
+      commit.run();
+    } finally {
+      committing.unlock();
+    }
+  }
+
+  /**
+   * Claims the addresses of {@code after}. If the write then fails, the claim is settled once the
+   * service has been read again.
+   */
+  private void claim(ServiceImage after, WriteOptions options) {
+    long now = clock.instant().getEpochSecond();
+    if (options.dryRun()) {
+      addresses.check(Optional.of(image()), after, now);
+    } else {
+      addresses.claim(Optional.of(image()), after, now);
+    }
+  }
+
+  private boolean isSharedOutAs(ServiceConfig config) {
+    return config.assignment() == image().config().assignment();
+  }
+
+  private int iterations() {
+    return image().upkeep().map(UpkeepState::iterations).orElse(0);
+  }
+
+  private ServiceRepository noting(WriteOptions options, Result result) {
+    return repository.with(notes.of(epoch, options.origin(), result));
+  }
+
+  /** The result of a write that moves no bucket. */
+  static Result unmoved(ServiceImage after, boolean dryRun) {
+    return Result.unmoved(after.config().name(), after.ring().generation(), dryRun);
+  }
+
+  private static Result unchanged(ServiceImage image, boolean dryRun) {
+    return Result.unchanged(image.config().name(), image.ring().generation(), dryRun);
+  }
+
+  private CompletionStage<Result> submit(WriteOptions options, Task task) {
+    CompletableFuture<Result> done = new CompletableFuture<>();
+    events.execute(
+        () -> {
+          try {
+            readAgainIfUncertain();
+            if (isGone) {
+              throw Images.notFound(name());
+            }
+            options.precondition().check(Optional.of(stored.version()));
+            done.complete(task.run());
+          } catch (Refusal e) {
+            done.completeExceptionally(e);
+          } catch (StoreException e) {
+            isUncertain = true;
+            LOG.warn("{}", e.getMessage());
+            done.completeExceptionally(Unavailable.store(e));
+          } catch (RuntimeException | Error e) {
+            isUncertain = true;
+            LOG.error("service '{}', epoch {}", name(), epoch.number(), e);
+            done.completeExceptionally(e);
+          }
+        });
+    return done;
+  }
+
+  private void readAgainIfUncertain() throws StoreException {
+    if (!isUncertain) {
+      return;
+    }
+    Optional<StoredService> read = repository.read(name());
+    if (read.isPresent()) {
+      stored = read.get();
+      repository.removeOld(epoch, stored);
+    }
+    isGone = read.isEmpty();
+    isUncertain = false;
+    addresses.settle(name());
+  }
+
+  /**
+   * Encodes a snapshot on another thread and writes it in many events, so that changes wait for one
+   * chunk at most.
+   */
+  private void snapshotIfDue() {
+    if (isSnapshotting || isUncertain || isGone || !stored.isSnapshotDue()) {
+      return;
+    }
+    isSnapshotting = true;
+    StoredService service = stored;
+    try {
+      background.execute(() -> encode(service));
+    } catch (RejectedExecutionException e) {
+      LOG.debug("no snapshot of service '{}': the controller is stopping", name());
+    }
+  }
+
+  /** Runs on the background thread. */
+  private void encode(StoredService service) {
+    try {
+      SnapshotWrite snapshot = ServiceRepository.snapshot(service);
+      events.execute(() -> write(snapshot));
+    } catch (RuntimeException | Error e) {
+      LOG.error("snapshot of service '{}', epoch {}", name(), epoch.number(), e);
+      events.execute(() -> isSnapshotting = false);
+    }
+  }
+
+  /** Writes the next chunk; gives up if the service is gone or has to be read again. */
+  private void write(SnapshotWrite snapshot) {
+    try {
+      if (!isUncertain && !isGone) {
+        if (repository.writeNext(epoch, stored, snapshot)) {
+          events.execute(() -> write(snapshot));
+          return;
+        }
+        stored = repository.publish(epoch, stored, snapshot);
+      }
+    } catch (StoreException.Fenced e) {
+      LOG.debug("{}", e.getMessage());
+    } catch (StoreException e) {
+      // Readers only have more deltas to apply; the next generation tries again.
+      LOG.warn("{}", e.getMessage());
+    }
+    isSnapshotting = false;
+  }
+}

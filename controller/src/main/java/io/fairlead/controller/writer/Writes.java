@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.backends.Backends;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.Services;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.upkeep.Upkeeps;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes writes while this controller leads, and counts those that are refused. Writes to whole
+ * services run on the catalogue's thread, one after another; the others on their service's.
+ */
+final class Writes implements Services, Backends, Upkeeps {
+  private static final Logger LOG = LoggerFactory.getLogger(Writes.class);
+
+  private final Lead lead;
+  private final Session session;
+  private final Executor catalogueThread;
+  private final CommitMetrics metrics;
+
+  private interface CatalogueTask {
+    Result run(Catalogue catalogue) throws StoreException;
+  }
+
+  Writes(Lead lead, Session session, Executor catalogueThread, CommitMetrics metrics) {
+    this.lead = lead;
+    this.session = session;
+    this.catalogueThread = catalogueThread;
+    this.metrics = metrics;
+  }
+
+  @Override
+  public CompletionStage<Result> createService(ServiceSpec spec, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.create(spec, options));
+  }
+
+  @Override
+  public CompletionStage<Result> changeService(
+      String name, ServiceSpec change, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.change(name, change, options));
+  }
+
+  @Override
+  public CompletionStage<Result> putService(
+      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.put(spec, pool, options));
+  }
+
+  @Override
+  public CompletionStage<Result> deleteService(String name, WriteOptions options) {
+    return onCatalogue(catalogue -> catalogue.delete(name, options));
+  }
+
+  @Override
+  public CompletionStage<Result> change(
+      String service, List<Change> changes, WriteOptions options) {
+    return onWriter(service, writer -> writer.change(List.copyOf(changes), options));
+  }
+
+  @Override
+  public CompletionStage<Result> startUpkeep(
+      String service, UpkeepOrder order, WriteOptions options) {
+    return onWriter(service, writer -> writer.startUpkeep(order, options));
+  }
+
+  @Override
+  public CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
+    return onWriter(service, writer -> writer.stopUpkeep(options));
+  }
+
+  private Catalogue catalogue() {
+    return lead.current().orElseThrow(() -> Unavailable.notLeading(session.isConnected()));
+  }
+
+  private CompletionStage<Result> onCatalogue(CatalogueTask task) {
+    return counted(
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return task.run(catalogue());
+              } catch (StoreException e) {
+                LOG.warn("{}", e.getMessage());
+                throw Unavailable.store(e);
+              }
+            },
+            catalogueThread));
+  }
+
+  private CompletionStage<Result> onWriter(
+      String service, Function<ServiceWriter, CompletionStage<Result>> write) {
+    try {
+      return counted(write.apply(catalogue().writer(service)));
+    } catch (Refusal e) {
+      return counted(CompletableFuture.failedStage(e));
+    }
+  }
+
+  private CompletionStage<Result> counted(CompletionStage<Result> stage) {
+    return stage.whenComplete(
+        (result, failure) -> {
+          Throwable cause =
+              failure instanceof CompletionException && failure.getCause() != null
+                  ? failure.getCause()
+                  : failure;
+          if (cause instanceof Refusal refusal) {
+            metrics.refused(refusal.kind());
+          }
+        });
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.FreePorts;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A test with a controller that leads, on a real ZooKeeper inside of it. */
+abstract class EmbeddedController {
+  protected static final long NOW = 1_700_000_000;
+
+  @TempDir protected Path directory;
+  protected final SettableClock clock = new SettableClock(NOW);
+  protected FairleadController controller;
+
+  @BeforeEach
+  final void open() throws Exception {
+    controller =
+        FairleadController.open(
+            FairleadController.Options.of(
+                "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+  }
+
+  @AfterEach
+  final void close() {
+    controller.close();
+  }
+}

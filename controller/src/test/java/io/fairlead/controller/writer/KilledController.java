@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.backends.BackendView;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.plane.WriteOptions;
+import java.io.PrintStream;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A controller in a process of its own, for {@link KillTest} to kill. It says "loaded GENERATION"
+ * with what it found, then commits the change that follows from each generation and says "committed
+ * GENERATION" once that is acknowledged, for ever.
+ */
+final class KilledController {
+  static final int BACKENDS = 8;
+  static final int BUCKETS = 4096;
+
+  private static final PrintStream OUT = System.out;
+
+  private KilledController() {}
+
+  public static void main(String[] arguments) throws Exception {
+    // As in Main: ZooKeeper prints what it purges.
+    System.setOut(System.err);
+    FairleadController controller =
+        FairleadController.open(
+            FairleadController.Options.of(
+                "embedded:" + arguments[0],
+                FreePorts.nextAddress(),
+                "/fairlead",
+                "killed",
+                Clock.systemUTC()));
+    if (!controller.awaitLeader(Duration.ofSeconds(30))) {
+      throw new IllegalStateException("not elected within 30 s");
+    }
+    if (Shown.services(controller).isEmpty()) {
+      Requests.done(
+          controller
+              .services()
+              .createService(Requests.sized("web", "10.99.0.1", BUCKETS), WriteOptions.COMMIT));
+      List<Change> all = IntStream.rangeClosed(1, BACKENDS).mapToObj(Requests::add).toList();
+      Requests.done(controller.backends().change("web", all, WriteOptions.COMMIT));
+    }
+    long generation = Shown.service(controller, "web").orElseThrow().generation();
+    say("loaded %d weights %s".formatted(generation, weights(controller)));
+    while (true) {
+      long next = generation + 1;
+      long committed =
+          Requests.done(controller.backends().change("web", changes(next), WriteOptions.COMMIT))
+              .generation();
+      if (committed != next) {
+        throw new IllegalStateException("generation %d after %d".formatted(committed, generation));
+      }
+      generation = next;
+      say("committed " + generation);
+    }
+  }
+
+  /**
+   * The change that makes {@code generation}: every backend gets a weight that only this generation
+   * gives it.
+   */
+  static List<Change> changes(long generation) {
+    return IntStream.rangeClosed(1, BACKENDS)
+        .mapToObj(id -> Requests.weight(id, weight(id, generation)))
+        .toList();
+  }
+
+  static int weight(int id, long generation) {
+    return (int) (1 + (generation * 7919 + id * 104_729L) % 65_535);
+  }
+
+  private static List<Integer> weights(FairleadController controller) {
+    return Shown.backends(controller, "web").stream().map(BackendView::weight).toList();
+  }
+
+  private static void say(String line) {
+    OUT.println(line);
+    OUT.flush();
+  }
+}

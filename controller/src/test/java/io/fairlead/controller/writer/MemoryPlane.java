@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.api.Resource;
+import io.fairlead.controller.audit.AuditLog;
+import io.fairlead.controller.audit.AuditRoutes;
+import io.fairlead.controller.backends.BackendRoutes;
+import io.fairlead.controller.backends.Backends;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.events.EventRoutes;
+import io.fairlead.controller.explain.ExplainRoutes;
+import io.fairlead.controller.health.HealthRoutes;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.muxes.MuxRoutes;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.ring.Runs;
+import io.fairlead.controller.services.ServiceRoutes;
+import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.services.Services;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Generations;
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Note;
+import io.fairlead.controller.store.Note.KeptAnswer;
+import io.fairlead.controller.store.ServiceState;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.upkeep.UpkeepRoutes;
+import io.fairlead.controller.upkeep.Upkeeps;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * The control plane without ZooKeeper, so that tests of the API can stop it, break it and see all
+ * of its state: the real rules and plans over services in memory.
+ */
+public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, AuditLog {
+  private static final Epoch EPOCH = new Epoch(3, 3);
+  private static final byte[] BACKUP =
+      """
+      {"format":1,"cluster":"000102030405060708090a0b0c0d0e0f","taken":"2025-01-01T00:00:00Z",
+       "epoch":3,"lastServiceId":0,"services":[]}\
+      """
+          .getBytes(StandardCharsets.UTF_8);
+
+  private final Map<String, StoredService> services = new TreeMap<>();
+  private final List<Journal.Numbered> records = new ArrayList<>();
+  private final Map<String, KeptAnswer> kept = new TreeMap<>();
+  private final List<MuxView> muxes = new ArrayList<>();
+  private int lastId;
+  private Optional<Refusal> outage = Optional.empty();
+  private Optional<URI> leaderUrl = Optional.empty();
+  private volatile Runnable whenRead = () -> {};
+  private Optional<RuntimeException> defect = Optional.empty();
+  private Runnable meanwhile = () -> {};
+  private int chained;
+  private int returned;
+
+  /** The resources of a controller, over this plane. */
+  public List<Resource> resources() {
+    Supplier<List<MuxView>> live = this::muxes;
+    return List.of(
+        new ServiceRoutes(this, this),
+        new BackendRoutes(this),
+        new UpkeepRoutes(this),
+        new ExplainRoutes(this, Clock.systemUTC()),
+        new MuxRoutes(live),
+        new EventRoutes(this, live),
+        new AuditRoutes(this),
+        new BackupRoutes(() -> BACKUP),
+        new HealthRoutes(this));
+  }
+
+  /** As if new. */
+  public synchronized void clear() {
+    services.clear();
+    muxes.clear();
+    records.clear();
+    kept.clear();
+    lastId = 0;
+    meanwhile = () -> {};
+    chain(0, 0);
+    leaderUrl = Optional.empty();
+    zookeeperBack();
+  }
+
+  /** Another controller leads from now on. */
+  public synchronized void follow(URI leader) {
+    leaderUrl = Optional.of(leader);
+  }
+
+  /** Writes are refused from now on, as while ZooKeeper is away. */
+  public synchronized void zookeeperAway() {
+    outage =
+        Optional.of(
+            new Refusal(
+                Refusal.Kind.UNAVAILABLE, "zookeeper", "suspended", "a connected ZooKeeper"));
+  }
+
+  public synchronized void zookeeperBack() {
+    outage = Optional.empty();
+  }
+
+  /** The next read of one service fails as a defect would. */
+  public synchronized void breakNextRead() {
+    defect = Optional.of(new IllegalStateException("secret of the inside"));
+  }
+
+  /** So many buckets of each further change have moved before, and so many of those return. */
+  public synchronized void chain(int chained, int returned) {
+    this.chained = chained;
+    this.returned = returned;
+  }
+
+  public synchronized void mux(MuxView mux) {
+    muxes.add(mux);
+  }
+
+  private synchronized List<MuxView> muxes() {
+    return List.copyOf(muxes);
+  }
+
+  /** Everything that a write could have changed. */
+  public synchronized Map<String, StoredService> state() {
+    return Map.copyOf(services);
+  }
+
+  /** Runs at the start of each read of all services. */
+  public void whenRead(Runnable what) {
+    whenRead = what;
+  }
+
+  /** Runs once, while the next read of one service is answered. */
+  public synchronized void meanwhile(Runnable change) {
+    meanwhile = change;
+  }
+
+  @Override
+  public synchronized void confirm() {
+    checkZooKeeper();
+  }
+
+  @Override
+  public Collection<StoredService> services() {
+    whenRead.run();
+    return state().values().stream()
+        .sorted((one, other) -> name(one).compareTo(name(other)))
+        .toList();
+  }
+
+  @Override
+  public synchronized <T> T read(String service, Function<StoredService, T> view) {
+    if (defect.isPresent()) {
+      RuntimeException e = defect.get();
+      defect = Optional.empty();
+      throw e;
+    }
+    StoredService read = get(service);
+    Runnable next = meanwhile;
+    meanwhile = () -> {};
+    next.run();
+    return view.apply(read);
+  }
+
+  @Override
+  public synchronized Health health() {
+    return new Health(
+        outage.isEmpty() && leaderUrl.isEmpty(),
+        EPOCH.number(),
+        outage.isEmpty() ? "connected" : "suspended",
+        services.size(),
+        leaderUrl);
+  }
+
+  @Override
+  public synchronized Optional<KeptAnswer> answer(String key) {
+    return Optional.ofNullable(kept.get(key));
+  }
+
+  @Override
+  public synchronized Journal.Page page(OptionalLong before, int limit) {
+    List<Journal.Numbered> older =
+        records.stream().filter(r -> r.number() < before.orElse(Long.MAX_VALUE)).toList();
+    List<Journal.Numbered> page = older.stream().limit(limit).toList();
+    return new Journal.Page(
+        page,
+        page.size() < older.size()
+            ? OptionalLong.of(page.get(page.size() - 1).number())
+            : OptionalLong.empty());
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> createService(
+      ServiceSpec spec, WriteOptions options) {
+    return write(options, () -> create(spec, List.of(), options));
+  }
+
+  private Planned create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options) {
+    if (services.containsKey(spec.name().orElseThrow())) {
+      throw Refusal.conflict("name", spec.name().get(), "a name that no service has");
+    }
+    options.precondition().check(Optional.empty());
+    long now = now();
+    ServiceImage image =
+        ServiceImage.create(ServiceRules.created(spec, lastId + 1, new Random(lastId)), now);
+    Planned planned =
+        pool.isEmpty()
+            ? new Planned(image, ServiceWriter.unmoved(image, options.dryRun()))
+            : Planned.of(PoolPlan.of(image, List.copyOf(pool), now, options.dryRun()));
+    return new Planned(planned.after(), planned.result().asCreated());
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> changeService(
+      String name, ServiceSpec change, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          ServiceImage image = checked(name, options);
+          ServiceImage after = image.withConfig(ServiceRules.changed(image.config(), change));
+          return new Planned(after, ServiceWriter.unmoved(after, options.dryRun()));
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> putService(
+      ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          if (!services.containsKey(spec.name().orElseThrow())) {
+            return create(spec, pool.orElse(List.of()), options);
+          }
+          options.precondition().checkAbsent("there is a service");
+          ServiceImage image = checked(spec.name().get(), options);
+          ServiceImage wanted = image.withConfig(ServiceRules.replaced(image.config(), spec));
+          List<Change> changes =
+              pool.map(members -> PoolRules.difference(image.pool(), members)).orElse(List.of());
+          if (!changes.isEmpty()) {
+            return Planned.of(PoolPlan.of(wanted, changes, now(), options.dryRun()));
+          }
+          Result unmoved = ServiceWriter.unmoved(wanted, options.dryRun());
+          return new Planned(
+              wanted,
+              wanted.config().equals(image.config())
+                  ? Result.unchanged(unmoved.service(), unmoved.generation(), unmoved.dryRun())
+                  : unmoved);
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> deleteService(String name, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          ServiceImage image = checked(name, options);
+          return new Planned(null, ServiceWriter.unmoved(image, options.dryRun()));
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> change(
+      String service, List<Change> changes, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          ServiceImage image = checked(service, options);
+          ServiceWriter.checkAbsent(image, changes, options.precondition());
+          Planned plan = Planned.of(PoolPlan.of(image, changes, now(), options.dryRun()));
+          Result result = plan.result();
+          Result.Moved moved =
+              new Result.Moved(result.movedBuckets(), chained, returned, result.moves());
+          return chained > 0
+              ? new Planned(plan.after(), result.with(moved, result.shares()))
+              : plan;
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> startUpkeep(
+      String service, UpkeepOrder order, WriteOptions options) {
+    return write(
+        options,
+        () ->
+            Planned.of(
+                new UpkeepPlan().start(checked(service, options), order, now(), options.dryRun())));
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> stopUpkeep(String service, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          ServiceImage image = checked(service, options);
+          if (image.upkeep().filter(UpkeepState::isRunning).isEmpty()) {
+            return new Planned(
+                image, Result.unchanged(service, image.ring().generation(), options.dryRun()));
+          }
+          ServiceImage after = image.withUpkeep(image.upkeep().get().stopped());
+          return Planned.of(PoolPlan.of(after, Runs.EMPTY, now(), options.dryRun()));
+        });
+  }
+
+  /** {@code after} is null for a service that is deleted. */
+  private record Planned(ServiceImage after, Result result) {
+    static Planned of(PoolPlan plan) {
+      return new Planned(plan.after(), plan.result());
+    }
+  }
+
+  private CompletionStage<Result> write(WriteOptions options, Supplier<Planned> plan) {
+    try {
+      checkZooKeeper();
+      Planned planned = plan.get();
+      if (!options.dryRun()) {
+        commit(planned);
+        Note note =
+            new Notes("memory", Clock.systemUTC()).of(EPOCH, options.origin(), planned.result());
+        records.add(0, new Journal.Numbered(records.size(), note.entry()));
+        note.kept().ifPresent(answer -> kept.put(answer.key(), answer));
+      }
+      return CompletableFuture.completedFuture(planned.result());
+    } catch (Refusal refusal) {
+      return CompletableFuture.failedFuture(refusal);
+    }
+  }
+
+  private void commit(Planned planned) {
+    String name = planned.result().service();
+    StoredService before = services.get(name);
+    if (planned.after() == null) {
+      services.remove(name);
+      return;
+    }
+    lastId = Math.max(lastId, planned.after().config().id());
+    int version = before == null ? 0 : before.state().configVersion();
+    boolean isSame =
+        before == null
+            || before.image().ring().generation() != planned.result().generation()
+                && planned.after().config().equals(before.image().config())
+            || !planned.result().changed();
+    ServiceImage after = planned.after();
+    Generations generations = new Generations(after.ring().generation(), 0, 0, 0, 0);
+    services.put(
+        name,
+        new StoredService(
+            after,
+            new ServiceState(
+                after.config(), isSame ? version : version + 1, after.upkeep(), generations)));
+  }
+
+  private ServiceImage checked(String name, WriteOptions options) {
+    StoredService service = get(name);
+    options.precondition().check(Optional.of(service.version()));
+    return service.image();
+  }
+
+  private StoredService get(String name) {
+    return Optional.ofNullable(services.get(name)).orElseThrow(() -> Images.notFound(name));
+  }
+
+  private void checkZooKeeper() {
+    outage.ifPresent(
+        refusal -> {
+          throw refusal;
+        });
+  }
+
+  private static String name(StoredService service) {
+    return service.image().config().name();
+  }
+
+  private static long now() {
+    return Clock.systemUTC().instant().getEpochSecond();
+  }
+}

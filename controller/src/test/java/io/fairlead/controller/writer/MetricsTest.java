@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.spec;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Resources;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.api.ApiClient;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.vertx.core.json.JsonObject;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a scrape of a controller shows, over HTTP, with two muxes of which one falls behind. */
+class MetricsTest {
+  private static final long NOW = 1_700_000_000;
+  private static final Path ALERTS =
+      Path.of(System.getProperty("fairlead.vectors")).resolve("../../docs/alerts.yaml");
+
+  private final SettableClock clock = new SettableClock(NOW);
+  private TestingServer zookeeper;
+  private CuratorFramework client;
+  private FairleadController controller;
+  private ApiServer server;
+  private ApiClient api;
+
+  @BeforeEach
+  void open() throws Exception {
+    zookeeper = TestZooKeeper.start();
+    client = ZooKeeperClient.create(zookeeper.getConnectString());
+    client.start();
+    controller =
+        FairleadController.open(
+            FairleadController.Options.of(
+                zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock));
+    assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            controller.plane(),
+            Resources.of(controller),
+            controller.metrics());
+    api = new ApiClient(server.listen());
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    server.close();
+    controller.close();
+    client.close();
+    zookeeper.close();
+  }
+
+  private void applied(String mux, long generation) throws Exception {
+    String node =
+        """
+        {"format":1,"id":"%s","version":"0.1.0","address":"10.1.0.11","ports":["eth0"],
+         "services":{"web":{"generation":%d,"state":"serving"}}}\
+        """
+            .formatted(mux, generation);
+    client
+        .create()
+        .orSetData()
+        .forPath("/fairlead/muxes/" + mux, node.getBytes(StandardCharsets.UTF_8));
+    await()
+        .until(
+            () ->
+                controller.muxes().get().stream()
+                    .anyMatch(
+                        view ->
+                            view.id().equals(mux)
+                                && view.services().get("web").generation() == generation));
+  }
+
+  private double metric(String line) {
+    String text = api.get("/metrics").body();
+    Matcher found =
+        Pattern.compile("^" + Pattern.quote(line) + " (\\S+)$", Pattern.MULTILINE).matcher(text);
+    assertThat(found.find()).as("%s in%n%s", line, text).isTrue();
+    return Double.parseDouble(found.group(1));
+  }
+
+  private double lag(String mux) {
+    return metric("fairlead_controller_mux_lag_seconds{mux=\"%s\",service=\"web\"}".formatted(mux));
+  }
+
+  /** The lag is the age of the oldest generation that is missing, however many follow it. */
+  @Test
+  void aMuxThatFallsBehindHasALag() throws Exception {
+    applied("mux1", 2);
+    applied("mux2", 2);
+    assertThat(lag("mux1")).isZero();
+    for (int step = 1; step <= 3; step++) {
+      clock.set(NOW + 100 * step);
+      done(controller.backends().change("web", List.of(weight(1, step)), WriteOptions.COMMIT));
+      applied("mux1", 2 + step);
+      assertThat(lag("mux1")).isZero();
+      assertThat(lag("mux2")).isEqualTo(100 * (step - 1));
+    }
+    clock.set(NOW + 350);
+    assertThat(lag("mux2")).isEqualTo(250);
+    applied("mux2", 4);
+    assertThat(lag("mux2")).as("generation 5 was committed 50 s ago").isEqualTo(50);
+    applied("mux2", 5);
+    assertThat(lag("mux2")).isZero();
+    assertThat(metric("fairlead_controller_mux_generation{mux=\"mux2\",service=\"web\"}"))
+        .isEqualTo(5);
+  }
+
+  @Test
+  void theStateOfTheSessionAndTheRing() throws Exception {
+    assertThat(metric("fairlead_controller_leader")).isEqualTo(1);
+    assertThat(metric("fairlead_controller_epoch")).isEqualTo(1);
+    assertThat(metric("fairlead_controller_zookeeper_state{state=\"connected\"}")).isEqualTo(1);
+    assertThat(metric("fairlead_controller_zookeeper_state{state=\"lost\"}")).isZero();
+    assertThat(metric("fairlead_controller_rules{service=\"web\"}")).isEqualTo(2);
+    assertThat(metric("fairlead_controller_moved_buckets_total{service=\"web\"}")).isEqualTo(1024);
+    assertThat(metric("fairlead_controller_commit_seconds_count")).isEqualTo(1);
+    zookeeper.stop();
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> metric("fairlead_controller_zookeeper_state{state=\"connected\"}") == 0);
+  }
+
+  /** What one backend gave to all others within the window can only come back from them. */
+  @Test
+  void bucketsThatReturnToTheOwnerBeforeAreCounted() throws Exception {
+    String returned = "fairlead_controller_returned_buckets_total{service=\"web\"}";
+    clock.set(NOW + 1000);
+    done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.COMMIT));
+    clock.set(NOW + 2000);
+    Result left =
+        done(
+            controller
+                .backends()
+                .change("web", List.of(weight(1, 0), add(3), add(4)), WriteOptions.COMMIT));
+    assertThat(left.movedBuckets()).isEqualTo(1024);
+    assertThat(left.returnedBuckets()).isZero();
+    assertThat(metric(returned)).isZero();
+    assertThat(api.get("/v1/audit?limit=1").body()).doesNotContain("returnedBuckets");
+    clock.set(NOW + 2010);
+    Result elsewhere =
+        done(controller.backends().change("web", List.of(weight(2, 100)), WriteOptions.PLAN));
+    assertThat(elsewhere.stillChained()).isEqualTo(elsewhere.movedBuckets()).isEqualTo(341);
+    assertThat(elsewhere.returnedBuckets()).isZero();
+    Result back =
+        done(controller.backends().change("web", List.of(weight(1, 100)), WriteOptions.COMMIT));
+    assertThat(back.returnedBuckets()).isEqualTo(back.movedBuckets()).isEqualTo(341);
+    assertThat(metric(returned)).isEqualTo(341);
+    JsonObject record = api.get("/v1/audit?limit=1").array().getJsonObject(0);
+    assertThat(record.getInteger("returnedBuckets")).isEqualTo(341);
+  }
+
+  @Test
+  void everyMetricOfTheAlertsIsThere() throws Exception {
+    applied("mux1", 2);
+    api.get("/v1/services");
+    String scrape = api.get("/metrics").body();
+    JsonNode rules =
+        new YAMLMapper().readTree(ALERTS.toFile()).path("groups").path(0).path("rules");
+    assertThat(rules).hasSizeGreaterThan(10);
+    Set<String> names = new TreeSet<>();
+    Pattern use = Pattern.compile("(fairlead_controller_[a-z0-9_]+)(?:[{]([a-z]+)=)?");
+    for (JsonNode rule : rules) {
+      assertThat(rule.path("annotations").path("summary").asText()).isNotBlank();
+      Matcher uses = use.matcher(rule.path("expr").asText());
+      while (uses.find()) {
+        names.add(uses.group(1));
+        String label = uses.group(2) == null ? "" : "[^}]*\\b" + uses.group(2) + "=\"";
+        assertThat(scrape)
+            .as(rule.path("alert").asText())
+            .containsPattern("(?m)^" + uses.group(1) + (label.isEmpty() ? "[{ ]" : "[{]" + label));
+      }
+    }
+    assertThat(names).hasSizeGreaterThan(8);
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.refusal;
+import static io.fairlead.controller.writer.Requests.spec;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/**
+ * ZooKeeper is away for longer than a session lives: writes are refused, reads are not, writes work
+ * soon after its return, and the log has one line for each change.
+ */
+class OutageTest {
+  private static final Logger ROOT =
+      (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+
+  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+
+  @BeforeEach
+  void listen() {
+    log.start();
+    ROOT.addAppender(log);
+  }
+
+  @AfterEach
+  void stopListening() {
+    ROOT.detachAppender(log);
+  }
+
+  @Test
+  void writesWorkSoonAfterItsReturn() throws Exception {
+    try (TestingServer server = TestZooKeeper.start();
+        FairleadController controller = open(server.getConnectString())) {
+      assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+      done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+      controller.plane().confirm();
+      server.stop();
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> controller.plane().health().zookeeper().equals("lost"));
+      assertThat(
+              refusal(
+                      controller
+                          .backends()
+                          .change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))
+                  .kind())
+          .isEqualTo(Refusal.Kind.UNAVAILABLE);
+      assertThat(Shown.backends(controller, "web")).hasSize(2);
+      assertThatThrownBy(() -> controller.plane().confirm()).isInstanceOf(Refusal.class);
+      server.restart();
+      // How soon is ZooKeeperClientTest's: here a machine may be as slow as it is.
+      await().atMost(Duration.ofSeconds(30)).until(() -> controller.plane().health().leader());
+      assertThat(
+              done(controller.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))
+                  .generation())
+          .isEqualTo(3);
+    }
+    assertThat(lines("connected")).hasSize(2);
+    assertThat(lines("connection lost")).hasSize(1);
+    assertThat(lines("leading in epoch")).hasSize(2);
+    assertThat(lines("no longer leads")).hasSize(1);
+    assertThat(List.copyOf(log.list)).noneMatch(line -> line.getLevel() == Level.ERROR);
+  }
+
+  @Test
+  void aStartWithoutZooKeeperSaysSoOnce() throws Exception {
+    try (TestingServer server = TestZooKeeper.start()) {
+      server.stop();
+      try (FairleadController controller = open(server.getConnectString())) {
+        assertThat(controller.awaitLeader(Duration.ofSeconds(8))).isFalse();
+        assertThat(lines("waits for ZooKeeper")).hasSize(1);
+        server.restart();
+        assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
+      }
+    }
+    assertThat(lines("waits for ZooKeeper")).hasSize(1);
+    assertThat(List.copyOf(log.list)).noneMatch(line -> line.getLevel() == Level.ERROR);
+  }
+
+  private List<String> lines(String part) {
+    return List.copyOf(log.list).stream()
+        .filter(line -> line.getLoggerName().startsWith("io.fairlead"))
+        .map(ILoggingEvent::getFormattedMessage)
+        .filter(line -> line.contains(part))
+        .toList();
+  }
+
+  private static FairleadController open(String zookeeper) throws Exception {
+    return FairleadController.open(
+        FairleadController.Options.of(
+            zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", Clock.systemUTC()));
+  }
+}

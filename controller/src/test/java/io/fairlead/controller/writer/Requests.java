@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.image.ServiceConfig.Port;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.services.ServiceSpec;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+
+/** What tests ask of a controller, and how they wait for it. */
+final class Requests {
+  /** For an embedded server's clients. */
+  private Requests() {}
+
+  static ServiceSpec spec(String name, String vip) {
+    return sized(name, vip, 1024);
+  }
+
+  static ServiceSpec sized(String name, String vip, int buckets) {
+    return ServiceSpec.builder()
+        .name(name)
+        .vips(List.of(vip))
+        .ports(List.of(new Port("tcp", 80)))
+        .buckets(buckets)
+        .hashKey("000102030405060708090a0b0c0d0e0f")
+        .build();
+  }
+
+  static Change add(int id) {
+    return new Change.Add(id, "10.1.%d.%d".formatted(id / 256, id % 256), 100);
+  }
+
+  static Change weight(int id, int weight) {
+    return new Change.Weight(id, weight);
+  }
+
+  static Change remove(int id) {
+    return new Change.Remove(id);
+  }
+
+  static Result done(CompletionStage<Result> stage) throws Exception {
+    return stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
+  }
+
+  static Refusal refusal(CompletionStage<Result> stage) throws Exception {
+    try {
+      Result result = done(stage);
+      throw new AssertionError("not refused: " + result);
+    } catch (ExecutionException e) {
+      return (Refusal) e.getCause();
+    }
+  }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.remove;
+import static io.fairlead.controller.writer.Requests.spec;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.explain.Explanation;
+import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.Backup;
+import io.fairlead.controller.services.ServiceSpec;
+import io.fairlead.controller.store.AuditEntry;
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.fairlead.controller.upkeep.UpkeepView;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A cluster whose ZooKeeper is lost, rebuilt in an empty one. */
+class RestoreTest {
+  private static final long NOW = 1_700_000_000;
+
+  @TempDir private Path directory;
+  private final SettableClock clock = new SettableClock(NOW);
+  private TestingServer server;
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = TestZooKeeper.start();
+    controller = lead();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    controller.close();
+    server.close();
+  }
+
+  private FairleadController.Options options() {
+    return FairleadController.Options.of(
+        server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock);
+  }
+
+  private FairleadController lead() throws Exception {
+    FairleadController leading = FairleadController.open(options());
+    assertThat(leading.awaitLeader(Duration.ofSeconds(30))).isTrue();
+    return leading;
+  }
+
+  /** Another ZooKeeper, which knows nothing. */
+  private void loseZooKeeper() throws Exception {
+    controller.close();
+    server.close();
+    server = TestZooKeeper.start();
+  }
+
+  private Backup read(byte[] json) throws IOException {
+    return Backup.read(Files.write(directory.resolve("backup.json"), json));
+  }
+
+  private void restore(byte[] backup) throws IOException {
+    try (FairleadController restoring = FairleadController.prepare(options())) {
+      restoring.restore(read(backup));
+    }
+  }
+
+  /** Two services, one of them with moves in an open window, and an id that is gone. */
+  private void build() throws Exception {
+    done(controller.services().createService(spec("gone", "10.99.0.9"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("api", "10.99.0.2"), WriteOptions.COMMIT));
+    done(controller.services().deleteService("gone", WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2), add(3)), WriteOptions.COMMIT));
+    clock.set(NOW + 1000);
+    done(
+        controller
+            .backends()
+            .change("web", List.of(remove(3), weight(2, 50)), WriteOptions.COMMIT));
+    done(controller.services().deleteService("api", WriteOptions.COMMIT));
+    done(controller.services().createService(spec("api", "10.99.0.3"), WriteOptions.COMMIT));
+    done(controller.services().deleteService("api", WriteOptions.COMMIT));
+  }
+
+  private List<Explanation> explanations() {
+    return IntStream.range(0, 500)
+        .mapToObj(
+            port ->
+                Shown.explain(
+                    controller, "web", new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80)))
+        .map(
+            e ->
+                new Explanation(
+                    e.service(),
+                    e.hash(),
+                    e.bucket(),
+                    e.current(),
+                    e.previous(),
+                    e.since(),
+                    e.moved(),
+                    0))
+        .toList();
+  }
+
+  @Test
+  void isTheSameClusterWithTheSameBucketsAtHigherGenerations() throws Exception {
+    build();
+    List<Explanation> before = explanations();
+    var runs = Shown.ring(controller, "web").runs();
+    var backends = Shown.backends(controller, "web");
+    long epoch = controller.plane().health().epoch();
+    byte[] backup = controller.backup().get();
+    assertThat(before).anyMatch(Explanation::moved);
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    assertThat(Shown.services(controller)).hasSize(1);
+    assertThat(Shown.service(controller, "web").orElseThrow().config().id()).isEqualTo(2);
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isEqualTo(3 + Backup.AHEAD);
+    assertThat(explanations()).isEqualTo(before);
+    assertThat(Shown.ring(controller, "web").runs()).usingRecursiveComparison().isEqualTo(runs);
+    assertThat(Shown.backends(controller, "web")).isEqualTo(backends);
+    assertThat(controller.plane().health().epoch()).isGreaterThan(epoch);
+    JsonObject again =
+        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
+    assertThat(again.getString("cluster")).isEqualTo(read(backup).cluster());
+    done(controller.services().createService(spec("api", "10.99.0.2"), WriteOptions.COMMIT));
+    assertThat(Shown.service(controller, "api").orElseThrow().config().id())
+        .as("ids are handed out once, also those of deleted services")
+        .isEqualTo(5);
+    done(controller.backends().change("web", List.of(add(4)), WriteOptions.COMMIT));
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isEqualTo(4 + Backup.AHEAD);
+  }
+
+  @Test
+  void upkeepGoesOnWithItsSettingsAndMeasuredCosts() throws Exception {
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.services().createService(spec("dns", "10.99.0.2"), WriteOptions.COMMIT));
+    done(
+        controller
+            .backends()
+            .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
+    clock.set(NOW + 1000);
+    UpkeepOrder order =
+        new UpkeepOrder(Kind.REBALANCE, 1.02, 20, true, Map.of(1, 300.0, 2, 100.0, 3, 100.0));
+    done(controller.upkeeps().startUpkeep("web", order, WriteOptions.COMMIT));
+    UpkeepView before = Shown.upkeep(controller, "web");
+    assertThat(before.job().orElseThrow().progress().state()).isEqualTo("running");
+    assertThat(before.costs()).hasSize(3);
+    byte[] backup = controller.backup().get();
+    assertThat(new JsonObject(new String(backup, StandardCharsets.UTF_8)).getJsonArray("services"))
+        .extracting(service -> ((JsonObject) service).containsKey("upkeep"))
+        .containsExactly(true, false);
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    assertThat(Shown.upkeep(controller, "web").job()).isEqualTo(before.job());
+    assertThat(Shown.upkeep(controller, "web").costs()).isEqualTo(before.costs());
+    assertThat(Shown.upkeep(controller, "dns").job()).isEmpty();
+    clock.set(NOW + 2000);
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(
+            () -> Shown.upkeep(controller, "web").job().orElseThrow().progress().iterations() >= 2);
+    assertThat(Shown.upkeep(controller, "web").costs()).isEqualTo(before.costs());
+  }
+
+  @Test
+  void anAddressThatIsBothIsServedAsItWas() throws Exception {
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+    JsonObject backup =
+        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
+    JsonObject config = backup.getJsonArray("services").getJsonObject(0).getJsonObject("config");
+    config.put("vips", List.of("10.99.0.1", "10.1.0.1"));
+    loseZooKeeper();
+    restore(backup.encode().getBytes(StandardCharsets.UTF_8));
+    controller = lead();
+    assertThat(Shown.service(controller, "web").orElseThrow().config().vips()).contains("10.1.0.1");
+    assertThat(Shown.backends(controller, "web")).extracting("address").contains("10.1.0.1");
+    done(
+        controller
+            .backends()
+            .change("web", List.of(new Change.Weight(1, 50), add(3)), WriteOptions.COMMIT));
+    ServiceSpec window = ServiceSpec.builder().windowSeconds(100).build();
+    done(controller.services().changeService("web", window, WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
+  }
+
+  @Test
+  void leavesAnAuditRecordOfEachService() throws Exception {
+    build();
+    done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
+    byte[] backup = controller.backup().get();
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    List<AuditEntry> entries =
+        controller.audit().page(OptionalLong.empty(), 10).entries().stream()
+            .map(Journal.Numbered::entry)
+            .toList();
+    assertThat(entries).extracting(AuditEntry::service).containsExactly("dns", "web");
+    assertThat(entries)
+        .allSatisfy(
+            entry -> {
+              assertThat(entry.who()).isEqualTo("controller");
+              assertThat(entry.what()).isEqualTo("restore of the backup of 2023-11-14T22:30:00Z");
+              assertThat(entry.epoch()).isEqualTo(2);
+            });
+    assertThat(entries.get(1).generation()).isEqualTo(3 + Backup.AHEAD);
+  }
+
+  @Test
+  void onlyIntoAnEmptyZooKeeperAndWithoutControllers() throws Exception {
+    build();
+    byte[] backup = controller.backup().get();
+    assertThatThrownBy(() -> restore(backup))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("holds 1 services; allowed: a ZooKeeper without services");
+    done(controller.services().deleteService("web", WriteOptions.COMMIT));
+    assertThatThrownBy(() -> restore(backup))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("1 controllers are running; allowed: none");
+    controller.close();
+    restore(backup);
+    controller = lead();
+    assertThat(Shown.services(controller)).hasSize(1);
+  }
+
+  /** Until it is repeated no controller leads, and the tree does not bear the cluster's name. */
+  @Test
+  void whatWasBrokenOffIsRepeated() throws Exception {
+    build();
+    done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
+    byte[] backup = controller.backup().get();
+    String cluster = read(backup).cluster();
+    loseZooKeeper();
+    restore(backup);
+    Tree tree = new Tree("/fairlead");
+    try (CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
+      client.start();
+      // As if it had ended before its last step, in the middle of a service.
+      client.create().forPath(tree.restoring(), new byte[0]);
+      client.setData().forPath(tree.cluster(), new byte[] {'x'});
+      client.delete().forPath(tree.config("dns"));
+      controller = FairleadController.open(options());
+      assertThat(controller.awaitLeader(Duration.ofSeconds(2))).isFalse();
+      controller.close();
+      restore(backup);
+      assertThat(client.checkExists().forPath(tree.restoring())).isNull();
+      assertThat(new String(client.getData().forPath(tree.cluster()), StandardCharsets.US_ASCII))
+          .isEqualTo(cluster);
+    }
+    controller = lead();
+    assertThat(Shown.services(controller)).hasSize(2);
+    assertThat(Shown.backends(controller, "web")).hasSize(2);
+  }
+
+  @Test
+  void aDamagedBackupIsRefusedBeforeAnythingIsWritten() throws Exception {
+    build();
+    String whole = new String(controller.backup().get(), StandardCharsets.UTF_8);
+    JsonObject web = new JsonObject(whole).getJsonArray("services").getJsonObject(0);
+    String snapshot = web.getString("snapshot");
+    record Row(String name, String json, String says) {}
+    for (Row row :
+        List.of(
+            new Row("empty", "", "No content"),
+            new Row("cut off", whole.substring(0, whole.length() / 2), "end-of-input"),
+            new Row(
+                "another format", whole.replace("\"format\":1,\"clu", "\"format\":2,\"clu"), "2"),
+            new Row("no cluster", whole.replaceFirst("[0-9a-f]{32}", "x"), "cluster is 'x'"),
+            new Row(
+                "upkeep", whole.replace("\"snapshot\"", "\"upkeep\":{},\"snapshot\""), "upkeep"),
+            new Row("missing field", whole.replaceFirst("taken", "token"), "'taken'"),
+            new Row("unknown field", whole.replaceFirst("[{]", "{\"extra\":2,"), "\"extra\""),
+            new Row("id too high", whole.replace("Id\":4", "Id\":1"), "has the id 2"),
+            new Row(
+                "bit",
+                whole.replace(snapshot, "RkxT" + "A" + snapshot.substring(5)),
+                "service 'web'"),
+            new Row("generation", whole.replace("generation\":3", "generation\":4"), "generation"),
+            new Row("buckets", whole.replace("buckets\":1024", "buckets\":2048"), "buckets"))) {
+      assertThat(row.json()).as(row.name()).isNotEqualTo(whole);
+      assertThatThrownBy(() -> read(row.json().getBytes(StandardCharsets.UTF_8)))
+          .as(row.name())
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("--restore '")
+          .hasMessageContaining(row.says());
+    }
+    assertThatThrownBy(() -> Backup.read(directory.resolve("nowhere")))
+        .hasMessageContaining("nowhere");
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.refusal;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.Journal;
+import io.fairlead.controller.store.Roots;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.Tree;
+import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.upkeep.UpkeepOrder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A service that is deleted while others still ask its writer, and what its writer does itself. */
+class ServiceWriterTest {
+  private static final Tree TREE = new Tree("/fairlead");
+  private static final Epoch EPOCH = new Epoch(1, 0);
+
+  private TestingServer server;
+  private CuratorFramework client;
+  private ServiceRepository repository;
+  private final SettableClock clock = new SettableClock(2000);
+  private final AtomicInteger notes = new AtomicInteger();
+  private StoredService stored;
+  private ServiceWriter writer;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = TestZooKeeper.start();
+    client = ZooKeeperClient.create(server.getConnectString());
+    client.start();
+    Roots.create(client, TREE, Optional.empty());
+    repository = new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
+    stored =
+        repository.create(
+            EPOCH,
+            ServiceImage.create(
+                ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
+    writer =
+        new ServiceWriter(
+            repository,
+            EPOCH,
+            clock,
+            new Notes("test", clock, notes::incrementAndGet),
+            new CommitMetrics(new SimpleMeterRegistry()),
+            new Addresses(List::of),
+            ForkJoinPool.commonPool(),
+            ForkJoinPool.commonPool(),
+            stored);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void whatComesAfterADeletionFindsNoService() throws Exception {
+    done(writer.delete(WriteOptions.PLAN));
+    assertThat(writer.isGone()).isFalse();
+    done(writer.delete(WriteOptions.COMMIT));
+    assertThat(writer.isGone()).isTrue();
+    Refusal late = refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT));
+    assertThat(late.kind()).isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(refusal(writer.delete(WriteOptions.COMMIT)).kind())
+        .isEqualTo(Refusal.Kind.NOT_FOUND);
+  }
+
+  /** A deletion that took place although its answer was lost. */
+  @Test
+  void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
+    repository.delete(EPOCH, stored);
+    repository.store().removeRest(EPOCH, "web");
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT)).kind())
+        .isEqualTo(Refusal.Kind.UNAVAILABLE);
+    assertThat(writer.isGone()).isFalse();
+    assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT)).kind())
+        .isEqualTo(Refusal.Kind.NOT_FOUND);
+    assertThat(writer.isGone()).isTrue();
+  }
+
+  /** The leader's own writes leave records too, which have to be deleted in time. */
+  @Test
+  void theLeadersOwnIterationsAreCounted() throws Exception {
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.PLAN));
+    assertThat(notes).as("a dry run leaves no record").hasValue(0);
+    done(writer.change(List.of(add(1), add(2)), WriteOptions.COMMIT));
+    clock.set(clock.seconds() + 1000);
+    UpkeepOrder order = new UpkeepOrder(Kind.REBALANCE, 1, 10, false, Map.of(1, 300.0, 2, 100.0));
+    done(writer.startUpkeep(order, WriteOptions.COMMIT));
+    assertThat(notes).hasValue(2);
+    for (int iteration = 2; iteration <= 4; iteration++) {
+      int expected = iteration;
+      clock.set(clock.seconds() + 240);
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () -> {
+                writer.upkeepIfDue();
+                return writer.image().upkeep().orElseThrow().iterations() == expected;
+              });
+      assertThat(notes).hasValue(iteration + 1);
+    }
+    assertThat(new Journal(client, TREE).page(OptionalLong.empty(), 10).entries()).hasSize(5);
+  }
+}
