@@ -3,13 +3,14 @@
 
 #include <stddef.h>
 
-#include "steering/flowtable/flowtable.h"
-#include "steering/ring/steering_ring.h"
+#include "steering/methods.h"
 
-const struct steering *const steerings[STEERINGS_MAX + 1] = {
-    &steering_ring,
-    &steering_flowtable,
-};
+#define METHOD_DECLARATION(name) extern const struct steering steering_##name;
+#define METHOD_ENTRY(name)       &steering_##name,
+
+STEERING_METHODS(METHOD_DECLARATION)
+
+const struct steering *const steerings[STEERINGS_MAX + 1] = {STEERING_METHODS(METHOD_ENTRY)};
 
 unsigned steering_number(const struct steering *steering)
 {

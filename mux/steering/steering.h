@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A steering method maps a connection's 64-bit hash to a bucket of its service's ring. Each method is a folder here and
- * an entry in steering.c; no other code of the mux names one.
+ * a line in methods.h; no other code of the mux names one.
  *
  *	bucket	any thread	the bucket of one hash
  *	choose	worker		buckets for a burst's packets, or backends that their flows are known to have
