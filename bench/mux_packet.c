@@ -34,7 +34,6 @@
 #include <rte_rcu_qsbr.h>
 
 #include "encap/gue.h"
-#include "encap/ipip.h"
 #include "ring/backend.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"

@@ -182,9 +182,9 @@ int fl_receive(struct fl_arrival *arrival)
 	return act(arrival);
 }
 
-static const struct fl_encap *const encaps[FL_ENCAPS] = {
+static const struct fl_encap *const encaps[FL_ENCAPS_COUNT] = {
 #define ROW(NAME, word) [FL_ENCAP_##NAME] = &fl_##word,
-    FL_ENCAPS_OF_MODULE(ROW)
+    FL_ENCAPS(ROW)
 #undef ROW
 };
 
@@ -199,7 +199,7 @@ int fl_receive_register(void)
 {
 	int i, err;
 
-	for (i = 0; i < FL_ENCAPS; i++) {
+	for (i = 0; i < FL_ENCAPS_COUNT; i++) {
 		err = encaps[i]->open ? encaps[i]->open() : 0;
 		if (err) {
 			encaps_close(i);
@@ -211,5 +211,5 @@ int fl_receive_register(void)
 
 void fl_receive_unregister(void)
 {
-	encaps_close(FL_ENCAPS);
+	encaps_close(FL_ENCAPS_COUNT);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A received packet, and the encapsulations that servers receive (server/encap.h). An encapsulation is a file with its
+ * A received packet, and the encapsulations that servers receive (fairlead/encap.h). An encapsulation is a file with its
  * struct fl_encap: where packets come in, it fills in an arrival and calls fl_receive(), which uses the rest.
  */
 #ifndef FAIRLEAD_RECEIVE_H
 #define FAIRLEAD_RECEIVE_H
 
-#include <encap.h>
+#include <fairlead/encap.h>
 
 #include "instance.h"
 #include "mangle.h"
@@ -64,7 +64,7 @@ int fl_receive_register(void);
 void fl_receive_unregister(void);
 
 #define FL_ENCAP_ROW(NAME, word) extern const struct fl_encap fl_##word;
-FL_ENCAPS_OF_MODULE(FL_ENCAP_ROW)
+FL_ENCAPS(FL_ENCAP_ROW)
 #undef FL_ENCAP_ROW
 
 #endif

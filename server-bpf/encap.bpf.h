@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of received encapsulations (server/encap.h). The verifier allows no pointers to functions, so each column
+ * The table of received encapsulations (fairlead/encap.h). The verifier allows no pointers to functions, so each column
  * is a switch over the list, with a function <word>_<column>() of each row behind it. With one row no comparison is
  * left.
  */
@@ -19,7 +19,7 @@ static __always_inline bool encap_find(__u8 protocol, const void *l4, const void
 		*encap = FL_ENCAP_##NAME;                                                                               \
 		return true;                                                                                            \
 	}
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	return false;
 }
@@ -29,7 +29,7 @@ static __always_inline bool encap_has_len(enum fl_encap_number encap, const void
 {
 	switch (encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_has_len(l4, len);
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
@@ -41,7 +41,7 @@ static __always_inline enum fl_steer_error encap_parse(const struct outer *outer
 {
 	switch (outer->encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_parse(outer, end, steer);
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
@@ -52,7 +52,7 @@ static __always_inline __u32 encap_inner_at(const struct outer *outer, const str
 {
 	switch (outer->encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_inner_at(steer);
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
@@ -64,7 +64,7 @@ static __always_inline bool encap_tag_message(const struct outer *outer, const v
 {
 	switch (outer->encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_tag_message(outer, end, steer, message);
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
@@ -75,7 +75,7 @@ static __always_inline void encap_route_fill(const struct outer *outer, struct b
 {
 	switch (outer->encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: word##_route_fill(outer, fib); return;
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}
@@ -91,7 +91,7 @@ static __always_inline bool encap_chain(enum fl_encap_number encap, __u8 *ip, co
 {
 	switch (encap) {
 #define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_chain(ip, end, to_ipv6, class, source, next, tagged);
-	FL_ENCAPS_OF_BOTH(ROW)
+	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();
 	}

@@ -4,7 +4,7 @@
 #define FAIRLEAD_OUTER_BPF_H
 
 #include <linux/bpf.h>
-#include "encap.h"
+#include <fairlead/encap.h>
 #include "memory.bpf.h"
 
 struct outer {

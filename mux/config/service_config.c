@@ -299,7 +299,7 @@ static int get_numbers(const json_t *object, struct service_config *out, struct 
 static int get_words(const json_t *object, struct service_config *out, struct reason *why)
 {
 	static const char *const hashes[] = {"siphash", "crc32"}, *const affinities[] = {"connection", "client"};
-	const char *words[STEERINGS_MAX + ENCAPS_MAX];
+	const char *words[STEERINGS_MAX + FL_ENCAPS_COUNT];
 	int steering, hash, affinity, encap, count;
 
 	for (count = 0; steerings[count]; count++)

@@ -3,19 +3,15 @@
 
 #include <string.h>
 
-#include "encap/gue.h"
-#include "encap/ipip.h"
-
 enum {
 	MACS_LEN = 12,
 	TYPE_IPV4 = 0x0800,
 	TYPE_VLAN = 0x8100,
 };
 
-const struct encap *const encaps[ENCAPS_MAX + 1] = {
-    &encap_gue,
-    &encap_ipip,
-};
+#define ENTRY(NAME, word) &encap_##word,
+
+const struct encap *const encaps[FL_ENCAPS_COUNT + 1] = {FL_ENCAPS(ENTRY)};
 
 /* The one's-complement sum of an IPv4 header's words, folded. */
 static uint16_t sum(const uint8_t *header)

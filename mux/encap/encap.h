@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An encapsulation is the header that a mux puts in front of a service's packets. Each is a file here and an entry in
- * encap.c. A backend's template is made once, with its table; then each packet costs a copy of it and the fields that
+ * An encapsulation is the header that a mux puts in front of a service's packets. Each is a file here and a
+ * line in fairlead/encap.h. A backend's template is made once, with its table; then each packet costs a copy of it and the fields that
  * differ. All begin with Ethernet and an IP header of the backend's family, regardless of the inner family.
  *
  *	check		whether a service's configuration is allowed
@@ -14,6 +14,8 @@
  */
 #ifndef FAIRLEAD_MUX_ENCAP_H
 #define FAIRLEAD_MUX_ENCAP_H
+
+#include <fairlead/encap.h>
 
 #include "config/reason.h"
 #include "host/next_hop.h"
@@ -79,10 +81,13 @@ struct encap {
 	void (*write)(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);
 };
 
-enum { ENCAPS_MAX = 8 };
+/* encap_gue and so on. */
+#define ENCAP_DECLARATION(NAME, word) extern const struct encap encap_##word;
+FL_ENCAPS(ENCAP_DECLARATION)
+#undef ENCAP_DECLARATION
 
 /* All encapsulations, NULL-terminated. */
-extern const struct encap *const encaps[ENCAPS_MAX + 1];
+extern const struct encap *const encaps[FL_ENCAPS_COUNT + 1];
 
 /* For `fill`: Ethernet and IP, with the protocol of what follows IPv4. */
 void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl_address *address,

@@ -38,8 +38,6 @@ enum gue_numbers {
 _Static_assert((int)ENCAP_HEAD_LEN == (int)GUE_AT_GUE + (int)FL_STEER_AT_BUCKET, "the template ends before the bucket");
 _Static_assert(FL_STEER_AT_GENERATION == FL_STEER_AT_BUCKET + 4, "they are written as one word");
 
-extern const struct encap encap_gue;
-
 /* encap_gue.overhead and encap_gue.write, for muxes' own packets to each other. */
 uint32_t gue_overhead(const struct encap_template *template, uint8_t flags);
 void gue_write(uint8_t *out, const struct encap_template *template, const struct encap_fields *fields);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encap/ipip.h"
+/* The Beamer paper's own encapsulation (fairlead/ipip.h): IPv4 in IPv4, with an option of 16 bytes. */
+#include "encap/encap.h"
 
 #include <errno.h>
 #include <string.h>

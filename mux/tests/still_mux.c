@@ -29,7 +29,6 @@
 #include "host/neighbour.h"
 #include "config/tag_key.h"
 #include "encap/gue.h"
-#include "encap/ipip.h"
 #include "packet/worker.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"

@@ -16,7 +16,6 @@
 #include <fairlead/tag.h>
 
 #include "encap/gue.h"
-#include "encap/ipip.h"
 #include "ring/backend.h"
 #include "image.h"
 

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "encap/ipip.h"
+#include "encap/encap.h"
 #include "host/port.h"
 #include "steering/flowtable/flowtable.h"
 #include "packet/worker.h"
