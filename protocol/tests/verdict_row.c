@@ -27,6 +27,7 @@ static const char *const errors[FL_STEER_ERRORS] = {
     [FL_STEER_FLAGS_UNKNOWN] = "flags_unknown",
     [FL_STEER_PREVIOUS6_ALONE] = "previous6_alone",
     [FL_STEER_GENERATION_ZERO] = "generation_zero",
+    [FL_STEER_NOTICE] = "notice",
 };
 
 enum fl_packet_class verdict_row_class(const json_t *in)

@@ -16,6 +16,7 @@ from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
 from cases.ipip import ipip_vectors
+from cases.notice import notice_vectors
 from cases.steer import steer_vectors
 from cases.tag import tag_vectors
 from cases.verdict import verdict_vectors
@@ -26,6 +27,7 @@ FILES = {
     "steer.json": steer_vectors,
     "ipip.json": ipip_vectors,
     "tag.json": tag_vectors,
+    "notice.json": notice_vectors,
     "delta.json": delta_vectors,
     "verdict.json": verdict_vectors,
 }

@@ -56,42 +56,58 @@ FL_INLINE struct fl_siphash_key fl_siphash_key_load(const fl_u8 bytes[16])
 		v2 = FL_ROTL64(v2, 32);                                                                                \
 	} while (0)
 
+/* SipHash-2-4 in steps, for callers that cannot give all bytes at once: begin, a word for each 8 bytes, end. */
+struct fl_siphash_state {
+	fl_u64 v0, v1, v2, v3;
+};
+
+FL_INLINE struct fl_siphash_state fl_siphash_begin(const struct fl_siphash_key *key)
+{
+	struct fl_siphash_state s = {key->k0 ^ 0x736f6d6570736575ULL, key->k1 ^ 0x646f72616e646f6dULL,
+				     key->k0 ^ 0x6c7967656e657261ULL, key->k1 ^ 0x7465646279746573ULL};
+
+	return s;
+}
+
+/* 8 bytes, little-endian. */
+FL_INLINE void fl_siphash_word(struct fl_siphash_state *s, fl_u64 m)
+{
+	s->v3 ^= m;
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	s->v0 ^= m;
+}
+
+/* rest: the last len % 8 bytes, little-endian; len counts all bytes. */
+FL_INLINE fl_u64 fl_siphash_end(struct fl_siphash_state *s, fl_u64 rest, fl_u32 len)
+{
+	fl_siphash_word(s, (fl_u64)len << 56 | rest);
+	s->v2 ^= 0xff;
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	FL_SIPROUND(s->v0, s->v1, s->v2, s->v3);
+	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
 /* SipHash-2-4 of len bytes. With a constant len the loops unroll (eBPF: len must be constant). */
 FL_INLINE fl_u64 fl_siphash(const struct fl_siphash_key *key, const fl_u8 *data, fl_u32 len)
 {
-	fl_u64 v0 = key->k0 ^ 0x736f6d6570736575ULL;
-	fl_u64 v1 = key->k1 ^ 0x646f72616e646f6dULL;
-	fl_u64 v2 = key->k0 ^ 0x6c7967656e657261ULL;
-	fl_u64 v3 = key->k1 ^ 0x7465646279746573ULL;
-	fl_u64 m;
+	struct fl_siphash_state s = fl_siphash_begin(key);
+	fl_u64 rest = 0;
 	fl_u32 i;
 
-	for (i = 0; i + 8 <= len; i += 8) {
-		m = fl_load_le64(data + i);
-		v3 ^= m;
-		FL_SIPROUND(v0, v1, v2, v3);
-		FL_SIPROUND(v0, v1, v2, v3);
-		v0 ^= m;
-	}
+	for (i = 0; i + 8 <= len; i += 8)
+		fl_siphash_word(&s, fl_load_le64(data + i));
 	/* The last 0 to 7 bytes as at most three loads: a loop over them costs as much as the rounds. */
-	m = (fl_u64)len << 56;
 	data += len & ~7U;
 	if (len & 1)
-		m |= (fl_u64)data[len & 6] << (8 * (len & 6));
+		rest |= (fl_u64)data[len & 6] << (8 * (len & 6));
 	if (len & 2)
-		m |= (fl_u64)fl_load_le16(data + (len & 4)) << (8 * (len & 4));
+		rest |= (fl_u64)fl_load_le16(data + (len & 4)) << (8 * (len & 4));
 	if (len & 4)
-		m |= fl_load_le32(data);
-	v3 ^= m;
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	v0 ^= m;
-	v2 ^= 0xff;
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	FL_SIPROUND(v0, v1, v2, v3);
-	return v0 ^ v1 ^ v2 ^ v3;
+		rest |= fl_load_le32(data);
+	return fl_siphash_end(&s, rest, len);
 }
 
 /* CRC-32 of IEEE 802.3 (reflected 0xEDB88320, initial and final inversion), four bits per step: no table to share. */

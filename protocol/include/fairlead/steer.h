@@ -6,7 +6,7 @@
  *	padding | inner packet
  *
  *	GUE base   0  version:2 | C:1 | hlen:5		hlen: 32-bit words of everything up to the inner packet
- *	           1  protocol				4 (IPv4) or 41 (IPv6) of the inner packet
+ *	           1  protocol				4 (IPv4) or 41 (IPv6) of the inner packet; 59: a notice (notice.h)
  *	           2  flags 16				0
  *	steer      0  version:4 | hops:4		version 1
  *	           1  flags				FL_STEER_*
@@ -30,6 +30,7 @@ enum fl_steer_numbers {
 	FL_GUE_BASE_LEN = 4,
 	FL_GUE_PROTO_IPV4 = 4,
 	FL_GUE_PROTO_IPV6 = 41,
+	FL_GUE_PROTO_NOTICE = 59, /* no next header: behind the steer header is a list of buckets */
 	FL_STEER_VERSION = 1,
 	FL_STEER_BASE_LEN = 12,
 	FL_STEER_MOVED4_LEN = 8,
@@ -84,12 +85,13 @@ enum fl_steer_error {
 	FL_STEER_GUE_VERSION,     /* GUE version is not 0 */
 	FL_STEER_GUE_CONTROL,     /* C bit: a control message */
 	FL_STEER_GUE_FLAGS,       /* GUE flags or private data that this format never has */
-	FL_STEER_INNER_PROTOCOL,  /* neither 4 nor 41 */
+	FL_STEER_INNER_PROTOCOL,  /* neither 4 nor 41; of a notice: not 59 */
 	FL_STEER_LENGTH,          /* hlen too small for the flags */
 	FL_STEER_VERSION_UNKNOWN, /* steer version is not 1 */
 	FL_STEER_FLAGS_UNKNOWN,   /* a flag that this version does not define */
 	FL_STEER_PREVIOUS6_ALONE, /* PREVIOUS6 without MOVED */
 	FL_STEER_GENERATION_ZERO,
+	FL_STEER_NOTICE, /* a notice with hops, with a bucket, or with a payload that contradicts its flags */
 	FL_STEER_ERRORS,
 };
 
@@ -105,17 +107,15 @@ FL_INLINE fl_u32 fl_steer_len(fl_u8 flags)
 	return len;
 }
 
-/*
- * Parses GUE base and steer header from data to end (exclusive). Fills in all of *out, only if FL_STEER_OK.
- * eBPF: data and end are the packet's pointers; a comparison with end precedes every access.
- */
-FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end, struct fl_steer *out)
+/* What fl_steer_parse() and fl_notice_parse() share: the header must end within len bytes, too. */
+FL_INLINE enum fl_steer_error fl_steer_parse_either(const fl_u8 *data, const fl_u8 *end, fl_u32 len, bool is_notice,
+						    struct fl_steer *out)
 {
 	struct fl_steer s = {0};
 	const fl_u8 *p;
 	fl_u32 steer_len;
 
-	if (data + FL_GUE_BASE_LEN > end)
+	if (len < FL_GUE_BASE_LEN || data + FL_GUE_BASE_LEN > end)
 		return FL_STEER_TRUNCATED;
 	if (data[0] >> 6)
 		return FL_STEER_GUE_VERSION;
@@ -124,11 +124,14 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 	if (data[2] || data[3])
 		return FL_STEER_GUE_FLAGS;
 	s.inner_protocol = data[1];
-	if (s.inner_protocol != FL_GUE_PROTO_IPV4 && s.inner_protocol != FL_GUE_PROTO_IPV6)
+	if (is_notice ? s.inner_protocol != FL_GUE_PROTO_NOTICE
+		      : s.inner_protocol != FL_GUE_PROTO_IPV4 && s.inner_protocol != FL_GUE_PROTO_IPV6)
 		return FL_STEER_INNER_PROTOCOL;
 	steer_len = (fl_u32)(data[0] & 0x1f) * 4;
 	if (steer_len < FL_STEER_BASE_LEN)
 		return FL_STEER_LENGTH;
+	if (len - FL_GUE_BASE_LEN < steer_len)
+		return FL_STEER_TRUNCATED;
 	/* The second comparison implies the first, but the eBPF verifier accepts only constant ones as proof. */
 	if (data + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end || data + FL_GUE_BASE_LEN + steer_len > end)
 		return FL_STEER_TRUNCATED;
@@ -169,6 +172,15 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 	}
 	*out = s;
 	return FL_STEER_OK;
+}
+
+/*
+ * Parses GUE base and steer header from data to end (exclusive). Fills in all of *out, only if FL_STEER_OK.
+ * eBPF: data and end are the packet's pointers; a comparison with end precedes every access.
+ */
+FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end, struct fl_steer *out)
+{
+	return fl_steer_parse_either(data, end, 0xffffffffU, false, out);
 }
 
 /*

@@ -82,12 +82,9 @@ FL_INLINE bool fl_tag_ipv6(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 	return true;
 }
 
-/*
- * Writes all of *m for a header that fl_steer_parse() has read into *steer, and the inner packet from inner to end.
- * False if that is no IP packet of the family that GUE names, or its header is truncated.
- */
-FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *inner, const fl_u8 *end,
-			      struct fl_tag_message *m)
+/* Writes the first 32 bytes of *m and clears the others. False only if end is less than it was for the parser. */
+FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *end,
+				    struct fl_tag_message *m)
 {
 	__builtin_memset(m, 0, sizeof(*m));
 	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
@@ -97,6 +94,18 @@ FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, co
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE, steer->since);
 		__builtin_memcpy(m->bytes + FL_TAG_AT_PREVIOUS, &steer->previous, sizeof(steer->previous));
 	}
+	return true;
+}
+
+/*
+ * Writes all of *m for a header that fl_steer_parse() has read into *steer, and the inner packet from inner to end.
+ * False if that is no IP packet of the family that GUE names, or its header is truncated.
+ */
+FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *inner, const fl_u8 *end,
+			      struct fl_tag_message *m)
+{
+	if (!fl_tag_message_begin(gue, steer, end, m))
+		return false;
 	return steer->inner_protocol == FL_GUE_PROTO_IPV4 ? fl_tag_ipv4(inner, end, m) : fl_tag_ipv6(inner, end, m);
 }
 

@@ -12,6 +12,7 @@ from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
 from .ipip import drawn_ipip
+from .notice import drawn_notice
 from .tag import drawn_tag
 from .verdict import PACKETS, A, B, C, D, by_id, row, steer
 
@@ -153,6 +154,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "steer.json": drawn_steer,
         "ipip.json": drawn_ipip,
         "tag.json": drawn_tag,
+        "notice.json": drawn_notice,
         "delta.json": drawn_delta,
         "verdict.json": drawn_verdict,
     }

@@ -31,7 +31,7 @@ def write(header: dict, padding_words: int = 0) -> bytes:
     return bytes([len(steer) // 4, header["innerProtocol"], 0, 0]) + steer
 
 
-def read(data: bytes) -> dict:
+def read(data: bytes, protocols: tuple[int, ...] = (4, 41)) -> dict:
     """The fields of a header, or RefusedError with the first reason in the order of the README."""
     hlen = 4 * (data[0] & 31) if data else 0
     steer = data[4 : 4 + hlen]
@@ -41,7 +41,7 @@ def read(data: bytes) -> dict:
         ("gue_version", lambda: data[0] >> 6 != 0),
         ("gue_control", lambda: data[0] >> 5 & 1),
         ("gue_flags", lambda: data[2:4] != b"\0\0"),
-        ("inner_protocol", lambda: data[1] not in (4, 41)),
+        ("inner_protocol", lambda: data[1] not in protocols),
         ("length", lambda: hlen < 12),
         ("truncated", lambda: len(data) < 4 + hlen),
         ("version_unknown", lambda: steer[0] >> 4 != 1),

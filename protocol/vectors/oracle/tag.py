@@ -24,12 +24,16 @@ def _inner(packet: bytes, protocol: int) -> bytes:
     return addresses + ports + bytes([transport, 0, 0, 0])
 
 
+def moved_part(header: dict) -> bytes:
+    """Bytes 12 to 31 of the message."""
+    if header["flags"] & MOVED:
+        return header["since"].to_bytes(4) + sixteen(header["previous"])
+    return bytes(20)
+
+
 def message(data: bytes) -> bytes:
     header = read(data)
-    moved = bytes(20)
-    if header["flags"] & MOVED:
-        moved = header["since"].to_bytes(4) + sixteen(header["previous"])
-    return data[4:16] + moved + _inner(data[header["headerLength"] :], header["innerProtocol"])
+    return data[4:16] + moved_part(header) + _inner(data[header["headerLength"] :], header["innerProtocol"])
 
 
 def tag(key: bytes, data: bytes) -> bytes:
@@ -37,13 +41,14 @@ def tag(key: bytes, data: bytes) -> bytes:
     return siphash(key, message(data)).to_bytes(8)
 
 
-def _place(header: dict) -> int:
+def place(header: dict) -> int:
+    """Where the tag stands in a packet with this header."""
     flags = header["flags"]
     return 16 + (20 if flags & PREVIOUS6 else 8 if flags & MOVED else 0)
 
 
 def put(key: bytes, data: bytes) -> bytes:
-    at = _place(read(data))
+    at = place(read(data))
     return data[:at] + tag(key, data) + data[at + 8 :]
 
 
