@@ -4,7 +4,6 @@ package io.fairlead.controller.backends;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
-import io.fairlead.controller.word.Encap;
 
 /** Which addresses a request may name, as a backend's, a VIP or a client's. */
 public final class AddressRules {
@@ -25,8 +24,9 @@ public final class AddressRules {
 
   /** Checks that packets in the service's encapsulation have room for the address. */
   public static void checkReached(ServiceConfig config, String field, Address address) {
-    if (config.encap() == Encap.IPIP && !address.isIpv4()) {
-      throw Refusal.invalid(field, address, "an IPv4 address, as the service's encap is ipip");
+    if (!config.encap().carriesIpv6() && !address.isIpv4()) {
+      throw Refusal.invalid(
+          field, address, "an IPv4 address, as the service's encap is " + config.encap());
     }
   }
 }

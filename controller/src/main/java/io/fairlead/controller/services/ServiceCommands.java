@@ -10,6 +10,7 @@ import io.fairlead.controller.cli.Fields;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
+import io.fairlead.controller.word.Encap;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.ArgGroup;
@@ -103,10 +104,7 @@ public final class ServiceCommands {
         description = "connection (default), or client: all of a client to one backend.")
     private String affinity;
 
-    @Option(
-        names = "--encap",
-        paramLabel = "HOW",
-        description = "gue (default), or ipip: the Beamer paper's, IPv4 alone.")
+    @Option(names = "--encap", paramLabel = "HOW", description = Encap.HELP)
     private String encap;
 
     @Mixin private ServiceSettings settings;

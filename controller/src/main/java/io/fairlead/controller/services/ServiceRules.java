@@ -214,16 +214,17 @@ public final class ServiceRules {
     return ports;
   }
 
-  /** The paper's encapsulation carries IPv4 alone, and no packet that names its backend. */
+  /** Checks that the service's encapsulation carries all of its packets. */
   private static ServiceConfig checkEncap(ServiceConfig config) {
-    if (config.encap() == Encap.IPIP) {
-      for (String vip : config.vips()) {
-        AddressRules.checkReached(config, "vips", Address.parse(vip).orElseThrow());
-      }
-      if (config.mptcpPorts().isPresent() || config.quicServerId().isPresent()) {
-        throw Refusal.invalid(
-            "encap", Encap.IPIP, "gue, as the service has mptcpPorts or quicServerId");
-      }
+    for (String vip : config.vips()) {
+      AddressRules.checkReached(config, "vips", Address.parse(vip).orElseThrow());
+    }
+    if (!config.encap().carriesNamed()
+        && (config.mptcpPorts().isPresent() || config.quicServerId().isPresent())) {
+      throw Refusal.invalid(
+          "encap",
+          config.encap(),
+          Encap.wordsThatCarryNamed() + ", as the service has mptcpPorts or quicServerId");
     }
     return config;
   }
