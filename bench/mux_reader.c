@@ -23,7 +23,7 @@
 
 #include <linux/tcp.h>
 
-#include "observe/change_log.h"
+#include "control/change_log.h"
 #include "packet/counters.h"
 #include "control/cluster_sync.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fairlead-mux: connects the parts and waits for a signal; control_thread.h and worker.h describe the threads. */
+/* fairlead-mux: connects the parts and waits for a signal; threads/ describes the threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 
 #include <rte_eal.h>
 
-#include "control/control_thread.h"
-#include "control/drain.h"
 #include "preflight/preflight.h"
 #include "observe/explain.h"
 #include "observe/sampler.h"
-#include "packet/worker.h"
+#include "threads/control_thread.h"
+#include "threads/drain.h"
+#include "threads/worker.h"
 
 extern char **environ;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service's configuration from ZooKeeper (protocol/README.md section 4), decoded and checked: every value is in
- * range, names and keys are well formed. Plain data, copied by value.
+ * A service's configuration, as control/config_node.h has read and checked it: every value is in range, names and keys
+ * are well formed. Plain data, copied by value.
  */
 #ifndef FAIRLEAD_MUX_SERVICE_CONFIG_H
 #define FAIRLEAD_MUX_SERVICE_CONFIG_H
@@ -63,13 +63,6 @@ struct service_config {
 	uint16_t mss;               /* 0: SYNs are left as they are */
 	uint32_t window;            /* seconds */
 };
-
-/*
- * Reads len bytes of JSON, the config node of the service called name. Returns -EINVAL and why, with *out unchanged, if
- * a key is missing, of another type or out of range, or the format is unknown. Unknown keys are ignored.
- */
-int service_config_parse(const char *json, size_t len, const char *name, struct service_config *out,
-			 struct reason *why);
 
 /* Whether buckets and hash agree; otherwise a ring of one can't be used with the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);

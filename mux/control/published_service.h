@@ -6,8 +6,8 @@
 #ifndef MUX_PUBLISHED_SERVICE_H
 #define MUX_PUBLISHED_SERVICE_H
 
+#include "control/change_log.h"
 #include "host/announce.h"
-#include "observe/change_log.h"
 #include "packet/counters.h"
 #include "control/lag.h"
 #include "control/zookeeper.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/backoff.h"
+#include "control/config_node.h"
 #include "control/sabotage.h"
 #include "control/service_reads.h"
 #include "control/staged_ring.h"
@@ -298,7 +299,7 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 		return;
 	if (sync->config_state == CONFIG_DELETED)
 		service_reads_node(sync->reads, READ_LATEST);
-	if (service_config_parse((const char *)reply->data, reply->len, sync->name, &config, &why)) {
+	if (config_node_parse((const char *)reply->data, reply->len, sync->name, &config, &why)) {
 		sync->config_state = has_config(sync) ? CONFIG_OUTDATED : CONFIG_REJECTED;
 		refuse_config(sync, REFUSAL_CONFIG, why.text);
 		return;

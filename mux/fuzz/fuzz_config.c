@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
-#include "config/service_config.h"
+#include "control/config_node.h"
 #include "service/tables.h"
 #include "encap/encap.h"
 #include "steering/steering.h"
@@ -105,7 +105,7 @@ static void check_written(const struct service_config *config)
 	struct service_config again;
 	struct reason why = {""};
 
-	require(!service_config_parse(json, strlen(json), "web", &again, &why));
+	require(!config_node_parse(json, strlen(json), "web", &again, &why));
 	require(!memcmp(config, &again, sizeof(again)));
 	free(json);
 }
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&config, 0xa5, sizeof(config));
 	memcpy(&untouched, &config, sizeof(config));
-	if (service_config_parse((const char *)data, size, "web", &config, &why)) {
+	if (config_node_parse((const char *)data, size, "web", &config, &why)) {
 		require(why.text[0] && !memcmp(&config, &untouched, sizeof(config)));
 		return 0;
 	}

@@ -16,7 +16,7 @@
 #include "host/announce.h"
 #include "host/neighbour.h"
 #include "host/port.h"
-#include "observe/change_log.h"
+#include "control/change_log.h"
 #include "observe/http.h"
 #include "packet/counters.h"
 #include "service/tables.h"

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/packet.h"
 #include "host/interface.h"
+#include "host/mac.h"
 #include "host/netlink.h"
 
 enum { SWEEP_TICKS = 60 };

@@ -13,8 +13,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "packet/packet.h"
 #include "host/interface.h"
+#include "host/mac.h"
 #include "host/xdp.h"
 
 enum {

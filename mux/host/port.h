@@ -32,7 +32,7 @@ struct port {
 	uint16_t id;                 /* DPDK's */
 	uint16_t exception;          /* DPDK's id of the TAP; PORT_RAW only, else PORT_NONE */
 	uint16_t mtu;                /* without the Ethernet header; used by the control thread only */
-	uint64_t mac;                /* mac_word() of packet.h; atomic, the control thread follows it */
+	uint64_t mac;                /* mac_word() of mac.h; atomic, the control thread follows it */
 	char interface[IF_NAMESIZE]; /* the kernel's name: the interface itself or the TAP; empty if there is none */
 	unsigned ifindex;
 	char arguments[OPTIONS_TEXT_MAX + 1]; /* the value of --port */

@@ -17,8 +17,8 @@
 #include <netinet/in.h>
 
 #include "config/address.h"
+#include "control/change_log.h"
 #include "control/cluster_sync.h"
-#include "observe/change_log.h"
 #include "observe/metrics.h"
 #include "observe/recording.h"
 #include "service/tables.h"

@@ -21,6 +21,7 @@
 
 #include <fairlead/hash.h>
 
+#include "host/mac.h"
 #include "packet/packet.h"
 
 enum { BURST_GROUP = 8 };

@@ -11,6 +11,7 @@
 #ifndef FAIRLEAD_MUX_CLASSIFY_H
 #define FAIRLEAD_MUX_CLASSIFY_H
 
+#include "host/mac.h"
 #include "packet/packet.h"
 
 struct lookup;

@@ -54,13 +54,4 @@ struct packet {
 
 _Static_assert(sizeof(struct packet) == 64, "a packet's state is one cache line");
 
-/* A MAC address as the first six bytes of a word in memory, for one comparison. */
-static inline uint64_t mac_word(const uint8_t mac[6])
-{
-	uint64_t word = 0;
-
-	__builtin_memcpy(&word, mac, 6);
-	return word;
-}
-
 #endif

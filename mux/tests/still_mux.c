@@ -29,7 +29,7 @@
 #include "host/neighbour.h"
 #include "config/tag_key.h"
 #include "encap/gue.h"
-#include "packet/worker.h"
+#include "threads/worker.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"
 #include "image.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "observe/change_log.h"
+#include "control/change_log.h"
 #include "image.h"
 #include "control/published_service.h"
 

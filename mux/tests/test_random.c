@@ -32,7 +32,7 @@
 #include "encap/encap.h"
 #include "host/port.h"
 #include "steering/flowtable/flowtable.h"
-#include "packet/worker.h"
+#include "threads/worker.h"
 #include "check_output.h"
 #include "random_frame.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control_thread.h"
+#include "threads/control_thread.h"
 
 static void hop(void *context, const struct fl_address *address, struct next_hop *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_config.h: the example of the protocol, and each key missing, of another type and out of range. */
+/* config_node.h: the example of the protocol, and each key missing, of another type and out of range. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
-#include "config/service_config.h"
+#include "control/config_node.h"
 #include "encap/gue.h"
 #include "steering/flowtable/flowtable.h"
 #include "steering/ring/steering_ring.h"
@@ -27,7 +27,7 @@ static const char example[] =
 static int parse(const char *json, struct service_config *out, struct reason *why)
 {
 	why->text[0] = 0;
-	return service_config_parse(json, strlen(json), "web", out, why);
+	return config_node_parse(json, strlen(json), "web", out, why);
 }
 
 static void reads_every_field(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/drain.h"
+#include "threads/drain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "packet/worker.h"
+#include "threads/worker.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "observe/change_log.h"
+#include "control/change_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

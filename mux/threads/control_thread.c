@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/control_thread.h"
+#include "threads/control_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/announce.h"
+#include "control/change_log.h"
 #include "control/cluster_sync.h"
+#include "host/announce.h"
 #include "observe/http.h"
 
 enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */

@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-#include "control/control_thread.h"
+#include "threads/control_thread.h"
 
 enum drain_numbers {
 	DRAIN_LOOK_MS = 50,   /* how often packets are counted */

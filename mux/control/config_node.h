@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a service's configuration from its config node in ZooKeeper (protocol/README.md section 4). */
+#ifndef FAIRLEAD_MUX_CONFIG_NODE_H
+#define FAIRLEAD_MUX_CONFIG_NODE_H
+
+#include "config/service_config.h"
+
+/*
+ * Reads len bytes of JSON, the config node of the service called name. Returns -EINVAL and why, with *out unchanged, if
+ * a key is missing, of another type or out of range, or the format is unknown. Unknown keys are ignored.
+ */
+int config_node_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why);
+
+#endif
