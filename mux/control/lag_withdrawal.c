@@ -124,7 +124,7 @@ static const char *may_return(const struct published_service *published, bool is
 {
 	if (!lag_generations(&published->lag))
 		return "caught_up";
-	return is_fresh && !others ? "nobody_is_ahead" : NULL;
+	return is_fresh && !others ? "no_mux_is_ahead" : NULL;
 }
 
 /* Decides about one service. Returns whether it was withdrawn or announced again. */

@@ -29,7 +29,7 @@ struct run {
 	char *names[NAMES_MAX];
 	int count;
 	bool listed, failed;
-	size_t len[NAMES_MAX], total; /* of what was answered, by chunk */
+	size_t len[NAMES_MAX], total; /* of each answered chunk */
 };
 
 /* Chunk i is len[i] bytes of value i + 1. */

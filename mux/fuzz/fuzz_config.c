@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a service's configuration. A refused one has a reason and changes nothing. An accepted one is in range,
+ * Any bytes as a service's configuration. A rejected one has a reason and changes nothing. An accepted one is in range,
  * survives a round trip through JSON, and the tables accept it or return a reason: next to an existing service, and as
  * a change of it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes on a connection to the mux's HTTP server, over loopback, with one service that has a ring. Each answer has
- * a status, and JSON is valid; a refusal names field, value and what is allowed; an explanation agrees with the ring.
+ * a status, and JSON is valid; a rejection names field, value and what is allowed; an explanation agrees with the ring.
  */
 #include <errno.h>
 #include <stdlib.h>

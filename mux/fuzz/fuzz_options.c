@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any lines as arguments and, after an empty line, as environment. A refusal names an option or what was given in its
- * place. Accepted options are in range, and giving them all as flags or all in the environment has the same result.
+ * Any lines as arguments and, after an empty line, as environment. An error names an option, or what was given in
+ * its place. Accepted options are in range, and giving them all as flags or all in the environment has the same result.
  * Files are not opened here; fuzz_secret covers them.
  */
 #include <stdlib.h>

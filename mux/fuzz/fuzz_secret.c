@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a file with a secret: the cluster's key or ZooKeeper logins. The first byte selects which, and the
- * file's mode. A refusal's reason contains nothing of the file; what is accepted is what was written.
+ * file's mode. An error's reason contains nothing of the file; accepted secrets equal what was written.
  */
 #include <fcntl.h>
 #include <stdlib.h>

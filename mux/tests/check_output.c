@@ -26,15 +26,15 @@ enum {
 /* An IP packet in a frame. */
 struct ip {
 	const uint8_t *bytes;
-	uint32_t len;  /* as its header says */
-	uint32_t room; /* bytes that are there */
+	uint32_t len;  /* from its header */
+	uint32_t room; /* bytes up to the end of the frame */
 	bool ipv6;
 	uint32_t header; /* without IPv6's extensions */
 	uint8_t protocol;
 	struct fl_address source, destination;
 };
 
-/* Behind at most two VLAN tags; false: there is none, or not its whole fixed header. */
+/* Parses the fixed header at bytes; false: it is of another version, or cut short. */
 static bool read_ip(const uint8_t *bytes, uint32_t room, bool ipv6, struct ip *out)
 {
 	if (room < (ipv6 ? (uint32_t)IPV6_LEN : (uint32_t)IPV4_LEN) || bytes[0] >> 4 != (ipv6 ? 6 : 4))
@@ -101,7 +101,7 @@ bool check_is_ours(const struct output_world *world, const struct frame *in)
 	       is_vip(world, &ip.destination);
 }
 
-/* The packet that came in, out of what another mux put around it. */
+/* The received packet; without the header, if another mux forwarded it. */
 static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 {
 	uint32_t head;
@@ -117,8 +117,8 @@ static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 }
 
 /*
- * The bytes must be equal. In a SYN of a service that limits the MSS, two bytes may be lower if the checksum makes up
- * for it: the segment's sum stays the same.
+ * The bytes must be equal. In a SYN of a service that limits the MSS, two bytes may be lower if the checksum
+ * compensates: the segment's sum stays the same.
  */
 static bool is_same_packet(const struct ip *before, const uint8_t *after, const struct service *service)
 {
@@ -136,12 +136,12 @@ static bool is_same_packet(const struct ip *before, const uint8_t *after, const 
 				return false;
 			differ++;
 		}
-	/* IPv6 extension headers are even, so that the segment's words are those from the fixed header on */
+	/* IPv6 extension headers have even lengths, so the segment's words are those from the fixed header on */
 	return differ <= 4 && random_fold(random_sum(0, before->bytes + at, end - at)) % 0xffff ==
 				  random_fold(random_sum(0, after + at, end - at)) % 0xffff;
 }
 
-/* Outer headers that a router reads: lengths, checksum, DF, TTL. What is behind them begins at *at. */
+/* The outer headers, as a router reads them: lengths, checksum, DF, TTL. Outputs the offset of the payload. */
 static const char *check_outer(const struct ip *ip, uint32_t *at)
 {
 	const uint8_t *udp = ip->bytes + ip->header;
@@ -170,7 +170,7 @@ static const char *check_way(const struct output_world *world, const uint8_t *fr
 
 	world->hops->lookup(world->hops->context, &ip->destination, &hop);
 	if (!hop.resolved)
-		return "sent to a next hop that is not known";
+		return "sent to an unresolved next hop";
 	if (memcmp(frame, hop.mac, 6) || memcmp(frame + 6, hop.source_mac, 6))
 		return "a wrong MAC address";
 	if (ip->bytes != frame + ETHERNET_LEN + (hop.vlan ? 4 : 0) ||
@@ -178,10 +178,10 @@ static const char *check_way(const struct output_world *world, const uint8_t *fr
 		return "a wrong VLAN tag";
 	if (!fl_address_equal(&ip->source, &hop.source))
 		return "a wrong outer source";
-	return ip->len <= hop.mtu ? NULL : "more than the way takes";
+	return ip->len <= hop.mtu ? NULL : "larger than the path MTU";
 }
 
-/* A connection whose bucket is that of the packet's own ports: no fragment, no extension header. */
+/* Whether the ports in this packet give the bucket: no fragment, no extension header. */
 static bool is_simple(const struct ip *ip)
 {
 	if (!ip->ipv6 && fl_load_be16(ip->bytes + 6) & FRAGMENT_BITS)
@@ -202,10 +202,10 @@ static const char *check_bucket(const struct output_world *world, const struct s
 		return "a bucket that the ring does not have";
 	row = ring_row(ring, steer->bucket);
 	if (!backends_address(ring_backends(ring), fl_row_current(row), &owner) || !fl_address_equal(&owner, to))
-		return "sent to another backend than its bucket's";
+		return "not sent to the bucket's backend";
 	moved = fl_row_previous(row) && fl_row_since(row) + service->config.window > world->now;
 	if (moved != !!(steer->flags & FL_STEER_MOVED))
-		return moved ? "a move that is not told" : "a move that is no news";
+		return moved ? "a move is missing" : "a move after the window";
 	if (moved && (!backends_address(ring_backends(ring), fl_row_previous(row), &previous) ||
 		      !fl_address_equal(&previous, &steer->previous) || steer->since != fl_row_since(row)))
 		return "a wrong move";
@@ -218,10 +218,10 @@ static const char *check_bucket(const struct output_world *world, const struct s
 			     .protocol = inner->protocol};
 	return (service_flow_hash(service, &flow) & (ring_buckets(ring) - 1)) == steer->bucket
 		   ? NULL
-		   : "another bucket than its hash's";
+		   : "not the bucket of its hash";
 }
 
-/* Sent by an id, or to the backend that a flow had: some backend of the service's. */
+/* Sent by id, or to the backend that the flow had: any backend of the service is right. */
 static const char *check_some_backend(const struct service *service, const struct fl_steer *steer,
 				      const struct fl_address *to)
 {
@@ -244,11 +244,11 @@ static const char *check_tag(const struct output_world *world, const uint8_t *gu
 	struct fl_tag_message message;
 
 	if (!world->tag_key != !(steer->flags & FL_STEER_TAG))
-		return "a tag that is missing, or should not be";
+		return "a missing or unexpected tag";
 	if (!world->tag_key)
 		return NULL;
 	if (!fl_tag_message(gue, steer, gue + steer->header_len, end, &message))
-		return "no message to be tagged";
+		return "a packet that can't be tagged";
 	return fl_tag_load(steer->tag) == fl_tag(world->tag_key, &message) ? NULL : "a wrong tag";
 }
 
@@ -261,7 +261,7 @@ static const char *check_steered(const struct output_world *world, const struct 
 	struct fl_steer steer;
 
 	if (is_ipip ? fl_ipip_parse(outer->bytes, end, 3, &steer) : fl_steer_parse(gue, end, &steer))
-		return "a steer header that servers refuse";
+		return "a steer header that servers reject";
 	if (steer.inner_protocol != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4) || steer.hops)
 		return "a wrong inner protocol, or hops";
 	service = tables_find_id(world->tables, steer.service);
@@ -272,9 +272,9 @@ static const char *check_steered(const struct output_world *world, const struct 
 	else
 		at += steer.header_len;
 	if (outer->len - at != inner->len || !is_same_packet(inner, outer->bytes + at, service))
-		return "another packet inside than came";
+		return "the inner packet was changed";
 	if (outer->bytes[1] != inner->bytes[1] && !outer->ipv6 && !inner->ipv6)
-		return "another DSCP or ECN outside than inside";
+		return "outer and inner DSCP or ECN differ";
 	if (is_ipip)
 		return check_some_backend(service, &(struct fl_steer){0}, &outer->destination);
 	complaint = check_tag(world, gue, end, &steer);
@@ -284,22 +284,22 @@ static const char *check_steered(const struct output_world *world, const struct 
 						    : check_bucket(world, service, inner, &steer, &outer->destination);
 }
 
-/* From mux to mux: what came, and only what came by itself. */
+/* From mux to mux: the packet as received, and not from a mux. */
 static const char *check_forwarded(const struct ip *outer, uint32_t at, const struct ip *inner, bool wrapped)
 {
 	const uint8_t *gue = outer->bytes + at;
 
 	at += FL_GUE_BASE_LEN;
 	if (wrapped)
-		return "what came from a mux goes to a mux again";
+		return "forwarded a second time";
 	if (gue[0] || gue[2] || gue[3] || gue[1] != (inner->ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4))
-		return "a GUE header that muxes refuse";
+		return "a GUE header that muxes reject";
 	return outer->len - at == inner->len && is_same_packet(inner, outer->bytes + at, NULL)
 		   ? NULL
-		   : "another fragment inside than came";
+		   : "the inner fragment was changed";
 }
 
-/* Behind no other extension header. */
+/* Its header is the first extension header. */
 static bool is_later_fragment(const struct ip *ip)
 {
 	if (!ip->ipv6)
@@ -315,7 +315,7 @@ static uint32_t icmp_sum(const struct ip *ip)
 	return random_fold(random_sum(sum, ip->bytes + ip->header, ip->len - ip->header)) % 0xffff;
 }
 
-/* From the VIP to the sender, back the way the packet came. */
+/* From the VIP to the sender, with the frame's addresses swapped. */
 static const char *check_answer(const struct frame *in, const uint8_t *out, const struct ip *answer,
 				const struct ip *asked, enum output kind)
 {
@@ -328,15 +328,15 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 		return "an answer with other VLAN tags";
 	if (!fl_address_equal(&answer->source, &asked->destination) ||
 	    !fl_address_equal(&answer->destination, &asked->source))
-		return "an answer from or to somebody else";
+		return "an answer with wrong addresses";
 	if (answer->len != answer->room || answer->len < answer->header + ICMP_LEN)
-		return "an answer of a wrong length";
+		return "an answer with a wrong length";
 	if (!answer->ipv6 && random_fold(random_sum(0, answer->bytes, answer->header)) != 0xffff)
 		return "an answer with a wrong checksum";
 	if (kind == OUTPUT_ECHO) {
 		if (answer->len != asked->len ||
 		    memcmp(icmp + 4, asked->bytes + asked->header + 4, answer->len - answer->header - 4))
-			return "an echo of something else";
+			return "an echo with other contents";
 		return icmp_sum(answer) == icmp_sum(asked) ? NULL : "an echo with a wrong checksum";
 	}
 	if (is_later_fragment(asked))
@@ -345,7 +345,7 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 		return "an error with a wrong checksum";
 	if (answer->len > (answer->ipv6 ? 1280U : 576U) || quoted > asked->len ||
 	    memcmp(icmp + ICMP_LEN, asked->bytes, quoted))
-		return "an error that quotes something else";
+		return "an error with a wrong quote";
 	return (answer->ipv6 ? fl_load_be32(icmp + 4) : fl_load_be16(icmp + 6)) < asked->len
 		   ? NULL
 		   : "an error about a packet that fits";
@@ -371,7 +371,7 @@ int check_output(const struct output_world *world, const struct frame *in, const
 	if (!read_frame(out, len, &sent) || sent.header < IPV4_LEN || sent.header > sent.room)
 		*complaint = "no IP packet";
 	else if (!read_received(in, &received, &wrapped))
-		*complaint = "made of no IP packet";
+		*complaint = "sent for a frame without an IP packet";
 	else if (is_self(&sent.destination) || is_vip(world, &sent.destination))
 		*complaint = "sent to the mux itself";
 	if (*complaint)
@@ -379,7 +379,7 @@ int check_output(const struct output_world *world, const struct frame *in, const
 	if (is_vip(world, &sent.source)) {
 		if (sent.protocol != (sent.ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) ||
 		    sent.room < sent.header + ICMP_LEN) {
-			*complaint = "something else than ICMP in the VIP's name";
+			*complaint = "sent from a VIP, but not ICMP";
 			return -1;
 		}
 		kind = is_error(&sent) ? OUTPUT_TOO_BIG : OUTPUT_ECHO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether what a mux sends is well-formed, and follows from what it received: read here as a router, a server, a client
- * and another mux would, by no code of the packet path.
+ * Whether what a mux sends is well-formed and right for what it received. Read as a router, a server, a client and
+ * another mux would, without any code of the packet path.
  */
 #ifndef FAIRLEAD_MUX_TESTS_CHECK_OUTPUT_H
 #define FAIRLEAD_MUX_TESTS_CHECK_OUTPUT_H
@@ -28,8 +28,7 @@ struct output_world {
 };
 
 /*
- * A frame that left by the wire, and the one that came in. What it is; -1 and *complaint if it should not have been
- * sent so.
+ * Takes the received frame and the one sent to the wire. Returns what was sent; -1 and *complaint if it is wrong.
  */
 int check_output(const struct output_world *world, const struct frame *in, const uint8_t *out, uint32_t len,
 		 const char **complaint);

@@ -38,7 +38,7 @@ uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t
 	return out;
 }
 
-/* Returns the place behind the runs at `at`. */
+/* Writes the runs at `at`; returns the position behind them. */
 static uint8_t *write_runs(const struct delta *d, uint8_t *at)
 {
 	size_t n = d->runs_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deltas and snapshots as bytes (protocol/README.md section 5), as a controller would write them; sound or not. */
+/* Deltas and snapshots as bytes (protocol/README.md section 5), as a controller would write them; valid or not. */
 #ifndef FAIRLEAD_MUX_TESTS_DELTA_BYTES_H
 #define FAIRLEAD_MUX_TESTS_DELTA_BYTES_H
 
@@ -8,7 +8,7 @@
 /* The body of a delta or snapshot before compression, to be freed. */
 uint8_t *delta_bytes_body(const struct delta *delta, size_t *len);
 
-/* A body compressed behind a good header of this delta, to be freed. */
+/* The compressed body behind a valid header of this delta, to be freed. */
 uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t body_len, size_t *len);
 
 #endif

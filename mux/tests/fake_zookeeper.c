@@ -8,7 +8,7 @@ struct zk_client {
 	uint64_t now_ms;
 	bool closing;
 	size_t count, room;
-	struct fake_request *requests; /* in the order of asking */
+	struct fake_request *requests; /* in the order of the requests */
 };
 
 struct zk_client *fake_zk_new(void)
@@ -54,7 +54,7 @@ void fake_zk_answer(struct zk_client *zk, size_t i, const struct zk_reply *reply
 
 static void ask(struct zk_client *zk, enum fake_kind kind, const char *path, bool watch, zk_fn fn, void *context)
 {
-	if (zk->closing) /* a callback that asks again after ZCLOSING would go on for ever */
+	if (zk->closing) /* a callback that sends another request after ZCLOSING would never end */
 		return;
 	if (zk->count == zk->room) {
 		zk->room = 2 * zk->room + 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client (zookeeper.h) without ZooKeeper, for unit tests: requests wait here until the test answers them, and time
- * and chance are the test's.
+ * A client (zookeeper.h) without ZooKeeper, for unit tests: requests wait here until the test answers them, and the
+ * test sets the time and the random numbers.
  */
 #ifndef FAIRLEAD_MUX_TESTS_FAKE_ZOOKEEPER_H
 #define FAIRLEAD_MUX_TESTS_FAKE_ZOOKEEPER_H
@@ -26,11 +26,11 @@ void fake_zk_free(struct zk_client *zk);
 
 void fake_zk_set_now(struct zk_client *zk, uint64_t now_ms);
 
-/* How many wait; one of them by its place in the order of requests. */
+/* The number of waiting requests, and one of them by its index, oldest first. */
 size_t fake_zk_count(const struct zk_client *zk);
 const struct fake_request *fake_zk_at(const struct zk_client *zk, size_t i);
 
-/* Answers the one at that place. */
+/* Answers the request with that index. */
 void fake_zk_answer(struct zk_client *zk, size_t i, const struct zk_reply *reply);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames for tests: Ethernet, IPv4 or IPv6, TCP or UDP with right lengths and IP checksum, to be bent afterwards. */
+/* Frames for tests: Ethernet, IPv4 or IPv6, TCP or UDP, with right lengths and IP checksum; tests then change them. */
 #ifndef FAIRLEAD_MUX_TESTS_FRAME_H
 #define FAIRLEAD_MUX_TESTS_FRAME_H
 
@@ -26,10 +26,10 @@ struct frame {
 /* protocol: IPPROTO_TCP or IPPROTO_UDP; the flow's addresses are of one family. */
 struct frame frame_new(const struct flow *flow, uint32_t payload);
 
-/* Sets the IPv4 checksum right for the header as it stands. */
+/* Recomputes the IPv4 checksum. */
 void frame_fix_checksum(struct frame *frame);
 
-/* Puts count bytes at `at` and moves what stands there. Lengths in headers stay as they are. */
+/* Inserts count bytes at `at`. Lengths in headers are not changed. */
 void frame_insert(struct frame *frame, uint32_t at, const void *bytes, uint32_t count);
 
 /* The flows 203.0.113.7:40000 -> 10.99.0.1:80 and [2001:db8:7::7]:40000 -> [2001:db8:99::1]:80. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services, snapshots and deltas made up for tests and benchmarks, from a seed where chance is involved.
+ * Services, snapshots and deltas generated for tests and benchmarks; random ones from a seed.
  */
 #ifndef FAIRLEAD_MUX_TESTS_IMAGE_H
 #define FAIRLEAD_MUX_TESTS_IMAGE_H

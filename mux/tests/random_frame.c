@@ -15,7 +15,7 @@ enum {
 	IPV4_LEN = 20,
 	IPV6_LEN = 40,
 	MORE_FRAGMENTS = 0x2000,
-	DATAGRAMS = 40, /* ids of fragments: few, so that they meet */
+	DATAGRAMS = 40, /* ids of fragments: few, so that fragments of one datagram meet */
 };
 
 uint64_t random_sum(uint64_t sum, const uint8_t *bytes, uint32_t len)
@@ -82,7 +82,7 @@ static void make_syn(struct chance *chance, struct frame *out)
 	tcp = out->bytes + (ipv6 ? FRAME_AT_L46 : FRAME_AT_L4);
 	tcp[12] = (uint8_t)((20 + len) / 4 << 4);
 	tcp[13] = 2;
-	memset(tcp + 20, 1, nops); /* so that the option stands at any place */
+	memset(tcp + 20, 1, nops); /* so that the option may be anywhere */
 	memcpy(tcp + 20 + nops, options, len - nops);
 	fl_store_be16(tcp + 16, 0);
 	fl_store_be16(tcp + 16,
@@ -134,7 +134,7 @@ static void make_echo(struct chance *chance, struct frame *out)
 	fix_icmp(out, ipv6);
 }
 
-/* An error about a packet that a server sent: its source and port are the VIP's. */
+/* An error about a packet that a server sent: its source address and port are those of the VIP. */
 static void make_error(struct chance *chance, struct frame *out)
 {
 	static const uint8_t types[] = {ICMP_UNREACHABLE, ICMP_TIME, ICMP_PARAMETER}, types6[] = {1, 2, 3, 4};
@@ -339,7 +339,7 @@ static void bend(struct chance *chance, struct frame *frame)
 	}
 }
 
-/* The outer IP header's length, if that is asked for, and IPv4's checksum; behind VLAN tags or not. */
+/* Repairs the outer IPv4 checksum and, if asked to, the IP length; with or without VLAN tags. */
 static void fix(struct frame *frame, bool length)
 {
 	uint32_t at = FRAME_AT_IP, header;
@@ -374,7 +374,7 @@ void random_frame(struct chance *chance, struct frame *out)
 		bend(chance, out);
 	if (!one_in(chance, 8))
 		fix(out, !one_in(chance, 4));
-	if (one_in(chance, 8) && out->len < 60) { /* as Ethernet pads */
+	if (one_in(chance, 8) && out->len < 60) { /* Ethernet padding */
 		memset(out->bytes + out->len, 0, 60 - out->len);
 		out->len = 60;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames by chance: of every kind that a mux knows, sound at first, then bent: bytes and 16-bit words changed, bytes put
- * in, left out, copied, the end cut off. Most get a right length and IPv4 checksum again, so that what is
- * behind them is reached.
+ * Random frames of every kind that a mux knows: valid ones, and damaged ones with bytes and 16-bit words changed, bytes
+ * inserted, removed or copied, or the end cut off. Most then get a right length and IPv4 checksum again, so that the
+ * checks behind those are reached.
  */
 #ifndef FAIRLEAD_MUX_TESTS_RANDOM_FRAME_H
 #define FAIRLEAD_MUX_TESTS_RANDOM_FRAME_H
@@ -10,7 +10,7 @@
 #include "frame.h"
 #include "image.h"
 
-/* Addresses that frames are for, and whom they come from. */
+/* Addresses that frames are sent to and from. */
 #define RANDOM_SELF  "10.1.0.11"
 #define RANDOM_SELF6 "2001:db8:1::11"
 #define RANDOM_PEER  "10.1.0.12"

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mux that stands still: the real ports, workers, neighbours and tables, with one service that is given on the
- * command line instead of by ZooKeeper. For tests and benchmarks of the packet side.
+ * A static mux: the real ports, workers, neighbours and tables, with one service from the command line instead of
+ * ZooKeeper. For tests and benchmarks of the packet side.
  *
  *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap ipip]
  *		[--quic OFFSET:LENGTH] [--mss N] [--flows N] [--changes yes] VIP,... PORT BUCKETS BACKEND...
  *
  * The service has the port by TCP and by UDP.
  *
- * --via N: all backends are reached by the N-th port, without asking the kernel (ports that it knows nothing of).
+ * --via N: all backends are reached by the N-th port, without asking the kernel (for ports unknown to it).
  * --flows N: the service has steering flowtable, for N flows. --changes yes: ten generations a second, of which each
  * moves a tenth of the buckets.
- * --exception yes: raw ports get their way to the kernel, as in the program; benchmarks do without.
- * Says {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints one
- * JSON object: what was counted since the last one, and in how many seconds.
+ * --exception yes: raw ports get an exception port, as in fairlead-mux; benchmarks run without.
+ * Prints {"ready": true} once packets flow. Each line on its standard input, and the end by SIGTERM or SIGINT, prints
+ * one JSON object: what was counted since the last one, and in how many seconds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -137,7 +137,7 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	image_free(&snapshot);
 }
 
-/* The next generation: a tenth of the buckets, each to the backend after its present one. */
+/* The next generation: a tenth of the buckets, each to the backend after its current one. */
 static void change(struct tables *tables, uint16_t backends)
 {
 	struct service *service = tables_find_id(tables, 1);

@@ -186,8 +186,8 @@ static void explain_says_where_1000_flows_go(void **state)
 		}
 }
 
-/* The packet path hashes words; all other code hashes the bytes of protocol/README.md. */
-static void hashes_equal_the_protocol_s(void **state)
+/* The packet path hashes words; other code hashes bytes as protocol/README.md says. */
+static void hashes_equal_those_of_the_protocol(void **state)
 {
 	struct chance chance = {20261120};
 
@@ -211,8 +211,8 @@ static void hashes_equal_the_protocol_s(void **state)
 	}
 }
 
-/* Every way that this machine can; fewer flows than lanes, services with keys and affinities of their own. */
-static void lanes_equal_one_by_one(void **state)
+/* Each implementation that can run here; fewer flows than lanes, services of different keys and affinities. */
+static void batch_hashes_equal_single_hashes(void **state)
 {
 	struct chance chance = {20261121};
 	int ran = 0;
@@ -240,14 +240,14 @@ static void lanes_equal_one_by_one(void **state)
 			}
 			flow_hash_ways[way].run(&lanes);
 			if (memcmp(lanes.hash, wanted, count * sizeof(*wanted)))
-				fail_msg("%s differs from one by one, %u flows", flow_hash_ways[way].name, count);
+				fail_msg("%s differs from single hashes, %u flows", flow_hash_ways[way].name, count);
 		}
 	}
 	assert_in_range(ran, 2, FLOW_HASH_WAYS); /* the scalar ones run anywhere */
 }
 
-/* Bursts of every length, mixed as they come: what a packet becomes does not depend on its neighbours. */
-static void neighbours_do_not_matter(void **state)
+/* Bursts of every length, of mixed packets: a packet's result does not depend on its neighbours in the burst. */
+static void packets_of_a_burst_are_independent(void **state)
 {
 	struct service_config configs[] = {image_config(1, "10.99.0.1", BUCKETS), image_config(2, "10.99.0.1", 256),
 					   image_config(3, "10.99.0.1", 1024)};
@@ -292,7 +292,7 @@ static void neighbours_do_not_matter(void **state)
 	tables_free(tables);
 }
 
-/* Each has a VIP, a key and a ring of its own, and a flow goes where its own service says. */
+/* Each has its own VIP, key and ring, and a flow goes where its service says. */
 static void a_thousand_services_keep_apart(void **state)
 {
 	struct tables *tables = tables_new(1, &hops);
@@ -431,7 +431,7 @@ static enum fl_steer_error parse_tagged(const struct rte_mbuf *mbuf, struct fl_s
 	return error;
 }
 
-static void the_cluster_s_key_tags_every_packet(void **state)
+static void the_cluster_key_tags_every_packet(void **state)
 {
 	static const struct fl_siphash_key key = {11, 12};
 	struct service_config config = image_config(3, "10.99.0.1", BUCKETS);
@@ -465,7 +465,7 @@ static void the_cluster_s_key_tags_every_packet(void **state)
 	tables_free(tables);
 }
 
-static void vlan_tags_come_off_and_go_on(void **state)
+static void vlan_tags_are_removed_and_added(void **state)
 {
 	static const uint8_t tag[] = {0x81, 0, 0, 5};
 	struct tables *tables = tables_new(1, &hops);
@@ -569,14 +569,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(explain_says_where_1000_flows_go, set_up),
-	    cmocka_unit_test(hashes_equal_the_protocol_s),
-	    cmocka_unit_test(lanes_equal_one_by_one),
-	    cmocka_unit_test_setup(neighbours_do_not_matter, set_up),
+	    cmocka_unit_test(hashes_equal_those_of_the_protocol),
+	    cmocka_unit_test(batch_hashes_equal_single_hashes),
+	    cmocka_unit_test_setup(packets_of_a_burst_are_independent, set_up),
 	    cmocka_unit_test_setup(a_thousand_services_keep_apart, set_up),
 	    cmocka_unit_test_setup(a_port_names_its_backend, set_up),
 	    cmocka_unit_test_setup(all_four_combinations_go_where_explain_says, set_up),
-	    cmocka_unit_test_setup(the_cluster_s_key_tags_every_packet, set_up),
-	    cmocka_unit_test_setup(vlan_tags_come_off_and_go_on, set_up),
+	    cmocka_unit_test_setup(the_cluster_key_tags_every_packet, set_up),
+	    cmocka_unit_test_setup(vlan_tags_are_removed_and_added, set_up),
 	    cmocka_unit_test_setup(padding_is_cut_off, set_up),
 	    cmocka_unit_test_setup(every_later_drop_has_its_verdict, set_up),
 	};

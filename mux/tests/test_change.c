@@ -25,7 +25,7 @@ enum {
 	NOW = 1700000100,
 	CHANGES = 1000,
 	ROTATION = 13, /* backends */
-	AHEAD = 3,     /* generations that can pass while a reader holds on: two more, then the writer waits for it */
+	AHEAD = 3,     /* generations that may be published while a reader is busy: two, then the writer waits for it */
 };
 
 static struct flow random_flow(struct chance *chance)
@@ -52,9 +52,8 @@ static void steer(const struct tables *tables, const struct frame *frame, struct
 
 /*
  * Generation g gives every bucket to backend 1 + g mod ROTATION, whose address ends in that number, in
- * turn by a delta that also names a backend, by a delta alone, and by a snapshot; now and then another service comes or
- * goes, or all next hops change. A packet that carries generation g must go to
- * the backend of g or of one just after it.
+ * turn by a delta that also lists a backend, by a plain delta, and by a snapshot; now and then another service is added
+ * or removed, or all next hops change. A packet with generation g must go to the backend of g or of the next ones.
  */
 struct reader {
 	struct tables *tables;
@@ -90,13 +89,13 @@ static const char *complain(const struct rte_mbuf *mbuf, const struct packet *pa
 	if (complaint)
 		return complaint;
 	if (header.generation < *seen)
-		return "a generation that went back";
+		return "a generation lower than the previous one";
 	*seen = header.generation;
-	/* the row may be newer by what was published while the burst ran */
+	/* the row may be of a generation published while the burst ran */
 	for (uint32_t ahead = 0; ahead <= AHEAD; ahead++)
 		if (backend == owner(header.generation + ahead))
 			return NULL;
-	return "a backend of no generation near";
+	return "the backend of a distant generation";
 }
 
 static void *read_on(void *argument)
@@ -195,7 +194,7 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 	assert_int_equal(tables_add(reader.tables, &config, &service, &why), 0);
 	assert_int_equal(tables_load(reader.tables, service, &snapshot, &why), 0);
 	assert_int_equal(pthread_create(&reader.thread, NULL, read_on, &reader), 0);
-	/* both sides have to get somewhere, whatever cores they share */
+	/* both sides must make progress even on one core */
 	for (uint32_t generation = 3; !reader_is_done(&reader, generation); generation++) {
 		change(reader.tables, service, &snapshot, generation);
 		bystander(reader.tables, generation);
@@ -210,7 +209,7 @@ static void a_reader_under_change_sees_only_what_was(void **state)
 
 /*
  * Two workers under ten per cent of moves at a time. Generation g moves the buckets of number g modulo 10, each to a
- * backend that chance(g, bucket) says, so that every generation's owner of every bucket can be told at any time.
+ * backend that chance(g, bucket) says, so the owner of any bucket in any generation can be computed.
  */
 enum { MANY = 65536, TENTH = 10, WORKERS = 2, MOVES = 60, BURSTS = 2000 };
 
@@ -259,17 +258,17 @@ static const char *complain_of_move(const struct rte_mbuf *mbuf, const struct pa
 	if (complaint)
 		return complaint;
 	if (header.generation < oldest || header.generation > newest)
-		return "a generation that was not";
+		return "a generation that was never published";
 	for (uint32_t g = header.generation; g <= newest + 1; g++)
 		if (backend == owner_at(g, header.bucket)) {
 			uint32_t before = moved_at(g, header.bucket) - 1;
 
 			if (!(header.flags & FL_STEER_MOVED))
-				return before >= TENTH ? "a move that is not told" : NULL;
+				return before >= TENTH ? "a move is missing" : NULL;
 			if (header.previous.bytes[15] == owner_at(before, header.bucket))
 				return NULL;
 		}
-	return "a backend that owned the bucket in no generation near";
+	return "a backend that did not own the bucket in any near generation";
 }
 
 static const char *read_burst(struct mover_reader *reader, struct chance *chance, uint64_t *moved)

@@ -74,7 +74,7 @@ static void each_process_draws_another_boot(void **state)
 }
 
 /* Reading all of a large ring for each change would cost more than the change. */
-static void the_checksum_is_of_rings_up_to_a_size(void **state)
+static void only_rings_up_to_a_size_get_a_checksum(void **state)
 {
 	struct published_place place = {
 	    .tables = tables_new(1, &image_hops), .counters = counters_new(1), .changes = change_log_new()};
@@ -107,7 +107,7 @@ static void the_checksum_is_of_rings_up_to_a_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_checksum_is_of_rings_up_to_a_size),
+	    cmocka_unit_test(only_rings_up_to_a_size_get_a_checksum),
 	    cmocka_unit_test(the_latest_are_kept),
 	    cmocka_unit_test(an_entry_says_of_which_service_and_how),
 	    cmocka_unit_test(each_process_draws_another_boot),

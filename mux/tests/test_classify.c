@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a packet is: a table with every way to be malformed, each row bending one sound packet, and a million random
- * bends judged by a second classifier that was written to be plain rather than fast.
+ * Classification: a table with every way to be malformed, each row a change to a valid packet, and a million random
+ * changes compared with a second classifier that is written to be simple rather than fast.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 enum { IP = FRAME_AT_IP, L4 = FRAME_AT_L4, PAYLOAD = 16, PATCHES = 8, BENDS = 1000000 };
 
-/* The service's ports that name backends; chance, which bends one byte of port 80 at a time, finds some of them. */
+/* The service's ports that name backends; random changes of one byte of port 80 hit some of them. */
 enum { FIRST = 0x4e20, LAST = 0x5207 };
 
 struct patch {
@@ -169,7 +169,7 @@ static void every_row_has_its_verdict(void **state)
 	}
 }
 
-/* Whether IPv4 classification comes to it; the others are of IPv6 (test_ipv6.c) or of later (test_fragments.c, ...). */
+/* Whether IPv4 classification returns it; the others are of IPv6 (test_ipv6.c) or of later stages. */
 static bool is_of_ipv4(enum verdict v)
 {
 	return v != VERDICT_FROM_KERNEL && v != VERDICT_IP_EXTENSION && v != VERDICT_FRAGMENT_FORWARDED &&
@@ -197,7 +197,7 @@ static void names_are_distinct(void **state)
 			assert_string_not_equal(verdict_name(a), verdict_name(b));
 }
 
-static void a_service_packet_brings_its_key(void **state)
+static void a_service_packet_has_its_key(void **state)
 {
 	static const uint8_t expected[16] = {203, 0, 113, 7, 10, 99, 0, 1, 0x9c, 0x40, 0, 80, 6};
 	struct flow flow = frame_flow(IPPROTO_TCP);
@@ -218,7 +218,7 @@ static void a_service_packet_brings_its_key(void **state)
 	assert_int_equal(packet.flags, 0);
 }
 
-static void a_port_of_ids_brings_the_id(void **state)
+static void a_port_of_ids_gives_the_id(void **state)
 {
 	static const uint16_t ids[] = {0, 1, 7, LAST - FIRST};
 	struct flow flow = frame_flow(IPPROTO_TCP);
@@ -261,7 +261,7 @@ static void vlan_tags_are_skipped(void **state)
 	}
 }
 
-/* The second opinion: one question after the other over a byte array that yields 0 beyond its end. */
+/* The simple classifier: one check after the other on a byte array that yields 0 beyond its end. */
 static uint32_t byte(const struct frame *frame, uint32_t at)
 {
 	return at < frame->len ? frame->bytes[at] : 0;
@@ -284,7 +284,7 @@ static bool sums_up(const struct frame *frame, uint32_t header)
 	return sum == 0xffff;
 }
 
-/* No bend makes a quote of it that is from here: test_icmp.c has those. */
+/* No change makes it quote a packet of the service: test_icmp.c has those. */
 static enum verdict plain_icmp(const struct frame *f, uint32_t at, uint32_t rest)
 {
 	if (rest < 8)
@@ -342,7 +342,7 @@ static enum verdict plain(const struct frame *f)
 	return VERDICT_PROTOCOL;
 }
 
-/* Bends some bytes of a sound packet, mostly of its headers, mostly with a right checksum afterwards. */
+/* Changes some bytes of a valid packet, mostly of its headers, mostly with a right checksum afterwards. */
 static struct frame bend_randomly(struct chance *chance)
 {
 	struct flow flow = frame_flow(chance_below(chance, 2) ? IPPROTO_TCP : IPPROTO_UDP);
@@ -364,7 +364,7 @@ static struct frame bend_randomly(struct chance *chance)
 	return frame;
 }
 
-static void random_bends_agree_with_the_plain_classifier(void **state)
+static void random_changes_agree_with_the_simple_classifier(void **state)
 {
 	struct chance chance = {20261120};
 	uint32_t seen[VERDICTS_ALL] = {0};
@@ -382,7 +382,7 @@ static void random_bends_agree_with_the_plain_classifier(void **state)
 	}
 	for (enum verdict v = 0; v <= VERDICT_NO_SERVICE_PORT; v++)
 		if (!seen[v] && v != VERDICT_SEGMENTED && is_of_ipv4(v))
-			fail_msg("chance never made %s", verdict_name(v));
+			fail_msg("no random packet was %s", verdict_name(v));
 }
 
 int main(void)
@@ -391,10 +391,10 @@ int main(void)
 	    cmocka_unit_test(every_row_has_its_verdict),
 	    cmocka_unit_test(every_drop_of_classify_has_a_row),
 	    cmocka_unit_test(names_are_distinct),
-	    cmocka_unit_test(a_service_packet_brings_its_key),
-	    cmocka_unit_test(a_port_of_ids_brings_the_id),
+	    cmocka_unit_test(a_service_packet_has_its_key),
+	    cmocka_unit_test(a_port_of_ids_gives_the_id),
 	    cmocka_unit_test(vlan_tags_are_skipped),
-	    cmocka_unit_test(random_bends_agree_with_the_plain_classifier),
+	    cmocka_unit_test(random_changes_agree_with_the_simple_classifier),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outer header: exact bytes, and random ones of every kind (both families outside and inside, with and without a
- * move, of either family, with and without a tag and a VLAN) against a builder that computes everything afresh.
+ * move, of either family, with and without a tag and a VLAN) against a builder that computes every header from scratch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +219,7 @@ static struct wanted random_wanted(struct chance *chance)
 	return w;
 }
 
-static void random_headers_equal_those_built_afresh(void **state)
+static void random_headers_equal_those_built_from_scratch(void **state)
 {
 	struct chance chance = {20261120};
 
@@ -294,7 +294,7 @@ static void the_mtu_counts_every_byte_after_ethernet(void **state)
 	assert_int_equal(encap_room(gue_overhead(&over4.outer, 0), over4.mtu), 0);
 }
 
-static void the_paper_s_header_is_the_protocol_s(void **state)
+static void ipip_headers_equal_those_of_the_protocol(void **state)
 {
 	struct chance chance = {20261120};
 
@@ -325,7 +325,7 @@ static void the_paper_s_header_is_the_protocol_s(void **state)
 	}
 }
 
-static void a_tag_stands_behind_the_macs(void **state)
+static void a_vlan_tag_follows_the_macs(void **state)
 {
 	uint8_t frame[] = "....ddddddssssss\x08\x00tail";
 
@@ -339,11 +339,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_over_ipv4),
 	    cmocka_unit_test(bytes_over_ipv6),
-	    cmocka_unit_test(random_headers_equal_those_built_afresh),
+	    cmocka_unit_test(random_headers_equal_those_built_from_scratch),
 	    cmocka_unit_test(templates_say_how_they_stand),
 	    cmocka_unit_test(the_mtu_counts_every_byte_after_ethernet),
-	    cmocka_unit_test(the_paper_s_header_is_the_protocol_s),
-	    cmocka_unit_test(a_tag_stands_behind_the_macs),
+	    cmocka_unit_test(ipip_headers_equal_those_of_the_protocol),
+	    cmocka_unit_test(a_vlan_tag_follows_the_macs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

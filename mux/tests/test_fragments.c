@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fragments in any order, of both families, of many datagrams at once, at several muxes that agree where they meet: all
- * of a datagram go where its ports' whole packet would go, nothing is lost or doubled, and every bound holds.
+ * of a datagram go where an unfragmented packet would go, none is lost or duplicated, and every limit holds.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct mux {
 	struct fl_address address;
 };
 
-/* Fragments that came out of a mux for a server. */
+/* Fragments that a mux sent to a server. */
 struct seen {
 	uint32_t id;
 	uint32_t bucket;
@@ -45,7 +45,7 @@ static struct mux muxes[MUXES];
 static struct service *service;
 static struct seen seen[SEEN_MAX];
 static uint32_t seen_count, counts[VERDICTS_ALL];
-static uint16_t told; /* the last size that a sender was told */
+static uint16_t told; /* the last MTU reported to a sender */
 
 static struct rte_ring *make_ring(void)
 {
@@ -135,11 +135,11 @@ static struct mux *mux_at(const uint8_t *ip)
 	for (int i = 0; i < MUXES; i++)
 		if (fl_address_equal(&muxes[i].address, &to))
 			return &muxes[i];
-	fail_msg("forwarded to nobody");
+	fail_msg("forwarded to an address of no mux");
 	return NULL;
 }
 
-/* What a mux lets out: to another one, or to a server, where it is noted. */
+/* A frame sent by a mux: to another mux, or to a server, where it is recorded. */
 static void let_out(struct rte_mbuf *mbuf, const struct packet *packet, bool forwarded_in, uint64_t now_ms)
 {
 	uint8_t *out = rte_pktmbuf_mtod(mbuf, uint8_t *), *inner;
@@ -252,7 +252,7 @@ static void in_any_order_at_any_mux(void **state)
 		for (uint32_t piece = 0; piece < pieces(&flow); piece++)
 			order[count++] = d << 8 | piece;
 	}
-	/* some are in the air at once, so that those that wait have room */
+	/* only some are in flight at once, so that waiting ones have room */
 	for (uint32_t i = 0; i < count; i += 150)
 		shuffle(&chance, order + i, count - i < 150 ? count - i : 150);
 	for (uint32_t i = 0; i < count; i++) {
@@ -276,7 +276,7 @@ static void in_any_order_at_any_mux(void **state)
 
 		assert_int_equal(right[d], pieces(&flow));
 	}
-	/* about two of three come to another mux than theirs */
+	/* about two of three arrive at a mux that must forward them */
 	assert_true(counts[VERDICT_FRAGMENT_FORWARDED] > count / 2 &&
 		    counts[VERDICT_FRAGMENT_FORWARDED] < count * 5 / 6);
 }
@@ -295,7 +295,7 @@ static void give_piece(struct mux *mux, const struct flow *flow, uint32_t id, ui
 	give(mux, frame_wrap(&frame), false, now_ms);
 }
 
-static void one_waits_so_long_and_not_longer(void **state)
+static void a_fragment_waits_for_a_limited_time(void **state)
 {
 	struct mux *mux = alone();
 	struct flow flow = flow_of(4);
@@ -306,18 +306,18 @@ static void one_waits_so_long_and_not_longer(void **state)
 	assert_int_equal(counts[VERDICT_FRAGMENT_ALONE], 0);
 	pump(mux, false, 1000 + FRAGMENTS_WAIT_MS);
 	assert_int_equal(counts[VERDICT_FRAGMENT_ALONE], 1);
-	/* the first comes late: what follows it still goes on */
+	/* the first one comes late: those after it are still sent */
 	give_piece(mux, &flow, 4, 0, 1200);
 	give_piece(mux, &flow, 4, 2, 1200 + FRAGMENTS_KNOWN_MS - 1);
 	assert_int_equal(seen_count, 2);
-	/* but not for ever */
+	/* until its entry expires */
 	give_piece(mux, &flow, 4, 1, 1200 + 2 * FRAGMENTS_KNOWN_MS);
 	pump(mux, false, 1200 + 3 * FRAGMENTS_KNOWN_MS);
 	assert_int_equal(seen_count, 2);
 	assert_int_equal(counts[VERDICT_FRAGMENT_ALONE], 2);
 }
 
-static void so_many_wait_and_not_more(void **state)
+static void the_number_of_waiting_fragments_is_limited(void **state)
 {
 	struct mux *mux = alone();
 	struct flow flow = flow_of(4);
@@ -335,8 +335,8 @@ static void so_many_wait_and_not_more(void **state)
 	assert_int_equal(counts[VERDICT_FRAGMENT_ALONE], FRAGMENTS_HELD - FRAGMENTS_HELD_EACH);
 }
 
-/* Far more datagrams than there are entries: the oldest are forgotten, what waits for them is dropped, none is kept. */
-static void many_datagrams_push_out_the_oldest(void **state)
+/* Far more datagrams than entries: the oldest are evicted, and fragments that wait for them are dropped. */
+static void many_datagrams_evict_the_oldest(void **state)
 {
 	struct mux *mux = alone();
 	uint32_t given = 0, out = 0;
@@ -367,7 +367,7 @@ static void the_rest_shares_the_first_one_s_end(void **state)
 	give_piece(mux, &flow, 4, 0, 1000);
 	give_piece(mux, &flow, 4, 2, 1000);
 	assert_int_equal(counts[VERDICT_NO_SERVICE_PORT], 3);
-	/* a ping in pieces is not answered, nor waited for */
+	/* a fragmented echo request is not answered, and no fragment waits */
 	frame = cut(&flow, 5, 0);
 	frame.bytes[FRAME_AT_IP + 9] = IPPROTO_ICMP;
 	frame_fix_checksum(&frame);
@@ -383,8 +383,8 @@ static void the_rest_shares_the_first_one_s_end(void **state)
 	assert_int_equal(counts[VERDICT_UDP_TRUNCATED], 1);
 }
 
-/* No datagram comes from a VIP, in fragments either; TCP may say so (transport.h). */
-static void one_from_a_vip_is_dropped_whole(void **state)
+/* No datagram comes from a VIP, fragmented or not; TCP segments may (transport.h). */
+static void a_fragment_from_a_vip_is_dropped(void **state)
 {
 	(void)state;
 	for (uint32_t d = 1; d <= 2; d++) {
@@ -399,7 +399,7 @@ static void one_from_a_vip_is_dropped_whole(void **state)
 	}
 }
 
-static void a_later_one_is_not_told_that_it_is_too_big(void **state)
+static void a_later_fragment_gets_no_error_for_its_size(void **state)
 {
 	struct mux *mux = alone();
 	struct flow flow = flow_of(4);
@@ -432,7 +432,7 @@ static void one_for_another_mux_is_told_of_like_one_that_stays(void **state)
 	assert_int_equal(counts[VERDICT_TOO_BIG_SILENT], DATAGRAMS);
 }
 
-/* A mux without IPv4 knows the others by their IPv4 addresses, and would take nothing from their IPv6 ones. */
+/* A mux without IPv4 knows the others by their IPv4 addresses, and would reject packets from their IPv6 addresses. */
 static void none_is_sent_to_a_mux_of_the_other_family_alone(void **state)
 {
 	struct fl_address two[2] = {muxes[0].address, image_address("2001:db8:1::12")};
@@ -468,7 +468,7 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 		assert_int_equal(mux_to_mux_wrap(&peer->line, 0, mbuf, &packet), VERDICT_FRAGMENT_FORWARDED);
 		out = rte_pktmbuf_mtod(mbuf, uint8_t *);
 		if (kind == 2)
-			out[ENCAP_AT_IP + 15] = 99; /* a source that is no mux */
+			out[ENCAP_AT_IP + 15] = 99; /* the source is not a mux */
 		if (kind == 3)
 			out[GUE_AT_GUE + 1] = 47;
 		give(mux_at(out + ENCAP_AT_IP), mbuf, true, 1000);
@@ -505,12 +505,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(in_any_order_at_any_mux, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(one_waits_so_long_and_not_longer, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(so_many_wait_and_not_more, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(many_datagrams_push_out_the_oldest, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_fragment_waits_for_a_limited_time, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(the_number_of_waiting_fragments_is_limited, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(many_datagrams_evict_the_oldest, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(the_rest_shares_the_first_one_s_end, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(one_from_a_vip_is_dropped_whole, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(a_later_one_is_not_told_that_it_is_too_big, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_fragment_from_a_vip_is_dropped, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_later_fragment_gets_no_error_for_its_size, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(one_for_another_mux_is_told_of_like_one_that_stays, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(none_is_sent_to_a_mux_of_the_other_family_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_mux_takes_wrapped_fragments_of_muxes_alone, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ICMP errors of both families: whatever of the quoted packet is there, they go where the connection's packets go. */
+/* ICMP errors of both families go where the connection's packets go, regardless of how much they quote. */
 #include <netinet/in.h>
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ struct row {
 	uint8_t type;
 	uint16_t quoted;
 	uint16_t server_port;
-	int at; /* of the quoted packet: its byte is set to value; -1: none is */
+	int at; /* the byte of the quoted packet that is set to value; -1: none */
 	uint8_t value;
 };
 
@@ -57,7 +57,7 @@ static const struct row rows[] = {
     {"v6 unreachable, 8 bytes of TCP", VERDICT_SERVICE, 6, true, 1, 8, 80, -1, 0},
     {"v6 too big, all of TCP's header", VERDICT_SERVICE, 6, true, 2, 20, 80, -1, 0},
     {"v6 time exceeded, UDP", VERDICT_SERVICE, 17, true, 3, 8, 80, -1, 0},
-    {"v6 an error that nobody knows yet", VERDICT_SERVICE, 17, true, 99, 8, 80, -1, 0},
+    {"v6 an unassigned error type", VERDICT_SERVICE, 17, true, 99, 8, 80, -1, 0},
     {"v6 by a port of ids", VERDICT_SERVICE, 6, true, 1, 8, FIRST + 7, -1, 0},
     {"v6 7 bytes", VERDICT_ICMP_TRUNCATED, 6, true, 1, 7, 80, -1, 0},
     {"v6 not from the VIP", VERDICT_ICMP_QUOTE, 6, true, 1, 8, 80, 23, 9},
@@ -172,7 +172,7 @@ static void every_row_has_its_verdict(void **state)
 }
 
 /* Only a forged packet comes from a VIP, and the answer would go to a mux. */
-static void who_claims_to_be_a_vip_gets_no_echo(void **state)
+static void an_echo_request_from_a_vip_is_not_answered(void **state)
 {
 	(void)state;
 	for (int ipv6 = 0; ipv6 <= 1; ipv6++) {
@@ -194,7 +194,7 @@ static void who_claims_to_be_a_vip_gets_no_echo(void **state)
 	}
 }
 
-/* So many at once, then one for each millisecond that has passed; a long pause saves up no more than that. */
+/* A burst at once, then one for each millisecond that has passed; a long pause allows no larger burst. */
 static void answers_have_a_limit(void **state)
 {
 	static const uint64_t pauses[] = {123456, 1, 0, 10, ANSWER_BURST - 1, 1000000};
@@ -213,7 +213,7 @@ static void answers_have_a_limit(void **state)
 	}
 }
 
-static void any_flow_s_error_has_its_hash(void **state)
+static void errors_have_the_hash_of_their_flow(void **state)
 {
 	struct chance chance = {20261120};
 
@@ -244,9 +244,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_has_its_verdict),
-	    cmocka_unit_test(who_claims_to_be_a_vip_gets_no_echo),
+	    cmocka_unit_test(an_echo_request_from_a_vip_is_not_answered),
 	    cmocka_unit_test(answers_have_a_limit),
-	    cmocka_unit_test(any_flow_s_error_has_its_hash),
+	    cmocka_unit_test(errors_have_the_hash_of_their_flow),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

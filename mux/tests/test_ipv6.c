@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * IPv6 packets: a table with every way to be malformed, chains of extension headers, and a million random chains and
- * bends judged by a second walk that was written to be plain rather than fast.
+ * changes compared with a second parser that is written to be simple rather than fast.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct row {
 	uint16_t patches;
 	struct patch patch[PATCHES];
 	uint8_t chain_len;
-	uint8_t chain[CHAIN_MAX]; /* extension headers in front of TCP; the first one's type stands in patch */
+	uint8_t chain[CHAIN_MAX]; /* extension headers in front of TCP; patch has the first one's type */
 };
 
 /* Headers of 8 bytes: their next one's type, then zeroes. */
@@ -156,7 +156,7 @@ static void every_row_has_its_verdict(void **state)
 	}
 }
 
-static void sources_that_no_host_has(void **state)
+static void sources_that_no_host_may_have(void **state)
 {
 	static const char *const sources[] = {"::", "::1", "::ffff:203.0.113.7", "2001:db8:99::1"};
 	struct flow flow = frame_flow6(IPPROTO_TCP);
@@ -184,7 +184,7 @@ static void a_mapped_destination_is_not_ours(void **state)
 	assert_int_equal(frame_classify(lookup, &frame, frame.len).verdict, VERDICT_NOT_OURS);
 }
 
-static void a_service_packet_brings_its_key(void **state)
+static void a_service_packet_has_its_key(void **state)
 {
 	static const uint8_t tags[] = {0x81, 0, 0, 5};
 	struct flow flow = frame_flow6(IPPROTO_UDP);
@@ -206,7 +206,7 @@ static void a_service_packet_brings_its_key(void **state)
 	assert_memory_equal(&packet.key[1], "\x9c\x40\x00\x50\x11\0\0", 8);
 }
 
-/* The second opinion, of chains whose headers are all there. */
+/* The simple parser, for chains whose headers are complete. */
 static enum verdict plain(const struct frame *f)
 {
 	uint32_t end = IP + 40 + fl_load_be16(f->bytes + IP + 4), at = L4, count = 0;
@@ -225,7 +225,7 @@ static enum verdict plain(const struct frame *f)
 		if (type == 44 && f->bytes[at + 3] & 1) {
 			struct frame rest = *f;
 
-			/* what follows a first fragment's header must be walkable, and no fragment again */
+			/* behind a first fragment's header, the chain must be valid and have no second fragment header */
 			rest.bytes[at + 3] &= 0xfe;
 			for (uint32_t i = at + 8, t = f->bytes[at], n = count + 1;;) {
 				if (t == 44)
@@ -265,7 +265,7 @@ static enum verdict plain(const struct frame *f)
 	return fl_load_be16(f->bytes + at + 2) == 80 ? VERDICT_SERVICE : VERDICT_NO_SERVICE_PORT;
 }
 
-/* A chain of up to ten headers of likely types and lengths in front of TCP or UDP, then some bytes bent. */
+/* A chain of up to ten headers of likely types and lengths in front of TCP or UDP, then some bytes changed. */
 static struct frame random_frame(struct chance *chance)
 {
 	static const uint8_t types[] = {0, 43, 44, 51, 60, 60, 6, 17, 58};
@@ -302,7 +302,7 @@ static bool is_icmp(enum verdict verdict)
 	       verdict == VERDICT_ICMP_TRUNCATED;
 }
 
-static void random_chains_agree_with_the_plain_walk(void **state)
+static void random_chains_agree_with_the_simple_parser(void **state)
 {
 	struct chance chance = {20261120};
 	uint32_t seen[VERDICTS_ALL] = {0};
@@ -333,10 +333,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_has_its_verdict),
-	    cmocka_unit_test(sources_that_no_host_has),
+	    cmocka_unit_test(sources_that_no_host_may_have),
 	    cmocka_unit_test(a_mapped_destination_is_not_ours),
-	    cmocka_unit_test(a_service_packet_brings_its_key),
-	    cmocka_unit_test(random_chains_agree_with_the_plain_walk),
+	    cmocka_unit_test(a_service_packet_has_its_key),
+	    cmocka_unit_test(random_chains_agree_with_the_simple_parser),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -32,7 +32,7 @@ static void play(const struct moment *moments, size_t count, struct lag_limits l
 	}
 }
 
-static void one_that_stands_still(void **state)
+static void a_ring_that_stops(void **state)
 {
 	static const struct moment moments[] = {
 	    {100, 5, 5, 0, 0, false}, {110, 5, 6, 1, 0, false},   {140, 5, 7, 2, 30, false},  {170, 5, 7, 2, 60, false},
@@ -43,9 +43,9 @@ static void one_that_stands_still(void **state)
 	play(moments, sizeof(moments) / sizeof(moments[0]), (struct lag_limits){.seconds = 60});
 }
 
-static void one_that_follows_at_a_distance(void **state)
+static void a_ring_that_follows_with_a_delay(void **state)
 {
-	/* ten a second, each applied 30 s later: never told of more than that */
+	/* ten a second, each applied 30 s later: the lag never exceeds that */
 	struct lag lag = {0};
 
 	(void)state;
@@ -94,10 +94,8 @@ static void no_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_that_stands_still),
-	    cmocka_unit_test(one_that_follows_at_a_distance),
-	    cmocka_unit_test(by_generations),
-	    cmocka_unit_test(what_does_not_serve_is_not_beyond),
+	    cmocka_unit_test(a_ring_that_stops), cmocka_unit_test(a_ring_that_follows_with_a_delay),
+	    cmocka_unit_test(by_generations),    cmocka_unit_test(what_does_not_serve_is_not_beyond),
 	    cmocka_unit_test(no_limits),
 	};
 

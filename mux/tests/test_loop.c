@@ -74,7 +74,7 @@ static enum verdict steer(const struct frame *frame)
 	return burst.packets[0].verdict;
 }
 
-/* What becomes of a client's packet to VIP. */
+/* The verdict of a client's packet to VIP. */
 static enum verdict steered(void)
 {
 	struct flow flow = frame_flow(IPPROTO_TCP);
@@ -105,8 +105,8 @@ static void no_backend_is_a_vip_or_a_mux(void **state)
 	}
 }
 
-/* What becomes a VIP, or a mux, is noticed at the next refresh, and so is its end. */
-static void who_comes_and_goes_is_noticed(void **state)
+/* An address that becomes a VIP or a mux, or ceases to be one, counts from the next refresh. */
+static void added_and_removed_addresses_are_noticed(void **state)
 {
 	struct fl_address peers[] = {image_address("10.1.0.12"), image_address("10.1.0.21")};
 
@@ -169,7 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(no_backend_is_a_vip_or_a_mux, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(who_comes_and_goes_is_noticed, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(added_and_removed_addresses_are_noticed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(no_datagram_comes_from_a_vip, set_up, tear_down),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fragments from worker to worker while services, rings and peers change: two workers with rings of their own, each
- * fragment given to either, and a control thread. What goes in comes out once, with a verdict; run under
- * ThreadSanitizer, too (scripts/testrun.py).
+ * Fragments from worker to worker while services, rings and peers change: two workers with their own rings, each
+ * fragment given to either, and a control thread. Each packet comes out once, with a verdict. Also runs under
+ * ThreadSanitizer (scripts/testrun.py).
  */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ struct world {
 	struct service *service;
 	struct rte_ring *rings[WORKERS];
 	bool stop;        /* atomic */
-	unsigned feeding; /* workers that still feed; atomic */
+	unsigned feeding; /* workers that still send packets; atomic */
 };
 
 struct worker {
@@ -169,7 +169,7 @@ static struct rte_ring *make_ring(void)
 	return ring;
 }
 
-/* Each of the writer's ways to change what workers read. */
+/* Every kind of change that the control thread makes. */
 static void change(struct world *world, uint32_t n)
 {
 	const struct fl_address all[] = {image_address("10.1.0.11"), image_address("10.1.0.12")};
@@ -236,7 +236,7 @@ static void open_world(struct world *world)
 	world->feeding = WORKERS;
 }
 
-static void fragments_meet_while_all_changes(void **state)
+static void fragments_meet_while_everything_changes(void **state)
 {
 	struct worker *workers = aligned_alloc(64, WORKERS * ((sizeof(*workers) + 63) & ~(size_t)63));
 	struct world world = {0};
@@ -282,7 +282,7 @@ static void fragments_meet_while_all_changes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(fragments_meet_while_all_changes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(fragments_meet_while_everything_changes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,12 +17,12 @@ struct row {
 	const char *name;
 	uint8_t len; /* of the options */
 	uint8_t options[16];
-	uint16_t at; /* of the value that becomes the limit, in the options; 0: none does */
+	uint16_t at; /* offset in the options of the value that is lowered to the limit; 0: none */
 };
 
 static const struct row rows[] = {
     {"MSS alone", 4, {2, 4, 5, 180}, 2},
-    {"MSS behind no-operations, at an odd place", 8, {1, 1, 1, 2, 4, 5, 180, 0}, 5},
+    {"MSS behind no-operations, at an odd offset", 8, {1, 1, 1, 2, 4, 5, 180, 0}, 5},
     {"MSS behind SACK permitted and window scale", 12, {4, 2, 3, 3, 7, 1, 2, 4, 255, 255, 1, 1}, 8},
     {"MSS that is the limit", 4, {2, 4, LIMIT >> 8, LIMIT & 255}, 0},
     {"MSS below it", 4, {2, 4, 2, 24}, 0},
@@ -30,9 +30,9 @@ static const struct row rows[] = {
     {"MSS behind the end of the list", 8, {0, 0, 0, 0, 2, 4, 5, 180}, 0},
     {"an option without a length", 4, {1, 1, 1, 8}, 0},
     {"an option of length 1", 8, {8, 1, 2, 4, 5, 180, 0, 0}, 0},
-    {"an option that goes beyond the header", 8, {8, 9, 0, 0, 2, 4, 5, 180}, 0},
+    {"an option that ends behind the header", 8, {8, 9, 0, 0, 2, 4, 5, 180}, 0},
     {"MSS of length 3", 8, {2, 3, 5, 2, 4, 5, 180, 0}, 0},
-    {"MSS that goes beyond the header", 4, {1, 1, 2, 4}, 0},
+    {"MSS that ends behind the header", 4, {1, 1, 2, 4}, 0},
 };
 
 /* The one's-complement sum of all, the checksum included; it stays the same. */

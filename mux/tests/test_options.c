@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags and environment: what is taken, and every refusal by its name, its value and what is allowed. */
+/* Flags and environment: what is accepted, and every error names the option, its value and what is allowed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(o.behind.generations, 0);
 }
 
-static void every_flag_is_taken(void **state)
+static void every_flag_is_accepted(void **state)
 {
 	struct options o;
 	struct reason why;
@@ -101,7 +101,7 @@ static void every_flag_is_taken(void **state)
 	assert_int_equal(o.behind.generations, 1000000);
 }
 
-static void the_environment_stands_in_and_the_command_line_wins(void **state)
+static void flags_override_the_environment(void **state)
 {
 	struct options o;
 	struct reason why;
@@ -118,11 +118,11 @@ static void the_environment_stands_in_and_the_command_line_wins(void **state)
 	assert_string_equal(o.ports[1], "af_xdp:eth1");
 }
 
-static void every_refusal_names_itself(void **state)
+static void every_error_names_its_option(void **state)
 {
 	static const struct {
 		const char *arguments, *environment;
-		const char *name, *value; /* both must stand in the sentence */
+		const char *name, *value; /* the reason must contain both */
 	} rows[] = {
 	    {"--zookeeper|a:1|--port|p", "", "--id is missing", "allowed"},
 	    {"--id|m|--port|p", "", "--zookeeper is missing", "allowed"},
@@ -192,7 +192,7 @@ static void every_refusal_names_itself(void **state)
 	}
 }
 
-static void too_many_ports_are_refused(void **state)
+static void too_many_ports_are_rejected(void **state)
 {
 	char arguments[2048] = BASE;
 	struct options o;
@@ -218,7 +218,7 @@ static void help_needs_nothing_else(void **state)
 	assert_non_null(strstr(options_usage, "--zookeeper"));
 }
 
-/* Writes a file of one's own with this mode, reads it as --tag-key, and says what came of it. */
+/* Writes a file with this mode, reads it as --tag-key, and returns the result. */
 static int with_key_file(const char *text, unsigned mode, struct options *o, struct reason *why)
 {
 	char path[] = "/tmp/fairlead-key-XXXXXX", words[128];
@@ -234,7 +234,7 @@ static int with_key_file(const char *text, unsigned mode, struct options *o, str
 	return error;
 }
 
-static void the_cluster_s_key_is_read_from_a_file(void **state)
+static void the_cluster_key_is_read_from_a_file(void **state)
 {
 	static const char *const bad[] = {"", "00", "000102030405060708090a0b0c0d0e0g",
 					  "000102030405060708090a0b0c0d0e0f00", "000102030405060708090a0b0c0d0e0f\n\n"};
@@ -256,13 +256,10 @@ static void the_cluster_s_key_is_read_from_a_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(defaults_are_as_documented),
-	    cmocka_unit_test(every_flag_is_taken),
-	    cmocka_unit_test(the_environment_stands_in_and_the_command_line_wins),
-	    cmocka_unit_test(every_refusal_names_itself),
-	    cmocka_unit_test(too_many_ports_are_refused),
-	    cmocka_unit_test(help_needs_nothing_else),
-	    cmocka_unit_test(the_cluster_s_key_is_read_from_a_file),
+	    cmocka_unit_test(defaults_are_as_documented),          cmocka_unit_test(every_flag_is_accepted),
+	    cmocka_unit_test(flags_override_the_environment),      cmocka_unit_test(every_error_names_its_option),
+	    cmocka_unit_test(too_many_ports_are_rejected),         cmocka_unit_test(help_needs_nothing_else),
+	    cmocka_unit_test(the_cluster_key_is_read_from_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

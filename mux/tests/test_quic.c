@@ -29,18 +29,18 @@ struct row {
 static const struct row rows[] = {
     {"two bytes behind the first one", {1, 2}, 258, 12, {0x40, 0x2a, 1, 2, 9, 9, 9, 9, 9, 9, 9, 9}},
     {"one byte", {1, 1}, 7, 12, {0x43, 0x2a, 7, 2}},
-    {"at the connection id's begin", {0, 2}, 258, 4, {0x40, 1, 2, 3}},
+    {"at the start of the connection id", {0, 2}, 258, 4, {0x40, 1, 2, 3}},
     {"at its end", {18, 2}, 299, 21, {0x40, [19] = 1, [20] = 43}},
     {"without QUIC's fixed bit", {1, 2}, 258, 12, {0x00, 0x2a, 1, 2}},
     {"a long header", {1, 2}, 0, 12, {0xc0, 0x2a, 1, 2}},
-    {"a connection id that says it names nobody", {1, 2}, 0, 12, {0x40, 0xea, 1, 2}},
-    {"such bits where the id begins at once", {0, 2}, 0xea01, 12, {0x40, 0xea, 1, 2}},
+    {"a connection id marked as one without a server", {1, 2}, 0, 12, {0x40, 0xea, 1, 2}},
+    {"the same bits where the id begins at offset 0", {0, 2}, 0xea01, 12, {0x40, 0xea, 1, 2}},
     {"id 0", {1, 2}, 0, 12, {0x40, 0x2a, 0, 0}},
     {"too short by a byte", {1, 2}, 0, 3, {0x40, 0x2a, 1}},
     {"an empty datagram", {1, 2}, 0, 0, {0}},
 };
 
-static void ids_are_read_where_the_service_says(void **state)
+static void ids_are_read_at_the_configured_position(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -70,7 +70,7 @@ static struct tables *serve(struct service **service, struct delta *snapshot)
 	return tables;
 }
 
-/* Steers a datagram of a client that has this port; the backend's last byte of address, and the steer header. */
+/* Steers a datagram from this client port; returns the backend's address and outputs the steer header. */
 static struct fl_address steer(const struct tables *tables, uint16_t sport, const uint8_t *payload, uint32_t len,
 			       struct fl_steer *header)
 {
@@ -118,7 +118,7 @@ static void a_client_that_moves_stays_on_its_server(void **state)
 }
 
 /* Steered by the bucket, as explain reports: unknown ids, ids of removed backends, long headers. */
-static void what_names_nobody_goes_by_its_bucket(void **state)
+static void without_a_known_id_the_bucket_decides(void **state)
 {
 	static const uint8_t datagrams[][4] = {
 	    {0x40, 0x2a, 0xff, 0xff}, {0x40, 0x2a, 1, 60}, {0x40, 0x2a, 0, 7}, {0xc0, 0, 0, 1}, {0x40, 0xe0, 0, 1}};
@@ -159,9 +159,9 @@ static void what_names_nobody_goes_by_its_bucket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ids_are_read_where_the_service_says),
+	    cmocka_unit_test(ids_are_read_at_the_configured_position),
 	    cmocka_unit_test(a_client_that_moves_stays_on_its_server),
-	    cmocka_unit_test(what_names_nobody_goes_by_its_bucket),
+	    cmocka_unit_test(without_a_known_id_the_bucket_decides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Millions of random, bent frames (random_frame.h) through a whole mux: two real workers with their own queues, tables,
- * counters and fragments, ports that are rings of DPDK, a wire and a way to the kernel.
+ * Millions of random and damaged frames (random_frame.h) through a whole mux: two real workers with their own queues,
+ * tables, counters and fragments, ports that are rings of DPDK, a wire and a way to the kernel.
  *
  *	chance -> wire's rings -> worker 0, 1 -> wire's rings    -> check_output.h
- *		  kernel's rings ->           -> kernel's rings  -> the very bytes that came
+ *		  kernel's rings ->           -> kernel's rings  -> the bytes as received
  *
- * Every frame leaves by the wire or to the kernel, or is freed, and counts under one verdict: by each verdict as many
- * are counted as are seen, in the end nothing is missing, and no buffer is lost. Behind each frame's end its buffer is
- * poisoned: under AddressSanitizer a byte that is read there ends the test.
+ * Every frame goes to the wire or the kernel, or is freed, and counts under one verdict. Each verdict's counter must
+ * equal the frames seen, and no frame or buffer may be lost. Each buffer is poisoned behind its frame: under
+ * AddressSanitizer reading a byte there ends the test.
  *
  *	test_random [--packets N] [--seed N]
  */
@@ -51,13 +51,13 @@ enum {
 	PEER_LAST = 12,   /* the last byte of RANDOM_PEER */
 	DEADLINE_S = 60,  /* without any progress */
 	LONG_AGO = 1000,
-	STORM_EVERY = 4096, /* frames: then come many alike, more at once than waits or is answered */
+	STORM_EVERY = 4096, /* frames: then come many of a kind, more at once than may wait or be answered */
 	STORM = 300,
 };
 
 static uint64_t packets = 200000, seed = 1;
 
-/* What came in, in the private area of each buffer. */
+/* The received frame, in the private area of each buffer. */
 struct origin {
 	bool from_kernel;
 	struct frame frame;
@@ -143,7 +143,7 @@ static void load(struct tables *tables, struct service_config config, bool mixed
 	image_free(&snapshot);
 }
 
-/* A service for each VIP: all that services can be. */
+/* A service for each VIP, with every kind of setting. */
 static void serve(struct tables *tables)
 {
 	struct service_config config;
@@ -244,7 +244,7 @@ static void fill(struct rte_mbuf *mbuf, const uint8_t *bytes, uint32_t len)
 	ASAN_POISON_MEMORY_REGION(at + len, mbuf->buf_len - mbuf->data_off - len);
 }
 
-/* A frame in a buffer; some have little room in front, some lie in two buffers. */
+/* A frame in a buffer; some have little headroom, some are in two buffers. */
 static struct rte_mbuf *make(struct rack *rack, struct chance *chance)
 {
 	struct rte_mbuf *mbuf = take_mbuf(rack), *second;
@@ -284,7 +284,7 @@ static void feed(struct rack *rack, struct chance *chance)
 			 0);
 }
 
-/* The frame as it left, in one piece. */
+/* The sent frame, in one buffer. */
 static const uint8_t *linear(const struct rte_mbuf *mbuf)
 {
 	static uint8_t copy[FRAME_MAX];
@@ -338,13 +338,13 @@ static void take_from_wire(struct rack *rack, struct rte_mbuf *mbuf)
 static void take_from_kernel(struct rack *rack, struct rte_mbuf *mbuf)
 {
 	if (origin_of(mbuf)->from_kernel || !is_unchanged(mbuf))
-		complain(rack, mbuf, "the kernel got what did not come so");
+		complain(rack, mbuf, "the kernel got a frame that was not received so");
 	if (rte_pktmbuf_data_len(mbuf) == mbuf->pkt_len && check_is_ours(&rack->world, &origin_of(mbuf)->frame))
-		complain(rack, mbuf, "the kernel got what is for a VIP");
+		complain(rack, mbuf, "the kernel got a frame for a VIP");
 	rack->passed++;
 }
 
-/* Checks all frames that have left so far. */
+/* Checks all frames sent so far. */
 static void drain(struct rack *rack)
 {
 	struct rte_mbuf *mbufs[64];
@@ -369,7 +369,7 @@ static uint64_t counted(const struct rack *rack)
 	return sum;
 }
 
-/* Until at most so many are under way. */
+/* Waits until at most this many are in flight. */
 static void wait_for(struct rack *rack, uint64_t under_way)
 {
 	uint64_t last = counted(rack);
@@ -407,7 +407,7 @@ static void check_counts(const struct rack *rack)
 		if (verdict_is_drop(v))
 			dropped += counters_packets(c, v);
 		if (v != VERDICT_PORT_FULL && v != VERDICT_EXCEPTION_FULL && !counters_packets(c, v))
-			fail_msg("no frame met %s: the frames are not those that they were", verdict_name(v));
+			fail_msg("no frame met %s: the random frames have changed", verdict_name(v));
 	}
 	assert_int_equal(counters_packets(c, VERDICT_PORT_FULL) + counters_packets(c, VERDICT_EXCEPTION_FULL), 0);
 	assert_int_equal(counters_packets(c, VERDICT_SERVICE), rack->outputs[OUTPUT_STEERED]);
@@ -438,7 +438,7 @@ static void close_rack(struct rack *rack)
 	rte_eth_dev_stop(rack->ports.port[0].exception);
 }
 
-static void every_frame_has_one_fate(void **state)
+static void every_frame_has_one_verdict(void **state)
 {
 	static struct rack rack;
 	struct chance chance = {seed};
@@ -465,7 +465,7 @@ static void every_frame_has_one_fate(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_frame_has_one_fate)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_frame_has_one_verdict)};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = WORKERS};
 	struct reason why = {{0}};
 	int failed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings and backend tables: snapshots, random deltas against plain arrays, refusals that change nothing. */
+/* Rings and backend tables: snapshots, random deltas against plain arrays, rejected deltas that change nothing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void by_owner(struct delta *delta, const struct ring *base)
 	delta->runs_count = n;
 }
 
-/* What a ring keeps of its owners from its first delta by owner on is what a walk over its rows finds. */
+/* The owners that a ring tracks from its first delta by owner on equal those found in its rows. */
 static void assert_owned(const struct ring *ring, const struct delta *plain)
 {
 	uint32_t *kept = calloc(FL_BACKEND_MAX + 1, sizeof(*kept)), *found = calloc(FL_BACKEND_MAX + 1, sizeof(*found));
@@ -131,7 +131,7 @@ static void assert_owned(const struct ring *ring, const struct delta *plain)
 	free(found);
 }
 
-static void random_deltas_do_what_they_do_to_arrays(void **state)
+static void random_deltas_have_the_same_effect_on_arrays(void **state)
 {
 	struct delta plain = image_snapshot(1, 1, BUCKETS, BACKENDS);
 	struct ring *ring = loaded(&plain), *again;
@@ -200,7 +200,7 @@ static void the_checksum_covers_what_a_snapshot_lists_of_backends(void **state)
 	ring_free(ring);
 }
 
-static void what_does_not_follow_is_refused_and_changes_nothing(void **state)
+static void a_delta_that_does_not_follow_is_rejected_and_changes_nothing(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 5, BUCKETS, BACKENDS);
 	struct delta good = image_move(&snapshot, 6, 0, 10, 2, 1, 1700000000);
@@ -288,7 +288,7 @@ static void note_hop(void *context, const struct fl_address *address, struct nex
 	image_hop(&hop, address, out);
 }
 
-static void nobody_looks_for_a_removed_backend(void **state)
+static void a_removed_backend_s_next_hop_is_not_looked_up(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 1, 256, 3);
 	struct fl_delta_backend change[] = {
@@ -308,9 +308,9 @@ static void nobody_looks_for_a_removed_backend(void **state)
 	first = backends_new(&encap_gue, NULL, &snapshot, &hops, &why);
 	second = backends_new(&encap_gue, first, &delta, &noted, &why);
 	assert_non_null(second);
-	assert_false(asked[21] || asked[23]); /* they keep what they had */
+	assert_false(asked[21] || asked[23]); /* their next hops are kept */
 	assert_false(asked[22] || asked[29]);
-	/* packets under way still leave by the row that it had */
+	/* packets in flight are still sent by its old line */
 	kept = *backends_get(first, 2);
 	kept.removed = true;
 	assert_memory_equal(&kept, backends_get(second, 2), sizeof(kept));
@@ -329,7 +329,7 @@ static void nobody_looks_for_a_removed_backend(void **state)
 	image_free(&snapshot);
 }
 
-static void both_families_stand_in_one_table(void **state)
+static void one_table_has_both_families(void **state)
 {
 	struct fl_delta_backend list[] = {{.id = 8, .address = image_address("10.1.0.28")},
 					  {.id = 9, .address = image_address("2001:db8:1::29")}};
@@ -350,7 +350,7 @@ static void both_families_stand_in_one_table(void **state)
 	backends_free(backends);
 }
 
-static void templates_are_made_anew_only_when_a_next_hop_changes(void **state)
+static void templates_are_rebuilt_only_when_a_next_hop_changes(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 3);
 	struct backends *first, *second;
@@ -406,7 +406,7 @@ static void assert_same_table(const struct backends *one, const struct backends 
 	assert_memory_equal(one->rows, other->rows, size * sizeof(*one->rows));
 }
 
-static void a_table_changed_in_place_is_the_same_as_one_made_anew(void **state)
+static void a_table_changed_in_place_equals_a_new_one(void **state)
 {
 	struct delta snapshot = image_snapshot(1, 1, BUCKETS, 30);
 	struct fl_delta_backend list[200];
@@ -436,7 +436,7 @@ static void a_table_changed_in_place_is_the_same_as_one_made_anew(void **state)
 		backends_free(before);
 	}
 	assert_in_range(in_place, rounds / 4, rounds - 1);
-	hop.mtu++; /* a line that is there is not written over */
+	hop.mtu++; /* an existing line is not overwritten */
 	list[0] = table->list[0];
 	list[0].flags = 0;
 	assert_false(
@@ -449,15 +449,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_snapshot_is_copied_row_by_row),
-	    cmocka_unit_test(random_deltas_do_what_they_do_to_arrays),
+	    cmocka_unit_test(random_deltas_have_the_same_effect_on_arrays),
 	    cmocka_unit_test(the_checksum_is_crc32c_of_little_endian_rows),
 	    cmocka_unit_test(the_checksum_covers_what_a_snapshot_lists_of_backends),
-	    cmocka_unit_test(what_does_not_follow_is_refused_and_changes_nothing),
+	    cmocka_unit_test(a_delta_that_does_not_follow_is_rejected_and_changes_nothing),
 	    cmocka_unit_test(backends_are_added_changed_and_kept_when_removed),
-	    cmocka_unit_test(a_table_changed_in_place_is_the_same_as_one_made_anew),
-	    cmocka_unit_test(nobody_looks_for_a_removed_backend),
-	    cmocka_unit_test(both_families_stand_in_one_table),
-	    cmocka_unit_test(templates_are_made_anew_only_when_a_next_hop_changes),
+	    cmocka_unit_test(a_table_changed_in_place_equals_a_new_one),
+	    cmocka_unit_test(a_removed_backend_s_next_hop_is_not_looked_up),
+	    cmocka_unit_test(one_table_has_both_families),
+	    cmocka_unit_test(templates_are_rebuilt_only_when_a_next_hop_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sampler takes of a burst: filters, the rate over time, the bound of its ring; all of it by an injected
- * clock. */
+/* What the sampler takes of a burst: filters, the rate over time, the limit of its ring; the clock is injected. */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -181,7 +180,7 @@ static void filters(void **state)
 }
 
 /* Regardless of traffic and refills: at most rate x seconds, and exactly that if enough packets arrive. */
-static void the_rate_is_a_bound(void **state)
+static void the_rate_is_a_limit(void **state)
 {
 	struct fixture *f = *state;
 	struct flow flow = frame_flow(IPPROTO_UDP);
@@ -211,7 +210,7 @@ static void the_rate_is_a_bound(void **state)
 	}
 }
 
-static void after_a_pause_there_is_no_flood(void **state)
+static void a_pause_allows_no_larger_burst(void **state)
 {
 	struct fixture *f = *state;
 	struct flow flow = frame_flow(IPPROTO_UDP);
@@ -226,7 +225,7 @@ static void after_a_pause_there_is_no_flood(void **state)
 	sampler_stop(f->sampler);
 }
 
-static void what_nobody_takes_is_counted(void **state)
+static void samples_that_do_not_fit_the_ring_are_counted(void **state)
 {
 	struct fixture *f = *state;
 	struct flow flow = frame_flow(IPPROTO_UDP);
@@ -242,7 +241,7 @@ static void what_nobody_takes_is_counted(void **state)
 	assert_int_equal(counted(f, SAMPLE_FULL), SAMPLER_RING + 1);
 	sampler_stop(f->sampler);
 	start(f, (struct sample_filter){0});
-	assert_false(sampler_take(f->sampler, &sample)); /* those of the last recording are forgotten */
+	assert_false(sampler_take(f->sampler, &sample)); /* those of the last recording are discarded */
 	look(f, 0, &frame);
 	while (sampler_take(f->sampler, &sample))
 		taken++;
@@ -277,8 +276,8 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Recordings come and go, with other filters, while a worker works: each sample is whole, and of its own recording. */
-static void a_worker_works_while_recordings_come_and_go(void **state)
+/* Recordings start and stop, with different filters, while a worker runs: each sample is whole, of its recording. */
+static void a_worker_runs_while_recordings_start_and_stop(void **state)
 {
 	struct worker worker = {.f = *state};
 	struct sampler *sampler = worker.f->sampler;
@@ -334,10 +333,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_sample_says_what_explain_says, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(the_rate_is_a_bound, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(after_a_pause_there_is_no_flood, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(what_nobody_takes_is_counted, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(a_worker_works_while_recordings_come_and_go, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(the_rate_is_a_limit, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_pause_allows_no_larger_burst, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(samples_that_do_not_fit_the_ring_are_counted, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_worker_runs_while_recordings_start_and_stop, set_up, tear_down),
 	    cmocka_unit_test(a_block_fits_or_is_not_written),
 	};
 

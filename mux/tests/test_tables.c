@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry and its lookup: many services against a plain search, refusals, VIPs told in the right order. */
+/* The registry and its lookup: many services against a plain search, rejections, VIPs reported in the right order. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static struct service *find(const struct tables *tables, const struct fl_address
 	slot = lookup_vip(lookup, high, low);
 	at = slot ? lookup_port(lookup, slot, protocol, port) : NULL;
 	if (at && lookup_is_by_id(at) != mptcp_ports_has(&at->service->config.mptcp, protocol, port))
-		fail_msg("port %u of service %s is taken for one of the other kind", port, at->service->config.name);
+		fail_msg("port %u of service %s is mistaken for one of the other kind", port, at->service->config.name);
 	return at ? at->service : NULL;
 }
 
@@ -89,7 +89,7 @@ static struct mptcp_ports random_mptcp(struct chance *chance, const struct servi
 	return chance_below(chance, 4) ? (struct mptcp_ports){0} : mptcp;
 }
 
-/* Services with random VIPs and ports; those that clash are refused, which the registry says by itself. */
+/* Services with random VIPs and ports; the registry rejects those that clash. */
 static void add_randomly(struct tables *tables, struct chance *chance)
 {
 	uint32_t added = 0, refused = 0;
@@ -152,7 +152,7 @@ static void lookup_finds_what_a_plain_search_finds(void **state)
 			assert_ptr_equal(service, find_plainly(tables, &vip, port));
 			hits += service != NULL;
 		}
-		/* and once more when half of them are gone */
+		/* and again with half of them removed */
 		for (struct service *s = NULL, *next; !round && (next = tables_next(tables, s));) {
 			tables_remove(tables, next);
 			s = tables_next(tables, s);
@@ -168,7 +168,7 @@ static struct service_config ranged(struct service_config config, uint16_t first
 	return config;
 }
 
-/* Ports that name backends are taken as any other, by either side and by their first, last and middle one. */
+/* Ports that name backends clash as any others do, on either side, by their first, last and middle one. */
 static void ranges_clash_with_ports_and_ranges(void **state)
 {
 	const struct service_config web = ranged(named(1, "web", "10.99.0.1", 80), 20000, 20999);
@@ -208,7 +208,7 @@ static void ranges_clash_with_ports_and_ranges(void **state)
 		}
 }
 
-static void clashes_are_refused_by_name(void **state)
+static void a_clash_names_both_services(void **state)
 {
 	struct tables *tables = fresh();
 	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80)), *out;
@@ -240,7 +240,7 @@ static void clashes_are_refused_by_name(void **state)
 	tables_free(tables);
 }
 
-/* VIPs of one prefix, as sites number them, by their last or another byte, spread over the slots. */
+/* VIPs of one prefix that differ in the last or another byte, as is usual, spread over the slots. */
 static void neighbouring_vips_are_found_in_few_steps(void **state)
 {
 	static const char *const firsts[] = {"10.99.0.0", "2001:db8:99::"};
@@ -266,7 +266,7 @@ static void neighbouring_vips_are_found_in_few_steps(void **state)
 				run = lookup->slots[slot].count ? run + 1 : 0;
 				longest = run > longest ? run : longest;
 			}
-			assert_in_range(longest, 1, 64); /* of 2,048 slots half full; 1,000 where they all meet */
+			assert_in_range(longest, 1, 64); /* with 2,048 slots half full; 1,000 if all collide */
 			tables_free(tables);
 		}
 }
@@ -351,7 +351,7 @@ struct told {
 	struct fl_address last[64];
 	const struct tables *tables;
 	struct fl_address watched;
-	bool looked_up; /* whether the watched VIP was, when this was told last */
+	bool looked_up; /* whether the lookup had the watched VIP at the last report */
 };
 
 static void tell(void *context, const struct fl_address *vips, uint32_t count)
@@ -364,7 +364,7 @@ static void tell(void *context, const struct fl_address *vips, uint32_t count)
 	told->looked_up = told->tables && find(told->tables, &told->watched, IPPROTO_TCP, 80);
 }
 
-static void vips_are_told_as_they_come_and_go(void **state)
+static void added_and_removed_vips_are_reported(void **state)
 {
 	struct tables *tables = fresh();
 	struct told told = {0};
@@ -396,7 +396,7 @@ static void vips_are_told_as_they_come_and_go(void **state)
 	tables_free(tables);
 }
 
-static void a_slot_that_is_used_again_counts_from_zero(void **state)
+static void a_reused_slot_counts_from_zero(void **state)
 {
 	struct tables *tables = fresh();
 	struct counters *counters = counters_new(2);
@@ -429,12 +429,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lookup_finds_what_a_plain_search_finds),
 	    cmocka_unit_test(neighbouring_vips_are_found_in_few_steps),
-	    cmocka_unit_test(clashes_are_refused_by_name),
+	    cmocka_unit_test(a_clash_names_both_services),
 	    cmocka_unit_test(ranges_clash_with_ports_and_ranges),
 	    cmocka_unit_test(changes_keep_what_may_not_change),
 	    cmocka_unit_test(only_what_fits_is_loaded_or_applied),
-	    cmocka_unit_test(vips_are_told_as_they_come_and_go),
-	    cmocka_unit_test(a_slot_that_is_used_again_counts_from_zero),
+	    cmocka_unit_test(added_and_removed_vips_are_reported),
+	    cmocka_unit_test(a_reused_slot_counts_from_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ static void a_flow_stays_where_it_began(void **state)
 	end(&w);
 }
 
-static void a_removed_backend_s_flows_take_a_new_one(void **state)
+static void flows_of_a_removed_backend_get_a_new_one(void **state)
 {
 	struct fl_steer header;
 	struct world w;
@@ -177,7 +177,7 @@ static void a_removed_backend_s_flows_take_a_new_one(void **state)
 	move_all(&w, 10, 1, id);
 	assert_int_equal(steer_one(&w, number, &header), 1);
 	move_all(&w, 11, 2, 0);
-	assert_int_equal(steer_one(&w, number, &header), 1); /* it started again there */
+	assert_int_equal(steer_one(&w, number, &header), 1); /* the flow began again there */
 	assert_int_equal(known(&w), 1);
 	end(&w);
 }
@@ -220,7 +220,7 @@ static void idle_flows_are_forgotten(void **state)
 	end(&w);
 }
 
-static void one_flow_is_one_entry_and_one_service_s(void **state)
+static void a_flow_has_one_entry_of_one_service(void **state)
 {
 	struct service_config config = image_config(2, "10.99.0.1", BUCKETS);
 	struct delta snapshot = image_snapshot(2, 9, BUCKETS, 1);
@@ -314,7 +314,7 @@ static void explain_says_that_a_flow_may_be_remembered(void **state)
 	end(&w);
 }
 
-static void without_tables_the_service_is_refused(void **state)
+static void without_a_table_the_service_is_rejected(void **state)
 {
 	struct service_config config = image_config(1, "10.99.0.1", BUCKETS);
 	struct tables *tables = tables_new(1, &image_hops);
@@ -332,13 +332,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_flow_stays_where_it_began),
-	    cmocka_unit_test(a_removed_backend_s_flows_take_a_new_one),
+	    cmocka_unit_test(flows_of_a_removed_backend_get_a_new_one),
 	    cmocka_unit_test(a_full_table_leaves_flows_to_their_buckets),
 	    cmocka_unit_test(idle_flows_are_forgotten),
-	    cmocka_unit_test(one_flow_is_one_entry_and_one_service_s),
+	    cmocka_unit_test(a_flow_has_one_entry_of_one_service),
 	    cmocka_unit_test(fragments_stay_where_their_flow_began),
 	    cmocka_unit_test(explain_says_that_a_flow_may_be_remembered),
-	    cmocka_unit_test(without_tables_the_service_is_refused),
+	    cmocka_unit_test(without_a_table_the_service_is_rejected),
 	};
 	static struct options options = {.memory = 128, .no_huge = true, .workers = 1};
 	struct reason why = {{0}};

@@ -5,7 +5,7 @@
  *
  *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE [LOGIN-FILE]
  *
- * Says "ready" once it answers HTTP, and ends by SIGTERM.
+ * Prints "ready" once it answers HTTP; SIGTERM ends it.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -89,14 +89,14 @@ int sync_world_tear_down(void **state)
 	return 0;
 }
 
-/* --- what is true now ---------------------------------------------------------------------------------------- */
+/* --- state ----------------------------------------------------------------------------------------------------- */
 
 static void append(char text[TEXT_MAX], const char *more)
 {
 	snprintf(text + strlen(text), TEXT_MAX - strlen(text), "%s", more);
 }
 
-/* The path below the service's; the generation, where it names one. */
+/* The path below the service's. Outputs the generation that it names, 0 for none. */
 static const char *tail_of(const struct fake_request *request, uint32_t *generation)
 {
 	static const char service[] = "/fairlead/services/web/";
@@ -113,7 +113,7 @@ static bool ends_with(const char *text, const char *end)
 	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
 }
 
-/* Of a snapshot, a delta or a blob. */
+/* Snapshot, delta or blob. */
 static char kind_of(const char *tail)
 {
 	return ends_with(tail, "/snapshot") ? 'S' : ends_with(tail, "/delta") ? 'D' : 'B';
@@ -127,7 +127,7 @@ static void describe_request(const struct fake_request *request, char name[32])
 	if (generation && request->kind == FAKE_CHILDREN)
 		snprintf(name, 32, "%c%u", kind_of(tail), generation);
 	else if (generation)
-		name[0] = 0; /* a chunk, asked for along with the names */
+		name[0] = 0; /* a chunk, requested together with the names */
 	else
 		snprintf(name, 32, "%s%s", request->kind == FAKE_EXISTS ? "exists " : "",
 			 !strcmp(tail, "config")                 ? "config"
@@ -138,7 +138,7 @@ static void describe_request(const struct fake_request *request, char name[32])
 		strcat(name, "*");
 }
 
-/* The events of the log's lines since the last call. */
+/* The events logged since the last call. */
 static void describe_log(char text[TEXT_MAX])
 {
 	char name[64];
@@ -190,7 +190,7 @@ static void describe(char text[TEXT_MAX])
 
 /* --- events -------------------------------------------------------------------------------------------------- */
 
-/* The place of the first request of this name that waits, -1: none. */
+/* The index of the first waiting request with this name, -1: none. */
 static int find(const char *wanted)
 {
 	for (size_t i = 0; i < fake_zk_count(world->zk); i++) {
@@ -231,7 +231,7 @@ static void answer_config(int i, const char *how)
 	answer(i, code_of(how), text, strlen(text));
 }
 
-/* The bytes of a generation that the present image leads to; damaged ones end in another byte. */
+/* An encoded delta or snapshot of the generation. "damaged": its last byte is changed. */
 static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char *how, size_t *len)
 {
 	bool is_other = !strcmp(how, "other");
@@ -249,7 +249,7 @@ static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char 
 	return bytes;
 }
 
-/* A blob says its generation. */
+/* A blob contains its generation's number. */
 static uint8_t *blob_bytes(uint32_t generation, const char *how, size_t *len)
 {
 	char *text = calloc(1, 32);
@@ -259,7 +259,7 @@ static uint8_t *blob_bytes(uint32_t generation, const char *how, size_t *len)
 	return (uint8_t *)text;
 }
 
-/* Names and the one chunk, which follows them. */
+/* Answers the request for the names, then the one for the only chunk. */
 static void answer_chunks(int i, const char *how)
 {
 	char *good = "0000", *bad = "one";

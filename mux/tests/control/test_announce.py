@@ -53,7 +53,7 @@ def mux(zookeeper: ZooKeeperProcess, tree: Tree, tmp_path):
 def test_announced_while_some_backend_owns_a_bucket(tree: Tree, mux: MuxProcess):
     service = Service(tree, vips=["10.99.0.1", "10.99.0.2"]).create()
     mux.until_serving(service.image)
-    assert routes() == {}, "nobody owns a bucket yet"
+    assert routes() == {}, "no bucket has an owner yet"
     mux.until_serving(service.commit(BOTH, [run(5, 1, 1)]))
     until(lambda: routes() == {"10.99.0.1": "fl1", "10.99.0.2": "fl1"}, 60, "the routes")
     mux.until_serving(service.commit([], [run(5, 1, 0, 1)]))

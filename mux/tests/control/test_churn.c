@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An hour's changes in some seconds: at the end of each minute, when everything is as it was at the beginning, so is the
- * memory that the mux holds, under AddressSanitizer to the byte.
+ * An hour of changes in a few seconds. At the end of each simulated minute the configuration is as at the start, and
+ * the mux must hold as much memory as then: to the byte under AddressSanitizer.
  *
  *	each second	a generation of each service, from bytes: backends come and go, buckets move, now and then a snapshot
  *			services come, go and get other VIPs; muxes and next hops change
  *			random frames (random_frame.h): steered, fragments that wait, ICMP errors, echo requests
- *	each minute	all services anew, as they were; what waits is given up
+ *	each minute	all services replaced by their initial state; waiting fragments expire
  *
- * Clock and chance are the test's:	test_churn [--seed N]
+ * The clock and the seed are injected:	test_churn [--seed N]
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -38,10 +38,10 @@ enum {
 	WARM_UP = 2, /* minutes */
 	SERVICES = 6,
 	BUCKETS = 1024,
-	BACKENDS = 20, /* that a service begins with */
-	IDS = 200,     /* that it may have */
+	BACKENDS = 20, /* of a new service */
+	IDS = 200,     /* backend ids in use */
 	MUXES = 20,
-	FRAMES = 128, /* a second */
+	FRAMES = 128, /* per second */
 	WIDE = 1600,  /* next hops' MTU */
 	NARROW = 700,
 	SLACK_MALLOC = 65536 /* without a sanitizer: malloc's own caches count as memory in use */
@@ -51,7 +51,7 @@ struct one {
 	struct published_service published;
 	struct service_config config;
 	char name[16];
-	struct delta image; /* what is served, as whoever makes generations knows it */
+	struct delta image; /* what is served, as a controller knows it */
 };
 
 struct world {
@@ -66,7 +66,7 @@ struct world {
 };
 
 static uint64_t seed = 1;
-static int64_t mapped; /* bytes by mmap of the mux's own */
+static int64_t mapped; /* bytes that the mux has mapped itself */
 
 void *__real_mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset);
 int __real_munmap(void *at, size_t length);
@@ -163,7 +163,7 @@ static uint32_t live_backends(const struct one *one)
 	return n;
 }
 
-/* A run for every bucket of the owner, or of anybody if that is 0 in one of eight. */
+/* Moves all buckets of the owner; 0: one bucket in eight, of any owner. */
 static void move(struct world *world, const struct one *one, struct delta *delta, uint16_t owner, uint16_t to)
 {
 	for (uint32_t i = 0; i < BUCKETS; i++) {
@@ -174,7 +174,7 @@ static void move(struct world *world, const struct one *one, struct delta *delta
 	}
 }
 
-/* A backend more, one less, or a move. */
+/* Adds a backend, removes one, or moves buckets. */
 static void make_delta(struct world *world, const struct one *one, struct delta *delta,
 		       struct fl_delta_backend *backend)
 {
@@ -340,7 +340,7 @@ static void second(struct world *world)
 	pass_packets(world);
 }
 
-/* Everything as at the beginning; nothing waits any more. */
+/* Back to the initial state; no fragment waits. */
 static void level(struct world *world)
 {
 	for (int i = 0; i < SERVICES; i++)

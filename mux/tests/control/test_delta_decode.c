@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delta.h against delta.json: what decodes becomes the image that the vectors show, what does not has its word. */
+/* delta.h against delta.json: what decodes gives the image there, what does not gives the error there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "ring/fold.h"
 #include "vectors.h"
 
-enum { PAD_FIRST = 30000, PAD_COUNT = 10000 }; /* ids that the vectors do not name */
+enum { PAD_FIRST = 30000, PAD_COUNT = 10000 }; /* ids that the vectors do not use */
 
 static void *must(void *p)
 {
@@ -163,14 +163,14 @@ static void snapshot(void **state)
 
 	assert_int_equal(image.committed, vectors_number(row, "committed"));
 	check_equal(&image, &expected);
-	delta_prune(&image); /* a snapshot lists no more than needed */
+	delta_prune(&image); /* a snapshot lists only what is needed */
 	check_equal(&image, &expected);
 	vectors_free(&bytes);
 	delta_free(&image);
 	delta_free(&expected);
 }
 
-/* The body of a snapshot as its columns stand in the image. */
+/* The body of a snapshot, from the image's columns. */
 static void check_body(const struct delta *image, const struct vectors_bytes *body)
 {
 	const uint8_t *at = body->data + 8 + (size_t)image->backends_count * FL_DELTA_BACKEND_LEN;
@@ -272,13 +272,13 @@ static void damage(void **state)
 
 		memcpy(cut, good.data, len);
 		if (delta_decode(cut, len, &expected, &out, &why) == FL_DELTA_OK)
-			fail_msg("%zu of %zu bytes are taken", len, good.len);
+			fail_msg("the first %zu of %zu bytes are accepted", len, good.len);
 		free(cut);
 	}
 	for (size_t bit = 0; bit < FL_DELTA_HEADER_LEN * 8; bit++) {
 		good.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		if (delta_decode(good.data, good.len, &expected, &out, &why) == FL_DELTA_OK)
-			fail_msg("bit %zu of the header does not matter", bit);
+			fail_msg("accepted with bit %zu of the header flipped", bit);
 		good.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	vectors_free(&good);
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "snapshots", snapshot);
 	vectors_add(&tests, file, "chains", chain);
 	vectors_add(&tests, file, "malformed", malformed);
-	vectors_add_plain(&tests, "cut anywhere, or a bit of the header turned: refused", damage, file);
+	vectors_add_plain(&tests, "cut anywhere, or with a flipped bit in the header: rejected", damage, file);
 	failed = vectors_run("delta_decode", &tests);
 	json_decref(file);
 	return failed;

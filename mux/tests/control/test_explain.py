@@ -33,8 +33,8 @@ def test_answers(tree: Tree, mux: MuxProcess):
 
 def test_refused_by_the_mux(tree: Tree, mux: MuxProcess):
     served(tree, mux)
-    done = explain("--http", mux.http, "nobody", *FLOW[1:])
-    assert done.returncode == 1 and "service 'nobody' is refused" in done.stderr and not done.stdout
+    done = explain("--http", mux.http, "unknown", *FLOW[1:])
+    assert done.returncode == 1 and "service 'unknown' is refused" in done.stderr and not done.stdout
     done = explain("--http", mux.http, "web", "tcp", "10.2.1.2:4000", "[2001:db8::1]:80")
     assert done.returncode == 1 and "source" in done.stderr
 

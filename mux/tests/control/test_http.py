@@ -64,7 +64,7 @@ def test_explain_knows_ports_that_name_backends(tree: Tree, mux: MuxProcess):
 def test_explain_refuses(tree: Tree, mux: MuxProcess):
     served(tree, mux)
     rows = [
-        (404, "service", {"service": "nobody"}),
+        (404, "service", {"service": "unknown"}),
         (400, "protocol", {"protocol": "icmp"}),
         (400, "source", {"source": "10.2.1"}),
         (400, "source", {"source": "2001:db8::2"}),
@@ -84,7 +84,7 @@ def test_explain_refuses(tree: Tree, mux: MuxProcess):
 def test_http_refuses(mux: MuxProcess):
     assert mux.get("/")[0] == 404
     assert mux.get("/ring")[0] == 400
-    assert mux.get("/ring", service="nobody")[0] == 404
+    assert mux.get("/ring", service="unknown")[0] == 404
     assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /rings, /explain, /sample"
 
 

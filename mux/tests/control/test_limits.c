@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables at their limits, from bytes to packets: the last backend, bucket, service and VIP are used as any other, and
- * one more is refused by a sentence that says what is allowed, with everything as it was.
+ * Tables at their limits, from bytes to packets: the last backend, bucket, service and VIP work like any other, and one
+ * more is rejected with a reason that says what is allowed, and changes nothing.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -111,7 +111,7 @@ static void assert_steered(const struct tables *tables, const struct flow *flow,
 	assert_memory_equal(&address, backend, sizeof(address));
 }
 
-/* Backends of all ids, buckets dealt out to them in turn, the last bucket the last one's. */
+/* Backends with all ids; buckets are dealt to them in turn, the last bucket to the last one. */
 static struct delta largest(void)
 {
 	struct delta snapshot = image_snapshot(1, GENERATION, FL_BUCKETS_MAX, LAST_BACKEND);
@@ -204,14 +204,14 @@ static void assert_refused(const struct delta *delta, const struct delta_expecte
 	untouched = out;
 	assert_int_equal(delta_decode(bytes, len, expected, &out, &why), reason);
 	if (!strstr(why.text, word))
-		fail_msg("'%s' does not say '%s'", why.text, word);
+		fail_msg("'%s' does not contain '%s'", why.text, word);
 	assert_memory_equal(&out, &untouched, sizeof(out));
 	free(body);
 	free(bytes);
 }
 
-/* It has the body of a small ring, which nobody reads any more. */
-static void a_ring_twice_the_largest_is_refused(void **state)
+/* Its body is that of a small ring: the check of the header comes first. */
+static void a_ring_twice_the_largest_is_rejected(void **state)
 {
 	struct delta small = image_snapshot(1, GENERATION, FL_BUCKETS_MIN, 2), more = small, out;
 	struct delta_expected expected = {
@@ -230,14 +230,14 @@ static void a_ring_twice_the_largest_is_refused(void **state)
 	image_free(&small);
 }
 
-static void one_backend_or_bucket_more_is_refused(void **state)
+static void one_backend_or_bucket_more_is_rejected(void **state)
 {
 	struct delta small = image_snapshot(1, GENERATION, FL_BUCKETS_MIN, 2), more, move;
 	struct delta_expected expected = {
 	    .snapshot = true, .service = 1, .generation = GENERATION, .buckets = FL_BUCKETS_MIN};
 
 	(void)state;
-	/* of backends: the id after the last one does not fit its field; both the number of them and the ids are looked at */
+	/* of backends: the id after the last one does not fit its field; both their number and the ids are checked */
 	more = image_snapshot(1, GENERATION, FL_BUCKETS_MIN, LAST_BACKEND);
 	more.backends = realloc(more.backends, (LAST_BACKEND + 1U) * sizeof(*more.backends));
 	assert_non_null(more.backends);
@@ -260,7 +260,7 @@ static void one_backend_or_bucket_more_is_refused(void **state)
 	image_free(&move);
 }
 
-/* The VIPs that the tables have told last. */
+/* The VIPs that the tables reported last. */
 struct told {
 	uint32_t count;
 	struct fl_address *vips;
@@ -324,7 +324,7 @@ static void as_many_services_as_are_allowed_and_no_more(void **state)
 	assert_ptr_equal(tables_lookup(tables), lookup);
 	assert_null(tables_find(tables, config.name));
 	assert_int_equal(told.count, REGISTRY_SERVICES_MAX);
-	/* the place of one that goes is free */
+	/* a removed one leaves room */
 	tables_remove(tables, first);
 	out = must_add(tables, &config);
 	assert_serves(tables, out, &config.vips[0]);
@@ -401,7 +401,7 @@ static void as_many_vips_as_are_allowed_and_no_more(void **state)
 	assert_ptr_equal(tables_lookup(tables), lookup);
 	assert_int_equal(told.count, REGISTRY_VIPS_MAX);
 	assert_serves(tables, last, &last->config.vips[SERVICE_VIPS_MAX - 2]);
-	/* another one in place of one that goes */
+	/* another one in place of a removed one */
 	config.vips_count--;
 	config.vips[0] = vip_at(vips);
 	assert_int_equal(tables_change(tables, last, &config, &why), 0);
@@ -414,8 +414,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_largest_ring_with_all_backends_steers_to_each),
-	    cmocka_unit_test(a_ring_twice_the_largest_is_refused),
-	    cmocka_unit_test(one_backend_or_bucket_more_is_refused),
+	    cmocka_unit_test(a_ring_twice_the_largest_is_rejected),
+	    cmocka_unit_test(one_backend_or_bucket_more_is_rejected),
 	    cmocka_unit_test(as_many_services_as_are_allowed_and_no_more),
 	    cmocka_unit_test(as_many_vips_as_are_allowed_and_no_more),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of muxes by answers in any order: peers are whole or as they were, and what fails is asked again; and who of
- * them is ahead (lag_withdrawal.h) is decided by all of them or not at all.
+ * The list of muxes, with answers in any order: the set of peers is complete or unchanged, and failed requests are
+ * repeated. Whether another mux is ahead (lag_withdrawal.h) is decided from all nodes or not at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 static const char folder[] = "/fairlead/muxes";
 
-/* What the tables were told. */
+/* What the tables received. */
 static struct {
 	unsigned calls;
 	int error; /* that they answer */
@@ -142,7 +142,7 @@ static void peers_are_sorted_and_each_once(void **state)
 	assert_true(peer_watch_deadline(world->watch) == UINT64_MAX);
 }
 
-static void the_same_set_is_not_told_again(void **state)
+static void an_unchanged_set_is_not_reported_again(void **state)
 {
 	struct world *world = *state;
 
@@ -164,8 +164,8 @@ static void a_node_that_is_gone_or_says_nothing_is_no_peer(void **state)
 	assert_told(1, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* A connection that breaks in the middle leaves the peers that were known, and all are read again. */
-static void a_part_is_no_set_of_peers(void **state)
+/* A connection lost in the middle leaves the known peers, and all are read again. */
+static void a_partial_reading_is_no_set_of_peers(void **state)
 {
 	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
 	struct world *world = *state;
@@ -189,7 +189,7 @@ static void a_part_is_no_set_of_peers(void **state)
 	assert_told(1, 2, (const char *[]){"10.1.0.11", "10.1.0.12"});
 }
 
-static void a_list_that_fails_is_asked_for_again(void **state)
+static void a_failed_list_is_requested_again(void **state)
 {
 	struct world *world = *state;
 
@@ -202,8 +202,8 @@ static void a_list_that_fails_is_asked_for_again(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* A restored ZooKeeper gets the folder later: the last peers stay until then. */
-static void a_folder_that_is_not_there_is_waited_for(void **state)
+/* A restored ZooKeeper gets the folder later: the last peers are kept until then. */
+static void a_missing_folder_is_watched(void **state)
 {
 	struct world *world = *state;
 
@@ -222,7 +222,7 @@ static void a_folder_that_is_not_there_is_waited_for(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.11"});
 }
 
-static void what_changes_meanwhile_is_read_again_once(void **state)
+static void a_change_while_reading_causes_one_more_reading(void **state)
 {
 	struct world *world = *state;
 
@@ -238,7 +238,7 @@ static void what_changes_meanwhile_is_read_again_once(void **state)
 	assert_told(2, 0, NULL);
 }
 
-static void without_memory_they_are_told_later(void **state)
+static void without_memory_they_are_reported_later(void **state)
 {
 	struct world *world = *state;
 
@@ -252,7 +252,7 @@ static void without_memory_they_are_told_later(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* Of one service, lag_withdrawal.h uses nothing else. */
+/* All that lag_withdrawal.h uses of a service. */
 struct service_sync {
 	struct published_service published;
 };
@@ -269,7 +269,7 @@ void published_announce(struct published_service *published)
 
 #define AT(generation) "{\"id\": \"mux2\", \"services\": {\"web\": {\"generation\": " generation "}}}"
 
-/* A look at two nodes, the first one's answer as told; whether the service was withdrawn or came back. */
+/* Reads two nodes, the first one with the given answer; returns whether the service was withdrawn or returned. */
 static bool looked(const struct world *world, struct lag_withdrawal *withdrawal, struct service_sync *sync, int rc,
 		   const char *text)
 {
@@ -287,7 +287,7 @@ static bool looked(const struct world *world, struct lag_withdrawal *withdrawal,
 	return lag_withdrawal_run(withdrawal, &sync, 1, now);
 }
 
-/* A connection that breaks in the middle of a reading does not mean that no mux is ahead any more. */
+/* A connection lost while nodes are read does not mean that no mux is ahead any more. */
 static void a_partial_reading_decides_nothing(void **state)
 {
 	static const struct lag_limits limits = {.generations = 1};
@@ -316,13 +316,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    CASE(peers_are_sorted_and_each_once),
-	    CASE(the_same_set_is_not_told_again),
+	    CASE(an_unchanged_set_is_not_reported_again),
 	    CASE(a_node_that_is_gone_or_says_nothing_is_no_peer),
-	    CASE(a_part_is_no_set_of_peers),
-	    CASE(a_list_that_fails_is_asked_for_again),
-	    CASE(a_folder_that_is_not_there_is_waited_for),
-	    CASE(what_changes_meanwhile_is_read_again_once),
-	    CASE(without_memory_they_are_told_later),
+	    CASE(a_partial_reading_is_no_set_of_peers),
+	    CASE(a_failed_list_is_requested_again),
+	    CASE(a_missing_folder_is_watched),
+	    CASE(a_change_while_reading_causes_one_more_reading),
+	    CASE(without_memory_they_are_reported_later),
 	    CASE(a_partial_reading_decides_nothing),
 	};
 

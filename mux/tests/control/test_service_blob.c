@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A steering method with a blob, in place of the product's methods: a generation is published only with its blob, in
- * whatever order the two arrive. Rows are read as sync_world.h says; the method logs blob_7 when it has loaded 7's.
+ * A steering method with a blob, in place of the product's methods: a generation is published only with its blob,
+ * regardless of which arrives first. sync_world.h explains the rows; the method logs blob_7 when it has loaded 7's.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -72,7 +72,7 @@ static void reads_ports_of_ids(void **state)
 	free(text);
 }
 
-static void reads_what_is_rarely_there(void **state)
+static void reads_optional_fields(void **state)
 {
 	char *text = changed("quicServerId", "{\"offset\": 1, \"length\": 2}");
 	struct service_config config;
@@ -124,7 +124,7 @@ static char *changed(const char *key, const char *value)
 static void refuses(void **state)
 {
 	static const struct {
-		const char *key, *value, *named; /* named: what the sentence must contain besides the key */
+		const char *key, *value, *named; /* named: what the reason must contain besides the key */
 	} rows[] = {
 	    {"format", "2", "allowed: 1..1"},
 	    {"format", "0", "is 0"},
@@ -196,7 +196,7 @@ static void refuses(void **state)
 	}
 }
 
-static void refuses_each_missing_key(void **state)
+static void rejects_each_missing_key(void **state)
 {
 	json_t *root = json_loads(example, 0, NULL);
 	struct service_config config;
@@ -217,7 +217,7 @@ static void refuses_each_missing_key(void **state)
 	json_decref(root);
 }
 
-static void refuses_what_is_no_object(void **state)
+static void rejects_what_is_not_an_object(void **state)
 {
 	static const char *const rows[] = {"", "{", "[]", "7", "null", "{\"format\": 1, \"format\": 1}", "\xff\xfe"};
 	struct service_config config;
@@ -242,7 +242,7 @@ static void ignores_unknown_keys(void **state)
 	free(text);
 }
 
-static void tells_rings_apart(void **state)
+static void detects_that_rings_differ(void **state)
 {
 	static const struct {
 		const char *key, *value;
@@ -276,10 +276,10 @@ static void tells_rings_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reads_every_field),          cmocka_unit_test(reads_ports_of_ids),
-	    cmocka_unit_test(reads_what_is_rarely_there), cmocka_unit_test(refuses),
-	    cmocka_unit_test(refuses_each_missing_key),   cmocka_unit_test(refuses_what_is_no_object),
-	    cmocka_unit_test(ignores_unknown_keys),       cmocka_unit_test(tells_rings_apart),
+	    cmocka_unit_test(reads_every_field),        cmocka_unit_test(reads_ports_of_ids),
+	    cmocka_unit_test(reads_optional_fields),    cmocka_unit_test(refuses),
+	    cmocka_unit_test(rejects_each_missing_key), cmocka_unit_test(rejects_what_is_not_an_object),
+	    cmocka_unit_test(ignores_unknown_keys),     cmocka_unit_test(detects_that_rings_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synchronisation of one service: what it reads next, publishes and refuses. Rows are read as sync_world.h says. */
+/* Synchronisation of one service: what it reads next, publishes and rejects. sync_world.h explains the rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to a ZooKeeper client that takes them and never answers, not even when it is closed: each is answered all
- * the same, exactly once. And many muxes that lose ZooKeeper in the same millisecond: when each is back. The client's
- * functions are those below instead of the library's, and so is the kernel's random number, drawn from a seed.
+ * Requests to a ZooKeeper client that accepts them and never answers, not even when it is closed: each still gets
+ * exactly one answer. And many muxes that lose ZooKeeper in the same millisecond: when each of them returns. The
+ * functions below replace the library's, and the kernel's random numbers, which are drawn from a seed.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -117,7 +117,7 @@ int zoo_aset(zhandle_t *zk, const char *path, const char *text, int len, int ver
 	return ZOK;
 }
 
-/* Answers ask once more, as a feed may. */
+/* Each answer sends another request, as service_sync.c may. */
 struct asked {
 	struct zk_client *zk;
 	unsigned answers, again;
@@ -150,7 +150,7 @@ static void ignore_path(void *context, const char *path)
 	(void)context, (void)path;
 }
 
-/* A mux with a session; the event that follows is told to its watcher by watcher_context. */
+/* A mux with a session; the next event goes to its watcher with watcher_context. */
 static struct zk_client *connected_mux(void)
 {
 	const struct zk_events events = {ignore, ignore, ignore_path};
@@ -178,7 +178,7 @@ static void ask_all(struct asked *asked)
 	assert_int_equal(asked->answers, 0);
 }
 
-static void an_end_answers_all(void **state)
+static void closing_answers_all(void **state)
 {
 	struct asked asked = {0};
 
@@ -190,7 +190,7 @@ static void an_end_answers_all(void **state)
 	assert_int_equal(closed, 1);
 }
 
-/* What the client tells of the session, which a new one follows. */
+/* Reports an event of the session; a new session follows. */
 static void end_session(int told)
 {
 	struct asked asked = {0};
@@ -206,25 +206,25 @@ static void end_session(int told)
 	}
 	assert_int_equal(opened, 2);
 	assert_int_equal(asked.answers, REQUESTS);
-	assert_int_equal(asked.again, 0); /* asked of the new session */
+	assert_int_equal(asked.again, 0); /* sent in the new session */
 	zk_close(asked.zk);
 	assert_int_equal(asked.answers, REQUESTS);
 	assert_int_equal(asked.again, REQUESTS);
 }
 
-static void a_session_that_expired_answers_all(void **state)
+static void an_expired_session_answers_all(void **state)
 {
 	(void)state;
 	end_session(ZOO_EXPIRED_SESSION_STATE);
 }
 
-static void a_login_that_is_refused_answers_all(void **state)
+static void a_rejected_login_answers_all(void **state)
 {
 	(void)state;
 	end_session(ZOO_AUTH_FAILED_STATE);
 }
 
-/* From the last thing that happened to when it reads, or begins a session: at least `from` and less than `to` ms. */
+/* From the last event until it reads or opens a session: at least `from` and less than `to` ms. */
 static void muxes_spread(const int *told, unsigned count, uint32_t from, uint32_t to)
 {
 	unsigned at[ZK_ABANDON_SESSIONS * SESSION_MS + ZK_REOPEN_JITTER_MS] = {0}, most = 0;
@@ -248,7 +248,7 @@ static void muxes_spread(const int *told, unsigned count, uint32_t from, uint32_
 		last = wait > last ? (uint32_t)wait : last;
 		most = ++at[wait] > most ? at[wait] : most;
 	}
-	/* drawn from the whole width, evenly; the seed is fixed, so that chance plays no part */
+	/* drawn evenly from the whole range; the seed is fixed, so the result is always the same */
 	if (last - first < (to - from) * 9 / 10 || most > 5 * MUXES / (to - from) + 5)
 		fail_msg("seed 20261122: %u muxes are back within %u ms of %u, up to %u of them in one", MUXES,
 			 last - first, to - from, most);
@@ -269,9 +269,9 @@ static void muxes_do_not_return_at_one_instant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(an_end_answers_all),
-	    cmocka_unit_test(a_session_that_expired_answers_all),
-	    cmocka_unit_test(a_login_that_is_refused_answers_all),
+	    cmocka_unit_test(closing_answers_all),
+	    cmocka_unit_test(an_expired_session_answers_all),
+	    cmocka_unit_test(a_rejected_login_answers_all),
 	    cmocka_unit_test(muxes_do_not_return_at_one_instant),
 	};
 

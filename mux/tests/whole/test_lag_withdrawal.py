@@ -51,7 +51,7 @@ def test_it_withdraws_while_another_is_ahead_and_returns(tree: Tree, service: Se
 
     peer(tree, service.image["generation"], withdrawn="stopping")  # the other mux stops
     until(lambda: mux.routes() == {"10.99.0.1": "fl1"}, 60, mux.log())
-    assert mux.logged(event="returned", why="nobody_is_ahead") == 1
+    assert mux.logged(event="returned", why="no_mux_is_ahead") == 1
     until(lambda: "withdrawn" not in tree.mux()["services"]["web"], 60, "its node to say so")
 
     peer(tree, service.image["generation"])

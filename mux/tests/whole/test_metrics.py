@@ -64,11 +64,11 @@ def test_drops_by_service_and_reason(mux: WholeMux, rack: Rack, service: Service
     assert service_counts(mux, rack, big) == {"too_big": 3}
     # packets without a service count for none
     ether = Ether(src=rack.mac, dst=rack.mux_mac)
-    nobody = [
+    unmatched = [
         ether / IP(src=CLIENT, dst=VIP) / UDP(sport=1, dport=80) / Raw(b"x"),
         ether / IP(src=CLIENT, dst=VIP) / TCP(sport=1, dport=81),
     ]
-    assert service_counts(mux, rack, nobody) == {}
+    assert service_counts(mux, rack, unmatched) == {}
     service.commit([], [{"start": 0, "count": 256, "current": 0, "previous": 0}])
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
     assert service_counts(mux, rack, [rack.to_vip(2000)] * 5) == {"no_backend": 5}

@@ -210,7 +210,7 @@ def test_refused(mux: WholeMux, tmp_path: Path):
         ("verdict=dropped", 400, "verdict", "dropped"),
         ("verdict=service,", 400, "verdict", "service,"),
         ("verdict=port_full", 400, "verdict", "port_full"),
-        ("service=nobody", 404, "service", "nobody"),
+        ("service=unknown", 404, "service", "unknown"),
         ("source=10.1", 400, "source", "10.1"),
         ("source=::", 400, "source", "::"),
         ("second=1", 400, "argument", "second"),
