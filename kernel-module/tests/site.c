@@ -96,7 +96,7 @@ int site_socket(int type, const char *address, fl_u16 port)
 	return fd;
 }
 
-/* Writes what stands in front of the inner packet, in a frame; returns its length. */
+/* Writes a frame up to the inner packet; returns its length. */
 static size_t frame_write(struct mux_packet *out, const struct mux_packet *in, size_t len)
 {
 	struct fl_steer steer = {

@@ -225,7 +225,7 @@ static size_t frame_next(int fd, struct packet *packet)
 	return 0;
 }
 
-/* What the server has done since it was set up, for who reads of a test that failed. */
+/* The server's counters since it was set up, for the report of a failed test. */
 static void counters_print(void)
 {
 	int counter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rig of the XDP form's tests (server-bpf/tests/rig.h) with the module in the kernel below: packets are put on the
- * wire at rig1, and seen there and at rig0. Runs in a virtual machine of its own, as it sets the clock.
+ * wire at rig1, and captured there and at rig0. Runs in its own virtual machine, since it sets the clock.
  *
  * Inner packets that come in at rig0 end in a blackhole route, after packet sockets have seen them: the rig's half-open
  * connections must not be completed by the test's packets.
@@ -36,7 +36,7 @@ enum fl_counter stand_send_both(const struct packet *first, const struct packet 
 /* Puts a packet on the wire, and looks at no counter: for many of them. */
 void stand_put(const struct packet *packet);
 
-/* What the packet taught: bumps of LEARNED by the last stand_send(). */
+/* How often the last stand_send() incremented LEARNED. */
 fl_u64 stand_learned(void);
 
 /* Fails the test unless these bytes behind an Ethernet header came in at rig0 since the last stand_send(). */

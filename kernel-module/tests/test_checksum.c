@@ -17,7 +17,7 @@ enum {
 	RANDOM_PACKETS = 1500, /* of a family */
 	FLOOD = 70000,
 	PORTS = 60000, /* of a client in the flood */
-	AHEAD = 256, /* of its packets that may wait: the kernel drops what is more than 1,000 in a processor's queue */
+	AHEAD = 256,   /* packets that may wait: the kernel drops more than 1,000 in a processor's queue */
 	FRESH_MAX = 65536,
 	TCP_PROTOCOL = 6,
 	UDP_PROTOCOL = 17,
@@ -74,7 +74,7 @@ static fl_u8 *sum_of(fl_u8 *ip)
 	}
 }
 
-/* All checksums of a packet anew, over everything; one of UDP that would be 0 is sent as all ones. */
+/* Recomputes all checksums of a packet; a UDP checksum of 0 is sent as all ones. */
 static void sums_set(fl_u8 *ip, size_t len)
 {
 	fl_u8 protocol = protocol_of(ip), *sum = sum_of(ip);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fairlead-server --form module: what it sets is what the module has, what it shows is what the module counts. */
+/* fairlead-server --form module: the module has the settings, and the command shows the module's counters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void refused(const char *line, int code, const char *sentence)
 {
 	assert_int_equal(command(line), code);
 	if (!strstr(output, sentence))
-		fail_msg("'%s' does not say '%s'", output, sentence);
+		fail_msg("'%s' does not contain '%s'", output, sentence);
 }
 
 static void refusals(void **state)

@@ -7,7 +7,7 @@
  *	VIP's route -> tun0 -> mux thread			eth0 10.1.0.21			eth0 10.1.0.22
  *	mux 10.1.0.11 (lo)                 to-a, to-b ------------'                                '
  *
- * The mux puts GUE and a steer header of the test's choice in front of what the client sends. Each server answers every
+ * The mux puts GUE and a steer header of the test's choice in front of the client's packets. Each server answers every
  * line with its name in front.
  */
 #include <arpa/inet.h>
@@ -113,7 +113,7 @@ static void move_locked(void)
 	mux.owner = 1 - mux.owner;
 }
 
-/* Writes what stands in front of the inner packet; the kernel fills the outer header's checksum. */
+/* Writes the headers in front of the inner packet; the kernel fills the outer header's checksum. */
 static fl_u32 encapsulate(fl_u8 *out, size_t inner_len, struct sockaddr_in to)
 {
 	struct fl_address self = packet_address("10.1.0.11");
@@ -273,7 +273,7 @@ static fl_u64 counter(size_t server, enum fl_counter counter)
 	return state.counters[counter];
 }
 
-/* The mux begins anew with an owner and no move, in a later generation. */
+/* Restarts the mux with an owner and no move, in a later generation. */
 static void mux_own(size_t owner)
 {
 	pthread_mutex_lock(&mux.lock);
@@ -469,7 +469,7 @@ static void flood_does_no_harm(void **state)
 }
 
 /*
- * A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up. The second
+ * A mux that lags behind: the client retransmits, and the connection continues once the mux has caught up. The second
  * server is taught first, so that packets of the connection that arrive while the mux errs are stale, too.
  */
 static void stale_is_dropped_not_reset(void **state)

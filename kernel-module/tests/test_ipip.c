@@ -138,7 +138,7 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
-/* Adds the rows that IP does not refuse by itself; the rest is protocol/tests' alone. */
+/* Adds the rows that IP does not reject itself; only protocol/tests has the others. */
 static void add_malformed(struct vectors_tests *tests, const json_t *file)
 {
 	const json_t *row;

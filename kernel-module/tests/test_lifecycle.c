@@ -61,7 +61,7 @@ static void nothing_set_up(void **state)
 	assert_int_equal(module_restore_service(stand_client(), 1, 1), -ENOENT);
 }
 
-/* Each is refused, and leaves what was there. */
+/* Each is rejected and changes nothing. */
 static void refused(int expected, const struct config *config, unsigned int peer_count)
 {
 	static struct module_state before, after;
@@ -87,7 +87,7 @@ static void bad_configurations(void **state)
 	refused(-EADDRNOTAVAIL, &bad, bad.peer_count);
 	bad.program.self = packet_address("0.0.0.0");
 	refused(-EINVAL, &bad, bad.peer_count);
-	bad.program.self = packet_address("2001:db8:1::22"); /* where IPv4 stands */
+	bad.program.self = packet_address("2001:db8:1::22"); /* where IPv4 is expected */
 	refused(-EINVAL, &bad, bad.peer_count);
 	bad.program.self = packet_address("::");
 	refused(-EINVAL, &bad, bad.peer_count);
@@ -192,7 +192,7 @@ static void memory_survives(void **state)
 	older.since = 1003;
 	assert_int_equal(module_restore_memory(stand_client(), &key, &older), 0);
 	assert_true(stand_memory(&key, &is));
-	assert_int_equal(is.since, 1004); /* what is later stays */
+	assert_int_equal(is.since, 1004); /* later ones are kept */
 	assert_int_equal(stand_generation(3), 9);
 	memset(found, 0, sizeof(found));
 	assert_int_equal(module_memory(stand_client(), find, NULL), 0);
@@ -352,7 +352,7 @@ static void reloaded_under_traffic(void **state)
 	traffic_stop(traffic);
 }
 
-/* In a process of its own: a namespace with a server and traffic, which ends with the process. */
+/* In its own process: a namespace with a server and traffic, which ends with the process. */
 static void namespace_run(void)
 {
 	struct config config = rig_config();
@@ -381,7 +381,7 @@ static void namespaces_deleted_under_traffic(void **state)
 	}
 }
 
-/* In a process of its own: tells of moves of all buckets, second by second, from this processor. */
+/* In its own process: sends moves of all buckets, second by second, from this processor. */
 static void race_run(int cpu, fl_u32 begin, const struct packet_tcp *inner)
 {
 	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP)};
@@ -509,7 +509,9 @@ static enum fl_counter send_moved(fl_u32 bucket, fl_u32 since)
 	return stand_send(&packet);
 }
 
-/* A full memory learns nothing new, and obeys what packets say; what is in it can change, and what leaves makes room.
+/*
+ * A full memory learns nothing new, and packets' moves still apply; its entries can change, and a removed one leaves
+ * room.
  */
 static void memory_is_full(void **state)
 {

@@ -223,7 +223,7 @@ static fl_u32 sequence_expected(int fd)
 	return sequence;
 }
 
-/* A router's error about what the server sent comes to the VIP, and reaches the connection. */
+/* A router's error about the server's packet arrives for the VIP, and reaches the connection. */
 static void mtu_is_learned(void **state)
 {
 	int fd = client_connect(SOCK_STREAM, SITE_CLIENT, VIP), mtu = 0, tries;
@@ -336,6 +336,6 @@ int main(void)
 		}
 	vectors_add_plain(&tests, "a router's error reaches the connection", mtu_is_learned, NULL);
 	vectors_add_plain(&tests, "two connections with the same ends", conflicts, NULL);
-	vectors_add_plain(&tests, "what has ended is forgotten", forgotten, NULL);
+	vectors_add_plain(&tests, "ended connections are forgotten", forgotten, NULL);
 	return vectors_run("mangling by the module", &tests);
 }

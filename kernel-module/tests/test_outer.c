@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands around the steer header: who may send, and outer headers that no mux writes. */
+/* The headers around the steer header: allowed senders, and outer headers that no mux writes. */
 #include <string.h>
 
 #include "vectors.h"

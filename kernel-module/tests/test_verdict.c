@@ -2,9 +2,9 @@
 /*
  * Every row of verdict.json against the module, with real sockets and packets on a real wire: the row's memory and
  * generation are restored, the machine's clock is set to its second, its packet is sent, and counter, packet, memory
- * and generation must be the row's. Each run is a service of its own, so that no row sees what another one taught.
+ * and generation must be the row's. Each run has its own service, so that no row sees another's memory.
  *
- * A machine's clock cannot stand before its own start: rows of the first seconds of 1970 are moved to the day after.
+ * A machine's clock cannot be set before its start: rows of the first seconds of 1970 are moved to the day after.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void configure(const json_t *row)
 
 	if (memcmp(&config.program, &current.program, sizeof(config.program))) {
 		stand_clock_set(
-		    EARLIEST); /* ip counts from the clock, and waits for ever in the last second of 32 bits */
+		    EARLIEST); /* ip counts from the clock, and never returns in the last second of 32 bits */
 		stand_set(&config);
 	}
 	current = config;

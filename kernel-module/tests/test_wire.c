@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the module reads and writes: every row of steer.json and tag.json, what hosts know of connections, and each exit
+ * What the module reads and writes: every row of steer.json and tag.json, sockets of hosts, and each exit
  * that verdict.json has not.
  */
 #include <stdio.h>
@@ -213,7 +213,7 @@ static void chain(void **state)
 }
 
 /*
- * A row of `chained`: before as it comes in, after as it goes on to the owner before. add_inner: the row is of headers,
+ * A row of `chained`: before as received, after as sent to the previous owner. add_inner: the row is of headers,
  * and gets an inner packet.
  */
 static void chain_row(const json_t *row, const struct config *config, bool add_inner)
@@ -263,7 +263,7 @@ static void tag_chained(void **state)
 	chain_row(*state, &config, false);
 }
 
-/* What the host knows of a connection; and that asking leaves no reference behind. */
+/* Whether the host has a socket; the lookup must leave no reference behind. */
 static const struct {
 	const char *name;
 	size_t at; /* in struct rig_packets */

@@ -298,7 +298,7 @@ static void cookies_make(void)
 void rig_open(void)
 {
 	if (unshare(CLONE_NEWNET))
-		give_up("a network namespace of its own; this test must run as root");
+		give_up("its own network namespace; this test must run as root");
 	network_make();
 	wire_open();
 	sockets_make(&packets[RIG_IPV4], RIG_VIP4, "10.2.1.2", OUTSIDE4);

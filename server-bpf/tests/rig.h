@@ -70,7 +70,7 @@ struct config rig_config_both(void);
 /* rig0's index. */
 unsigned int rig_interface(void);
 
-/* One run: what came out is in packet, what is returned is the XDP action. */
+/* One run: outputs the resulting packet, returns the XDP action. */
 int rig_run(struct fl_server *program, struct packet *packet);
 
 /* A packet of the mux with a steer header and room behind it for an inner packet; finish it with packet_finish_outer.

@@ -26,10 +26,10 @@ struct config row_config(const json_t *row);
 /* The row's packet as a mux sends it; returns where the inner packet begins. */
 size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct packet_tcp *tcp);
 
-/* The counter of the exit that the row asks for. */
+/* The counter of the exit that the row expects. */
 enum fl_counter row_counter(const json_t *row);
 
-/* That a chained packet goes where the row says, with the inner packet that was sent. */
+/* Checks that a chained packet has the row's destination and the inner packet that was sent. */
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained);
 
 /*

@@ -84,7 +84,7 @@ static void check_packet(const struct packet *packet, const struct packet *expec
 	assert_memory_equal(packet->data, expected->data, expected->len);
 }
 
-/* A row of steer.json's `chained`, with memory that is newer than the move that the packet tells of. */
+/* A row of steer.json's `chained`, with memory newer than the move in the packet. */
 static void chained_steer(void **state)
 {
 	const json_t *row = *state;
@@ -232,7 +232,7 @@ static void ecn_set(fl_u8 *ip, fl_u8 ecn)
 	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
 }
 
-/* What the inner packet's ECN becomes, by the outer and its own; RFC 6040, figure 4. */
+/* The inner packet's ECN by the outer one and its own; RFC 6040, figure 4. */
 static void ecn_carried(void **state)
 {
 	enum { NOT_ECT = 0, ECT_1 = 1, ECT_0 = 2, CE = 3, LOST = 4 };
@@ -331,7 +331,7 @@ static void memory_fill(int fd, fl_u32 entries)
 	free(values);
 }
 
-/* With no room left a move is not learned; the packet that tells of it is chained all the same. */
+/* With no room left a move is not learned; its packet is still chained. */
 static void memory_is_full(void **state)
 {
 	struct config config = rig_config();
@@ -341,7 +341,7 @@ static void memory_is_full(void **state)
 	struct packet packet;
 
 	(void)state;
-	program = rig_load(&config); /* a map of its own, freed with the million entries */
+	program = rig_load(&config); /* its own map, freed with the million entries */
 	memory_fill(bpf_map__fd(program->maps.memory), FL_SERVER_MEMORY_CAPACITY);
 	steer.flags = FL_STEER_MOVED;
 	steer.since = (fl_u32)time(NULL);

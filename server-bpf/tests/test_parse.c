@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is read and refused: every malformed and every valid header of steer.json, outer and inner packets that are
+ * What is accepted and rejected: every malformed and every valid header of steer.json, outer and inner packets that are
  * odd, cut short at each length, and 20,000 random ones. A packet that isn't ours passes untouched; one that is ours
  * leaves by exactly one counter.
  */
@@ -106,7 +106,7 @@ static void valid_steer(void **state)
 	vectors_free(&bytes);
 }
 
-/* Outer headers: what is changed in a good packet, and how it must leave. */
+/* Outer headers: the change to a valid packet, and its verdict. */
 static void type_arp(struct packet *p)
 {
 	fl_store_be16(p->data + 12, 0x0806);
@@ -214,7 +214,7 @@ static void just_outside_peers(struct packet *p)
 	ip_checksum_fix(p, 20);
 }
 
-/* Inner headers; the inner packet is IPv4 and stands behind a header of 16 bytes. */
+/* Inner headers; the inner packet is IPv4, behind a header of 16 bytes. */
 enum {
 	INNER_AT = PACKET_GUE_AT + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN,
 };
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
 	vectors_add_plain(&tests, "frames cut at each length", cut_frame, NULL);
 	vectors_add_plain(&tests, "packets cut at each length", cut_packet, NULL);
 	vectors_add_plain(&tests, "a frame with padding is delivered", padded_frame, NULL);
-	vectors_add_plain(&tests, "every counter has a name of its own", counters_have_names, NULL);
+	vectors_add_plain(&tests, "every counter has its own name", counters_have_names, NULL);
 	vectors_add_plain(&tests, "random packets leave by one counter", random_packets, NULL);
 	failed = vectors_run("parsing by the XDP program", &tests);
 	program_close(program);

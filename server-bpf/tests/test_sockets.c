@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the program finds out about a connection, for IPv4 and IPv6: each kind of inner packet is sent twice, once with
+ * Socket lookup by the program, for IPv4 and IPv6: each kind of inner packet is sent twice, once with
  * nothing remembered (it is delivered, and the counter tells its class) and once to a bucket that has just moved,
- * where only what is unknown here is chained.
+ * where only unknown ones are chained.
  */
 #include <string.h>
 #include <time.h>

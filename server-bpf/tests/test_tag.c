@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * tag.json against the XDP program with the cluster's key: a packet with the right tag goes on to the verdict, one with
- * a wrong tag or none is dropped by that name and teaches nothing, and one that is chained has a tag made anew.
+ * a wrong tag or none is dropped under that reason and teaches nothing, and a chained one gets a new tag.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * generation must be the row's.
  *
  * The row's `now` is the program's own clock: it is loaded with an offset that brings its second about, and a row
- * counts only if that second has lasted until its end. Each configuration has a program of its own. What the program
+ * counts only if that second has lasted until its end. Each configuration has its own program. What the program
  * forgets on purpose (row.h) has its case in test_act.c.
  */
 #include <string.h>
@@ -44,7 +44,7 @@ static bool is_loaded_for(const struct config *config)
 	       fl_address_equal(&program_config.program.self6, &config->program.self6);
 }
 
-/* Has a program whose clock shows now; it may go on to the next second at any time. */
+/* Has a program whose clock shows now; it may advance to the next second at any time. */
 static void program_at(const struct config *config, fl_u64 now)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};

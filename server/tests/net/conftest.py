@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests run in: a rack of their own for each, gone afterwards."""
+"""Fixtures: each test gets its own rack, which is removed afterwards."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from lab.vm.kernel import kernels
 
 
 class Tap:
-    """Cases as TAP, so that meson counts each."""
+    """Reports cases as TAP, so that meson counts each."""
 
     def __init__(self) -> None:
         self.count = 0

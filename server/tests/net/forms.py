@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The two forms of the server side, and where the servers of a rack stand in each:
+The two forms of the server side, and where the servers of a rack run in each:
 
     bpf      namespaces of this machine, whose kernel runs the XDP programs
-    module   namespaces of one virtual machine, which lasts for all tests; its eth0 is plugged into the rack's switch
+    module   namespaces of one virtual machine, which lasts for all tests; its eth0 is connected to the rack's switch
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from lab.vm.machine import Machine, Plug
 
 PORT_OF_MACHINE = "to-machine"
 MTU = 1600
-SECONDS = 120  # that anything may take on a busy machine; else one or two
-UP_SECONDS = 600  # the same for a machine to boot; else about ten
+SECONDS = 120  # deadline for anything on a busy machine; usually one or two
+UP_SECONDS = 600  # the same for the boot of a machine; usually about ten
 SETUP = f"""
 insmod /modules/fairlead.ko
 echo 100000 >/proc/sys/net/core/netdev_max_backlog
@@ -34,18 +34,18 @@ ip link set eth0 mtu {MTU} master rack up
 ip link set rack up
 """
 # Poison and check the module's objects and the packets; kernel-module/tests/run does so with all. A processor that the
-# host leaves waiting is none that is stuck.
+# host does not schedule must not count as stuck.
 DEBUG = "slub_debug=FZP,fl_*,skbuff* watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 mitigations=off"
 
 
 class Form(Protocol):
     name: str
     where: tuple[str, ...]
-    """What tells the command which server is meant."""
+    """Arguments that select the server."""
 
     def namespace(self, name: str) -> Namespace: ...
     def plug(self, switch: Namespace) -> Namespace:
-        """Connects servers to the bridge "rack" of that namespace; returns where the bridge is that they plug in."""
+        """Connects servers to the bridge "rack" of that namespace; returns the place of their bridge."""
 
     def unplug(self, ports: list[str]) -> None:
         """
@@ -54,23 +54,23 @@ class Form(Protocol):
         """
 
     def outlet(self, port: str) -> str:
-        """The port of the rack's switch at which packets of the server at `port` come in, unless for another server."""
+        """The switch's port at which packets from the server at `port` arrive, unless they are for another server."""
 
     def invoke(self, *argv: str) -> subprocess.CompletedProcess:
         """Runs a command to its end; `fairlead-server` and `application` are in its path."""
 
     def start(self, namespace: Namespace, *argv: str) -> int:
-        """Starts a program of which the first line is its process id."""
+        """Starts a program whose first line of output is its process id."""
 
     def kill(self, process: int) -> None: ...
     def file(self, name: str, text: str) -> str:
-        """A file of root's alone; returns its path."""
+        """A file that only root can read; returns its path."""
 
     def at_once(self) -> contextlib.AbstractContextManager:
-        """Within it, what is done to namespaces and gives no answer may be done at the end, all together."""
+        """Within it, commands in namespaces that return no output may run together at the end."""
 
     def check(self) -> None:
-        """That the kernel has not complained."""
+        """Checks that the kernel has logged no warning."""
 
 
 class Bpf:
@@ -156,9 +156,9 @@ class MachineNamespace(Namespace):
 
 
 def plain(where: Namespace, interface: str) -> None:
-    """Whole packets and real checksums at a veth, as from a card; GRO, as XDP_TX out of it needs NAPI at its peer.
+    """Whole packets and real checksums at a veth, as from a NIC; GRO, since XDP_TX from it needs NAPI at its peer.
 
-    A machine's own card has no offloads, so that within it there is no need.
+    A machine's own NIC has no offloads, so this is not needed there.
     """
     if not isinstance(where, MachineNamespace):
         where.run("ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "on")
@@ -197,12 +197,12 @@ class Module:
         self.folder.cleanup()
 
     def set_clock(self) -> None:
-        """To this machine's, but for what the way takes; the real-time clock that it booted with has whole seconds."""
+        """Sets the machine's clock to this machine's, except for the delay; its real-time clock has whole seconds."""
         until("a second begins", lambda: time.time() % 1 < 0.02, SECONDS, pause=0.005)
         self.machine.check("date", "-s", f"@{int(time.time())}")
 
     def close(self) -> None:
-        """Ends the machine; LabError if it does not end well."""
+        """Ends the machine; LabError if it fails to shut down."""
         try:
             self.machine.check("rmmod", "fairlead")
             ended = self.machine.power_off()
@@ -221,7 +221,7 @@ class Module:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Each command costs an emulated processor much of a tenth of a second."""
+        """Each command takes nearly a tenth of a second on an emulated processor."""
         self.script = []
         try:
             yield

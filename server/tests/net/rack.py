@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A rack with three servers, or more, and one machine that is client, router and mux in one.
+A rack with three or more servers, and one machine that is client, router and mux.
 
      machine "mux"                                server "a"          "b"          "c"
      client 10.2.1.2 (lo)                         VIP 10.99.0.1 (lo), application on port 80
@@ -10,7 +10,7 @@ A rack with three servers, or more, and one machine that is client, router and m
      ports of the bridge "rack" in the namespace "switch"; of the form's own bridge, plugged in there, with the module
 
 Packets of the client's own sockets reach the mux by tun0; the mux puts GUE and a steer header of the test's choice in
-front and sends them to a server. Answers come straight back to the client.
+front and sends them to a server. Replies go directly to the client.
 """
 
 import os
@@ -54,7 +54,7 @@ class Rack:
         self.created: list[Namespace] = []
         self.mux: SteeringMux | None = None
         self.by_kernel = 1 if form.name == "bpf" else 0
-        """Packets that need the kernel's help to resolve a neighbour; of the module all are the kernel's own."""
+        """Packets counted as chained by the kernel while it resolves a neighbour; the module counts none."""
 
     def __getitem__(self, name: str) -> Server:
         return self.servers[name]
@@ -75,14 +75,14 @@ class Rack:
         self.mux = open_mux(self.machine)
 
     def add(self, name: str) -> Server:
-        """One server more, with its application; nothing is attached."""
+        """Adds a server with its application; nothing is attached."""
         with self.form.at_once():
             server = self.cable(name)
         server.serve(VIP, VIP6)
         return server
 
     def cable(self, name: str) -> Server:
-        """A server's namespace, plugged in."""
+        """A server's namespace, connected to the switch."""
         server = self.servers[name] = Server(self.form, self.form.namespace(self.prefix + name), name)
         self._create(server.namespace)
         self._plug(self.servers_switch, server.namespace, server.address, SERVERS6[name], self.port(name))
@@ -99,11 +99,11 @@ class Rack:
         return server
 
     def port(self, name: str) -> str:
-        """Of a server's cable at its switch, which may serve the next rack before this one's devices are gone."""
+        """The name of a server's port at the switch, which the next rack may use before this one's devices are gone."""
         return f"to-{name}-{self.number}"
 
     def delete(self) -> None:
-        """Once or more often; also what was created in part."""
+        """Can be called repeatedly, and after a partial creation."""
         if self.mux:
             self.mux.close()
             self.mux = None
@@ -127,7 +127,7 @@ class Rack:
             return Client(seconds, port, ipv6)
 
     def ask_datagram(self, port: int, payload: bytes, source_port: int = 0) -> str:
-        """The answer to one datagram of the client, which may be fragmented."""
+        """The reply to one datagram of the client, which may be fragmented."""
         with self.machine.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
             one.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT)
             one.settimeout(SECONDS)
@@ -145,7 +145,7 @@ class Rack:
         return sum(count for one in counters for name, count in one.items() if name.startswith("deliver_"))
 
     def describe(self) -> str:
-        """What has happened so far, for the report of a test that failed."""
+        """The state so far, for the report of a failed test."""
         lines = [f"mux: sent {self.mux.sent}, thread {'runs' if self.mux.thread.is_alive() else 'has died'}"]
         for server in self.servers.values():
             done = server.invoke("show", *self.form.where)
@@ -181,7 +181,7 @@ class Client:
         self.stream = self.socket.makefile("rwb")
 
     def ask(self, text: str = "hello") -> str:
-        """Who answers; the answer must be the line that was sent."""
+        """The server that replies; the reply must contain the line that was sent."""
         self.stream.write(text.encode() + b"\n")
         self.stream.flush()
         name, _, echo = self.stream.readline().decode().rstrip("\n").partition(" ")

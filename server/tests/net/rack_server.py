@@ -19,7 +19,7 @@ class Server:
         self.applications: list[int] = []
 
     def invoke(self, *words: str) -> subprocess.CompletedProcess:
-        """The command by `ip netns exec`, as an operator does; each call is a mount namespace of its own."""
+        """The command by `ip netns exec`, as an operator does; each call has its own mount namespace."""
         return self.form.invoke("ip", "netns", "exec", self.namespace.name, "fairlead-server", *words)
 
     def attach(self, *words: str) -> None:
@@ -46,7 +46,7 @@ class Server:
         return self.show()["counters"][name]
 
     def chained(self) -> int:
-        """Packets that it has chained, those included that the kernel routed while it resolved a neighbour."""
+        """Packets that it has chained, including those that the kernel routed while it resolved a neighbour."""
         counters = self.show()["counters"]
         return counters["chain"] + counters["chain_by_kernel"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rack's mux: puts GUE and a steer header of the test's choice in front of what the client sends."""
+"""The rack's mux: puts GUE and a steer header that the test chooses in front of the client's packets."""
 
 import fcntl
 import ipaddress
@@ -35,16 +35,16 @@ class SteeringMux:
     out6: socket.socket
     owner: str = "a"
     addresses: dict[str, str] = field(default_factory=lambda: dict(SERVERS))
-    """What the ring has as address of each server."""
+    """The address of each server in the ring."""
     key: bytes | None = None
-    """The cluster's, if packets are tagged."""
+    """The cluster's key, if packets are tagged."""
     generation: int = 1
     since: int | None = None
     previous: str = "a"
     flows: dict[int, str] = field(default_factory=dict)
     """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
-    """Called once: the next SYN is still steered as before, what follows no more."""
+    """Called once, after the next SYN, which is still steered as before."""
     sent: int = 0
     last: dict[int, bytes] = field(default_factory=dict)
     """The last packet of each client port."""
@@ -64,7 +64,7 @@ class SteeringMux:
         self.out6.close()
 
     def move(self, owner: str, since: int | None) -> None:
-        """The bucket moves to `owner`, in a new generation; without `since` the mux does not tell of it."""
+        """The bucket moves to `owner`, in a new generation; without `since` the header does not have it."""
         self.previous, self.since, self.generation = self.owner, since, self.generation + 1
         self.owner = owner
 

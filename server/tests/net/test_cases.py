@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The named cases of the verdict on the wire: real sockets on three servers, and packets that real ones never are."""
+"""The named cases of the verdict on the wire: real sockets on three servers, and packets that sockets never send."""
 
 import collections
 import ipaddress
@@ -50,7 +50,7 @@ def tcp(
 
 
 def tcp6(source: str, port: int, flags: int) -> bytes:
-    """The same over IPv6, with sequence numbers of no matter."""
+    """The same over IPv6, with arbitrary sequence numbers."""
     segment = struct.pack("!HHIIBBHHH", port, 80, 1000, 1000 if flags & ACK else 0, 0x50, flags, 0xFFFF, 0, 0)
     addresses = ipaddress.IPv6Address(source).packed + ipaddress.IPv6Address(VIP6).packed
     pseudo = addresses + struct.pack("!II", len(segment), TCP)
@@ -67,7 +67,7 @@ def key(rack: Rack) -> str:
 @pytest.mark.parametrize("previous", [SERVERS, SERVERS6], ids=["previous IPv4", "previous IPv6"])
 @pytest.mark.parametrize("outer", [SERVERS, SERVERS6], ids=["outer IPv4", "outer IPv6"])
 def test_families(rack: Rack, outer: dict, previous: dict, inner_ipv6: bool) -> None:
-    """Chained from each outer family to each, the first packet while nothing is resolved; none is lost."""
+    """Chained from each outer family to each, the first packet before the neighbour is resolved; none is lost."""
     rack.mux.addresses |= {"a": previous["a"], "b": outer["b"]}
     rack.attach_both()
     client = rack.connect(ipv6=inner_ipv6)
@@ -97,7 +97,7 @@ def test_moved_twice_over_both_families(rack: Rack, way: tuple[str, ...]) -> Non
 
 
 def test_right_tag(rack: Rack, key: str) -> None:
-    """With tags everywhere, made anew on each of two hops, of which one changes the family."""
+    """With tags everywhere, recomputed at each of two hops, one of which changes the family."""
     rack.mux.addresses |= {"b": SERVERS6["b"]}
     rack.mux.key = KEY
     for server in rack.servers.values():
@@ -127,7 +127,7 @@ def test_missing_or_wrong_tag(rack: Rack, key: str, mux_key: bytes | None, count
 
 
 def test_moved_three_times(rack: Rack) -> None:
-    """Inside one window, to a fourth server: as many chains as hops are allowed lead back to each owner."""
+    """Inside one window, to a fourth server: the allowed number of hops leads back to each owner."""
     rack.add("d")
     rack.attach()
     clients = {"a": rack.connect()}
@@ -157,7 +157,7 @@ def test_back_and_forth_ends_at_the_hop_limit(rack: Rack) -> None:
 
 
 def test_two_muxes_disagree(rack: Rack) -> None:
-    """One mux has applied the move, the other has not: a connection that changes between them lives on."""
+    """One mux has applied the move, the other has not: a connection that changes between them survives."""
     rack.attach()
     rack.mux.move("b", now())
     newer = (rack.mux.owner, rack.mux.generation, rack.mux.since)
@@ -190,13 +190,13 @@ def test_timestamp_from_the_future(rack: Rack) -> None:
 
 
 def test_window_ends_while_connections_live(rack: Rack) -> None:
-    """Connections of the new owner survive; one of the old owner is reset, as no previous owner is known any more."""
+    """Connections of the new owner survive; one of the old owner is reset, as no previous owner is known."""
     rack.attach()
     old = rack.connect()
     rack.mux.move("b", now())
     new = rack.connect()
     assert (old.ask(), new.ask()) == ("a", "b")
-    rack["b"].attach("--window", "3")  # only now, so that a slow machine has asked before it ends
+    rack["b"].attach("--window", "3")  # only now, so that a slow machine has sent its request before the window ends
     until("the window is over", lambda: rack["b"].show()["memory"]["open"] == 0, SECONDS)
     rack.mux.since = None
     assert new.ask() == "b"
@@ -206,7 +206,7 @@ def test_window_ends_while_connections_live(rack: Rack) -> None:
 
 
 def test_restarted_server_learns_of_the_past(rack: Rack) -> None:
-    """b forgets everything; the mux still tells of the move, which is 100 s ago."""
+    """b loses its memory; the header still has the move of 100 s ago."""
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now() - 100)
@@ -225,13 +225,13 @@ def test_syn_flood(rack: Rack) -> None:
     """b's listener is flooded and answers with cookies; real handshakes complete, a's connection is still chained."""
     for server in rack.servers.values():
         server.namespace.sysctl(ipv4__tcp_syncookies=1, ipv4__tcp_max_syn_backlog=16, core__somaxconn=16)
-    rack.machine.ip("route add blackhole 10.3.0.0/16")  # where nothing answers
+    rack.machine.ip("route add blackhole 10.3.0.0/16")  # from an address without a host
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())
     sources = ((f"10.3.{number // 250}.{number % 250 + 1}", 1024 + number) for number in range(60000))
 
-    def flooded() -> bool:  # a queue on the way may lose some of them: the flood goes on until enough have arrived
+    def flooded() -> bool:  # a queue may drop some of them: the flood continues until enough have arrived
         for source, port in itertools.islice(sources, 100):
             rack.mux.send(tcp(source, port, SYN))
         return rack["b"].counter("deliver_syn") >= 1000
@@ -243,7 +243,7 @@ def test_syn_flood(rack: Rack) -> None:
 
 
 def test_syn_sent_again_after_the_move(rack: Rack) -> None:
-    """Late, it opens at b another half of a connection that a has answered: what the client goes on with is not b's."""
+    """A late duplicate opens a connection at b that a has already answered: the client's next packets are not b's."""
     rack.attach()
     client = rack.connect()
     until("the handshake is complete", lambda: rack.mux.last[client.port][33] == ACK, SECONDS)
@@ -257,7 +257,7 @@ def test_syn_sent_again_after_the_move(rack: Rack) -> None:
 
 
 def test_datagrams(rack: Rack) -> None:
-    """In an open window a connected socket keeps what is its own; other datagrams go to the owner before."""
+    """In an open window a connected socket gets its own datagrams; others go to the previous owner."""
     for server in rack.servers.values():
         server.serve_datagrams(53)
     rack["b"].serve_datagrams(53, (CLIENT, 40053))
@@ -273,7 +273,7 @@ def test_datagrams(rack: Rack) -> None:
 
 
 def test_fragments(rack: Rack) -> None:
-    """Both parts of a large datagram take the same way and are put together at its end."""
+    """Both fragments of a large datagram take the same path and are reassembled at its end."""
     for server in rack.servers.values():
         server.serve_datagrams(53)
     rack.attach()
@@ -286,7 +286,7 @@ def test_fragments(rack: Rack) -> None:
 
 @pytest.mark.parametrize("quoted", [8, 20])
 def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
-    """A router's "fragmentation needed" about a's packets is sent to b, and reaches a, which obeys."""
+    """A router's "fragmentation needed" about a's packets is sent to b, and reaches a, which sends smaller packets."""
     rack.attach()
     client = rack.connect()
     assert client.ask() == "a"
@@ -296,7 +296,7 @@ def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
     route = ("ip", "route", "get", CLIENT, "from", VIP)
 
     def shrunk() -> bool:
-        """Sends the error, again if the client's last packet was not the last that a has got, and asks a."""
+        """Sends the error, again if the client's last packet was not the last that a received, and queries a."""
         acknowledged = rack.mux.last[client.port][28:32]
         segment = struct.pack("!HH", 80, client.port) + acknowledged + bytes(12)
         about = ipv4(VIP, CLIENT, TCP, segment[:quoted])
@@ -311,7 +311,7 @@ def test_icmp_error_follows_its_connection(rack: Rack, quoted: int) -> None:
 
 
 def test_every_malformed_header(rack: Rack) -> None:
-    """Each is dropped under its own name, and the server goes on."""
+    """Each is dropped under its own reason, and the server continues."""
     rows = json.loads((VECTORS / "steer.json").read_text())["malformed"]
     rack.attach()
     for row in rows:

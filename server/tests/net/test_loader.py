@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command: attaches, shows, detaches over separate invocations; refuses what is wrong and changes nothing then."""
+"""The command: attaches, shows, detaches over separate calls; rejects wrong arguments without changing anything."""
 
 import json
 import subprocess
@@ -87,7 +87,7 @@ def test_the_clock_can_be_wrong_on_purpose(rack: Rack, seconds: int) -> None:
 
 
 def test_file_and_flags(rack: Rack, tmp_path: Path) -> None:
-    """A flag wins over the file, which wins over the default."""
+    """A flag overrides the file, which overrides the default."""
     path = tmp_path / "server.json"
     path.write_text(json.dumps(GOOD_CONFIG))
     assert rack["a"].invoke("attach", "--interface", "eth0", "--config", str(path)).returncode == 0
@@ -239,7 +239,7 @@ def test_key_is_never_shown(rack: Rack, tmp_path: Path, mode: int, end: str) -> 
 
 
 def test_both_families_need_more(rack: Rack) -> None:
-    """Each sysctl that is missing is named; with all of them the server has both addresses."""
+    """Each missing sysctl is named; with all of them the server has both addresses."""
     server, both = rack["a"], f"{SERVERS['a']},2001:db8:1::77"
     words = ("attach", "--interface", "eth0", "--address", both, "--peers", PEERS)
     refused(rack, 1, words, "--address: '2001:db8:1::77' is not allowed; allowed: an address of this")
@@ -291,7 +291,7 @@ def test_other_layout_is_refused(rack: Rack, tmp_path: Path) -> None:
 
 
 def bpftool(*words: str) -> str:
-    """What bpftool shows as JSON; nothing if there is no such thing."""
+    """bpftool's output as JSON; empty if there is no such object."""
     done = subprocess.run(["bpftool", "--json", *words], capture_output=True, text=True, check=False)
     return "" if '"error"' in done.stdout else done.stdout
 
@@ -316,7 +316,7 @@ def test_help(rack: Rack) -> None:
 
 
 def test_interface_with_a_quote(rack: Rack) -> None:
-    """The kernel allows it in a name; a label's value must escape it."""
+    """The kernel allows it in a name; a label's value must be escaped."""
     server, name = rack["a"], 'e"\\t'
     server.namespace.run("ip", "link", "add", name, "type", "veth", "peer", "name", "other")
     done = server.invoke(

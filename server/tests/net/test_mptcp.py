@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fairlead-server mptcp`: what it makes of the kernel's path manager, how often it is asked, and what it refuses."""
+"""`fairlead-server mptcp`: how it sets the kernel's path manager, once or repeatedly, and what it rejects."""
 
 import json
 import socket
@@ -32,7 +32,7 @@ def ports(rack: Rack) -> list[str]:
 
 
 def kernel(rack: Rack) -> list[str]:
-    """What `ip` says of the endpoints: a second opinion on our netlink."""
+    """The endpoints according to `ip`, independent of our netlink code."""
     return rack["a"].namespace.run("ip", "mptcp", "endpoint", "show").splitlines()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `fairlead-server show` says in each format, after real traffic: the same figures everywhere."""
+"""What `fairlead-server show` prints in each format, after real traffic: the same figures everywhere."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "servers.md"
 
 
 def expected(shown: dict) -> dict[exposition.Sample, float]:
-    """The samples that a document as JSON must become."""
+    """The samples that a JSON document must give."""
     interface = {"interface": shown["interface"] or ""}
     config, memory = shown["config"], shown["memory"]
     samples = {}
@@ -58,7 +58,7 @@ def test_formats_agree(rack: Rack) -> None:
     assert shown["memory"] == {"entries": 1, "open": 1, "capacity": 1 << 20}
 
     def samples() -> dict:
-        """Between the two documents packets may come in: neighbours are asked for their addresses."""
+        """Packets may arrive between the two documents: neighbour requests."""
         before = server.show()
         return expected(before) if exposition.read(server.show_as("prometheus")) == expected(before) else {}
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The rows of verdict.json on the wire: packets go into a server that is attached, what comes out of it is captured.
+The rows of verdict.json on the wire: packets are sent to an attached server, and what it sends is captured.
 
      raw packets -> mux's address -> bridge -> eth0 of "b", which has the row's address
                                         |
                                      capture: SYN-ACK, ACK or RST to the client; or GUE to another server; or nothing
 
-A row has a service of its own. Its memory and its generation are taught by SYNs; its times are shifted so that its
-`now` is the second in which it runs, and it counts only if that second lasts until its end. What the row calls a socket
+Each row has its own service. SYNs set its memory and its generation; its times are shifted so that its
+`now` is the second in which it runs, and it counts only if that second lasts until its end. The row's socket
 is a handshake of this test, always by SYN cookie, so that the handshake's last packet is the row's cookie. "Nothing" is
 proved by a SYN behind the row's packet, which must be answered, as one queue is served in order.
 
@@ -42,7 +42,7 @@ MALFORMED = {
 
 
 class Wire:
-    """A server under test, and the wire in front of it."""
+    """A server under test, and the wire to it."""
 
     def __init__(self, rack: Rack) -> None:
         self.rack, self.config, self.address, self.ipv4 = rack, None, SERVERS["b"], SERVERS["b"]
@@ -79,13 +79,13 @@ class Wire:
         self.tap.close()
 
     def own(self, ipv4: str) -> None:
-        """Gives b that address of the rack; it knows the others', which no host has."""
+        """Gives b that address of the rack. Its neighbour table has the other addresses, which no host has."""
         namespace = self.rack["b"].namespace
         if ipv4 != self.ipv4:
             namespace.ip(f"addr del {self.ipv4}/24 dev eth0", f"addr add {ipv4}/24 dev eth0")
             namespace.ip(f"route replace default via {MUX}")
         self.ipv4 = ipv4
-        for address in {*SERVERS.values()} - {ipv4}:  # with its own address a server forgets its neighbours
+        for address in {*SERVERS.values()} - {ipv4}:  # a change of its address clears a server's neighbour table
             mac = f"02:00:00:00:00:{address.rpartition('.')[2]}"
             namespace.ip(f"neigh replace {address} lladdr {mac} nud permanent dev eth0")
 
@@ -115,7 +115,7 @@ class Wire:
         out.sendto(header + packet, (self.address, GUE_PORT))
 
     def out(self) -> tuple[int, dict]:
-        """The next packet that leaves the server: the client's port, and what it is."""
+        """The next packet that the server sends: the client's port, and its kind."""
         while True:
             frame, address = self.tap.recvfrom(65536)
             if address[2] == PACKET_OUTGOING:
@@ -131,7 +131,7 @@ class Wire:
                 return what
 
     def until_answered(self, barrier: int) -> list[tuple[int, dict]]:
-        """What leaves before the answer to the SYN from this port."""
+        """The packets sent before the answer to the SYN from this port."""
         packets = []
         while True:
             packets.append(self.out())
@@ -140,7 +140,7 @@ class Wire:
 
 
 def parse(frame: bytes) -> tuple[int, dict] | None:
-    """Of a server's answer, or of what it chains; nothing of the rest."""
+    """Of a server's reply or of a chained packet; None for others."""
     is_ipv6 = frame[12:14] == b"\x86\xdd"
     ip, length = frame[14:], 40 if is_ipv6 else 20
     if frame[12:14] not in (b"\x08\x00", b"\x86\xdd") or len(ip) < length + 8:
@@ -176,7 +176,7 @@ def shifted(since: int | None, given: dict, now: int) -> int | None:
 
 
 def run(wire: Wire, row: dict) -> bool:
-    """Whether the second lasted."""
+    """Whether it is still the same second."""
     given, out, service, other = row["in"], row["out"], next(wire.services), 65535
     port, barrier = next(wire.ports), next(wire.ports)
     until("the second has just begun", lambda: time.time() % 1 < 0.7, SECONDS)

@@ -40,7 +40,7 @@ class Subject:
         self.tap.settimeout(SECONDS)
 
     def attach(self, has_key: bool) -> None:
-        """Anew if anything changes: nothing is remembered then."""
+        """Attaches again if anything changes: the memory is then empty."""
         if has_key is self.has_key:
             return
         if self.has_key is not None:
@@ -55,7 +55,7 @@ class Subject:
         return collections.Counter(self.server.show()["counters"])
 
     def bumped(self, datagram: bytes) -> str:
-        """The one counter that grows when the datagram has been sent; those of what was learned are left out."""
+        """The one counter that the datagram increments, except those of learned moves."""
         before = self.counters()
         self.send(datagram)
 
@@ -67,14 +67,14 @@ class Subject:
         return next(iter(found))
 
     def teach(self, fields: dict) -> None:
-        """That the bucket of this steer header was at NEXT until now; a SYN from elsewhere tells so."""
+        """Teaches with a SYN that the bucket of this steer header has just moved from NEXT."""
         told = fields | {"since": int(time.time()), "previous": NEXT, "tag": None, "innerProtocol": 4, "hops": 0}
         told["generation"] = max(fields["generation"], 1)
         packet = steer.write(told) + tcp("10.3.0.9", 1024, SYN)
         self.attach_plainly(packet)
 
     def attach_plainly(self, packet: bytes) -> None:
-        """A packet without a tag reaches a server without the key; its memory outlives that the key is set again."""
+        """A packet without a tag reaches a server without the key; its memory is kept when the key is set again."""
         if self.has_key:
             self.server.attach()
         assert self.bumped(packet) == "deliver_syn"
@@ -82,7 +82,7 @@ class Subject:
             self.server.attach("--tag-key", self.key)
 
     def chained(self, datagram: bytes) -> bytes:
-        """What is sent on to NEXT, from the GUE header on."""
+        """The packet chained to NEXT, from the GUE header on."""
         self.tap.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while self.tap.recv(65536):
@@ -117,14 +117,14 @@ def rows(key: str, file: dict) -> pytest.MarkDecorator:
 
 
 def inner(protocol: int, flags: int) -> bytes:
-    """A SYN, or an ACK of no connection of which a SYN came."""
+    """A SYN, or an ACK of an unknown connection."""
     port = 1024 if flags == SYN else 2048
     return tcp("10.3.0.1", port, flags) if protocol == 4 else tcp6("2001:db8:3::1", port, flags)
 
 
 @rows("valid", STEER)
 def test_valid_header(subject: Subject, row: dict) -> None:
-    """It is read, whatever it holds: a SYN behind it opens a connection, and the generation is seen."""
+    """It is accepted with any contents: a SYN in it opens a connection, and its generation is remembered."""
     subject.attach(has_key=False)
     fields = row["fields"]
     assert subject.bumped(bytes.fromhex(row["bytes"]) + inner(fields["innerProtocol"], SYN)) == "deliver_syn"

@@ -33,7 +33,7 @@ def test_connection_is_served(rack: Rack, way: tuple[str, ...]) -> None:
 
 
 def test_moved_connection_is_chained(rack: Rack, way: tuple[str, ...]) -> None:
-    """It stays with its server, while a new one goes to the bucket's new owner."""
+    """It stays on its server, while a new one goes to the bucket's new owner."""
     rack.attach(*way)
     client = rack.connect()
     assert client.ask() == "a"
@@ -50,7 +50,7 @@ def test_moved_connection_is_chained(rack: Rack, way: tuple[str, ...]) -> None:
 
 
 def test_without_chaining_it_breaks(rack: Rack) -> None:
-    """What the test before must show: with chaining off the same move resets the connection."""
+    """The counterpart of the previous test: without chaining, the same move resets the connection."""
     rack.attach("--no-chaining")
     client = rack.connect()
     assert client.ask() == "a"
@@ -89,7 +89,7 @@ def test_moved_twice_is_chained_twice(rack: Rack) -> None:
 
 
 def test_large_segments_are_chained(rack: Rack) -> None:
-    """Full frames both ways, with inner packets of the client's whole MTU."""
+    """Full frames in both directions, with inner packets of the client's MTU."""
     rack.attach()
     client = rack.connect()
     client.ask()
@@ -99,7 +99,7 @@ def test_large_segments_are_chained(rack: Rack) -> None:
 
 
 def test_replacing_the_program_loses_nothing(rack: Rack) -> None:
-    """Eight re-attachments under traffic: no packet lost, memory and counters kept, another configuration in force."""
+    """Eight re-attachments under traffic: no packet lost, memory and counters kept, the new configuration in effect."""
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())
@@ -118,7 +118,7 @@ def test_replacing_the_program_loses_nothing(rack: Rack) -> None:
 
 
 def test_replacing_under_load_loses_nothing(rack: Rack) -> None:
-    """The same, with packets at every moment."""
+    """The same, with packets sent all the time."""
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now())
@@ -135,7 +135,7 @@ def test_replacing_under_load_loses_nothing(rack: Rack) -> None:
 
 
 def test_stale_packet_is_dropped_not_reset(rack: Rack) -> None:
-    """A mux that lags behind: the client retransmits, and the connection goes on once the mux has caught up."""
+    """A mux that lags behind: the client retransmits, and the connection continues once the mux has caught up."""
     rack.attach()
     client = rack.connect()
     rack.mux.generation = 5
@@ -164,9 +164,9 @@ def test_unknown_everywhere_is_reset(rack: Rack) -> None:
 
 
 def test_syn_cookie_survives_a_move(rack: Rack) -> None:
-    """The SYN went to a, which answered with a cookie and kept nothing; the ACK goes to b, and back to a."""
+    """The SYN went to a, which answered with a cookie and kept no state; the ACK goes to b, and back to a."""
     rack["a"].namespace.sysctl(ipv4__tcp_syncookies=2)
-    rack["b"].namespace.sysctl(ipv4__tcp_syncookies=0)  # one kernel, one secret: it would take a's cookies for its own
+    rack["b"].namespace.sysctl(ipv4__tcp_syncookies=0)  # one kernel, one secret: it would accept a's cookies
     rack.attach()
     rack.mux.after_syn = lambda: rack.mux.move("b", now())
     client = rack.connect()
@@ -201,5 +201,5 @@ def test_other_traffic_is_left_alone(rack: Rack) -> None:
     with rack.machine.connect(SERVERS["a"], 8080, SECONDS) as connection:
         connection.sendall(b"hello\n")
         assert connection.recv(8, socket.MSG_WAITALL) == b"a hello\n"
-    if rack.form.name == "bpf":  # the module sees nothing but its own
+    if rack.form.name == "bpf":  # the module receives only its own packets
         assert rack["a"].counter("pass_not_ours") >= 3
