@@ -114,7 +114,7 @@ class EnsembleTest {
         Reply reply = each.join();
         if (reply.status() == 503) {
           assertThat(reply.response().headers().firstValue("Retry-After")).contains("2");
-        } else { // it had learnt of the leader and forwarded the request
+        } else { // it already knew the leader and forwarded the request
           assertThat(reply.status()).as(reply.body()).isEqualTo(200);
         }
       }
@@ -132,7 +132,7 @@ class EnsembleTest {
     }
   }
 
-  /** A write to a process that does not move. */
+  /** A write to a stopped process. */
   private CompletableFuture<Reply> waiting(Endpoint at, int weight) {
     return CompletableFuture.supplyAsync(
         () -> {
@@ -189,7 +189,7 @@ class EnsembleTest {
     }
   }
 
-  /** Writes one after the other, each sent again under its key until it is acknowledged. */
+  /** Writes one after the other; each is repeated under its key until it is acknowledged. */
   private final class Stream {
     private final Supplier<List<ControllerProcess>> controllers;
     private final List<Integer> generations = new ArrayList<>();
@@ -233,7 +233,7 @@ class EnsembleTest {
           assertThat(reply.status()).as(reply.body()).isEqualTo(503);
           Thread.sleep(50); // between attempts, as any client would
         } catch (IOException e) {
-          continue; // the answer is lost: what the key is for
+          continue; // the answer is lost, which is what the key is for
         } catch (InterruptedException e) {
           throw new IllegalStateException(e);
         }

@@ -16,7 +16,7 @@ public final class Proxied {
         Proxy.newProxyInstance(Proxied.class.getClassLoader(), new Class<?>[] {type}, handler));
   }
 
-  /** What the real one answers, or throws. */
+  /** What the real object returns or throws. */
   public static Object call(Object real, Method method, Object[] arguments) throws Throwable {
     try {
       return method.invoke(real, arguments);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Everything protected at once, as processes: TLS, tokens, and a ZooKeeper that asks who one is.
+ * Everything protected at once, as processes: TLS, tokens, and a ZooKeeper that requires logins.
  */
 @Timeout(300)
 class SecuredTest {
@@ -98,7 +98,7 @@ class SecuredTest {
     }
   }
 
-  /** A service from the time before there were logins: its nodes must be protected as well. */
+  /** A service from before logins were set: its nodes must be protected as well. */
   private void beforeItWasProtected(String connect) throws Exception {
     try (ControllerProcess open = ControllerProcess.join(directory, connect)) {
       String spec =

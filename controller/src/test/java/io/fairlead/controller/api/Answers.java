@@ -14,7 +14,7 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * Checks answers against the contract. One to what is no operation of it (an unknown path, a method
+ * Checks answers against the contract. An answer outside its operations (an unknown path, a method
  * that the path does not have) must be a problem document.
  */
 final class Answers {
@@ -68,7 +68,7 @@ final class Answers {
     }
   }
 
-  /** A tag where one is promised, and no tag, place or page that is not documented. */
+  /** A tag where one is documented, and no undocumented tag, location or page. */
   private void checkHeaders(String what, JsonObject response, Reply reply) {
     JsonObject documented = response.getJsonObject("headers", new JsonObject());
     for (String name : Set.of("ETag", "Link", "Location")) {

@@ -46,7 +46,7 @@ class ApiAccessTest {
 
   @TempDir private Path directory;
 
-  /** Whether a role may call an operation is said by the contract alone, for every operation. */
+  /** The contract decides for every operation whether a role may call it. */
   @Test
   void everyOperationAsksForTheRoleOfTheContract() throws IOException {
     Contract contract = Contract.load();
@@ -65,12 +65,12 @@ class ApiAccessTest {
           Optional<Role> wanted =
               Optional.ofNullable(operation.getString("x-role")).map(this::role);
           assertThat(wanted.isPresent()).as(what).isNotEqualTo(operation.containsKey("security"));
-          Reply nobody = client.send(method, uri, "");
-          assertThat(nobody.status() == 401).as(what).isEqualTo(wanted.isPresent());
+          Reply anonymous = client.send(method, uri, "");
+          assertThat(anonymous.status() == 401).as(what).isEqualTo(wanted.isPresent());
           if (wanted.isEmpty()) {
             continue;
           }
-          assertThat(nobody.header("WWW-Authenticate")).startsWith("Bearer");
+          assertThat(anonymous.header("WWW-Authenticate")).startsWith("Bearer");
           for (Role role : Role.values()) {
             Reply reply =
                 client.send(method, uri, "", "", "Authorization", "Bearer " + TOKENS.get(role));
@@ -90,7 +90,7 @@ class ApiAccessTest {
     return Role.parse(text).orElseThrow();
   }
 
-  /** The router takes a path in more spellings than the contract has. */
+  /** The router accepts more spellings of a path than the contract has. */
   @ParameterizedTest
   @CsvSource({
     "GET, /v1/backup/, VIEWER",
@@ -134,7 +134,7 @@ class ApiAccessTest {
   @CsvSource({
     "'', 401",
     "Bearer, 401",
-    "Bearer nobody-0123456789abcdef, 401",
+    "Bearer unknown-0123456789abcdef, 401",
     "Basic viewer-0123456789abcdef, 401",
     "Bearer viewer-0123456789abcde, 401",
     "Bearer viewer-0123456789abcdef0, 401",
@@ -151,7 +151,7 @@ class ApiAccessTest {
   }
 
   @Test
-  void unknownPathsAreNotForNobodyToExplore() throws IOException {
+  void unknownPathsRequireATokenToo() throws IOException {
     try (ApiServer server = open(tokens())) {
       assertThat(new ApiClient(server.listen()).get("/v2").status()).isEqualTo(401);
     }
@@ -192,7 +192,7 @@ class ApiAccessTest {
       write(file, "ann viewer plain:another-0123456789abcdef");
       long end = System.nanoTime() + Duration.ofSeconds(40).toNanos();
       while (line != null) {
-        assertThat(System.nanoTime()).as("the stream goes on").isLessThan(end);
+        assertThat(System.nanoTime()).as("the stream continues").isLessThan(end);
         line = lines.readLine();
       }
       assertThat(status(new ApiClient(server.listen()), TOKENS.get(Role.VIEWER))).isEqualTo(401);
@@ -284,7 +284,7 @@ class ApiAccessTest {
         new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
   }
 
-  /** The operator's as a digest. */
+  /** The operator's token as a digest. */
   private SecretFile tokens() throws IOException {
     SecretFile file = new SecretFile("--tokens", directory.resolve("tokens"));
     String digest =

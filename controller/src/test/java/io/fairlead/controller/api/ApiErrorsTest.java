@@ -15,7 +15,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every REST error, a row each: request in, status and the problem's field, value, allowed out. */
+/**
+ * Every REST error, one row each: request in, status and the problem's field, value, allowed out.
+ */
 class ApiErrorsTest {
   private static final String JSON = "application/json";
   private static final String WEB = "/v1/services/web";

@@ -35,7 +35,7 @@ class ApiVersionsTest extends ServedApi {
   }
 
   /**
-   * The paths of which this method takes this header, by the contract, of what {@code open} made.
+   * The paths whose method accepts this header by the contract, with the objects of {@code open}.
    */
   private static List<String> taking(String method, String header) {
     JsonObject wanted = new JsonObject().put("$ref", "#/components/parameters/" + header);
@@ -79,9 +79,7 @@ class ApiVersionsTest extends ServedApi {
     assertThat(client.get(WEB).header("ETag")).isNotIn(tag, before);
   }
 
-  /**
-   * A commit that comes while a read is answered shows in the whole of the answer, or not at all.
-   */
+  /** A commit during a read shows in the whole answer or not at all. */
   @Test
   void aReadAndItsTagAreOfOneVersion() {
     for (String path : List.of(WEB, WEB + "/backends", WEB + "/backends/7", WEB + "/ring")) {
@@ -97,7 +95,7 @@ class ApiVersionsTest extends ServedApi {
     }
   }
 
-  /** A write of each kind for a version that has passed is refused, for the current one taken. */
+  /** Each kind of write is rejected for an old version and accepted for the current one. */
   @Test
   void ofTwoWhoEditAtOnceTheSecondLearnsOfTheFirst() {
     record Write(String method, String path, String body) {}

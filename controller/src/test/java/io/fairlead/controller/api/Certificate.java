@@ -15,13 +15,13 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A certificate for 127.0.0.1 that signs itself, made by the JDK's keytool, and its key; both as
- * PEM files.
+ * A self-signed certificate for 127.0.0.1, made by the JDK's keytool, and its key; both as PEM
+ * files.
  */
 public record Certificate(X509Certificate x509, Path pem, Path key) {
   private static final String PASSWORD = "only for this test";
 
-  /** Writes {@code name.pem} and {@code name.key}, over those that are there. */
+  /** Writes {@code name.pem} and {@code name.key}, replacing existing ones. */
   public static Certificate make(Path directory, String name) {
     try {
       Path store = directory.resolve(name + ".p12");

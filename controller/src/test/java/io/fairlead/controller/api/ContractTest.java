@@ -8,7 +8,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The contract as a text: its examples are valid and nothing in it goes without a description. */
+/** The contract as a text: its examples are valid and everything has a description. */
 class ContractTest {
   private final Contract contract = Contract.load();
   private int examples;

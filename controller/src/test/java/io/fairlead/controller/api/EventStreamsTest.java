@@ -40,7 +40,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
-/** Server-sent events over real sockets: what they tell, how they resume, and who is cut off. */
+/**
+ * Server-sent events over real sockets: what they report, how they resume, and which clients are
+ * disconnected.
+ */
 @Timeout(180)
 class EventStreamsTest {
   private static final String WEB = "/v1/services/web";
@@ -64,7 +67,7 @@ class EventStreamsTest {
 
   record Event(String id, String type, JsonObject data) {}
 
-  /** One client; lines as they come. */
+  /** One client; lines as they arrive. */
   private final class Stream implements AutoCloseable {
     private final Socket socket = new Socket();
     private final BufferedReader lines;
@@ -252,7 +255,7 @@ class EventStreamsTest {
     }
   }
 
-  /** It takes a moment to read the state: the end waits for that, and nothing comes after it. */
+  /** Reading the state takes a moment: the end waits for it, and nothing is sent after the end. */
   @Test
   void anEndWhileTheStateIsReadIsQuiet() throws Exception {
     CountDownLatch isReading = new CountDownLatch(1);

@@ -184,7 +184,7 @@ class BeamerAssignmentTest {
     return fewest;
   }
 
-  /** No owner keeps a bucket whose window is closed that should have gone before one that went. */
+  /** No owner keeps a bucket with a closed window that should have moved before one that moved. */
   private static void checkOrder(Ring ring, Runs runs, long now) {
     boolean[] isMoving = new boolean[ring.buckets()];
     for (int run = 0; run < runs.size(); run++) {

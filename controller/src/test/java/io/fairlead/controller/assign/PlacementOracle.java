@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The same placements as textbooks have them: slow, with objects, and without any shortcut. */
+/** The same placements as in textbooks: slow, with objects, and without shortcuts. */
 final class PlacementOracle {
   private PlacementOracle() {}
 
-  /** Each bucket's place on the circle is the beginning of its part; the next point owns it. */
+  /** Each bucket's position on the circle is the start of its part; the next point owns it. */
   static char[] consistent(int buckets, int[] weights) {
     TreeMap<BigInteger, Integer> circle = new TreeMap<>();
     int halvings = 0;
@@ -51,7 +51,7 @@ final class PlacementOracle {
     return new BigInteger(Long.toUnsignedString(bits));
   }
 
-  /** Every pair's hash, and the least of them. */
+  /** The lowest hash over all pairs. */
   static char[] rendezvous(int buckets, int[] weights) {
     char[] owners = new char[buckets];
     long[] least = new long[buckets];
@@ -82,7 +82,7 @@ final class PlacementOracle {
     return first;
   }
 
-  /** Everybody's permutation as a list; in turns each takes its first bucket that is still free. */
+  /** Each backend's permutation as a list; in turn each takes its first free bucket. */
   static char[] maglev(int buckets, int[] weights) {
     char[] owners = new char[buckets];
     Map<Integer, List<Integer>> permutations = new TreeMap<>();

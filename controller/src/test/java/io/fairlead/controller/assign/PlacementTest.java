@@ -13,7 +13,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
-/** What each way to place buckets promises, and that it is the textbook's, found faster. */
+/** The guarantees of each placement, and that it equals the textbook's. */
 class PlacementTest {
   private static final long NOW = 1_700_000_000;
   private static final int WINDOW = 240;
@@ -117,7 +117,7 @@ class PlacementTest {
     }
   }
 
-  /** Turns end with everybody's share rounded, for one and the same number of rounds. */
+  /** Turns end with each share rounded, for the same number of rounds. */
   @Property(tries = 100)
   void turnsFollowTheWeights(@ForAll long seed) {
     Random random = new Random(seed);

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
 
-/** Weights and rings that tests of assignments begin with. */
+/** Weights and rings that tests of assignments start with. */
 final class Pools {
   private Pools() {}
 

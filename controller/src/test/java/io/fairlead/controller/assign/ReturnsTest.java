@@ -30,7 +30,7 @@ class ReturnsTest {
   void theOwnerBeforeTakesOthersThanItsOwn() throws Exception {
     Ring ring = step(Ring.empty(1, 256, NOW - 1), NOW, 1, 1, 1, 0);
     ring = step(ring, NOW + 10, 0, 1, 1, 1);
-    // What 4 took of 1 comes to 2 and 3; 1 takes what was theirs for long.
+    // What 4 took from 1 goes to 2 and 3; 1 takes buckets that they have owned for long.
     Ring next = step(ring, NOW + 20, 1, 1, 1, 0);
     assertThat(returned(ring, next, NOW + 20)).isZero();
     assertThat(next.owned()).startsWith(0, 85, 86, 85);
@@ -40,7 +40,7 @@ class ReturnsTest {
   void aDrainedOwnersBucketsTakeADetourIfNoOtherBackendGives() throws Exception {
     Ring ring = step(Ring.empty(1, 256, NOW - 1), NOW, 1, 1, 0);
     ring = step(ring, NOW + 1000, 0, 1, 1);
-    // 3 has what was 1's and goes; 2 is where it shall be, so 1 is the only one to take.
+    // 3 has what was 1's and is removed; 2 has its share, so only 1 can take buckets.
     Ring next = step(ring, NOW + 1010, 1, 1, 0);
     assertThat(returned(ring, next, NOW + 1010)).isZero();
     assertThat(next.owned()).startsWith(0, 128, 128, 0);
@@ -74,8 +74,8 @@ class ReturnsTest {
   }
 
   /**
-   * As few buckets return as can be: a backend that shall have more than all but those which left
-   * it within the window gets the difference of these. Shares are as exact as ever.
+   * As few buckets return as possible: a backend whose share exceeds all buckets except those which
+   * left it within the window gets the difference of these. Shares are as exact as ever.
    */
   @Property(tries = 500)
   void asFewReturnAsCanBe(@ForAll long seed) throws Exception {
@@ -98,7 +98,7 @@ class ReturnsTest {
     }
   }
 
-  /** Of each backend: what it shall have, but for what it may have without a return. */
+  /** Of each backend: its share, less what it can get without a return. */
   private static int fewestReturns(Ring ring, int[] targets, long now) {
     int fewest = 0;
     for (int id = 1; id <= 8; id++) {

@@ -14,7 +14,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
-/** What rebalance and defragmentation promise of each iteration, and that they arrive. */
+/** The guarantees of each iteration of rebalance and defragmentation, and that they end. */
 class UpkeepTest {
   private static final long NOW = 1_700_000_000;
   private static final int WINDOW = 240;
@@ -31,7 +31,7 @@ class UpkeepTest {
     for (int iteration = 0; ; iteration++) {
       assertThat(iteration).isLessThan(ring.buckets());
       if (random.nextInt(4) == 0) {
-        defragmentation = new Defragmentation(); // another controller goes on
+        defragmentation = new Defragmentation(); // another controller continues
       }
       Step step = defragmentation.step(ring, new int[0], limits, now, WINDOW);
       checkLimits(ring, step.runs(), limits, now);
@@ -55,7 +55,7 @@ class UpkeepTest {
   void anIterationLeavesNoCycle(@ForAll long seed) throws Exception {
     Random random = new Random(seed);
     Ring ring = Pools.ring(scattered(random, 512), NOW);
-    // A second of moves puts a part of the buckets into their window.
+    // One second of moves opens the window of some buckets.
     ring =
         Pools.apply(
             ring, Runs.between(ring, swapped(ring, random, 40), NOW + 900, WINDOW), NOW + 900);

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command line client at an API that asks for a token, over TLS. */
+/** The command line client with an API that requires a token, over TLS. */
 class FairleadctlAccessTest {
   @TempDir private Path directory;
   private Certificate certificate;

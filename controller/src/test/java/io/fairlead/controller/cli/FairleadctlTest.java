@@ -315,7 +315,7 @@ class FairleadctlTest {
     assertThat(run.err()).isEqualTo("service 'web' has changed at each of 10 reads; try again\n");
   }
 
-  /** Something changes in the midst of so many reads. */
+  /** Something changes during this many reads. */
   private static void change(int times) {
     PLANE.meanwhile(
         () -> {

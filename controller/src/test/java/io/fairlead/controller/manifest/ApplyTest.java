@@ -51,7 +51,7 @@ class ApplyTest {
         affinity: client
       """;
 
-  /** Two services that have every field between them, none at its default. */
+  /** Two services that together have every field, none at its default. */
   private static final String ALL =
       """
       services:

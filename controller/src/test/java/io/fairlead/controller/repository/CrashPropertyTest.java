@@ -39,8 +39,8 @@ import org.apache.curator.test.TestingServer;
 
 /**
  * For any changes of a service, and at any write to a real ZooKeeper at which its leader ends: the
- * next leader finds every generation that was acknowledged, and at most the one more that was under
- * way; the snapshot and the deltas after it make that image, and nothing half done is left.
+ * next leader finds every generation that was acknowledged, and at most one more, which was in
+ * flight; the snapshot and the deltas after it make that image, and no partial write is left.
  *
  * <p>Requests are small enough that most generations need several: chunks ahead, then the commit.
  */
@@ -179,7 +179,7 @@ class CrashPropertyTest {
     assertThat(ring).isEqualTo(latest);
   }
 
-  /** What the steering method needs is committed with its generation or not at all. */
+  /** The steering method's blob is committed with its generation or not at all. */
   private static void checkTable(Tree tree, Ring ring) throws Exception {
     String path = tree.blob("web", ring.generation(), Generation.STEERING);
     Optional<byte[]> table = STEERING.blob(config(tree), ring);
@@ -190,7 +190,7 @@ class CrashPropertyTest {
     }
   }
 
-  /** A leader of an earlier epoch that goes on writes nothing. */
+  /** A leader of an earlier epoch that continues writes nothing. */
   private static void checkFenced(
       Tree tree, Epoch epoch, Optional<StoredService> last, Random random) throws Exception {
     if (last.isEmpty()) {

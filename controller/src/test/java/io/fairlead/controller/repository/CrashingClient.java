@@ -8,7 +8,7 @@ import org.apache.curator.framework.api.transaction.CuratorMultiTransaction;
 
 /**
  * A client whose process ends at one of its writes: right before ZooKeeper receives it, or after it
- * took place and before its answer arrives. From then on nothing gets through. Every write of the
+ * was applied and before its answer arrives. From then on nothing gets through. Every write of the
  * store is a {@code multi}, so these are all the moments at which a crash can leave different state
  * behind.
  */
@@ -26,8 +26,8 @@ final class CrashingClient {
   private boolean isDead;
 
   /**
-   * @param writes that take place undisturbed
-   * @param isAfterwards whether the next one still takes place
+   * @param writes that succeed
+   * @param isAfterwards whether the next one is still applied
    */
   CrashingClient(CuratorFramework real, int writes, boolean isAfterwards) {
     this.real = real;

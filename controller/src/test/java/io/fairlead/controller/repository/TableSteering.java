@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 
-/** A method whose muxes need a table besides the ring, for every other generation a new one. */
+/** A method whose muxes need a table besides the ring, with a new one in every other generation. */
 final class TableSteering implements Steering {
   @Override
   public String word() {

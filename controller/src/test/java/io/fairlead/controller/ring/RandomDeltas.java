@@ -7,7 +7,7 @@ import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Arbitrary changes of a ring, which every reader has to follow. */
+/** Arbitrary changes of a ring, which every reader must accept. */
 public final class RandomDeltas {
   private static final int WINDOW = 240;
 

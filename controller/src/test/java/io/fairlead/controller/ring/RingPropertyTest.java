@@ -69,8 +69,8 @@ class RingPropertyTest {
   }
 
   /**
-   * Damage may be invisible (a bit of the zstd frame that means nothing); then what decodes must be
-   * unharmed.
+   * Damage may be invisible (a bit of the zstd frame that means nothing); then the decoded ring
+   * must be right.
    */
   private static byte[] damage(byte[] whole, Random random) {
     byte[] damaged = whole.clone();

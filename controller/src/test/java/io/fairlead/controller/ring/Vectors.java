@@ -77,7 +77,7 @@ public final class Vectors {
     return delta.get("order").asText().equals("owner");
   }
 
-  /** The runs of a delta by owner as they stand. */
+  /** The runs of a delta by owner, in their order. */
   static OwnerRuns ownerRuns(JsonNode delta) {
     JsonNode rows = delta.get("runs");
     OwnerRuns runs = new OwnerRuns(rows.size());

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a service may say of how its packets are treated. */
+/** Settings of a service for its packets. */
 class WireTest {
   private static final long SEED = 20_261_120;
   private static final Wire GUE = new Wire("gue", Optional.empty(), Optional.empty());

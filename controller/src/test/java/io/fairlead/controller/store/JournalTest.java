@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Records and kept answers, beside real writes in a real ZooKeeper. */
+/** Records and kept answers, with real writes to a real ZooKeeper. */
 class JournalTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final Epoch EPOCH = new Epoch(0, 0);

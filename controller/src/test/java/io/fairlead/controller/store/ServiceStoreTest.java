@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Generations as bytes that mean nothing to the store. */
+/** Generations as bytes that are opaque to the store. */
 class ServiceStoreTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final Epoch EPOCH = new Epoch(0, 0);

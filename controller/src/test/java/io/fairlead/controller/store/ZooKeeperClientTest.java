@@ -12,7 +12,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 class ZooKeeperClientTest {
-  /** As one that is only starting; by default the client would wait 6 s. */
+  /** As at a start; by default the client would wait 6 s. */
   @Test
   void aServerThatAcceptsAndDoesNotAnswerIsGivenUpSoon() throws Exception {
     try (ServerSocket mute = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How a service says in which way its buckets are shared out, and changes it while it is live. */
+/** How a service selects the assignment of its buckets, and changes it while it is live. */
 class AssignmentTest extends EmbeddedController {
 
   private static ServiceSpec spec(String assignment) {
@@ -110,7 +110,7 @@ class AssignmentTest extends EmbeddedController {
     assertThat(owners()).isEqualTo(owners(placement, 100, 50, 70, 30));
   }
 
-  /** Method and pool at once: the new method shares out, and what ran for the old one ends. */
+  /** Method and pool at once: the new method assigns, and upkeep of the old one ends. */
   @Test
   void anotherMethodTogetherWithAnotherPool() throws Exception {
     done(controller.services().putService(spec("beamer"), pool(100, 100), WriteOptions.COMMIT));

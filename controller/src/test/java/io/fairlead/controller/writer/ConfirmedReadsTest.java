@@ -107,7 +107,7 @@ class ConfirmedReadsTest {
     }
   }
 
-  /** What is committed by it takes place, and it hears of that when the test is over. */
+  /** Its commits are applied, and it gets their answers when the test is over. */
   private CuratorFramework learningLate(CuratorFramework real) {
     return Proxied.by(
         CuratorFramework.class,

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A test with a controller that leads, on a real ZooKeeper inside of it. */
+/** A test with a controller that leads, on a real embedded ZooKeeper. */
 abstract class EmbeddedController {
   protected static final long NOW = 1_700_000_000;
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Several controllers on one ZooKeeper: one leads, the others follow, and no controller writes in
- * an epoch that is over.
+ * an old epoch.
  */
 class FailoverTest {
   private static final Duration SOON = Duration.ofSeconds(30);
@@ -104,7 +104,7 @@ class FailoverTest {
       assertThat(former.awaitLeader(SOON)).isTrue();
       done(former.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
       try (FairleadController latter = open(server.getConnectString(), "same")) {
-        // The former life's session is alive and would be for as long as it lives.
+        // The session of the previous process is still alive and would stay so until it expires.
         assertThat(latter.awaitLeader(SOON)).isTrue();
         done(latter.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));
         assertThat(confirms(former) ? Shown.backends(former, "web").size() : 1).isEqualTo(1);
@@ -143,7 +143,7 @@ class FailoverTest {
     }
   }
 
-  /** Whether it says that what it reads next is the latest. */
+  /** Whether it reports that its next read is the latest. */
   private static boolean confirms(FairleadController controller) {
     try {
       controller.plane().confirm();

@@ -44,7 +44,7 @@ final class FlakyProxy implements AutoCloseable {
     return swallowed.get();
   }
 
-  /** Breaks all connections, and takes no other before {@link #heal}. */
+  /** Breaks all connections, and accepts no other before {@link #heal}. */
   void cut() throws IOException {
     isCut = true;
     closeAll();

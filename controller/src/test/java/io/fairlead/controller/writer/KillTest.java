@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A controller, its ZooKeeper inside it, is killed (-9) at random moments while it commits, and
+ * A controller with embedded ZooKeeper is killed (-9) at random moments while it commits, and
  * started again.
  */
 class KillTest {
@@ -70,7 +70,7 @@ class KillTest {
       String loaded = lines.readLine();
       assertThat(loaded).isNotNull().startsWith("loaded ");
       long generation = Long.parseLong(loaded.split(" ")[1]);
-      // What was under way when it was killed may have been committed without being acknowledged,
+      // The change in flight when it was killed may have been committed without being acknowledged,
       // and only that.
       assertThat(generation).isBetween(acknowledged, acknowledged + 1);
       if (generation > 2) {
@@ -90,7 +90,7 @@ class KillTest {
                 } catch (InterruptedException e) {
                   Thread.currentThread().interrupt();
                 }
-                // The process's own destroyForcibly would throw away what it has said already.
+                // The process's own destroyForcibly would discard what it has printed already.
                 process.toHandle().destroyForcibly();
               });
       killer.start();
@@ -117,8 +117,7 @@ class KillTest {
   }
 
   /**
-   * Every generation that is kept follows the one before it, and snapshots on the way agree with
-   * the deltas.
+   * Every generation that is kept follows the previous one, and snapshots agree with the deltas.
    */
   private void checkTheRest(long acknowledged) throws Exception {
     try (FairleadController controller =

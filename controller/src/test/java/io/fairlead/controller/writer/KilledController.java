@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A controller in a process of its own, for {@link KillTest} to kill. It says "loaded GENERATION"
- * with what it found, then commits the change that follows from each generation and says "committed
- * GENERATION" once that is acknowledged, for ever.
+ * A controller in a process of its own, for {@link KillTest} to kill. It prints "loaded GENERATION"
+ * with what it found, then commits the change that follows from each generation and prints
+ * "committed GENERATION" once that is acknowledged, without end.
  */
 final class KilledController {
   static final int BACKENDS = 8;

@@ -22,8 +22,8 @@ import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 
 /**
- * Connections break after a request was sent and before its answer came: nothing is lost, repeated
- * or guessed.
+ * Connections break after a request was sent and before its answer arrived: nothing is lost,
+ * repeated or guessed.
  */
 class LostAnswersTest {
   private static final int CHANGES = 15;

@@ -111,7 +111,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
     leaderUrl = Optional.of(leader);
   }
 
-  /** Writes are refused from now on, as while ZooKeeper is away. */
+  /** Writes fail from now on, as while ZooKeeper is unavailable. */
   public synchronized void zookeeperAway() {
     outage =
         Optional.of(

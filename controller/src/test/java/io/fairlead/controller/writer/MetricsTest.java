@@ -34,7 +34,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a scrape of a controller shows, over HTTP, with two muxes of which one falls behind. */
+/** What a scrape of a controller shows, over HTTP, with two muxes, one of which lags. */
 class MetricsTest {
   private static final long NOW = 1_700_000_000;
   private static final Path ALERTS =
@@ -147,7 +147,7 @@ class MetricsTest {
         .until(() -> metric("fairlead_controller_zookeeper_state{state=\"connected\"}") == 0);
   }
 
-  /** What one backend gave to all others within the window can only come back from them. */
+  /** Buckets that one backend gave to all others within the window can only return from them. */
   @Test
   void bucketsThatReturnToTheOwnerBeforeAreCounted() throws Exception {
     String returned = "fairlead_controller_returned_buckets_total{service=\"web\"}";

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /**
- * ZooKeeper is away for longer than a session lives: writes are refused, reads are not, writes work
+ * ZooKeeper is unavailable for longer than a session lives: writes fail, reads do not, writes work
  * soon after its return, and the log has one line for each change.
  */
 class OutageTest {
@@ -70,7 +70,7 @@ class OutageTest {
       assertThat(Shown.backends(controller, "web")).hasSize(2);
       assertThatThrownBy(() -> controller.plane().confirm()).isInstanceOf(Refusal.class);
       server.restart();
-      // How soon is ZooKeeperClientTest's: here a machine may be as slow as it is.
+      // ZooKeeperClientTest checks how soon: here a slow machine may take its time.
       await().atMost(Duration.ofSeconds(30)).until(() -> controller.plane().health().leader());
       assertThat(
               done(controller.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT))

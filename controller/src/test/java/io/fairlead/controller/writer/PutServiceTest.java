@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A service as a whole in one commit: what differs and nothing else, on a real ZooKeeper. */
+/** A whole service in one commit: only differences are written, on a real ZooKeeper. */
 class PutServiceTest extends EmbeddedController {
   private static final WriteOptions COMMIT = WriteOptions.COMMIT;
   private static final WriteOptions PLAN = WriteOptions.PLAN;

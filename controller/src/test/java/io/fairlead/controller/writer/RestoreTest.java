@@ -74,7 +74,7 @@ class RestoreTest {
     return leading;
   }
 
-  /** Another ZooKeeper, which knows nothing. */
+  /** Another, empty ZooKeeper. */
   private void loseZooKeeper() throws Exception {
     controller.close();
     server.close();
@@ -91,7 +91,7 @@ class RestoreTest {
     }
   }
 
-  /** Two services, one of them with moves in an open window, and an id that is gone. */
+  /** Two services, one of them with moves in an open window, and a removed id. */
   private void build() throws Exception {
     done(controller.services().createService(spec("gone", "10.99.0.9"), WriteOptions.COMMIT));
     done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
@@ -255,7 +255,7 @@ class RestoreTest {
     assertThat(Shown.services(controller)).hasSize(1);
   }
 
-  /** Until it is repeated no controller leads, and the tree does not bear the cluster's name. */
+  /** Until it is repeated no controller leads, and the tree does not have the cluster's name. */
   @Test
   void whatWasBrokenOffIsRepeated() throws Exception {
     build();

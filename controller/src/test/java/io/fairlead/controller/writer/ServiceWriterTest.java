@@ -38,7 +38,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A service that is deleted while others still ask its writer, and what its writer does itself. */
+/**
+ * A service that is deleted while its writer still gets requests, and what its writer does by
+ * itself.
+ */
 class ServiceWriterTest {
   private static final Tree TREE = new Tree("/fairlead");
   private static final Epoch EPOCH = new Epoch(1, 0);
@@ -94,7 +97,7 @@ class ServiceWriterTest {
         .isEqualTo(Refusal.Kind.NOT_FOUND);
   }
 
-  /** A deletion that took place although its answer was lost. */
+  /** A deletion that succeeded although its answer was lost. */
   @Test
   void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
     repository.delete(EPOCH, stored);
@@ -107,7 +110,7 @@ class ServiceWriterTest {
     assertThat(writer.isGone()).isTrue();
   }
 
-  /** The leader's own writes leave records too, which have to be deleted in time. */
+  /** The leader's own writes leave records too, which must be deleted eventually. */
   @Test
   void theLeadersOwnIterationsAreCounted() throws Exception {
     done(writer.change(List.of(add(1), add(2)), WriteOptions.PLAN));

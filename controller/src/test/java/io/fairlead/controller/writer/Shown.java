@@ -11,7 +11,7 @@ import io.fairlead.controller.upkeep.UpkeepView;
 import java.util.List;
 import java.util.Optional;
 
-/** What a controller shows, as the resources of its API do. */
+/** What a controller shows through the resources of its API. */
 public final class Shown {
   private Shown() {}
 

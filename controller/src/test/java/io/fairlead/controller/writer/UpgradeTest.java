@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A tree that a later version has written: what is not known is refused by name and left alone. */
+/** A tree written by a later version: unknown formats are rejected by name and left unchanged. */
 class UpgradeTest {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final Tree TREE = new Tree("/fairlead");

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 class UpkeepServiceTest extends EmbeddedController {
   private static final int WINDOW = 240;
 
-  /** In which the controller looks several times whether an iteration is due. */
+  /** Long enough for the controller to check several times whether an iteration is due. */
   private static final Duration SOME_POLLS = Duration.ofMillis(1500);
 
   private Result start(Kind kind, double target, int moves) throws Exception {
@@ -61,7 +61,7 @@ class UpkeepServiceTest extends EmbeddedController {
     return job();
   }
 
-  /** Eight backends whose buckets a history of other weights has scattered. */
+  /** Eight backends whose buckets are scattered by a history of other weights. */
   private void fragment() throws Exception {
     done(
         controller

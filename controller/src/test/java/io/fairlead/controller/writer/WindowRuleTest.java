@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A longer window opens none that has closed. The service's is 240 s. */
+/** A longer window reopens no closed one. The service's is 240 s. */
 class WindowRuleTest {
   private static final long MOVED = 1_700_000_000;
 
@@ -36,7 +36,7 @@ class WindowRuleTest {
 
   @ParameterizedTest
   @CsvSource({
-    "   0, 86400", // still open: it may stay so
+    "   0, 86400", // still open: it may stay open
     " 239, 86400",
     " 240,   240",
     " 300,    10",
