@@ -32,7 +32,7 @@ var (
 
 // Balanced checks that buckets and new connections are distributed by weight.
 //
-// Assumes: the connections were opened after healing, each from a port of its own, so that each has a hash of its own.
+// Assumes: the connections were opened after healing, each from its own port, so that each has its own hash.
 // Steps: each backend's share of the buckets is its share of the weights, within the tolerance; its connections are
 // within 5 standard deviations of what that share would give it; a backend without weight has neither. What can
 // mislead: with few connections the deviation is wide, and little is seen.

@@ -95,7 +95,7 @@ func configOps(ops []history.Op) ([]configOp, error) {
 		}
 		call, found := open[op.Process]
 		if !found {
-			return nil, fmt.Errorf("operation %d: process %v completes what it never invoked", op.Index, op.Process)
+			return nil, fmt.Errorf("operation %d: process %v completes an operation that it never invoked", op.Index, op.Process)
 		}
 		delete(open, op.Process)
 		if op.Type == history.Fail || op.F == "read" && op.Type != history.OK {

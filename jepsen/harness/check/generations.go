@@ -221,7 +221,7 @@ func Image(ops []history.Op, _ Settings) (Verdict, error) {
 // Converged checks that after healing each mux serves the last committed generation of each service.
 //
 // Assumes: the runner asked each mux after everything had healed and all writers had stopped, and waited long enough
-// before it took a mux's answer as final. Steps: each mux that applied anything or was asked has, for each service, a
+// before it accepted a mux's answer as final. Steps: each mux that applied anything or was asked has, for each service, a
 // final read of the highest committed generation. What can mislead: a mux that no operation names is not missed.
 func Converged(ops []history.Op, _ Settings) (Verdict, error) {
 	all, err := decodeGenerations(ops)

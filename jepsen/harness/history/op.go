@@ -115,7 +115,7 @@ func Read(from io.Reader) ([]Op, error) {
 	return ops, lines.Err()
 }
 
-// ReadShared decodes a shared history: the header on a line of its own, after any comments, then operations.
+// ReadShared decodes a shared history: the header on its own line, after any comments, then operations.
 func ReadShared(path string) (Header, []Op, error) {
 	var header Header
 	text, err := os.ReadFile(path)

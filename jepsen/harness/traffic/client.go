@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package traffic is the client: a process of its own on a client's node that keeps a number of connections alive. Each
+// Package traffic is the client: a separate process on a client's node that keeps a number of connections alive. Each
 // answer names the server that sent it. The process reports on standard output, one JSON object a line, and ends in
 // order when its standard input does.
 package traffic

@@ -81,7 +81,7 @@ func served(t *testing.T, p *pools) string {
 	return server.URL
 }
 
-// TestServices: each run has services of its own, even with the same seed, and deletes those of earlier runs and no
+// TestServices: each run has its own services, even with the same seed, and deletes those of earlier runs and no
 // others.
 func TestServices(t *testing.T) {
 	p := &pools{services: map[string]map[int64]int64{"web": {}, "s1": {}, "faults-broken-off-1": {}}}

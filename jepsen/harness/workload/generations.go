@@ -388,7 +388,7 @@ func (g *Generations) ask(mux cluster.Node) (rings, error) {
 	return ask(mux, since)
 }
 
-// watch polls a mux for what it has applied, from a number on in the log of one process.
+// watch polls a mux for the changes that it has applied, from a number on in the log of one process.
 func (g *Generations) watch(process int64, mux cluster.Node, since int64, boot string) {
 	for {
 		said, err := ask(mux, since)

@@ -22,7 +22,7 @@
             [jepsen.checker.timeline :as timeline]))
 
 (def workloads
-  "By name, the parts of a workload. Each part has processes of its own."
+  "By name, the parts of a workload. Each part has its own processes."
   {:config      [config/workload]
    :generations [config/workload generations/observer]
    :connections [connections/workload]

@@ -14,7 +14,7 @@
   2)
 
 (defn http
-  "A client of its own for each Jepsen client, so that none waits for another's connection."
+  "One HTTP client for each Jepsen client, so that none waits for another's connection."
   ^HttpClient []
   (.. (HttpClient/newBuilder)
       (version HttpClient$Version/HTTP_1_1)

@@ -2,7 +2,7 @@
 (ns fairlead.jepsen.checker.balance
   "Whether, after healing, buckets and new connections are distributed by weight.
 
-  Assumed: the connections were opened after healing, each from a port of its own, so
+  Assumed: the connections were opened after healing, each from its own port, so
   that each has a hash of its own. Steps: each backend's share of the buckets is its
   share of the weights, within `:tolerance`; its connections are within 5 standard
   deviations of what its weight asks for; a backend without weight has neither. What can

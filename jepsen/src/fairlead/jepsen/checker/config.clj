@@ -67,7 +67,7 @@
                       [done (assoc open process [position op])])
 
                     (nil? (open process))
-                    (throw (ex-info (str "operation " (:index op) ": process " process " completes what it never invoked") {:op op}))
+                    (throw (ex-info (str "operation " (:index op) ": process " process " completes an operation that it never invoked") {:op op}))
 
                     :else
                     (let [[call _] (open process)

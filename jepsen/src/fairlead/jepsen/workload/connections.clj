@@ -42,7 +42,7 @@
   600)
 
 (def outlive-seconds
-  "Long connections go on for so long after the last fault was to end, if they live so long."
+  "How long long-lived connections continue after the last fault was to end, unless they end earlier."
   10)
 
 ;; The program on each client's node.

@@ -16,11 +16,11 @@
            (org.apache.zookeeper KeeperException ZooKeeper)))
 
 (def mux-seconds
-  "How long a mux may take to answer before the observer goes on without it."
+  "How long a mux may take to answer before the observer continues without it."
   1)
 
 (defn- rings
-  "What a mux says since a number, or nil."
+  "The mux's answer from a number on, or nil."
   [http mux since]
   (try
     (let [{:keys [status body]} (client/request! http mux-seconds :get (str (:http mux) "/rings?since=" since) {})]
@@ -40,7 +40,7 @@
     (if (nil? answer)
       [known {:silent node}]
       [(assoc-in known [:muxes node] (select-keys answer [:boot :next]))
-       {:silent  (when (empty? (:rings answer)) node) ; who serves nothing has nothing to say in the end
+       {:silent  (when (empty? (:rings answer)) node) ; a mux that serves nothing need not answer in the end
         :rings   (map #(assoc % :mux node) (:rings answer))
         :gap     (when (< (max 1 since) (:first answer)) node)
         :applied (for [each (:applied answer)]
