@@ -211,19 +211,14 @@ static inline uint8_t inner_protocol(const struct packet *packet)
 }
 
 /*
- * Handles a packet that is too big. The MTU reported to the sender leaves room for MOVED even if there is no move now,
- * so that one report is enough; the previous owner most likely has the backend's family. Errors and later fragments
- * are not reported.
+ * Handles a packet that is too big. The MTU reported to the sender leaves room for the worst chain that a move can lead
+ * to in this pool, even if there is no move now, so that one report is enough. Errors and later fragments are not
+ * reported.
  */
-static __attribute__((noinline)) enum verdict too_big(const struct backend *backend, uint8_t flags,
+static __attribute__((noinline)) enum verdict too_big(const struct backends *backends, uint8_t flags,
 						      struct packet *packet)
 {
-	const struct encap *encap = packet->service->encap;
-	uint8_t moved = backend->outer.ipv6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
-	uint32_t now = encap->overhead(&backend->outer, flags);
-	uint32_t later = encap->overhead(&backend->outer, (flags & FL_STEER_TAG) | moved);
-
-	packet->mtu = (uint16_t)encap_room(now > later ? now : later, backend->mtu);
+	packet->mtu = (uint16_t)backends_room_moved(backends, flags);
 	return packet->flags & (PACKET_QUOTE | PACKET_LATER) ? VERDICT_TOO_BIG_SILENT : VERDICT_TOO_BIG;
 }
 
@@ -243,8 +238,8 @@ static inline uint8_t *make_room(struct rte_mbuf *mbuf, const struct packet *pac
 
 /* All headers except the one that is written inline; out of line, to keep that path short. */
 static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, struct rte_mbuf *mbuf,
-							  struct packet *packet, const struct backend *backend,
-							  const struct backend *previous)
+							  struct packet *packet, const struct backends *backends,
+							  const struct backend *backend, const struct backend *previous)
 {
 	struct encap_fields fields = {
 	    .inner_len = packet->ip_len,
@@ -267,8 +262,9 @@ static __attribute__((noinline)) enum verdict encap_other(struct burst *burst, s
 		fields.previous = encap_destination(&previous->outer);
 	}
 	overhead = encap->overhead(&backend->outer, fields.flags);
-	if (packet->ip_len + overhead > backend->mtu)
-		return too_big(backend, fields.flags, packet);
+	if (packet->ip_len + overhead > backend->mtu ||
+	    (previous && packet->ip_len > backends_room(backends, fields.flags)))
+		return too_big(backends, fields.flags, packet);
 	out = make_room(mbuf, packet, vlan_len + ENCAP_AT_IP + overhead);
 	if (!out)
 		return VERDICT_NO_HEADROOM;
@@ -308,10 +304,23 @@ static __attribute__((noinline)) void clamp(struct rte_mbuf *mbuf, const struct 
 		mss_clamp(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet->at_l4, mss);
 }
 
+/*
+ * Whether a packet of GUE_MOVED_LEN is larger than a chain may get through, as backends_room() says: a server that
+ * chains it keeps the header's length, and nothing tells the sender if it does not fit there.
+ */
+static inline bool is_too_big_moved(const struct backends *backends, const struct packet *packet)
+{
+	uint32_t narrowest = backends_narrowest(backends);
+	uint32_t wider = narrowest & BACKENDS_IPV6 ? ENCAP_IPV6_LEN - ENCAP_IPV4_LEN : 0;
+
+	return packet->ip_len + GUE_MOVED_LEN - ENCAP_AT_IP + wider > (uint16_t)narrowest;
+}
+
 /* Rewrites one packet, or sets the verdict that says why not. */
 static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, struct packet *packet)
 {
 	const struct backend *backend = &packet->backends->rows[fl_row_current(packet->row)], *previous;
+	const struct backends *backends;
 	uint8_t *out;
 	uint32_t len;
 
@@ -322,14 +331,16 @@ static inline enum verdict encap(struct burst *burst, struct rte_mbuf *mbuf, str
 			return verdict;
 	}
 	previous = moved_from(packet, burst->now);
+	backends = packet->backends;
 	packet->port = backend->port; /* overwrites the table of backends (union) */
 	if (unlikely(packet->flags & PACKET_SYN))
 		clamp(mbuf, packet);
 	if (unlikely(burst->tag_key || !backend->outer.plain || (previous && previous->outer.ipv6)))
-		return encap_other(burst, mbuf, packet, backend, previous);
+		return encap_other(burst, mbuf, packet, backends, backend, previous);
 	len = previous ? GUE_MOVED_LEN : GUE_PLAIN_LEN;
-	if (unlikely(packet->ip_len + len - ENCAP_AT_IP > backend->mtu))
-		return too_big(backend, previous ? FL_STEER_MOVED : 0, packet);
+	if (unlikely(previous ? is_too_big_moved(backends, packet)
+			      : packet->ip_len + GUE_PLAIN_LEN - ENCAP_AT_IP > backend->mtu))
+		return too_big(backends, 0, packet);
 	out = make_room(mbuf, packet, len);
 	if (unlikely(!out))
 		return VERDICT_NO_HEADROOM;

@@ -7,9 +7,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <fairlead/steer.h>
+
 #include "ring/backend_list.h"
 
-enum { ROWS_MIN = 64 }; /* a page */
+enum {
+	ROWS_MIN = 64, /* a page */
+	MTU_MASK = 0xffff,
+};
 
 /* A table with room for n list entries and no rows. */
 static struct backends *table(const struct encap *encap, uint32_t n)
@@ -19,6 +24,7 @@ static struct backends *table(const struct encap *encap, uint32_t n)
 	if (!backends)
 		return NULL;
 	backends->encap = encap;
+	backends->narrowest = MTU_MASK;
 	backends->room = n ? n : 1;
 	backends->list = calloc(backends->room, sizeof(*backends->list));
 	if (!backends->list) {
@@ -80,12 +86,51 @@ static void make_row(struct backend *row, const struct encap *encap, const struc
 	row->removed = removed;
 }
 
+/* Counts one more line. The MTU towards a backend that was removed before this mux started is unknown, 0. */
+static void narrow(struct backends *backends, const struct backend *row)
+{
+	uint32_t mtu = backends->narrowest & MTU_MASK, ipv6 = backends->narrowest & BACKENDS_IPV6;
+
+	if (row->mtu && row->mtu < mtu)
+		mtu = row->mtu;
+	if (row->outer.ipv6)
+		ipv6 = BACKENDS_IPV6;
+	__atomic_store_n(&backends->narrowest, ipv6 | mtu, __ATOMIC_RELAXED);
+}
+
+static void narrow_all(struct backends *backends)
+{
+	for (uint32_t i = 0; i < backends->count; i++)
+		narrow(backends, &backends->rows[backends->list[i].id]);
+}
+
+static uint32_t room(const struct backends *backends, uint32_t narrowest, uint8_t flags)
+{
+	const struct encap_template widest = {.ipv6 = narrowest & BACKENDS_IPV6 ? 1 : 0};
+
+	return encap_room(backends->encap->overhead(&widest, flags), (uint16_t)(narrowest & MTU_MASK));
+}
+
+uint32_t backends_room(const struct backends *backends, uint8_t flags)
+{
+	return room(backends, backends_narrowest(backends), flags);
+}
+
+uint32_t backends_room_moved(const struct backends *backends, uint8_t flags)
+{
+	uint32_t narrowest = backends_narrowest(backends);
+	uint8_t moved = narrowest & BACKENDS_IPV6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
+
+	return room(backends, narrowest, (flags & FL_STEER_TAG) | moved);
+}
+
 static void fill_rows(struct backends *backends, const struct backends *old, uint16_t service,
 		      const struct next_hops *hops)
 {
 	for (uint32_t i = 0; i < backends->count; i++)
 		make_row(&backends->rows[backends->list[i].id], backends->encap, &backends->list[i], old, service,
 			 hops);
+	narrow_all(backends);
 }
 
 /*
@@ -99,6 +144,7 @@ static void change_rows(struct backends *backends, const struct backends *old, c
 	for (uint32_t i = 0; i < delta->backends_count; i++)
 		make_row(&backends->rows[delta->backends[i].id], backends->encap, &delta->backends[i], old,
 			 (uint16_t)delta->service, hops);
+	narrow_all(backends);
 }
 
 /* How one entry of a delta changes a table. */
@@ -195,9 +241,10 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 		enum change change = change_of(backends, &delta->backends[i], service, hops, &row);
 		struct backend *line = &backends->rows[delta->backends[i].id];
 
-		if (change == CHANGE_ADDED)
+		if (change == CHANGE_ADDED) {
+			narrow(backends, &row);
 			add_row(line, &row);
-		else if (change != CHANGE_NOTHING)
+		} else if (change != CHANGE_NOTHING)
 			__atomic_store_n(&line->removed, row.removed, __ATOMIC_RELAXED);
 	}
 	merge_own(backends, delta->backends, delta->backends_count, fresh);

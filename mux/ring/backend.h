@@ -16,7 +16,10 @@
 #include "host/next_hop.h"
 #include "config/reason.h"
 
-enum { BACKEND_LINE = 64 };
+enum backend_numbers {
+	BACKEND_LINE = 64,
+	BACKENDS_IPV6 = 1 << 16, /* of backends.narrowest */
+};
 
 enum backend_state {
 	BACKEND_ABSENT = 0,
@@ -38,9 +41,10 @@ _Static_assert(sizeof(struct backend) == BACKEND_LINE, "a backend is one cache l
 
 struct backends {
 	const struct encap *encap;
-	uint32_t size;                 /* of rows */
-	uint32_t count;                /* of list; from here on, used by the writer only */
-	uint32_t room;                 /* of list */
+	uint32_t size;      /* of rows */
+	uint32_t narrowest; /* atomic: the smallest MTU towards one; BACKENDS_IPV6 if any has an IPv6 address */
+	uint32_t count;     /* of list; from here on, used by the writer only */
+	uint32_t room;      /* of list */
 	struct fl_delta_backend *list; /* by ascending id, including removed ones: packets are still chained to them */
 	uint64_t rows_bytes;
 	struct backend *rows;
@@ -90,6 +94,24 @@ static inline const struct backend *backends_get(const struct backends *backends
 {
 	return id < backends->size && backend_state(&backends->rows[id]) != BACKEND_ABSENT ? &backends->rows[id] : NULL;
 }
+
+/*
+ * The smallest MTU and the widest family of the pool, removed backends included: what the worst chain between any of
+ * them has to get through. A backend that was added in place is counted before a row names it.
+ */
+static inline uint32_t backends_narrowest(const struct backends *backends)
+{
+	return __atomic_load_n(&backends->narrowest, __ATOMIC_RELAXED);
+}
+
+/*
+ * The largest inner packet with these enum fl_steer_flags that fits towards every backend, whether a mux sends it or a
+ * server chains it: a server keeps the steer header's length and takes the next server's family.
+ */
+uint32_t backends_room(const struct backends *backends, uint8_t flags);
+
+/* The same for whatever a move may do to a connection of this pool later; flags: TAG counts. */
+uint32_t backends_room_moved(const struct backends *backends, uint8_t flags);
 
 /* Whether a port may name it: it exists and was not removed. For explain, not for packets. */
 bool backends_is_live(const struct backends *backends, uint16_t id);
