@@ -310,3 +310,63 @@ int config_node_parse(const char *json, size_t len, const char *name, struct ser
 		memcpy(out, &config, sizeof(*out));
 	return error;
 }
+
+/* The keys that are present only where they apply. */
+static int add_optional(json_t *object, const struct service_config *config)
+{
+	const struct mptcp_ports *mptcp = &config->mptcp;
+	const struct quic_server_id *quic = &config->quic;
+	int failed = 0;
+
+	if (mptcp->last)
+		failed |= json_object_set_new(object, "mptcpPorts",
+					      json_pack("{s:i, s:i}", "first", mptcp->first, "last", mptcp->last));
+	if (quic->length)
+		failed |= json_object_set_new(object, "quicServerId",
+					      json_pack("{s:i, s:i}", "offset", quic->offset, "length", quic->length));
+	if (config->mss)
+		failed |= json_object_set_new(object, "maxSegmentSize", json_integer(config->mss));
+	return failed;
+}
+
+static json_t *list_vips(const struct service_config *config)
+{
+	json_t *vips = json_array();
+	char text[ADDRESS_TEXT_MAX];
+
+	for (uint32_t i = 0; i < config->vips_count; i++)
+		json_array_append_new(vips, json_string(address_print(&config->vips[i], text)));
+	return vips;
+}
+
+static json_t *list_ports(const struct service_config *config)
+{
+	json_t *ports = json_array();
+
+	for (uint32_t i = 0; i < config->ports_count; i++)
+		json_array_append_new(ports, json_pack("{s:s, s:i}", "protocol",
+						       config->ports[i].protocol == IPPROTO_TCP ? "tcp" : "udp", "port",
+						       config->ports[i].port));
+	return ports;
+}
+
+char *config_node_print(const struct service_config *config)
+{
+	const struct fl_siphash_key *key = &config->key;
+	char key_text[33];
+	json_t *object;
+	char *text = NULL;
+
+	for (int i = 0; i < 16; i++)
+		snprintf(key_text + 2 * i, 3, "%02x", (unsigned)((i < 8 ? key->k0 : key->k1) >> i % 8 * 8) & 0xff);
+	object = json_pack("{s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:s, s:s, s:s, s:s, s:I}", "format", FORMAT, "id",
+			   config->id, "name", config->name, "vips", list_vips(config), "ports", list_ports(config),
+			   "steering", config->steering->name, "buckets", (json_int_t)config->buckets, "hash",
+			   config->hash == FL_HASH_CRC32 ? "crc32" : "siphash", "hashKey", key_text, "affinity",
+			   config->affinity == AFFINITY_CLIENT ? "client" : "connection", "encap", config->encap->name,
+			   "windowSeconds", (json_int_t)config->window);
+	if (object && !add_optional(object, config))
+		text = json_dumps(object, JSON_COMPACT);
+	json_decref(object);
+	return text;
+}

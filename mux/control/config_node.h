@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a service's configuration from its config node in ZooKeeper (protocol/README.md section 4). */
+/* A service's configuration as its config node in ZooKeeper has it (protocol/README.md section 4). */
 #ifndef FAIRLEAD_MUX_CONFIG_NODE_H
 #define FAIRLEAD_MUX_CONFIG_NODE_H
 
@@ -10,5 +10,8 @@
  * a key is missing, of another type or out of range, or the format is unknown. Unknown keys are ignored.
  */
 int config_node_parse(const char *json, size_t len, const char *name, struct service_config *out, struct reason *why);
+
+/* JSON that config_node_parse() reads as the same configuration, to be freed. NULL: no memory. */
+char *config_node_print(const struct service_config *config);
 
 #endif

@@ -59,53 +59,14 @@ static void check_ranges(const struct service_config *c)
 			!mptcp_ports_has(&c->mptcp, c->ports[i].protocol, c->ports[i].port));
 }
 
-static void put_optional(json_t *object, const struct service_config *c)
-{
-	if (c->mptcp.last)
-		json_object_set_new(object, "mptcpPorts",
-				    json_pack("{s:i, s:i}", "first", c->mptcp.first, "last", c->mptcp.last));
-	if (c->quic.length)
-		json_object_set_new(object, "quicServerId",
-				    json_pack("{s:i, s:i}", "offset", c->quic.offset, "length", c->quic.length));
-	if (c->mss)
-		json_object_set_new(object, "maxSegmentSize", json_integer(c->mss));
-}
-
-/* In the form of protocol/README.md section 4. */
-static char *write_config(const struct service_config *c)
-{
-	json_t *vips = json_array(), *ports = json_array(), *object;
-	char key[33], text[ADDRESS_TEXT_MAX];
-	char *json;
-
-	for (int i = 0; i < 16; i++)
-		snprintf(key + 2 * i, 3, "%02x", (unsigned)((i < 8 ? c->key.k0 : c->key.k1) >> i % 8 * 8) & 0xff);
-	for (uint32_t i = 0; i < c->vips_count; i++)
-		json_array_append_new(vips, json_string(address_print(&c->vips[i], text)));
-	for (uint32_t i = 0; i < c->ports_count; i++)
-		json_array_append_new(ports, json_pack("{s:s, s:i}", "protocol",
-						       c->ports[i].protocol == IPPROTO_TCP ? "tcp" : "udp", "port",
-						       c->ports[i].port));
-	object = json_pack("{s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:s, s:s, s:s, s:s, s:I}", "format", 1, "id", c->id,
-			   "name", c->name, "vips", vips, "ports", ports, "steering", c->steering->name, "buckets",
-			   (json_int_t)c->buckets, "hash", c->hash == FL_HASH_CRC32 ? "crc32" : "siphash", "hashKey",
-			   key, "affinity", c->affinity == AFFINITY_CLIENT ? "client" : "connection", "encap",
-			   c->encap->name, "windowSeconds", (json_int_t)c->window);
-	require(object);
-	put_optional(object, c);
-	json = json_dumps(object, 0);
-	require(json);
-	json_decref(object);
-	return json;
-}
-
+/* What the mux keeps on disk is read back as the same configuration. */
 static void check_written(const struct service_config *config)
 {
-	char *json = write_config(config);
+	char *json = config_node_print(config);
 	struct service_config again;
 	struct reason why = {""};
 
-	require(!config_node_parse(json, strlen(json), "web", &again, &why));
+	require(json && !config_node_parse(json, strlen(json), "web", &again, &why));
 	require(!memcmp(config, &again, sizeof(again)));
 	free(json);
 }
