@@ -31,6 +31,8 @@ class Mux(Node):
         self.namespace.ip(f"route add default via {topology.ROUTER}", f"route add default via {topology.ROUTER6}")
         self.frr = Frr(self, mux_config(topology.mux_as(number), self.address))
         login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 else []
+        state = self.directory / "state"
+        state.mkdir(mode=0o700, exist_ok=True)
         self.process = self.program(
             "mux",
             [
@@ -41,6 +43,7 @@ class Mux(Node):
                 *("--port", f"{port}:eth0"),
                 "--no-huge",
                 *("--withdraw-wait", "1"),
+                *("--state-dir", str(state)),
                 *("--http", f"0.0.0.0:{HTTP_PORT}"),
             ],
             variant.environment,

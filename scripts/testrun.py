@@ -202,7 +202,7 @@ def run_mux(part: Part) -> None:
     run_meson(part)
     if not meson_setup(part, THREADS, "-Db_sanitize=thread", "-Db_lundef=false"):
         return
-    nouns = ("change", "fragments", "meeting", "sampler")
+    nouns = ("change", "fragments", "meeting", "sampler", "state")
     if part.run("meson", "compile", "-C", THREADS, *(f"test_mux_{noun}" for noun in nouns)):
         part.counts.fail("the multi-threaded tests do not compile under ThreadSanitizer")
         return

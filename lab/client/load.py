@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load: long-lived connections that send a request at an interval, idle ones, and short ones at a rate.
+"""Load: a number of long-lived connections that send a request at an interval, and short ones at a rate.
 
-A long-lived connection that breaks is counted, reported and replaced. An idle one is long-lived, too: it sends a
-request when it is opened, is silent for a chosen time, and sends the next one; before it is closed it sends a last one,
-so that each silence ends with an answer or a break. Short ones are opened, send one request and are closed. Output is a
-line of statistics each second, a line for each broken connection at once, and totals at the end.
+A long-lived connection that breaks is counted, reported and replaced. Short ones are opened, send one request and are
+closed. Output is a line of statistics each second, a line for each broken connection at once, and totals at the end.
 Orders are JSON lines on standard input:
 
     {"do": "renew", "server": "server2"}    close server2's connections in order and open new ones (a drain's last step)
-    {"do": "talk"}                          end the silence of all idle connections now
     {"do": "stop"}                          wait for outstanding answers, close all connections in order, print totals
 """
 
@@ -19,9 +16,8 @@ import random
 import socket
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from lab.client.connection import Connection
 from lab.client.counts import Counts
@@ -36,17 +32,6 @@ def say(**line: Any) -> None:
     sys.stdout.flush()
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How a connection sends: short ones once, others again `seconds` after each request, idle ones also at first."""
-
-    kind: Literal["talking", "idle", "short"]
-    seconds: float = 0.0
-
-
-SHORT = Pace("short")
-
-
 @dataclass
 class Options:
     host: str
@@ -56,8 +41,6 @@ class Options:
     short_rate: float
     timeout: float
     protocol: int = socket.IPPROTO_TCP
-    idle: int = 0
-    silences: tuple[float, ...] = ()  # of idle connections, in turn
 
 
 @dataclass(eq=False)
@@ -65,7 +48,8 @@ class Load:
     options: Options
     second: Counts = field(default_factory=Counts)
     total: Counts = field(default_factory=Counts)
-    live: dict[Connection, Pace] = field(default_factory=dict)
+    live: set[Connection] = field(default_factory=set)
+    short: set[Connection] = field(default_factory=set)
     opening: dict[asyncio.Task, float] = field(default_factory=dict)  # since when
     stopping: bool = False
 
@@ -73,15 +57,17 @@ class Load:
 
     def answered(self, connection: Connection, server: str, seconds: float, first: bool) -> None:
         self.second.answered(server, seconds, first)
-        if self.live.get(connection) == SHORT:
+        if connection in self.short:
             connection.close()
 
     def ended(self, connection: Connection, broken: str | None) -> None:
-        pace = self.live.pop(connection, SHORT)
+        was_long = connection in self.live and connection not in self.short
+        self.live.discard(connection)
+        self.short.discard(connection)
         if broken:
             self._broken(broken, connection)
-        if pace != SHORT and not self.stopping:
-            asyncio.get_running_loop().call_later(REPLACE_SECONDS if broken else 0, self._open, pace)
+        if was_long and not self.stopping:
+            asyncio.get_running_loop().call_later(REPLACE_SECONDS if broken else 0, self._open, True)
 
     def _broken(self, kind: str, connection: Connection) -> None:
         self.second.broken[kind] += 1
@@ -91,18 +77,17 @@ class Load:
             server=connection.server,
             local=connection.local,
             age=round(time.monotonic() - connection.opened, 3),
-            silent=round(connection.silent, 3),
         )
 
     # Opening and pacing.
 
-    def _open(self, pace: Pace) -> None:
+    def _open(self, long: bool) -> None:
         if not self.stopping:
-            task = asyncio.get_running_loop().create_task(self._connect(pace))
+            task = asyncio.get_running_loop().create_task(self._connect(long))
             self.opening[task] = time.monotonic()
             task.add_done_callback(lambda done: self.opening.pop(done, None))
 
-    async def _connect(self, pace: Pace) -> None:
+    async def _connect(self, long: bool) -> None:
         loop = asyncio.get_running_loop()
         connection = Connection(self, REQUEST)
         self.second.connections += 1
@@ -110,21 +95,22 @@ class Load:
             async with asyncio.timeout(self.options.timeout):
                 await self._connect_socket(loop, connection)
         except TimeoutError:
-            self._unopened("timeout", connection, pace)
+            self._unopened("timeout", connection, long)
             return
         except OSError:
-            self._unopened("refused", connection, pace)
+            self._unopened("refused", connection, long)
             return
         if connection.over:  # broke since the handshake; already counted
-            self._replace(pace)
+            self._replace(long)
             return
-        self.live[connection] = pace
-        if self.stopping and pace != SHORT:
+        self.live.add(connection)
+        if not long:
+            self.short.add(connection)
+            connection.send()
+        elif self.stopping:
             connection.close()
-        elif pace.kind == "talking":
-            loop.call_later(random.uniform(0, pace.seconds), self._next, connection, pace)
         else:
-            self._next(connection, pace)
+            loop.call_later(random.uniform(0, self.options.interval), self._next, connection)
 
     async def _connect_socket(self, loop: asyncio.AbstractEventLoop, connection: Connection) -> None:
         address = (self.options.host, self.options.port)
@@ -141,34 +127,25 @@ class Load:
             mine.close()
             raise
 
-    def _unopened(self, kind: str, connection: Connection, pace: Pace) -> None:
+    def _unopened(self, kind: str, connection: Connection, long: bool) -> None:
         self._broken(kind, connection)
-        self._replace(pace)
+        self._replace(long)
 
-    def _replace(self, pace: Pace) -> None:
-        if pace != SHORT:
-            asyncio.get_running_loop().call_later(REPLACE_SECONDS, self._open, pace)
+    def _replace(self, long: bool) -> None:
+        if long:
+            asyncio.get_running_loop().call_later(REPLACE_SECONDS, self._open, True)
 
-    def _next(self, connection: Connection, pace: Pace) -> None:
-        """Sends, unless the last answer is still missing; again after the pace's time."""
-        self._talk(connection)
-        if connection.usable and pace != SHORT:
-            asyncio.get_running_loop().call_later(pace.seconds, self._next, connection, pace)
-
-    @staticmethod
-    def _talk(connection: Connection) -> None:
-        if connection.usable and connection.waiting_since is None:
+    def _next(self, connection: Connection) -> None:
+        """Sends on a long-lived connection, unless the last answer is still missing; again after the interval."""
+        if not connection.usable:
+            return
+        if connection.waiting_since is None:
             connection.send()
-
-    def _close(self, connection: Connection) -> None:
-        """Closes it in order; an idle one after a last request."""
-        if self.live[connection].kind == "idle":
-            self._talk(connection)
-        connection.close()
+        asyncio.get_running_loop().call_later(self.options.interval, self._next, connection)
 
     def _next_short(self) -> None:
         if not self.stopping:
-            self._open(SHORT)
+            self._open(False)
             asyncio.get_running_loop().call_later(1 / self.options.short_rate, self._next_short)
 
     # Running.
@@ -176,10 +153,7 @@ class Load:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         for index in range(self.options.long):
-            loop.call_later(index * 0.002, self._open, Pace("talking", self.options.interval))
-        for index in range(self.options.idle):
-            pace = Pace("idle", self.options.silences[index % len(self.options.silences)])
-            loop.call_later((self.options.long + index) * 0.002, self._open, pace)
+            loop.call_later(index * 0.002, self._open, True)
         if self.options.short_rate > 0:
             self._next_short()
         orders = asyncio.create_task(self._orders())
@@ -188,7 +162,7 @@ class Load:
         await orders
         self.stopping = True
         for connection in list(self.live):
-            self._close(connection)
+            connection.close()
         while self.live or self.opening:  # bounded: the sweep ends connections without an answer
             await asyncio.sleep(0.02)
         for task in (sweep, report):
@@ -209,12 +183,9 @@ class Load:
                     return
                 case "renew":
                     for connection in [c for c in self.live if c.server == order["server"]]:
-                        self._close(connection)
-                case "talk":
-                    for connection in [c for c, pace in self.live.items() if pace.kind == "idle"]:
-                        self._talk(connection)
+                        connection.close()
                 case unknown:
-                    raise ValueError(f"unknown order '{unknown}'; allowed: renew, talk, stop")
+                    raise ValueError(f"unknown order '{unknown}'; allowed: renew, stop")
 
     async def _sweep(self) -> None:
         while True:
@@ -234,13 +205,13 @@ class Load:
             counts, self.second = self.second, Counts()
             self.total.add(counts)
             since = [c.waiting_since for c in self.live if c.waiting_since is not None]
-            held = Counter(c.server or "none" for c, pace in self.live.items() if pace != SHORT)
-            idle = Counter(c.server or "none" for c, pace in self.live.items() if pace.kind == "idle")
+            held = {}
+            for connection in self.live - self.short:
+                held[connection.server or "none"] = held.get(connection.server or "none", 0) + 1
             say(
                 event="second",
-                open=held.total(),
-                held=dict(held),
-                idle=dict(idle),
+                open=len(self.live - self.short),
+                held=held,
                 waiting_since=min([time.monotonic(), *since, *self.opening.values()]),
                 **counts.document(),
             )

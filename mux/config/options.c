@@ -39,6 +39,8 @@ const char options_usage[] =
     "  --zookeeper-auth FILE  the muxes' logins, as lines USER:PASSWORD\n"
     "  --tag-key FILE       the cluster's key, 32 hex digits, to tag packets to servers with\n"
     "  --root PATH          root in ZooKeeper              (/fairlead)\n"
+    "  --state-dir DIR|none  folder that keeps what is served, for a start without ZooKeeper\n"
+    "                                                      (/var/lib/fairlead/mux)\n"
     "  --check              check whether a mux can run here, and exit; exit code 0: it can\n"
     "  --output text|json   format of --check's report     (text)\n"
     "  --help               this text\n"
@@ -154,6 +156,17 @@ static int set_root(struct options *options, const char *name, const char *value
 				  "/fairlead",
 				  name, value);
 	return set_text(options->root, sizeof(options->root), name, value, why);
+}
+
+static int set_state_dir(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	options->state_dir[0] = 0;
+	if (!strcmp(value, "none"))
+		return 0;
+	if (value[0] != '/')
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: an absolute path, or none", name,
+				  value);
+	return set_text(options->state_dir, sizeof(options->state_dir), name, value, why);
 }
 
 /* One port, or several separated by spaces in the environment. port.c checks their contents. */
@@ -312,6 +325,7 @@ static const struct option table[] = {
     {"id", false, set_id},
     {"zookeeper", false, set_zookeeper},
     {"root", false, set_root},
+    {"state-dir", false, set_state_dir},
     {"port", false, set_port},
     {"address", false, set_address},
     {"http", false, set_http},
@@ -415,6 +429,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 
 	memset(options, 0, sizeof(*options));
 	strcpy(options->root, "/fairlead");
+	strcpy(options->state_dir, "/var/lib/fairlead/mux");
 	strcpy(options->http_host, "127.0.0.1");
 	options->http_port = 9108;
 	options->workers = 1;

@@ -36,6 +36,7 @@ struct options {
 	char id[64];                          /* --id: letters, digits, '-', '_', '.' */
 	char zookeeper[OPTIONS_TEXT_MAX + 1]; /* --zookeeper host:port,... */
 	char root[OPTIONS_TEXT_MAX + 1];      /* --root /fairlead */
+	char state_dir[OPTIONS_TEXT_MAX + 1]; /* --state-dir; empty: none */
 	unsigned ports_count;
 	char ports[OPTIONS_PORTS_MAX][OPTIONS_TEXT_MAX + 1]; /* --port, see port.h */
 	struct fl_address address;                           /* --address, IPv4; none: the first port's */

@@ -66,3 +66,11 @@ void service_config_take_changes(struct service_config *config, const struct ser
 		if (!fields[i].fixed)
 			memcpy((char *)config + fields[i].at, (const char *)from + fields[i].at, fields[i].size);
 }
+
+bool service_config_is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len >= 1 && len <= SERVICE_NAME_MAX && name[0] != '-' && name[len - 1] != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}

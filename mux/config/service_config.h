@@ -64,6 +64,9 @@ struct service_config {
 	uint32_t window;            /* seconds */
 };
 
+/* Whether it is a service's name: a DNS label in lower case, as the controller's API requires. */
+bool service_config_is_name(const char *name);
+
 /* Whether buckets and hash agree; otherwise a ring of one can't be used with the other. */
 bool service_config_same_ring(const struct service_config *a, const struct service_config *b);
 

@@ -9,22 +9,21 @@
 
 #include <jansson.h>
 
-#include "config/address.h"
 #include "control/lag_withdrawal.h"
+#include "control/mux_node.h"
 #include "control/peer_watch.h"
 #include "control/registration.h"
 
-#ifndef FAIRLEAD_VERSION
-#error "FAIRLEAD_VERSION comes from meson"
-#endif
-
-enum { NODE_FORMAT = 1, PATH_MAX_LEN = 512 };
+enum { PATH_MAX_LEN = 512 };
 
 struct cluster_sync {
 	struct zk_client *zk;
 	struct registration *registration;
 	struct peer_watch *peers;
 	struct lag_withdrawal *withdrawal;
+	struct state_keeper *state; /* NULL: nothing is kept on disk */
+	uint64_t restore_at;        /* 0: not known yet, UINT64_MAX: never */
+	bool is_restored;
 	struct service_sync_context context;
 	char *root;
 	char *services; /* path of the list */
@@ -56,7 +55,8 @@ static struct service_sync *find(const struct cluster_sync *cluster, const char 
 	return NULL;
 }
 
-static bool add(struct cluster_sync *cluster, const char *name)
+/* A service that has read nothing yet. NULL: no memory. */
+static struct service_sync *append(struct cluster_sync *cluster, const char *name)
 {
 	struct service_sync **syncs = realloc(cluster->syncs, (cluster->count + 1) * sizeof(struct service_sync *));
 	struct service_sync *sync = service_sync_new(&cluster->context, name);
@@ -66,20 +66,19 @@ static bool add(struct cluster_sync *cluster, const char *name)
 	if (!syncs || !sync) {
 		if (sync)
 			service_sync_end(sync);
-		return false;
+		return NULL;
 	}
 	syncs[cluster->count++] = sync;
-	service_sync_refresh(sync);
-	return true;
+	return sync;
 }
 
-/* A DNS label in lower case, as the controller's API requires. */
-static bool is_name(const char *name)
+static bool add(struct cluster_sync *cluster, const char *name)
 {
-	size_t len = strlen(name);
+	struct service_sync *sync = append(cluster, name);
 
-	return len >= 1 && len <= SERVICE_NAME_MAX && name[0] != '-' && name[len - 1] != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+	if (sync)
+		service_sync_refresh(sync);
+	return sync;
 }
 
 static bool is_listed(const struct zk_reply *reply, const char *name)
@@ -181,7 +180,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 	for (int i = 0; i < reply->child_count; i++) {
 		const char *name = reply->children[i];
 
-		if (!is_name(name))
+		if (!service_config_is_name(name))
 			fprintf(stderr, "mux event=ignored service=\"%.80s\" why=\"not a service name\"\n", name);
 		else if (!find(cluster, name, strlen(name)) && !add(cluster, name))
 			cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS; /* no memory now */
@@ -326,50 +325,79 @@ static void on_vanished(void *owner)
 	list(owner);
 }
 
+static void on_restored_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count)
+{
+	struct cluster_sync *cluster = context;
+
+	snprintf(cluster->name, sizeof(cluster->name), "%s", name);
+	peer_watch_restore(cluster->peers, muxes, count);
+}
+
+/* Later, ZooKeeper's deltas and configuration apply to it as to any published service. */
+static int on_restored_service(void *context, const struct service_config *config, struct delta *image,
+			       const struct steering_blob *blob, struct reason *why)
+{
+	struct cluster_sync *cluster = context;
+	struct published_service *published;
+	struct service_sync *sync;
+	int error;
+
+	if (!service_config_is_name(config->name))
+		return reason_set(why, -EINVAL, "name is '%.70s'; allowed: a service's name", config->name);
+	sync = append(cluster, config->name);
+	if (!sync)
+		return reason_set(why, -ENOMEM, "no memory");
+	published = service_sync_published(sync);
+	error = published_load(published, config, image, blob, why);
+	if (error) {
+		cluster->count--;
+		service_sync_end(sync);
+		return error;
+	}
+	published->restored = image->generation;
+	published->saved_stamp = published->stamp;
+	lag_note(&published->lag, image->generation, 0, zk_now(cluster->zk));
+	return 0;
+}
+
+/* Serves what is on disk if ZooKeeper has not been reached in time. A session that is there is waited for. */
+static void restore(struct cluster_sync *cluster, uint64_t now_ms)
+{
+	const struct state_target target = {cluster, on_restored_cluster, on_restored_service};
+	int restored;
+
+	if (!cluster->restore_at)
+		cluster->restore_at = now_ms + CLUSTER_SYNC_RESTORE_MS;
+	if (cluster->has_list)
+		cluster->restore_at = UINT64_MAX;
+	if (now_ms < cluster->restore_at || zk_is_connected(cluster->zk))
+		return;
+	restored = state_keeper_restore(cluster->state, &target);
+	cluster->restore_at = restored < 0 ? now_ms + CLUSTER_SYNC_RELIST_MS : UINT64_MAX;
+	cluster->is_restored = restored > 0;
+	if (!cluster->is_restored)
+		cluster->name[0] = 0;
+}
+
+/* Keeps what is served on disk. */
+static void keep(struct cluster_sync *cluster, uint64_t now_ms)
+{
+	struct state_view view = {
+	    .cluster = cluster->name,
+	    .is_listed = cluster->has_list && !cluster->is_held && zk_is_connected(cluster->zk),
+	    .syncs = cluster->syncs,
+	    .count = cluster->count,
+	};
+
+	view.muxes = peer_watch_addresses(cluster->peers, &view.muxes_count);
+	state_keeper_run(cluster->state, &view, now_ms);
+}
+
 static char *render(void *context)
 {
 	const struct cluster_sync *cluster = context;
-	json_t *services = json_object();
-	json_t *all = json_copy(cluster->self);
-	char *text = NULL;
-	int failed = !services || !all;
 
-	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync && !failed;
-	     sync = cluster_sync_next(cluster, sync)) {
-		const char *withdrawn = published_withdrawn(service_sync_view_published(sync));
-		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
-					    "state", service_state_name(service_sync_state(sync)));
-
-		failed = json_object_set_new(services, service_sync_name(sync), service) ||
-			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn)));
-	}
-	if (!failed && !json_object_set(all, "services", services))
-		text = json_dumps(all, JSON_COMPACT);
-	json_decref(services);
-	json_decref(all);
-	return text;
-}
-
-static void describe_address(json_t *self, const char *key, const struct fl_address *address)
-{
-	char text[ADDRESS_TEXT_MAX];
-
-	if (!fl_address_is_none(address))
-		json_object_set_new(self, key, json_string(address_print(address, text)));
-}
-
-static json_t *describe(const struct cluster_sync_options *options)
-{
-	json_t *ports = json_array();
-	json_t *self =
-	    json_pack("{s:i, s:s, s:s}", "format", NODE_FORMAT, "id", options->id, "version", FAIRLEAD_VERSION);
-
-	describe_address(self, "address", options->address);
-	describe_address(self, "address6", options->address6);
-	for (unsigned i = 0; i < options->ports_count; i++)
-		json_array_append_new(ports, json_string(options->ports[i]));
-	json_object_set_new(self, "ports", ports);
-	return self;
+	return mux_node_print(cluster->self, cluster);
 }
 
 struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options, struct reason *why)
@@ -382,7 +410,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 		goto fail;
 	cluster->relist_at = UINT64_MAX;
 	cluster->cluster_at = UINT64_MAX;
-	cluster->self = describe(options);
+	cluster->self = mux_node_begin(options);
 	cluster->root = strdup(options->root);
 	snprintf(path, sizeof(path), "%s/services", options->root);
 	cluster->services = strdup(path);
@@ -403,7 +431,10 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	cluster->peers = peer_watch_new(cluster->zk, path, options->tables);
 	cluster->withdrawal = lag_withdrawal_new(cluster->zk, path, options->id, &options->behind);
-	if (!cluster->registration || !cluster->peers || !cluster->withdrawal)
+	if (options->state_dir && *options->state_dir)
+		cluster->state = state_keeper_new(options->state_dir);
+	if (!cluster->registration || !cluster->peers || !cluster->withdrawal ||
+	    (options->state_dir && *options->state_dir && !cluster->state))
 		goto fail;
 	cluster->context = (struct service_sync_context){
 	    .zk = cluster->zk,
@@ -438,6 +469,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 		peer_watch_free(cluster->peers);
 	if (cluster->withdrawal)
 		lag_withdrawal_free(cluster->withdrawal);
+	state_keeper_free(cluster->state);
 	json_decref(cluster->self);
 	free(cluster->syncs);
 	free(cluster->services);
@@ -460,6 +492,10 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 {
 	uint64_t at = zk_deadline(cluster->zk);
 
+	if (cluster->state)
+		at = earlier(at, state_keeper_deadline(cluster->state));
+	if (cluster->state && !zk_is_connected(cluster->zk))
+		at = earlier(at, cluster->restore_at);
 	if (!zk_is_connected(cluster->zk))
 		return at; /* everything else waits for the connection */
 	at = earlier(at, earlier(cluster->cluster_at, registration_deadline(cluster->registration)));
@@ -474,6 +510,10 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	zk_run(cluster->zk, now_ms);
+	if (cluster->state) {
+		restore(cluster, now_ms);
+		keep(cluster, now_ms);
+	}
 	if (!zk_is_connected(cluster->zk))
 		return;
 	registration_run(cluster->registration, now_ms);
@@ -522,6 +562,16 @@ bool cluster_sync_is_foreign(const struct cluster_sync *cluster)
 bool cluster_sync_has_list(const struct cluster_sync *cluster)
 {
 	return cluster->has_list;
+}
+
+bool cluster_sync_is_restored(const struct cluster_sync *cluster)
+{
+	return cluster->is_restored;
+}
+
+const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster)
+{
+	return cluster->state;
 }
 
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)

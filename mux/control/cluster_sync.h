@@ -13,8 +13,13 @@
 
 #include "control/service_sync.h"
 #include "config/reason.h"
+#include "control/state_keeper.h"
 
-enum cluster_sync_limits { CLUSTER_SYNC_RELIST_MS = 1000, CLUSTER_NAME_MAX = 64 };
+enum cluster_sync_limits {
+	CLUSTER_SYNC_RELIST_MS = 1000,
+	CLUSTER_SYNC_RESTORE_MS = 500, /* without a session after the start, what is on disk is served */
+	CLUSTER_NAME_MAX = STATE_FILE_CLUSTER_MAX,
+};
 
 /* cluster_sync_new() copies all strings. */
 struct cluster_sync_options {
@@ -30,6 +35,7 @@ struct cluster_sync_options {
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: no announcements */
 	struct change_log *changes;  /* records what is applied */
+	const char *state_dir;       /* where to keep what is served, NULL: nowhere (state_keeper.h) */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 };
 
@@ -57,6 +63,10 @@ bool cluster_sync_is_connected(const struct cluster_sync *cluster);
 bool cluster_sync_is_foreign(const struct cluster_sync *cluster);
 /* Whether the list of services has been read at all. */
 bool cluster_sync_has_list(const struct cluster_sync *cluster);
+/* Whether this process began with services from disk, because ZooKeeper could not be reached. */
+bool cluster_sync_is_restored(const struct cluster_sync *cluster);
+/* NULL: nothing is kept on disk. */
+const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
 /* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);

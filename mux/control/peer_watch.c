@@ -160,6 +160,22 @@ uint32_t peer_watch_count(const struct peer_watch *watch)
 	return watch->listed;
 }
 
+const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count)
+{
+	*count = watch->count;
+	return watch->addresses;
+}
+
+void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addresses, uint32_t count)
+{
+	free(watch->found);
+	watch->found = zk_alloc((count + 1U) * sizeof(*watch->found));
+	if (count)
+		memcpy(watch->found, addresses, count * sizeof(*watch->found));
+	watch->found_count = count;
+	hand_on(watch);
+}
+
 uint64_t peer_watch_deadline(const struct peer_watch *watch)
 {
 	return watch->retry_at;

@@ -26,6 +26,11 @@ void peer_watch_watched(struct peer_watch *watch, const char *path);
 /* The number of live muxes, including this one; 0: not known yet. */
 uint32_t peer_watch_count(const struct peer_watch *watch);
 
+/* The addresses of the live muxes as the tables have them. */
+const struct fl_address *peer_watch_addresses(const struct peer_watch *watch, uint32_t *count);
+/* Sets them to what was known before this process started, until the nodes are read. */
+void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addresses, uint32_t count);
+
 uint64_t peer_watch_deadline(const struct peer_watch *watch);
 void peer_watch_run(struct peer_watch *watch, uint64_t now_ms);
 

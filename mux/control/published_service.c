@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/refusal.h"
@@ -18,6 +19,33 @@ const struct ring *published_ring(const struct published_service *published)
 bool published_has_ring_of(const struct published_service *published, const struct service_config *config)
 {
 	return published_ring(published) && service_config_same_ring(&published->service->config, config);
+}
+
+/* Control thread only. */
+static void note_change(struct published_service *published)
+{
+	static uint64_t last;
+
+	published->stamp = ++last;
+}
+
+static void free_blob(struct published_service *published)
+{
+	free((void *)(uintptr_t)published->blob.data);
+	published->blob = (struct steering_blob){0};
+}
+
+static void keep_blob(struct published_service *published, const struct steering_blob *blob)
+{
+	uint8_t *data;
+
+	free_blob(published);
+	if (!blob || !published->service->config.steering->blob)
+		return;
+	data = zk_alloc(blob->len);
+	if (blob->len)
+		memcpy(data, blob->data, blob->len);
+	published->blob = (struct steering_blob){data, blob->len};
 }
 
 static bool owns_buckets(const struct ring *ring)
@@ -69,6 +97,9 @@ void published_remove(struct published_service *published)
 	published->service = NULL;
 	published->withdrawn_for_lag = false;
 	published->lag = (struct lag){0};
+	published->restored = 0;
+	free_blob(published);
+	note_change(published);
 }
 
 static void note(const struct published_service *published, enum change_log_how how)
@@ -115,11 +146,18 @@ int published_load(struct published_service *published, const struct service_con
 		error = tables_load(tables, published->service, image, why);
 	if (error)
 		return error;
+	keep_blob(published, blob);
+	note_change(published);
 	note(published, CHANGE_LOG_SNAPSHOT);
 	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", published->name, config->id,
 		image->generation, image->buckets);
 	published_announce(published);
 	return 0;
+}
+
+bool published_is_unsaved(const struct published_service *published)
+{
+	return published_ring(published) && published->stamp != published->saved_stamp;
 }
 
 void published_expect(const struct published_service *published, struct delta_expected *expected)
@@ -140,6 +178,7 @@ int published_apply(struct published_service *published, const struct delta *del
 
 	if (error)
 		return error;
+	note_change(published);
 	note(published, CHANGE_LOG_DELTA);
 	published_announce(published);
 	return 0;
@@ -162,6 +201,8 @@ unsigned published_update(struct published_service *published, uint32_t generati
 	error = load_blob(published, generation, blob ? &loaded : NULL, why);
 	if (!error)
 		error = published_apply(published, &delta, why);
+	if (!error)
+		keep_blob(published, blob ? &loaded : NULL);
 	delta_free(&delta);
 	return error ? refusal_of(error) : 0;
 }
@@ -176,6 +217,7 @@ int published_change_config(struct published_service *published, const struct se
 	error = tables_change(published->place->tables, published->service, config, why);
 	if (error)
 		return error;
+	note_change(published);
 	fprintf(stderr, "mux event=changed service=%s vips=%u ports=%u window=%u\n", published->name,
 		config->vips_count, config->ports_count, config->window);
 	published_announce(published);

@@ -31,7 +31,12 @@ struct published_service {
 	bool announced;
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
 	struct lag lag;
-	int announce_error; /* of the last attempt; published_announce() tries again */
+	int announce_error;        /* of the last attempt; published_announce() tries again */
+	uint32_t restored;         /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
+	struct steering_blob blob; /* the steering method's data of the ring's generation; a copy */
+	uint64_t stamp;            /* differs after each change of config or ring */
+	uint64_t saved_stamp;      /* of what is on disk, 0: nothing */
+	uint64_t save_at;          /* not before */
 };
 
 /* NULL: none is loaded. */
@@ -46,6 +51,8 @@ bool published_has_ring_of(const struct published_service *published, const stru
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
 		   const struct steering_blob *blob, struct reason *why);
+/* Whether what is served differs from what is on disk. */
+bool published_is_unsaved(const struct published_service *published);
 /* What the ring's next delta is checked against; the caller fills in the generation. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
 /* Applies a delta to the ring. Errors of tables_apply. */

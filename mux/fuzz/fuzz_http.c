@@ -54,6 +54,18 @@ bool cluster_sync_has_list(const struct cluster_sync *cluster)
 	return !cluster;
 }
 
+bool cluster_sync_is_restored(const struct cluster_sync *cluster)
+{
+	(void)cluster;
+	return true;
+}
+
+const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster)
+{
+	(void)cluster;
+	return NULL;
+}
+
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)
 {
 	return cluster;

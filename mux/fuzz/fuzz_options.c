@@ -94,6 +94,7 @@ static void say(const struct options *o, struct words *flags)
 	add(flags, "--id=%s", o->id);
 	add(flags, "--zookeeper=%s", o->zookeeper);
 	add(flags, "--root=%s", o->root);
+	add(flags, "--state-dir=%s", *o->state_dir ? o->state_dir : "none");
 	for (unsigned i = 0; i < o->ports_count; i++)
 		add(flags, "--port=%s", o->ports[i]);
 	if (!fl_address_is_none(&o->address))
@@ -128,6 +129,7 @@ static void check_said(struct options *options)
 	memset(&options->login, 0, sizeof(options->login));
 	require(!options_parse(&again, flags.count, flags.word, NULL, &why));
 	require(!strcmp(again.id, options->id) && !strcmp(again.zookeeper, options->zookeeper));
+	require(!strcmp(again.state_dir, options->state_dir));
 	require(!strcmp(again.root, options->root) && !strcmp(again.http_host, options->http_host));
 	require(again.http_port == options->http_port && again.ports_count == options->ports_count);
 	for (unsigned i = 0; i < again.ports_count; i++)

@@ -122,7 +122,7 @@ static void get_metrics(struct http *http, struct MHD_Connection *connection, st
 static void get_health(struct http *http, struct MHD_Connection *connection, struct answer *answer)
 {
 	const struct cluster_sync *cluster = http->from.cluster;
-	bool ready = cluster_sync_has_list(cluster);
+	bool ready = cluster_sync_has_list(cluster) || cluster_sync_is_restored(cluster);
 	json_t *services = json_object();
 
 	(void)connection;

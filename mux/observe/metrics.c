@@ -60,6 +60,43 @@ static uint64_t is_registered(const struct sources *from)
 	return cluster_sync_is_registered(from->cluster);
 }
 
+/* --state-dir is not none. */
+static bool has_state(const struct sources *from)
+{
+	return cluster_sync_state(from->cluster);
+}
+
+static uint64_t is_state_usable(const struct sources *from)
+{
+	return state_keeper_is_usable(cluster_sync_state(from->cluster));
+}
+
+static uint64_t unsaved(const struct sources *from)
+{
+	uint64_t count = 0;
+
+	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
+	     sync = cluster_sync_next(from->cluster, sync))
+		count += published_is_unsaved(service_sync_view_published(sync));
+	return count;
+}
+
+static void write_state_writes(FILE *out, const char *name, const struct sources *from)
+{
+	const struct state_keeper *state = cluster_sync_state(from->cluster);
+
+	sample(out, name, "result", "written", state_keeper_written(state));
+	sample(out, name, "result", "failed", state_keeper_failed(state));
+}
+
+static void write_state_refused(FILE *out, const char *name, const struct sources *from)
+{
+	const struct state_keeper *state = cluster_sync_state(from->cluster);
+
+	for (enum state_error error = STATE_UNREADABLE; error < STATE_ERRORS; error++)
+		sample(out, name, "reason", state_error_name(error), state_keeper_refused(state, error));
+}
+
 static void write_packets(FILE *out, const char *name, const struct sources *from)
 {
 	for (int v = 0; v < VERDICTS; v++)
@@ -169,6 +206,15 @@ static void write_generation(FILE *out, const char *name, const struct sources *
 	sample(out, name, "service", service_sync_name(sync), service_sync_generation(sync));
 }
 
+/* ZooKeeper has not said yet what is committed. */
+static void write_restored(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct published_service *published = service_sync_view_published(sync);
+
+	(void)from;
+	sample(out, name, "service", service_sync_name(sync), published->restored && !published->lag.latest);
+}
+
 static void write_state(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
 {
 	(void)from;
@@ -218,6 +264,14 @@ static const struct metric metrics[] = {
 	 .value = is_foreign},
 	{"registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
 	 .value = is_registered},
+	{"state_usable", "gauge", "1 while what is served is kept on disk; 0: --state-dir, or the last write to it, failed.",
+	 .value = is_state_usable, .is_there = has_state},
+	{"state_unsaved", "gauge", "Services whose last change is not on disk yet.", .value = unsaved,
+	 .is_there = has_state},
+	{"state_writes_total", "counter", "Files of the state on disk that were replaced or removed, by result.",
+	 .write = write_state_writes, .is_there = has_state},
+	{"state_refused_total", "counter", "Files of the state on disk that were refused at the start, by reason.",
+	 .write = write_state_refused, .is_there = has_state},
 	{"packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.",
 	 .write = write_packets},
 	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},
@@ -238,6 +292,8 @@ static const struct metric metrics[] = {
 	{"withdrawn", "gauge", "1 while the VIPs are withdrawn for this reason although the ring could serve.",
 	 .service = write_withdrawn},
 	{"generation", "gauge", "Generation of the serving ring, 0 for none.", .service = write_generation},
+	{"restored", "gauge", "1 while the service is served from disk, and ZooKeeper has not confirmed it yet.",
+	 .service = write_restored, .is_there = has_state},
 	{"service_state", "gauge", "1 for the state that the service is in.", .service = write_state},
 	{"refused_total", "counter", "Configurations, deltas and snapshots rejected, by reason.",
 	 .service = write_refused},

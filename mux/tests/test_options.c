@@ -62,6 +62,7 @@ static void defaults_are_as_documented(void **state)
 	assert_false(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_TUN);
 	assert_string_equal(o.root, "/fairlead");
+	assert_string_equal(o.state_dir, "/var/lib/fairlead/mux");
 	assert_int_equal(o.withdraw_wait, 2);
 	assert_int_equal(o.drain, 10);
 	assert_int_equal(o.behind.seconds, 60);
@@ -79,7 +80,7 @@ static void every_flag_is_accepted(void **state)
 		&o,
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--root|/a/"
+		"--announce|none|--state-dir|/s|--root|/a/"
 		"b|--withdraw-wait|0|--drain|3600|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
@@ -95,6 +96,7 @@ static void every_flag_is_accepted(void **state)
 	assert_true(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_NONE);
 	assert_string_equal(o.root, "/a/b");
+	assert_string_equal(o.state_dir, "/s");
 	assert_int_equal(o.withdraw_wait, 0);
 	assert_int_equal(o.drain, 3600);
 	assert_int_equal(o.behind.seconds, 0);
@@ -165,6 +167,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--http|a:65536", "", "--http: 'a:65536'", "HOST:PORT"},
 	    {BASE "|--http|::1:80", "", "--http: '::1:80'", "HOST:PORT"},
 	    {BASE "|--zookeeper-auth|/nowhere/at/all", "", "--zookeeper-auth: '/nowhere/at/all'", "can be read"},
+	    {BASE "|--state-dir|state", "", "--state-dir: 'state'", "absolute path, or none"},
 	    {BASE "|--root|fairlead", "", "--root: 'fairlead'", "absolute"},
 	    {BASE "|--root|/a/", "", "--root: '/a/'", "absolute"},
 	    {BASE "|--root|/a//b", "", "--root: '/a//b'", "absolute"},

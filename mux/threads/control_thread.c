@@ -121,6 +121,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
 	    .changes = control->changes,
+	    .state_dir = mux->options->state_dir,
 	    .behind = mux->options->behind,
 	};
 

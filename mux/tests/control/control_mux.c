@@ -3,7 +3,7 @@
  * A mux without packets: the control side and the tables as in fairlead-mux, no ports, no workers, and every next hop
  * known. For test_follow.py.
  *
- *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE [LOGIN-FILE]
+ *	control_mux ID ZOOKEEPER HTTP-PORT ANNOUNCE STATE-DIR|none [LOGIN-FILE]
  *
  * Prints "ready" once it answers HTTP; SIGTERM ends it.
  */
@@ -31,14 +31,16 @@ int main(int argc, char **argv)
 	sigset_t signals;
 	int received;
 
-	if (argc != 5 && argc != 6)
+	if (argc != 6 && argc != 7)
 		return 2;
-	if (argc == 6 && login_read("LOGIN-FILE", argv[5], &options.login, &why)) {
+	if (argc == 7 && login_read("LOGIN-FILE", argv[6], &options.login, &why)) {
 		fprintf(stderr, "control_mux: %s\n", why.text);
 		return 1;
 	}
 	snprintf(options.id, sizeof(options.id), "%s", argv[1]);
 	snprintf(options.zookeeper, sizeof(options.zookeeper), "%s", argv[2]);
+	if (strcmp(argv[5], "none"))
+		snprintf(options.state_dir, sizeof(options.state_dir), "%s", argv[5]);
 	options.http_port = (uint16_t)atoi(argv[3]);
 	options.announce = strcmp(argv[4], "tun") ? ANNOUNCE_NONE : ANNOUNCE_TUN;
 	sigemptyset(&signals);

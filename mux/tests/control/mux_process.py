@@ -21,12 +21,19 @@ HTTP_SECONDS = 15
 
 class MuxProcess:
     def __init__(
-        self, zookeeper: str, folder: Path, mux_id: str = "mux1", announce: str = "none", login: Path | None = None
+        self,
+        zookeeper: str,
+        folder: Path,
+        mux_id: str = "mux1",
+        announce: str = "none",
+        login: Path | None = None,
+        state: Path | None = None,
     ):
         self.zookeeper, self.id, self.announce = zookeeper, mux_id, announce
         port = free_port()
         self.log_path = folder / f"{mux_id}-{port}.log"
         self.http = f"127.0.0.1:{port}"
+        self.folder = state
         self.login = [str(login)] if login else []
         self.process: subprocess.Popen | None = None
 
@@ -34,12 +41,15 @@ class MuxProcess:
         program = os.environ["FAIRLEAD_CONTROL_MUX"]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [program, self.id, self.zookeeper, self.http.split(":")[1], self.announce, *self.login],
+                [*self.arguments(program), *self.login],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
             )
         assert self.process.stdout.readline() == "ready\n", self.log()
+
+    def arguments(self, program: str) -> list[str]:
+        return [program, self.id, self.zookeeper, self.http.split(":")[1], self.announce, str(self.folder or "none")]
 
     def stop(self) -> None:
         """Stops it gracefully; fails if the sanitizers reported an error."""

@@ -23,6 +23,7 @@ class WholeMux:
         # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
         self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", HTTP, "--no-huge"]
         self.command += ["--port", f"{port}:{INSIDE}", *arguments]
+        self.command += [] if "--state-dir" in arguments else ["--state-dir", "none"]
         self.process: subprocess.Popen | None = None
 
     def inside(self, *words: str, **named: object) -> subprocess.CompletedProcess:

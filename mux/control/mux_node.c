@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/mux_node.h"
+
+#include "config/address.h"
+
+#ifndef FAIRLEAD_VERSION
+#error "FAIRLEAD_VERSION comes from meson"
+#endif
+
+enum { NODE_FORMAT = 1 };
+
+char *mux_node_print(json_t *self, const struct cluster_sync *cluster)
+{
+	json_t *services = json_object();
+	json_t *all = json_copy(self);
+	char *text = NULL;
+	int failed = !services || !all;
+
+	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync && !failed;
+	     sync = cluster_sync_next(cluster, sync)) {
+		const struct published_service *published = service_sync_view_published(sync);
+		const char *withdrawn = published_withdrawn(published);
+		json_t *service = json_pack("{s:I, s:s}", "generation", (json_int_t)service_sync_generation(sync),
+					    "state", service_state_name(service_sync_state(sync)));
+
+		failed = json_object_set_new(services, service_sync_name(sync), service) ||
+			 (withdrawn && json_object_set_new(service, "withdrawn", json_string(withdrawn))) ||
+			 (published->restored &&
+			  json_object_set_new(service, "restored", json_integer(published->restored)));
+	}
+	if (!failed && !json_object_set(all, "services", services))
+		text = json_dumps(all, JSON_COMPACT);
+	json_decref(services);
+	json_decref(all);
+	return text;
+}
+
+static void describe_address(json_t *self, const char *key, const struct fl_address *address)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (!fl_address_is_none(address))
+		json_object_set_new(self, key, json_string(address_print(address, text)));
+}
+
+json_t *mux_node_begin(const struct cluster_sync_options *options)
+{
+	json_t *ports = json_array();
+	json_t *self =
+	    json_pack("{s:i, s:s, s:s}", "format", NODE_FORMAT, "id", options->id, "version", FAIRLEAD_VERSION);
+
+	describe_address(self, "address", options->address);
+	describe_address(self, "address6", options->address6);
+	for (unsigned i = 0; i < options->ports_count; i++)
+		json_array_append_new(ports, json_string(options->ports[i]));
+	json_object_set_new(self, "ports", ports);
+	return self;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/state_keeper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "control/config_node.h"
+#include "ring/backend.h"
+#include "state/state_saver.h"
+
+enum {
+	CONFIG_BYTES_MAX = 1 << 20,
+	BLOB_BYTES_MAX = 1 << 28,
+	FILE_BYTES_MAX = STATE_FILE_HEADER_LEN + CONFIG_BYTES_MAX + DELTA_BYTES_MAX + BLOB_BYTES_MAX,
+	ADDRESS_LEN = sizeof(struct fl_address),
+	SCAN_MS = 250, /* between two looks at all services */
+};
+
+static const char cluster_file[] = "cluster", service_end[] = ".service";
+
+struct state_keeper {
+	char *path;
+	struct state_folder *folder; /* the saver's once there is one */
+	struct state_saver *saver;   /* NULL: the folder can't be used */
+	int open_error;              /* as last logged */
+	uint64_t open_at;
+	uint64_t rest_until; /* no writing before */
+	uint64_t scan_at;
+	uint64_t poll_at; /* whether the write has ended */
+	bool is_writing;
+	int write_error;                          /* of the last write, as last logged */
+	json_t *names;                            /* of the files in the folder, as keys */
+	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
+	struct fl_address *muxes;
+	uint32_t muxes_count;
+	unsigned next; /* the service to look at first */
+	uint64_t written, failed, refused[STATE_ERRORS];
+};
+
+static uint64_t unix_seconds(void)
+{
+	return (uint64_t)time(NULL);
+}
+
+static bool is_service_file(const char *name)
+{
+	size_t len = strlen(name), end = sizeof(service_end) - 1;
+
+	return len > end && len - end <= SERVICE_NAME_MAX && !strcmp(name + len - end, service_end);
+}
+
+static void name_file(const char *service, char name[STATE_NAME_MAX + 1])
+{
+	snprintf(name, STATE_NAME_MAX + 1, "%s%s", service, service_end);
+}
+
+/* --- the folder ------------------------------------------------------------------------------------------------ */
+
+static void note_name(void *context, const char *name)
+{
+	if (is_service_file(name))
+		json_object_set_new(context, name, json_true());
+}
+
+/* Opens the folder if it is not open; a reason is logged once. */
+static bool open_folder(struct state_keeper *keeper)
+{
+	struct reason why = {""};
+	int error = 0;
+
+	if (keeper->saver)
+		return true;
+	keeper->folder = state_folder_open(keeper->path, &why);
+	if (!keeper->folder)
+		error = errno;
+	else
+		keeper->saver = state_saver_new(keeper->folder);
+	if (keeper->folder && !keeper->saver) {
+		state_folder_close(keeper->folder);
+		error = ENOMEM;
+		snprintf(why.text, sizeof(why.text), "no memory");
+	}
+	if (error) {
+		keeper->folder = NULL;
+		if (error != keeper->open_error)
+			fprintf(stderr, "mux event=state_unusable why=\"%s\"\n", why.text);
+		keeper->open_error = error;
+		return false;
+	}
+	state_folder_list(keeper->folder, note_name, keeper->names);
+	fprintf(stderr, "mux event=state_opened folder=%s services=%zu\n", keeper->path,
+		json_object_size(keeper->names));
+	keeper->open_error = 0;
+	return true;
+}
+
+struct state_keeper *state_keeper_new(const char *path)
+{
+	struct state_keeper *keeper = calloc(1, sizeof(*keeper));
+
+	if (!keeper)
+		return NULL;
+	keeper->path = strdup(path);
+	keeper->names = json_object();
+	if (keeper->path && keeper->names) {
+		open_folder(keeper);
+		return keeper;
+	}
+	state_keeper_free(keeper);
+	return NULL;
+}
+
+void state_keeper_free(struct state_keeper *keeper)
+{
+	if (!keeper)
+		return;
+	state_saver_free(keeper->saver);
+	json_decref(keeper->names);
+	free(keeper->muxes);
+	free(keeper->path);
+	free(keeper);
+}
+
+/* --- restoring --------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct state_keeper *keeper, const char *name, enum state_error error, const char *why)
+{
+	keeper->refused[error]++;
+	fprintf(stderr, "mux event=state_refused file=%s/%s reason=%s why=\"%s\"\n", keeper->path, name,
+		state_error_name(error), why);
+}
+
+/* Reads and checks a file; *data is to be freed. False: it is refused. */
+static bool read_file(struct state_keeper *keeper, const char *name, enum state_kind kind, uint8_t **data,
+		      struct state_file *file)
+{
+	const char *cluster = keeper->cluster[0] ? keeper->cluster : NULL;
+	struct reason why = {""};
+	enum state_error refused;
+	size_t len = 0;
+	int error = state_folder_read(keeper->folder, name, FILE_BYTES_MAX, data, &len);
+
+	if (error) {
+		refuse(keeper, name, STATE_UNREADABLE, strerror(-error));
+		return false;
+	}
+	refused = state_file_parse(*data, len, kind, cluster, file, &why);
+	if (!refused)
+		return true;
+	refuse(keeper, name, refused, why.text);
+	free(*data);
+	*data = NULL;
+	return false;
+}
+
+static bool restore_cluster(struct state_keeper *keeper, const struct state_target *target)
+{
+	struct state_file file;
+	struct state_part *muxes = &file.parts[0];
+	bool sound;
+	uint8_t *data;
+
+	if (!read_file(keeper, cluster_file, STATE_CLUSTER, &data, &file))
+		return false;
+	sound = muxes->len % ADDRESS_LEN == 0 && muxes->len / ADDRESS_LEN <= UINT16_MAX && !file.parts[1].len &&
+		!file.parts[2].len;
+	if (sound) {
+		struct fl_address *copy = malloc(muxes->len + 1); /* aligned */
+
+		sound = copy;
+		if (copy) {
+			memcpy(copy, muxes->data, muxes->len);
+			strcpy(keeper->cluster, file.cluster);
+			keeper->muxes = copy;
+			keeper->muxes_count = (uint32_t)(muxes->len / ADDRESS_LEN);
+			target->cluster(target->context, file.cluster, copy, keeper->muxes_count);
+		}
+	}
+	if (!sound)
+		refuse(keeper, cluster_file, STATE_CONTENT, "the muxes' addresses are not a list of 16 bytes each");
+	free(data);
+	return sound;
+}
+
+/* Decodes the parts of a service's file and passes them on. */
+static int restore_parts(const char *service, const struct state_file *file, const struct state_target *target,
+			 uint32_t *generation, struct reason *why)
+{
+	const struct state_part *snapshot = &file->parts[1], *blob = &file->parts[2];
+	const struct steering_blob loaded = {blob->data, blob->len};
+	struct fl_delta_header header = {0};
+	struct delta_expected expected = {.snapshot = true};
+	struct service_config config;
+	struct delta image;
+	int error = config_node_parse((const char *)file->parts[0].data, file->parts[0].len, service, &config, why);
+
+	if (error)
+		return error;
+	if (blob->len && !config.steering->blob)
+		return reason_set(why, -EINVAL, "a blob of %zu bytes; allowed with steering %s: none", blob->len,
+				  config.steering->name);
+	fl_delta_header_parse(snapshot->data, snapshot->len, &header); /* decoding says what is wrong with it */
+	expected.service = config.id;
+	expected.buckets = config.buckets;
+	expected.generation = *generation = header.generation;
+	if (delta_decode(snapshot->data, snapshot->len, &expected, &image, why))
+		return -EINVAL;
+	error = image.generation ? 0 : reason_set(why, -EINVAL, "generation is 0; allowed: 1 and more");
+	if (!error)
+		error = target->service(target->context, &config, &image, config.steering->blob ? &loaded : NULL, why);
+	delta_free(&image);
+	return error;
+}
+
+static bool restore_service(struct state_keeper *keeper, const char *name, const struct state_target *target)
+{
+	char service[SERVICE_NAME_MAX + 1];
+	struct reason why = {""};
+	struct state_file file;
+	uint32_t generation = 0;
+	uint64_t now = unix_seconds();
+	uint8_t *data;
+	int error;
+
+	if (!read_file(keeper, name, STATE_SERVICE, &data, &file))
+		return false;
+	snprintf(service, sizeof(service), "%.*s", (int)(strlen(name) - sizeof(service_end) + 1), name);
+	error = restore_parts(service, &file, target, &generation, &why);
+	if (error)
+		refuse(keeper, name, STATE_CONTENT, why.text);
+	else
+		fprintf(stderr, "mux event=restored service=%s generation=%u age_s=%" PRIu64 "\n", service, generation,
+			now > file.saved ? now - file.saved : 0);
+	free(data);
+	return !error;
+}
+
+int state_keeper_restore(struct state_keeper *keeper, const struct state_target *target)
+{
+	int restored = 0;
+	const char *name;
+	json_t *value;
+
+	if (!open_folder(keeper))
+		return -EAGAIN;
+	if (!json_object_size(keeper->names) || !restore_cluster(keeper, target))
+		return 0;
+	json_object_foreach(keeper->names, name, value) restored += restore_service(keeper, name, target);
+	return restored;
+}
+
+/* --- writing ----------------------------------------------------------------------------------------------------- */
+
+static void *copy(const void *from, size_t len)
+{
+	void *to = malloc(len + 1);
+
+	if (to && len)
+		memcpy(to, from, len);
+	return to;
+}
+
+static struct state_job *new_job(const struct state_keeper *keeper, enum state_kind kind, const char *name)
+{
+	struct state_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->kind = kind;
+	job->saved = unix_seconds();
+	strcpy(job->cluster, keeper->cluster);
+	snprintf(job->name, sizeof(job->name), "%s", name);
+	return job;
+}
+
+static void give(struct state_keeper *keeper, struct state_job *job)
+{
+	state_saver_give(keeper->saver, job);
+	keeper->is_writing = true;
+}
+
+/* The cluster's file, if it is not as it should be. */
+static bool write_cluster(struct state_keeper *keeper, const struct state_view *view)
+{
+	size_t len = view->muxes_count * (size_t)ADDRESS_LEN;
+	struct fl_address *muxes;
+	struct state_job *job;
+
+	if (!strcmp(keeper->cluster, view->cluster) && keeper->muxes_count == view->muxes_count &&
+	    (!len || !memcmp(keeper->muxes, view->muxes, len)))
+		return false;
+	muxes = copy(view->muxes, len);
+	snprintf(keeper->cluster, sizeof(keeper->cluster), "%s", view->cluster);
+	job = new_job(keeper, STATE_CLUSTER, cluster_file);
+	if (job)
+		job->first = copy(view->muxes, len);
+	if (!muxes || !job || !job->first) {
+		keeper->cluster[0] = 0; /* so that it is written later */
+		free(muxes);
+		state_job_free(job);
+		return false;
+	}
+	free(keeper->muxes);
+	keeper->muxes = muxes;
+	keeper->muxes_count = view->muxes_count;
+	job->first_len = len;
+	give(keeper, job);
+	return true;
+}
+
+/* Copies what is served; this thread alone writes it. */
+static struct state_job *service_job(const struct state_keeper *keeper, const struct published_service *published)
+{
+	const struct service_config *config = &published->service->config;
+	const struct ring *ring = published_ring(published);
+	const struct backends *backends = ring_backends(ring);
+	char *text = config_node_print(config);
+	char name[STATE_NAME_MAX + 1];
+	struct state_job *job;
+
+	name_file(published->name, name);
+	job = new_job(keeper, STATE_SERVICE, name);
+	if (!job) {
+		free(text);
+		return NULL;
+	}
+	job->stamp = published->stamp;
+	job->first = (uint8_t *)text;
+	job->first_len = text ? strlen(text) : 0;
+	job->snapshot = (struct snapshot){
+	    .service = config->id,
+	    .generation = ring_generation(ring),
+	    .buckets = ring_buckets(ring),
+	    .rows = copy(ring->rows, ring_buckets(ring) * sizeof(fl_row)),
+	    .backends_count = backends->count,
+	    .backends = copy(backends->list, backends->count * sizeof(*backends->list)),
+	};
+	job->blob = copy(published->blob.data, published->blob.len);
+	job->blob_len = published->blob.len;
+	if (text && job->snapshot.rows && job->snapshot.backends && job->blob)
+		return job;
+	state_job_free(job);
+	return NULL;
+}
+
+/* The next service whose turn it is. */
+static bool write_service(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms)
+{
+	for (unsigned i = 0; i < view->count; i++) {
+		unsigned at = (keeper->next + i) % view->count;
+		struct published_service *published = service_sync_published(view->syncs[at]);
+		struct state_job *job;
+
+		if (!published_is_unsaved(published) || now_ms < published->save_at)
+			continue;
+		published->save_at = now_ms + STATE_KEEPER_SERVICE_MS;
+		keeper->next = at + 1;
+		job = service_job(keeper, published);
+		if (!job)
+			return false;
+		json_object_set_new(keeper->names, job->name, json_true());
+		give(keeper, job);
+		return true;
+	}
+	return false;
+}
+
+/* The files that belong to no service of the list. */
+static bool remove_unlisted(struct state_keeper *keeper, const struct state_view *view)
+{
+	json_t *listed = json_object(), *value;
+	const char *name, *found = NULL;
+	char file[STATE_NAME_MAX + 1];
+	struct state_job *job = NULL;
+
+	for (unsigned i = 0; listed && i < view->count; i++) {
+		name_file(service_sync_name(view->syncs[i]), file);
+		if (!service_sync_is_deleted(view->syncs[i]))
+			json_object_set_new(listed, file, json_true());
+	}
+	if (listed && json_object_size(keeper->names) > 0)
+		json_object_foreach(keeper->names, name, value) if (!found && !json_object_get(listed, name)) found =
+		    name;
+	if (found)
+		job = new_job(keeper, STATE_SERVICE, found);
+	json_decref(listed);
+	if (!job)
+		return false;
+	job->removes = true;
+	give(keeper, job);
+	return true;
+}
+
+static void take_saved(const struct state_view *view, const struct state_result *result)
+{
+	for (unsigned i = 0; i < view->count; i++) {
+		struct published_service *published = service_sync_published(view->syncs[i]);
+		char name[STATE_NAME_MAX + 1];
+
+		name_file(published->name, name);
+		if (!strcmp(name, result->name))
+			published->saved_stamp = result->stamp;
+	}
+}
+
+static void take(struct state_keeper *keeper, const struct state_view *view, const struct state_result *result,
+		 uint64_t now_ms)
+{
+	keeper->is_writing = false;
+	keeper->rest_until = now_ms + STATE_KEEPER_REST * result->took_ms;
+	keeper->scan_at = keeper->rest_until;
+	if (result->error) {
+		keeper->failed++;
+		keeper->rest_until = keeper->scan_at = now_ms + STATE_KEEPER_RETRY_MS;
+		if (!strcmp(result->name, cluster_file))
+			keeper->cluster[0] = 0; /* so that it is written again */
+		if (result->error != keeper->write_error)
+			fprintf(stderr, "mux event=state_write_failed file=%s/%s error=\"%s\"\n", keeper->path,
+				result->name, strerror(-result->error));
+	} else {
+		keeper->written++;
+		if (keeper->write_error)
+			fprintf(stderr, "mux event=state_written_again file=%s/%s\n", keeper->path, result->name);
+		if (result->removed)
+			json_object_del(keeper->names, result->name);
+		else
+			take_saved(view, result);
+	}
+	keeper->write_error = result->error;
+}
+
+void state_keeper_run(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms)
+{
+	struct state_result result;
+
+	keeper->poll_at = now_ms + STATE_KEEPER_POLL_MS;
+	if (!keeper->saver && now_ms >= keeper->open_at) {
+		keeper->open_at = now_ms + STATE_KEEPER_RETRY_MS;
+		open_folder(keeper);
+	}
+	if (keeper->is_writing && state_saver_take(keeper->saver, &result))
+		take(keeper, view, &result, now_ms);
+	if (!keeper->saver || keeper->is_writing || now_ms < keeper->rest_until || now_ms < keeper->scan_at ||
+	    !view->cluster[0])
+		return;
+	if (write_cluster(keeper, view) || write_service(keeper, view, now_ms) ||
+	    (view->is_listed && json_object_size(keeper->names) && remove_unlisted(keeper, view)))
+		return;
+	keeper->scan_at = now_ms + SCAN_MS;
+}
+
+uint64_t state_keeper_deadline(const struct state_keeper *keeper)
+{
+	return keeper->is_writing ? keeper->poll_at : UINT64_MAX;
+}
+
+/* --- for metrics ------------------------------------------------------------------------------------------------- */
+
+bool state_keeper_is_usable(const struct state_keeper *keeper)
+{
+	return keeper->saver && !keeper->write_error;
+}
+
+uint64_t state_keeper_written(const struct state_keeper *keeper)
+{
+	return keeper->written;
+}
+
+uint64_t state_keeper_failed(const struct state_keeper *keeper)
+{
+	return keeper->failed;
+}
+
+uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error)
+{
+	return keeper->refused[error];
+}

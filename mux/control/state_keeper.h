@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps what the mux serves on disk, and restores it if ZooKeeper can't be reached at the start (state_file.h has the
+ * files). A file is written after each change, but
+ *
+ *	one at a time; after a write that took t, none begins for STATE_KEEPER_REST x t
+ *	a service's again after STATE_KEEPER_SERVICE_MS at the earliest
+ *	none for STATE_KEEPER_RETRY_MS after one failed
+ *
+ * So writing takes at most a quarter of a core and of the disk's time, at any number and size of services, and the
+ * state on disk is some seconds old. The control thread only copies the ring (64 MB for the largest, some 20 ms).
+ *
+ * A service's file is removed once the list of services, as read, lacks it. Nothing here can keep the mux from serving:
+ * each failure is a log line and a count.
+ */
+#ifndef MUX_STATE_KEEPER_H
+#define MUX_STATE_KEEPER_H
+
+#include "config/service_config.h"
+#include "control/service_sync.h"
+#include "state/state_file.h"
+
+enum state_keeper_numbers {
+	STATE_KEEPER_SERVICE_MS = 5000,
+	STATE_KEEPER_RETRY_MS = 30000,
+	STATE_KEEPER_REST = 3,
+	STATE_KEEPER_POLL_MS = 20, /* while a file is written */
+};
+
+/* What there is to keep. */
+struct state_view {
+	const char *cluster; /* "": not known yet, nothing is kept */
+	bool is_listed;      /* services are exactly those of the list that was read */
+	struct service_sync *const *syncs;
+	unsigned count;
+	const struct fl_address *muxes;
+	uint32_t muxes_count;
+};
+
+/* Where a state is restored to. */
+struct state_target {
+	void *context;
+	/* Once, first; muxes may be empty. */
+	void (*cluster)(void *context, const char *name, const struct fl_address *muxes, uint32_t count);
+	/* Serves it. Negative errno and why. */
+	int (*service)(void *context, const struct service_config *config, struct delta *image,
+		       const struct steering_blob *blob, struct reason *why);
+};
+
+struct state_keeper;
+
+/* path: the folder. NULL: no memory. */
+struct state_keeper *state_keeper_new(const char *path);
+/* Waits for the file that is being written. NULL is allowed. */
+void state_keeper_free(struct state_keeper *keeper);
+
+/*
+ * Restores what it can; files that it can't are refused by name. Returns how many services, or -EAGAIN: the folder
+ * can't be used.
+ */
+int state_keeper_restore(struct state_keeper *keeper, const struct state_target *target);
+
+/* Writes what has changed; does not wait for the disk. */
+void state_keeper_run(struct state_keeper *keeper, const struct state_view *view, uint64_t now_ms);
+/* When state_keeper_run() is due again; UINT64_MAX: within a second or so. */
+uint64_t state_keeper_deadline(const struct state_keeper *keeper);
+
+/* For metrics. */
+bool state_keeper_is_usable(const struct state_keeper *keeper); /* the folder, and the last write */
+uint64_t state_keeper_written(const struct state_keeper *keeper);
+uint64_t state_keeper_failed(const struct state_keeper *keeper);
+uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error);
+
+#endif

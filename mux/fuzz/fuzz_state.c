@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a file of the state on disk. The first byte selects the kind, and whether the header that follows gets
+ * the right checksum, so that the fuzzer passes it; the rest is the file. A file that is accepted is written again as
+ * the same bytes.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/state_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SERVICE = 1, MEND = 2, NAMED = 4, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+static void mend(uint8_t *file, size_t len)
+{
+	uint32_t crc = state_file_sum(0, file + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN);
+
+	crc = state_file_sum(crc, file, AT_CRC);
+	for (int i = 0; i < 4; i++)
+		file[AT_CRC + i] = (uint8_t)(crc >> 8 * i);
+}
+
+static void check(const uint8_t *bytes, size_t len, const struct state_file *file)
+{
+	uint8_t header[STATE_FILE_HEADER_LEN];
+	const uint8_t *at = bytes + STATE_FILE_HEADER_LEN;
+
+	require(file->cluster[0] && strlen(file->cluster) <= STATE_FILE_CLUSTER_MAX);
+	for (int i = 0; i < STATE_FILE_PARTS; i++) {
+		require(file->parts[i].data == at);
+		at += file->parts[i].len;
+	}
+	require(at == bytes + len);
+	state_file_header(file, state_file_sum(0, bytes + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN), header);
+	require(!memcmp(header, bytes, sizeof(header)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct state_file file, untouched;
+	enum state_kind kind;
+	enum state_error error;
+	struct reason why = {""};
+	uint8_t *bytes;
+
+	if (!size)
+		return 0;
+	kind = data[0] & SERVICE ? STATE_SERVICE : STATE_CLUSTER;
+	bytes = malloc(size); /* exactly, so that the sanitizer sees a read beyond */
+	require(bytes);
+	memcpy(bytes, data + 1, size - 1);
+	if (data[0] & MEND && size - 1 >= STATE_FILE_HEADER_LEN)
+		mend(bytes, size - 1);
+	memset(&file, 0xa5, sizeof(file));
+	memcpy(&untouched, &file, sizeof(file));
+	error = state_file_parse(bytes, size - 1, kind, data[0] & NAMED ? "cluster" : NULL, &file, &why);
+	if (error)
+		require(error < STATE_ERRORS && why.text[0] && !memcmp(&file, &untouched, sizeof(file)));
+	else
+		check(bytes, size - 1, &file);
+	free(bytes);
+	return 0;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/state_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char lock_name[] = "lock", unfinished[] = ".new";
+
+struct state_folder {
+	int fd;
+	int lock;
+};
+
+static bool is_unfinished(const char *name)
+{
+	size_t len = strlen(name), end = sizeof(unfinished) - 1;
+
+	return len > end && !strcmp(name + len - end, unfinished);
+}
+
+static void remove_unfinished(void *context, const char *name)
+{
+	const struct state_folder *folder = context;
+
+	if (is_unfinished(name))
+		unlinkat(folder->fd, name, 0);
+}
+
+static int walk(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context)
+{
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int error;
+
+	if (!dir) {
+		error = -errno;
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
+	while (errno = 0, (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			fn(context, entry->d_name);
+	error = -errno;
+	closedir(dir);
+	return error;
+}
+
+struct state_folder *state_folder_open(const char *path, struct reason *why)
+{
+	struct state_folder *folder = calloc(1, sizeof(*folder));
+	int error;
+
+	if (!folder) {
+		errno = -reason_set(why, -ENOMEM, "--state-dir: '%s': no memory", path);
+		return NULL;
+	}
+	folder->lock = -1;
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd >= 0)
+		folder->lock = openat(folder->fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (folder->lock < 0)
+		error = reason_set(why, -errno, "--state-dir: '%s': %s; allowed: a folder that the mux may write to",
+				   path, strerror(errno));
+	else if (flock(folder->lock, LOCK_EX | LOCK_NB))
+		error = reason_set(why, -errno, "--state-dir: '%s' belongs to another mux that runs; allowed: one each",
+				   path);
+	else
+		error = 0;
+	if (error) {
+		state_folder_close(folder);
+		errno = -error;
+		return NULL;
+	}
+	walk(folder, remove_unfinished, folder);
+	return folder;
+}
+
+void state_folder_close(struct state_folder *folder)
+{
+	if (!folder)
+		return;
+	if (folder->lock >= 0)
+		close(folder->lock);
+	if (folder->fd >= 0)
+		close(folder->fd);
+	free(folder);
+}
+
+struct listing {
+	void (*fn)(void *context, const char *name);
+	void *context;
+};
+
+static void list_one(void *context, const char *name)
+{
+	const struct listing *listing = context;
+
+	if (!is_unfinished(name) && strcmp(name, lock_name) != 0)
+		listing->fn(listing->context, name);
+}
+
+int state_folder_list(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context)
+{
+	return walk(folder, list_one, &(struct listing){fn, context});
+}
+
+/* Until all is read; a file that is being cut is shorter than it was. */
+static int read_all(int fd, uint8_t *data, size_t len, size_t *got)
+{
+	*got = 0;
+	while (*got < len) {
+		ssize_t n = read(fd, data + *got, len - *got);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (!n)
+			break;
+		if (n > 0)
+			*got += (size_t)n;
+	}
+	return 0;
+}
+
+int state_folder_read(const struct state_folder *folder, const char *name, size_t max, uint8_t **data, size_t *len)
+{
+	int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat stat;
+	int error = 0;
+
+	*data = NULL;
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &stat))
+		error = -errno;
+	else if (!S_ISREG(stat.st_mode))
+		error = -EINVAL;
+	else if ((uint64_t)stat.st_size > max)
+		error = -EFBIG;
+	if (!error) {
+		*data = malloc((size_t)stat.st_size + 1);
+		error = *data ? read_all(fd, *data, (size_t)stat.st_size, len) : -ENOMEM;
+	}
+	if (error) {
+		free(*data);
+		*data = NULL;
+	}
+	close(fd);
+	return error;
+}
+
+static void name_unfinished(const struct state_writing *writing, char name[STATE_NAME_MAX + sizeof(unfinished)])
+{
+	snprintf(name, STATE_NAME_MAX + sizeof(unfinished), "%s%s", writing->name, unfinished);
+}
+
+int state_writing_begin(struct state_writing *writing, const struct state_folder *folder, const char *name)
+{
+	char path[STATE_NAME_MAX + sizeof(unfinished)];
+
+	*writing = (struct state_writing){.folder = folder};
+	if (strlen(name) > STATE_NAME_MAX)
+		return -ENAMETOOLONG;
+	strcpy(writing->name, name);
+	name_unfinished(writing, path);
+	writing->fd = openat(folder->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	writing->is_open = writing->fd >= 0;
+	return writing->is_open ? 0 : -errno;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t len, off_t at)
+{
+	while (len) {
+		ssize_t n = at < 0 ? write(fd, bytes, len) : pwrite(fd, bytes, len, at);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+			at += at < 0 ? 0 : n;
+		}
+	}
+	return 0;
+}
+
+int state_writing_append(struct state_writing *writing, const void *bytes, size_t len)
+{
+	return write_all(writing->fd, bytes, len, -1);
+}
+
+int state_writing_head(struct state_writing *writing, const void *bytes, size_t len)
+{
+	return write_all(writing->fd, bytes, len, 0);
+}
+
+/* Ends the writing and removes what it wrote. */
+static int give_up(struct state_writing *writing, int error)
+{
+	char path[STATE_NAME_MAX + sizeof(unfinished)];
+
+	name_unfinished(writing, path);
+	if (writing->is_open)
+		close(writing->fd);
+	unlinkat(writing->folder->fd, path, 0);
+	*writing = (struct state_writing){0};
+	return error;
+}
+
+void state_writing_abandon(struct state_writing *writing)
+{
+	if (writing->folder)
+		give_up(writing, 0);
+}
+
+int state_writing_commit(struct state_writing *writing)
+{
+	const struct state_folder *folder = writing->folder;
+	char path[STATE_NAME_MAX + sizeof(unfinished)];
+
+	name_unfinished(writing, path);
+	if (fsync(writing->fd))
+		return give_up(writing, -errno);
+	writing->is_open = false;
+	if (close(writing->fd))
+		return give_up(writing, -errno);
+	if (renameat(folder->fd, path, folder->fd, writing->name))
+		return give_up(writing, -errno);
+	*writing = (struct state_writing){0};
+	return fsync(folder->fd) ? -errno : 0;
+}
+
+int state_folder_remove(const struct state_folder *folder, const char *name)
+{
+	if (unlinkat(folder->fd, name, 0))
+		return errno == ENOENT ? 0 : -errno;
+	return fsync(folder->fd) ? -errno : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder of a mux's state. A file is replaced by a new one that was written beside it: write, fsync, rename, fsync
+ * of the folder. So after a crash at any point a name has the old content or the new one. The folder is locked: of two
+ * muxes that were given the same one, the second gets none.
+ */
+#ifndef FAIRLEAD_MUX_STATE_FOLDER_H
+#define FAIRLEAD_MUX_STATE_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/reason.h"
+
+enum state_folder_limits { STATE_NAME_MAX = 127 };
+
+struct state_folder;
+
+/* NULL, errno and why: it does not exist, can't be written, or another mux has it. */
+struct state_folder *state_folder_open(const char *path, struct reason *why);
+void state_folder_close(struct state_folder *folder);
+
+/* Calls fn with the name of each file except the lock and unfinished ones, in no order. Negative errno. */
+int state_folder_list(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context);
+
+/* Reads a whole file of at most max bytes into malloc'ed memory. Negative errno: -EFBIG, or the system's. */
+int state_folder_read(const struct state_folder *folder, const char *name, size_t max, uint8_t **data, size_t *len);
+
+/* A file's replacement while it is written. All zero before state_writing_begin() and after the end. */
+struct state_writing {
+	const struct state_folder *folder;
+	char name[STATE_NAME_MAX + 1];
+	int fd;
+	bool is_open;
+};
+
+/* All return 0 or a negative errno. Each begin is followed by one commit or abandon. */
+int state_writing_begin(struct state_writing *writing, const struct state_folder *folder, const char *name);
+int state_writing_append(struct state_writing *writing, const void *bytes, size_t len);
+/* Writes over the first bytes. */
+int state_writing_head(struct state_writing *writing, const void *bytes, size_t len);
+/* After an error the name has its old content. */
+int state_writing_commit(struct state_writing *writing);
+void state_writing_abandon(struct state_writing *writing);
+
+/* 0 if the name does not exist afterwards. */
+int state_folder_remove(const struct state_folder *folder, const char *name);
+
+#endif

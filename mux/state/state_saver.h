@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that writes state files: a disk may take long, or hang, and a ring of 8 Mi buckets takes half a second to
+ * compress. It has one job at a time, which owns copies of all it needs; the control thread polls for the result.
+ */
+#ifndef FAIRLEAD_MUX_STATE_SAVER_H
+#define FAIRLEAD_MUX_STATE_SAVER_H
+
+#include "ring/snapshot.h"
+#include "state/state_file.h"
+#include "state/state_folder.h"
+
+/* A file to replace or, if removes, to remove. Memory is malloc'ed; the saver frees it with the job. */
+struct state_job {
+	char name[STATE_NAME_MAX + 1];
+	bool removes;
+	uint64_t stamp; /* the caller's */
+	enum state_kind kind;
+	char cluster[STATE_FILE_CLUSTER_MAX + 1];
+	uint64_t saved;
+	uint8_t *first; /* the first part */
+	size_t first_len;
+	struct snapshot snapshot; /* of a service */
+	uint8_t *blob;
+	size_t blob_len;
+};
+
+struct state_result {
+	char name[STATE_NAME_MAX + 1];
+	bool removed;
+	uint64_t stamp;
+	int error; /* 0 or a negative errno: then the file has its old content */
+	uint64_t took_ms;
+};
+
+/* Owns the folder. NULL: no memory, or no thread. */
+struct state_saver;
+struct state_saver *state_saver_new(struct state_folder *folder);
+/* Waits for the job under way and closes the folder. */
+void state_saver_free(struct state_saver *saver);
+
+void state_job_free(struct state_job *job);
+
+/* Whether a job is under way, or its result was not taken yet: then no other may be given. */
+bool state_saver_is_busy(struct state_saver *saver);
+/* Takes ownership of the job. */
+void state_saver_give(struct state_saver *saver, struct state_job *job);
+/* Whether a job has ended since the last call. */
+bool state_saver_take(struct state_saver *saver, struct state_result *out);
+
+/* Does a job in the calling thread, for tests. 0 or a negative errno. */
+int state_job_run(const struct state_job *job, const struct state_folder *folder);
+
+#endif

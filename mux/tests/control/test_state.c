@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state on disk: what is written is restored, a crash leaves a whole file, and writing is bounded. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "ring/ring.h"
+#include "state_world.h"
+#include "../image.h"
+
+enum { KILLS = 60, KILL_BUCKETS = 4096 };
+
+static void what_is_kept_is_restored(void **state)
+{
+	struct service_config config = image_config(1, "10.99.0.1", WORLD_BUCKETS);
+	const struct ring *ring;
+
+	(void)state;
+	state_world_save(9);
+	ring = published_ring(state_world_published());
+	assert_null(state_world_restore());
+	assert_string_equal(restored.cluster, "one");
+	assert_int_equal(restored.muxes, 2);
+	assert_int_equal(restored.services, 1);
+	assert_int_equal(restored.generation, 9);
+	assert_memory_equal(&restored.config, &config, sizeof(config));
+	assert_int_not_equal(restored.checksum, 0);
+	assert_int_equal(ring_generation(ring), 9);
+}
+
+/* --- crashes and full disks -------------------------------------------------------------------------------------- */
+
+static struct state_job kill_job(uint32_t generation, fl_row *rows)
+{
+	struct state_job job = {.name = "web.service", .kind = STATE_SERVICE, .cluster = "one"};
+
+	for (uint32_t i = 0; i < KILL_BUCKETS; i++)
+		rows[i] = fl_row_make(0, 0, generation * 2654435761U + i);
+	job.snapshot = (struct snapshot){.service = 1, .generation = generation, .buckets = KILL_BUCKETS, .rows = rows};
+	return job;
+}
+
+/* Writes one generation after the other until it is killed. */
+static void write_until_killed(uint32_t generation)
+{
+	struct reason why;
+	struct state_folder *folder = state_folder_open(world.folder, &why);
+	fl_row *rows = calloc(KILL_BUCKETS, sizeof(*rows));
+
+	if (!folder || !rows)
+		_exit(1);
+	for (;;) {
+		struct state_job job = kill_job(generation++, rows);
+
+		if (state_job_run(&job, folder))
+			_exit(2);
+	}
+}
+
+/* The generation in the file, all of which must be of one generation; 0: there is no file yet. */
+static uint32_t generation_on_disk(void)
+{
+	struct delta_expected expected = {.snapshot = true, .service = 1, .buckets = KILL_BUCKETS};
+	struct fl_delta_header header = {0};
+	struct state_file file;
+	struct reason why = {""};
+	struct delta read;
+	struct bytes bytes;
+	char path[WORLD_PATH_LEN];
+
+	snprintf(path, sizeof(path), "%s/web.service", world.folder);
+	if (access(path, F_OK))
+		return 0;
+	bytes = state_world_read("web.service");
+	if (state_file_parse(bytes.data, bytes.len, STATE_SERVICE, "one", &file, &why))
+		fail_msg("%s", why.text);
+	assert_int_equal(fl_delta_header_parse(file.parts[1].data, file.parts[1].len, &header), FL_DELTA_OK);
+	expected.generation = header.generation;
+	if (delta_decode(file.parts[1].data, file.parts[1].len, &expected, &read, &why))
+		fail_msg("%s", why.text);
+	for (uint32_t i = 0; i < KILL_BUCKETS; i++)
+		assert_int_equal(read.since[i], header.generation * 2654435761U + i);
+	delta_free(&read);
+	free(bytes.data);
+	return header.generation;
+}
+
+static void a_kill_at_any_point_leaves_a_whole_file(void **state)
+{
+	struct chance chance = {20261122};
+	uint32_t generation = 0, grown = 0;
+	char path[WORLD_PATH_LEN];
+
+	(void)state;
+	for (int i = 0; i < KILLS; i++) {
+		uint32_t found;
+		int status;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child)
+			write_until_killed(generation + 1);
+		state_world_pause((long)chance_below(&chance, 40));
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		found = generation_on_disk();
+		assert_true(found >= generation);
+		grown += found > generation;
+		generation = found;
+	}
+	print_message("%u generations written, %u of %d processes wrote one before they were killed\n", generation,
+		      grown, KILLS);
+	assert_true(grown > 0);
+	/* what a crash leaves beside it is removed by the next mux */
+	state_world_write("web.service.new", "unfinished", 10);
+	state_keeper_free(state_world_keeper());
+	snprintf(path, sizeof(path), "%s/web.service.new", world.folder);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_full_disk_keeps_the_old_file(void **state)
+{
+	struct rlimit before, small = {STATE_FILE_HEADER_LEN + 100, RLIM_INFINITY};
+	fl_row *rows = calloc(KILL_BUCKETS, sizeof(*rows));
+	struct state_job job = kill_job(1, rows);
+	struct state_folder *folder;
+	struct reason why;
+	char path[WORLD_PATH_LEN];
+
+	(void)state;
+	assert_non_null(rows);
+	folder = state_folder_open(world.folder, &why);
+	assert_non_null(folder);
+	assert_int_equal(state_job_run(&job, folder), 0);
+	job = kill_job(2, rows);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(state_job_run(&job, folder), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(generation_on_disk(), 1);
+	snprintf(path, sizeof(path), "%s/web.service.new", world.folder);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(state_job_run(&job, folder), 0);
+	assert_int_equal(generation_on_disk(), 2);
+	state_folder_close(folder);
+	free(rows);
+}
+
+/* --- how often --------------------------------------------------------------------------------------------------- */
+
+/* A ring that changes ten times a second for a minute; and, under ThreadSanitizer, nothing is shared with the saver. */
+static void writing_is_bounded(void **state)
+{
+	enum { SECONDS = 60, STEP_MS = 100 };
+	struct state_keeper *keeper = state_world_keeper();
+	uint64_t end = world.now + SECONDS * 1000;
+	uint32_t generation = 9;
+
+	(void)state;
+	state_world_load(generation);
+	state_world_settle(keeper); /* the cluster's */
+	for (; world.now < end; world.now += STEP_MS) {
+		struct state_view now = state_world_view();
+
+		state_world_load(++generation);
+		state_keeper_run(keeper, &now, world.now);
+		state_world_load(++generation);
+		state_world_settle(keeper);
+	}
+	print_message("%u writes for %u generations in %d s\n", (unsigned)state_keeper_written(keeper), generation,
+		      SECONDS);
+	assert_true(state_keeper_written(keeper) <= 2 + SECONDS * 1000 / STATE_KEEPER_SERVICE_MS);
+	assert_true(state_keeper_written(keeper) >= SECONDS * 1000 / STATE_KEEPER_SERVICE_MS / 2);
+	for (int i = 0; i < 3; i++, world.now += 60000)
+		state_world_settle(keeper);
+	assert_false(published_is_unsaved(state_world_published()));
+	state_keeper_free(keeper);
+	assert_null(state_world_restore());
+	assert_int_equal(restored.generation, generation);
+}
+
+static void what_is_not_listed_is_removed(void **state)
+{
+	struct state_keeper *keeper;
+	struct bytes file;
+	struct state_view unlisted = state_world_view();
+
+	(void)state;
+	state_world_save(9);
+	file = state_world_read("web.service");
+	state_world_write("mail.service", file.data, file.len);
+	keeper = state_world_keeper();
+	unlisted.is_listed = false;
+	for (int i = 0; i < 20; i++, world.now += 1000)
+		state_keeper_run(keeper, &unlisted, world.now);
+	free(state_world_read("mail.service").data); /* nothing is removed before the list is known */
+	for (int i = 0; i < 3; i++, world.now += 60000)
+		state_world_settle(keeper);
+	assert_int_equal(state_keeper_failed(keeper), 0);
+	state_keeper_free(keeper);
+	assert_null(state_world_restore());
+	assert_int_equal(restored.services, 1);
+	free(file.data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(a_kill_at_any_point_leaves_a_whole_file, state_world_set_up,
+					    state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(a_full_disk_keeps_the_old_file, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(what_is_kept_is_restored, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(writing_is_bounded, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(what_is_not_listed_is_removed, state_world_set_up, state_world_tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
