@@ -28,6 +28,7 @@ struct program {
 	unsigned workers_count;
 	struct control_thread *control;
 	struct mux mux;
+	struct preflight_thread preflight;
 	struct fl_address address; /* outer sources; fl_address_is_none: it has none of the family */
 	struct fl_address address6;
 };
@@ -141,11 +142,14 @@ static int serve(struct program *p, struct reason *why)
 		error = outer_addresses(p, why);
 	if (!error)
 		error = build(p, why);
-	if (!error)
+	if (!error) {
+		preflight_zookeeper_begin(&p->preflight, &p->options);
 		error = start(p, why);
+	}
 	if (!error && !sigwait(&signals, &received))
 		drain(p->control, &p->mux, &signals, received);
 	stop(p);
+	preflight_zookeeper_end(&p->preflight);
 	if (!error)
 		fprintf(stderr, "mux event=stopped\n");
 	return error;

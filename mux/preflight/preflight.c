@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight/preflight.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_eal.h>
@@ -49,8 +50,33 @@ int preflight_before_start(const struct options *options, struct reason *why)
 	static struct preflight preflight;
 
 	preflight_host(&preflight, options);
-	preflight_zookeeper(&preflight, options);
 	return preflight_log(&preflight, why);
+}
+
+static void *check_zookeeper(void *context)
+{
+	const struct preflight_thread *thread = context;
+	static struct preflight preflight;
+	struct reason ignored; /* ZooKeeper may become reachable later */
+
+	preflight_zookeeper(&preflight, thread->options);
+	preflight_log(&preflight, &ignored);
+	return NULL;
+}
+
+void preflight_zookeeper_begin(struct preflight_thread *thread, const struct options *options)
+{
+	thread->options = options;
+	thread->runs = !pthread_create(&thread->id, NULL, check_zookeeper, thread);
+	if (!thread->runs)
+		fprintf(stderr, "mux event=preflight_failed why=\"no thread for the checks of ZooKeeper\"\n");
+}
+
+void preflight_zookeeper_end(struct preflight_thread *thread)
+{
+	if (thread->runs)
+		pthread_join(thread->id, NULL);
+	thread->runs = false;
 }
 
 int preflight_opened(const struct options *options, const struct ports *ports, struct reason *why)

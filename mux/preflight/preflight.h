@@ -6,6 +6,9 @@
 #ifndef FAIRLEAD_MUX_PREFLIGHT_H
 #define FAIRLEAD_MUX_PREFLIGHT_H
 
+#include <pthread.h>
+#include <stdbool.h>
+
 #include "config/options.h"
 
 struct ports;
@@ -15,6 +18,20 @@ int preflight_main(const struct options *options);
 
 /* Runs the checks that come before DPDK starts. -EINVAL and why: one failed. */
 int preflight_before_start(const struct options *options, struct reason *why);
+
+/*
+ * Checks ZooKeeper in a thread of its own, and logs the result: while it is down that takes seconds, and a mux that has
+ * its state on disk serves by then. The options must outlive it.
+ */
+struct preflight_thread {
+	const struct options *options;
+	pthread_t id;
+	bool runs;
+};
+
+void preflight_zookeeper_begin(struct preflight_thread *thread, const struct options *options);
+/* Waits for it. All zero: there is none. */
+void preflight_zookeeper_end(struct preflight_thread *thread);
 
 /* Checks the devices that DPDK has opened. Errors as above. */
 int preflight_opened(const struct options *options, const struct ports *ports, struct reason *why);

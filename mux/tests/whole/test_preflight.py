@@ -214,7 +214,7 @@ def test_a_start_does_not_wait_for_zookeeper(rack: Rack, zookeeper: ZooKeeperPro
     try:
         mux = new_mux()
         mux.start()
-        assert mux.logged(event="preflight", check="zookeeper", verdict="fail") == 1, mux.log()
+        until(lambda: mux.logged(event="preflight", check="zookeeper", verdict="fail") == 1, 60, mux.log())
     finally:
         zookeeper.start()
     until(lambda: mux.metric("generation", service="web") == service.image["generation"], 60, mux.log())
