@@ -11,6 +11,8 @@
 #include <net/route.h>
 #include <net/udp_tunnel.h>
 
+#include <fairlead/notice.h>
+
 enum {
 	OUTER4_LEN = sizeof(struct iphdr) + sizeof(struct udphdr),
 	OUTER6_LEN = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
@@ -34,6 +36,11 @@ enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival)
 
 	arrival->inner_at = sizeof(struct udphdr) + steer->header_len;
 	return error;
+}
+
+static bool is_notice(const struct fl_arrival *arrival)
+{
+	return fl_notice_is(gue_base(arrival->skb), linear_end(arrival->skb));
 }
 
 static bool tag_message(struct fl_arrival *arrival)
@@ -131,6 +138,7 @@ static enum fl_counter chain(struct fl_arrival *arrival)
 const struct fl_encap fl_gue = {
     .has_bucket = true,
     .parse = fl_gue_parse,
+    .is_notice = is_notice,
     .tag_message = tag_message,
     .chain = chain,
 };

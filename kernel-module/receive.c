@@ -7,6 +7,7 @@
  *		deliver		decapsulated, back into the kernel's receive path
  *		chain		rewritten, routed to the bucket's previous owner
  *		drop		counted by reason
+ *	-> a notice: learned from (notice.c), dropped
  *
  * The kernel has already checked what the XDP form checks itself: version, lengths, checksums. The packets that it
  * drops are in its own counters (`nstat`), not in ours.
@@ -86,8 +87,7 @@ static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key
 		fl_memory_forget(&instance->memory, key, &in->memory);
 }
 
-/* Decides about a trusted, well-formed packet, and stores what it taught. */
-static void decide(struct fl_arrival *arrival)
+void fl_receive_decide(struct fl_arrival *arrival)
 {
 	struct fl_instance *instance = arrival->instance;
 	const struct fl_setup *setup = arrival->setup;
@@ -95,6 +95,8 @@ static void decide(struct fl_arrival *arrival)
 	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
 	bool remembered = arrival->encap->has_bucket && fl_memory_read(&instance->memory, &key, &in->memory);
 
+	if (!remembered)
+		in->memory = (struct fl_bucket_memory){};
 	in->generation_seen = fl_instance_generation(instance, in->steer.service);
 	in->chaining = setup->chaining;
 	in->now = (u32)ktime_get_real_seconds();
@@ -168,6 +170,9 @@ int fl_receive(struct fl_arrival *arrival)
 		return drop(arrival, wrong);
 	/* An indirect call costs up to 30 ns where the kernel guards against speculation. */
 	arrival->in.malformed = INDIRECT_CALL_1(arrival->encap->parse, fl_gue_parse, arrival);
+	if (arrival->in.malformed == FL_STEER_INNER_PROTOCOL && arrival->encap->is_notice &&
+	    arrival->encap->is_notice(arrival))
+		return drop(arrival, fl_notice_learn(arrival));
 	if (arrival->in.malformed != FL_STEER_OK)
 		return drop(arrival, fl_counter_of_steer_error(arrival->in.malformed));
 	if (!fl_wire_flow(skb, arrival->inner_at, arrival->in.steer.inner_protocol == FL_GUE_PROTO_IPV4, &arrival->flow,
@@ -178,7 +183,7 @@ int fl_receive(struct fl_arrival *arrival)
 		return drop(arrival, wrong);
 	mangle(arrival);
 	classify(arrival);
-	decide(arrival);
+	fl_receive_decide(arrival);
 	return act(arrival);
 }
 

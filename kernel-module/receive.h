@@ -41,6 +41,9 @@ struct fl_encap {
 	/* Fills in.steer and inner_at if it returns FL_STEER_OK. What the encapsulation reads is linear. */
 	enum fl_steer_error (*parse)(struct fl_arrival *arrival);
 
+	/* Whether a packet that parse() refused as FL_STEER_INNER_PROTOCOL is a notice. NULL: none are. */
+	bool (*is_notice)(const struct fl_arrival *arrival);
+
 	/* Writes arrival->tagged; false if there is no complete inner IP header. NULL: a setup with a key has none. */
 	bool (*tag_message)(struct fl_arrival *arrival);
 
@@ -58,6 +61,12 @@ int fl_receive(struct fl_arrival *arrival);
 /* gue.c: what the UDP socket calls for each packet. */
 int fl_gue_receive(struct sock *sk, struct sk_buff *skb);
 enum fl_steer_error fl_gue_parse(struct fl_arrival *arrival);
+
+/* Decides about a trusted, well-formed packet, and stores what it taught. */
+void fl_receive_decide(struct fl_arrival *arrival);
+
+/* notice.c: learns from a notice of a peer. Returns the counter of its exit; the packet stays the caller's. */
+enum fl_counter fl_notice_learn(struct fl_arrival *arrival);
 
 /* Opens all encapsulations: their packets reach the servers that are set up for them. */
 int fl_receive_register(void);

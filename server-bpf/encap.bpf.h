@@ -47,6 +47,17 @@ static __always_inline enum fl_steer_error encap_parse(const struct outer *outer
 	}
 }
 
+/* Whether a packet that encap_parse() refused as FL_STEER_INNER_PROTOCOL is a notice, which only GUE carries. */
+static __always_inline bool encap_is_notice(const struct outer *outer, const void *end)
+{
+	switch (outer->encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_is_notice(outer, end);
+	FL_ENCAPS_OF_XDP(ROW)
+#undef ROW
+	default: __builtin_unreachable();
+	}
+}
+
 /* Bytes from the end of the outer IP header to the inner packet. */
 static __always_inline __u32 encap_inner_at(const struct outer *outer, const struct fl_steer *steer)
 {

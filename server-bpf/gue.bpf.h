@@ -32,6 +32,11 @@ static __always_inline enum fl_steer_error gue_parse(const struct outer *outer, 
 	return fl_steer_parse(gue_base(outer), end, steer);
 }
 
+static __always_inline bool gue_is_notice(const struct outer *outer, const void *end)
+{
+	return fl_notice_is(gue_base(outer), end);
+}
+
 static __always_inline __u32 gue_inner_at(const struct fl_steer *steer)
 {
 	return sizeof(struct udphdr) + steer->header_len;

@@ -18,6 +18,7 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include <fairlead/notice.h>
 #include "flow.h"
 #include "server.h"
 
@@ -67,6 +68,9 @@ struct {
 struct scratch {
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
+	struct fl_notice notice;
+	__u32 notice_at;  /* where its GUE base begins, from the packet's begin */
+	__u32 notice_len; /* from there to its end */
 	struct fl_tag_message tagged;
 	struct bpf_fib_lookup fib;
 	struct fl_flow flow;

@@ -64,7 +64,7 @@ static void packets_print(const json_t *document)
 	json_t *counters = json_object_get(document, "counters"), *value;
 	const char *name;
 
-	head("packets_total", "counter", "Packets passed, delivered or chained, by verdict.");
+	head("packets_total", "counter", "Packets passed, delivered, chained, or read as notices, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
 	    sample(document, "packets_total", "verdict", name, json_integer_value(value));
 	head("drops_total", "counter", "Packets dropped, by reason.");

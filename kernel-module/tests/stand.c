@@ -143,8 +143,7 @@ static fl_u64 exits(enum fl_counter *exit)
 	int counter;
 
 	for (counter = 0; counter < FL_COUNTERS; counter++) {
-		if (counter == FL_COUNTER_LEARNED || counter == FL_COUNTER_LEARN_FAILED ||
-		    !bumped((enum fl_counter)counter))
+		if (!fl_counter_is_exit((enum fl_counter)counter) || !bumped((enum fl_counter)counter))
 			continue;
 		by += bumped((enum fl_counter)counter);
 		*exit = (enum fl_counter)counter;

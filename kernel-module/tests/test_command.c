@@ -149,12 +149,26 @@ static void mangled_flows_are_shown(void **state)
 	assert_int_equal(command("detach --form module"), 0);
 }
 
+/* The verifiers of different kernels accept different programs; `server` runs on this machine's kernel alone. */
+static void xdp_program_is_accepted(void **state)
+{
+	(void)state;
+	rig_command("ip addr replace " RIG_SELF " dev rig0");
+	rig_command("sh -c 'echo 1 >/proc/sys/net/ipv4/conf/rig0/forwarding'");
+	if (command("attach --interface rig0 --mode generic --address " RIG_SELF " --peers 10.1.0.0/24"))
+		fail_msg("the kernel refuses the XDP program: %.2000s", output);
+	assert_int_equal(command("show --interface rig0 -o prometheus"), 0);
+	assert_non_null(strstr(output, "form=\"bpf\",mode=\"generic\""));
+	assert_int_equal(command("detach --interface rig0"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(refusals),
 	    cmocka_unit_test(what_is_set_is_shown),
 	    cmocka_unit_test(mangled_flows_are_shown),
+	    cmocka_unit_test(xdp_program_is_accepted),
 	};
 
 	stand_open();

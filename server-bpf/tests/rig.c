@@ -389,7 +389,7 @@ enum fl_counter rig_counter_bumped(struct fl_server *program)
 	for (slot = 0; slot < FL_COUNTERS; slot++) {
 		fl_u64 grown = counter_read(program, slot) - counters_before[slot];
 
-		if (slot == FL_COUNTER_LEARNED || slot == FL_COUNTER_LEARN_FAILED || !grown)
+		if (!fl_counter_is_exit((enum fl_counter)slot) || !grown)
 			continue;
 		by += (int)grown;
 		found = slot;

@@ -11,6 +11,8 @@
 
 #include <linux/bpf.h>
 
+#include <fairlead/notice.h>
+
 #include "counters.h"
 #include "program.h"
 #include "rig.h"
@@ -19,6 +21,7 @@
 enum {
 	RANDOM_PACKETS = 20000,
 	MUTATIONS_MAX = 4,
+	BUCKETS_MAX = 30,
 };
 
 static struct fl_server *program;
@@ -355,15 +358,33 @@ static bool is_action_of(int action, enum fl_counter counter)
 	return action == XDP_DROP;
 }
 
-static void random_begin(struct packet *packet, const struct fl_steer *steer)
+static void random_begin(struct packet *packet)
 {
 	bool ipv4 = random() % 2;
 	struct fl_address mux = packet_address(ipv4 ? RIG_MUX : RIG_MUX6);
 	struct fl_address self = packet_address(ipv4 ? RIG_SELF : RIG_SELF6);
-	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
 
 	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+}
+
+static void random_tcp_add(struct packet *packet, const struct fl_steer *steer)
+{
+	fl_u8 gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN];
+
 	packet_add_bytes(packet, gue, fl_steer_write(steer, gue));
+	packet_add_tcp(packet, random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
+}
+
+/* A notice of up to BUCKETS_MAX buckets, which agrees with its header or not. */
+static void random_notice_add(struct packet *packet, const struct fl_steer *steer)
+{
+	fl_u8 bytes[FL_NOTICE_HEADER_MAX_LEN + BUCKETS_MAX * FL_NOTICE_BUCKET_LEN];
+	fl_u32 buckets[BUCKETS_MAX], count = (fl_u32)random() % (BUCKETS_MAX + 1), i;
+	static const struct fl_siphash_key key;
+
+	for (i = 0; i < count; i++)
+		buckets[i] = (fl_u32)random() % RIG_BUCKET;
+	packet_add_bytes(packet, bytes, fl_notice_write(steer, buckets, count, &key, bytes));
 }
 
 /* Every packet increments one counter, which fits the action. */
@@ -385,9 +406,11 @@ static void random_packets(void **state)
 		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
 		steer.since = (fl_u32)time(NULL);
 		steer.inner_protocol = random() % 2 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6;
-		random_begin(&packet, &steer);
-		packet_add_tcp(&packet,
-			       random() % 2 ? &rig_packets(RIG_IPV4)->established : &rig_packets(RIG_IPV6)->unknown);
+		random_begin(&packet);
+		if (random() % 4 == 0)
+			random_notice_add(&packet, &steer);
+		else
+			random_tcp_add(&packet, &steer);
 		if (random() % 4 == 0)
 			packet.len = (size_t)(PACKET_GUE_AT + random() % (long)(packet.len - PACKET_GUE_AT));
 		packet.len =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The counters of both forms: the one list that numbers and names come from. Each packet increments exactly one of
- * them where it leaves; LEARNED and LEARN_FAILED are the two that count no packet.
+ * them where it leaves; those of fl_counter_is_exit() alone count packets.
  *
  * `show` and Prometheus print what is in the list, so a new reason to drop is a line here, and the place that bumps it.
  * Append only: the numbers are slots of a map that outlives the XDP program, and of the module's netlink answer.
@@ -71,7 +71,11 @@
 	/* the tag is of another key, or of another packet */                                                           \
 	COUNTER(DROP_UNTRUSTED_TAG_WRONG, "drop_untrusted_tag_wrong")                                                   \
 	/* both ends already have a connection here, direct or through another VIP */                                   \
-	COUNTER(DROP_MANGLE_CONFLICT, "drop_mangle_conflict")
+	COUNTER(DROP_MANGLE_CONFLICT, "drop_mangle_conflict")                                                           \
+	/* a notice of a mux, which the server has learned from; consumed */                                            \
+	COUNTER(NOTICE, "notice")                                                                                       \
+	/* FL_STEER_NOTICE: a notice whose header, flags and payload contradict each other */                           \
+	COUNTER(DROP_MALFORMED_NOTICE, "drop_malformed_notice")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -85,9 +89,20 @@ enum fl_counter {
 _Static_assert(FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO - FL_COUNTER_DROP_MALFORMED_TRUNCATED ==
 		   FL_STEER_GENERATION_ZERO - FL_STEER_TRUNCATED,
 	       "one counter per steer error, in the same order");
+_Static_assert((int)FL_STEER_GENERATION_ZERO + 1 == (int)FL_STEER_NOTICE &&
+		   (int)FL_STEER_NOTICE + 1 == (int)FL_STEER_ERRORS,
+	       "the last error has its counter at the end of the list");
+
+/* Whether it counts packets; the others count what packets taught. */
+FL_INLINE bool fl_counter_is_exit(enum fl_counter counter)
+{
+	return counter != FL_COUNTER_LEARNED && counter != FL_COUNTER_LEARN_FAILED;
+}
 
 FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
 {
+	if (error == FL_STEER_NOTICE)
+		return FL_COUNTER_DROP_MALFORMED_NOTICE;
 	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_STEER_TRUNCATED);
 }
 

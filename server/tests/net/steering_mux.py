@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from lab.namespace import Namespace
 from protocol.vectors.oracle import tag
+from protocol.vectors.oracle.notice import write_notice
 
 VIP, CLIENT, MUX = "10.99.0.1", "10.2.1.2", "10.1.0.11"
 SERVERS = {"a": "10.1.0.21", "b": "10.1.0.22", "c": "10.1.0.23", "d": "10.1.0.24"}
 VIP6, CLIENT6, MUX6 = "2001:db8:99::1", "2001:db8:2::2", "2001:db8:1::11"
 SERVERS6 = {"a": "2001:db8:1::21", "b": "2001:db8:1::22", "c": "2001:db8:1::23", "d": "2001:db8:1::24"}
 GUE_PORT = 6080
+BUCKET = 4711
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SO_NO_CHECK = 11
 UDP_NO_CHECK6_TX = 101
@@ -77,7 +79,7 @@ class SteeringMux:
         if self.key is not None:
             flags |= TAG
             rest += bytes(8)
-        steer = struct.pack("!BBHII", 0x10, flags, 1, 4711, self.generation) + rest
+        steer = struct.pack("!BBHII", 0x10, flags, 1, BUCKET, self.generation) + rest
         return struct.pack("!BBH", len(steer) // 4, inner_protocol, 0) + steer
 
     def encapsulate(self, packet: bytes) -> bytes:
@@ -92,6 +94,16 @@ class SteeringMux:
     def send_raw(self, datagram: bytes, owner: str) -> None:
         address = self.addresses[owner]
         (self.out6 if ":" in address else self.out).sendto(datagram, (address, GUE_PORT))
+
+    def notice(self, buckets: list[int]) -> bytes:
+        """Tells of the generation; with buckets, that they moved as this mux's last move did."""
+        fields = {"service": 1, "generation": self.generation, "since": None, "previous": None, "buckets": buckets}
+        if buckets:
+            fields |= {"since": self.since, "previous": self.addresses[self.previous]}
+        return write_notice(self.key or bytes(16), fields | {"tag": None if self.key is None else ""})
+
+    def notify(self, server: str, buckets: list[int] | None = None) -> None:
+        self.send_raw(self.notice(buckets or []), server)
 
     def _run(self) -> None:
         while self.stop not in select.select([self.tun, self.stop], [], [])[0]:

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verdict about a packet, with what the server remembers, and what it remembers from then on. */
+#ifndef FAIRLEAD_LEARN_BPF_H
+#define FAIRLEAD_LEARN_BPF_H
+
+#include "memory.bpf.h"
+
+/* Fills in what the verdict needs besides the packet; returns whether the bucket is remembered. */
+static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_memory_key *key)
+{
+	const struct fl_bucket_memory *remembered = bpf_map_lookup_elem(&memory, key);
+
+	if (remembered)
+		in->memory = *remembered;
+	else
+		in->memory = (struct fl_bucket_memory){0};
+	in->chaining = config.chaining;
+	in->now = clock_seconds();
+	in->window = config.window;
+	/* The verdict compares one address: ours of the family of the previous owner. */
+	in->self = config_self(!fl_address_is_ipv4(&in->steer.previous));
+	return remembered != NULL;
+}
+
+/* Stores a learned move; forgets one whose window is over, unless the packet carries MOVED. */
+static __always_inline void remember(const struct fl_verdict_in *in, const struct fl_verdict_out *out,
+				     const struct fl_memory_key *key, bool remembered)
+{
+	if (out->learned)
+		memory_store(key, &out->memory);
+	else if (remembered && !(in->steer.flags & FL_STEER_MOVED) &&
+		 (__u64)in->now >= (__u64)in->memory.since + in->window)
+		memory_forget(key);
+}
+
+/*
+ * Decides about a trusted, well-formed packet of a known class, whose steer header is in in->steer, and stores what it
+ * taught. False, with nothing decided, never: the array of generations has a slot for each 16-bit id.
+ */
+static __always_inline bool learn(struct fl_verdict_in *in, struct fl_verdict_out *out)
+{
+	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
+	__u32 *seen = generation_of(in->steer.service);
+	bool remembered;
+
+	if (!seen)
+		return false;
+	in->generation_seen = *seen;
+	remembered = recall(in, &key);
+	fl_verdict_decide(in, out);
+	if (out->generation_seen != in->generation_seen)
+		generation_raise(seen, out->generation_seen);
+	remember(in, out, &key, remembered);
+	return true;
+}
+
+#endif

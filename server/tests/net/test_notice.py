@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices on the wire: what a server knows of moves and generations without a packet of a client."""
+
+import time
+
+import pytest
+from forms import SECONDS
+from rack import Rack
+from steering_mux import BUCKET
+
+from lab.deadline import until
+
+KEY = bytes(range(16))
+
+
+def now() -> int:
+    return int(time.time())
+
+
+def taken(rack: Rack, server: str, count: int) -> None:
+    until(f"{server} has taken the notices", lambda: rack[server].counter("notice") == count, SECONDS)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
+def test_second_move_of_an_idle_connection(rack: Rack, told: bool) -> None:
+    """From a to b to c, and b saw no packet of the bucket: without a notice the connection is reset."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    if told:
+        rack.mux.notify("b", [BUCKET])
+        taken(rack, "b", 1)
+        assert rack["b"].show()["memory"]["entries"] == 1
+    rack.mux.move("c", now())
+    if told:
+        assert {client.ask(str(n)) for n in range(20)} == {"a"}
+        assert rack["b"].chained() >= 20
+        assert rack.counted("deliver_unknown") == 0
+        return
+    with pytest.raises(ConnectionResetError):
+        client.ask()
+
+
+def test_late_mux_meets_a_silent_server(rack: Rack) -> None:
+    """A drained server that only a notice told the generation drops a late mux's packet as stale."""
+    rack.attach()
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.generation = 5
+    rack.mux.notify("b")
+    taken(rack, "b", 1)
+    assert rack["b"].show()["services"] == {"1": {"generation": 5}}
+    assert rack["b"].show()["memory"]["entries"] == 0
+    rack.mux.generation = 4  # this mux sends a's connection to b
+    rack.mux.flows[client.port] = "b"
+    client.stream.write(b"late\n")
+    client.stream.flush()
+    until("a stale packet", lambda: rack["b"].counter("drop_stale") >= 1, SECONDS)
+    rack.mux.generation = 5
+    rack.mux.flows[client.port] = "a"
+    assert client.stream.readline() == b"a late\n"
+    assert rack["b"].counter("deliver_unknown") == 0
+
+
+def test_many_buckets(rack: Rack, way: tuple[str, ...]) -> None:
+    """Two full notices, whose lists overlap: each bucket is learned once, and the connection's is among them."""
+    rack.attach_both(*way)
+    client = rack.connect()
+    assert client.ask() == "a"
+    rack.mux.move("b", now())
+    first, second = range(BUCKET - 351, BUCKET + 1), range(BUCKET, BUCKET + 288)
+    rack.mux.notify("b", [*first])
+    rack.mux.notify("b", [*second])
+    taken(rack, "b", 2)
+    learned = len({*first, *second})
+    assert rack["b"].counter("learned") == learned
+    assert rack["b"].show()["memory"]["open"] == learned
+    rack.mux.since = None
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("mux_key", "counter"),
+    [(None, "tag_missing"), (bytes(16), "tag_wrong"), (KEY, None)],
+    ids=["none", "wrong", "right"],
+)
+def test_tags(rack: Rack, mux_key: bytes | None, counter: str | None) -> None:
+    key = rack.form.file("key", KEY.hex() + "\n")
+    rack.attach("--tag-key", key)
+    rack.mux.key = mux_key
+    rack.mux.move("b", now())
+    rack.mux.notify("b", [BUCKET, 7])
+    if counter is None:
+        taken(rack, "b", 1)
+        assert rack["b"].show()["memory"]["entries"] == 2
+        return
+    until("it is dropped", lambda: rack["b"].counter(f"drop_untrusted_{counter}") == 1, SECONDS)
+    shown = rack["b"].show()
+    assert (shown["memory"]["entries"], shown["services"], shown["counters"]["notice"]) == (0, {}, 0)
+
+
+def test_malformed(rack: Rack) -> None:
+    rack.attach()
+    rack.mux.move("b", now())
+    whole = rack.mux.notice([BUCKET])
+    without_moved = bytearray(whole)
+    without_moved[5] = 0
+    hop = bytearray(whole)
+    hop[4] |= 1
+    for datagram in (whole[:-1], whole[:-4], whole + b"\0", bytes(without_moved), bytes(hop)):
+        rack.mux.send_raw(datagram, "b")
+    until("all are dropped", lambda: rack["b"].counter("drop_malformed_notice") == 5, SECONDS)
+    shown = rack["b"].show()
+    assert (shown["memory"]["entries"], shown["services"], shown["counters"]["notice"]) == (0, {}, 0)
