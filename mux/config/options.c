@@ -31,6 +31,7 @@ const char options_usage[] =
     "services)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --notices on|off     tell servers about moved buckets and new generations  (on)\n"
     "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
     "  --drain S            seconds to keep serving packets that still arrive after that   (10)\n"
     "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
@@ -308,6 +309,14 @@ static int set_announce(struct options *options, const char *name, const char *v
 	return 0;
 }
 
+static int set_notices(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: on, off", name, value);
+	options->notices = !strcmp(value, "on");
+	return 0;
+}
+
 static int set_zookeeper_auth(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return login_read(name, value, &options->login, why);
@@ -334,6 +343,7 @@ static const struct option table[] = {
     {"flows", false, set_flows},
     {"no-huge", true, set_no_huge},
     {"announce", false, set_announce},
+    {"notices", false, set_notices},
     {"tag-key", false, set_tag_key},
     {"zookeeper-auth", false, set_zookeeper_auth},
     {"behind-seconds", false, set_behind_seconds},
@@ -435,6 +445,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
+	options->notices = true;
 	options->withdraw_wait = 2;
 	options->drain = 10;
 	options->behind.seconds = 60;

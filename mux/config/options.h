@@ -51,6 +51,7 @@ struct options {
 	bool no_huge;             /* --no-huge */
 	bool no_exception;        /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce;   /* --announce */
+	bool notices;             /* --notices */
 	struct lag_limits behind; /* --behind-seconds, --behind-generations */
 	bool has_tag_key;         /* --tag-key: a file with the cluster's key */
 	struct fl_siphash_key tag_key;

@@ -36,6 +36,7 @@ struct cluster_sync_options {
 	struct announcer *announcer; /* NULL: no announcements */
 	struct change_log *changes;  /* records what is applied */
 	const char *state_dir;       /* where to keep what is served, NULL: nowhere (state_keeper.h) */
+	struct notices *notices;     /* NULL: servers get no notices */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
 };
 

@@ -10,6 +10,7 @@
 #include "control/sabotage.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
+#include "service/publication.h"
 
 const struct ring *published_ring(const struct published_service *published)
 {
@@ -93,6 +94,8 @@ void published_remove(struct published_service *published)
 	if (!published->service)
 		return;
 	announce(published, false);
+	if (published->place->notices)
+		notices_forget(published->place->notices, published->service->id);
 	tables_remove(published->place->tables, published->service);
 	published->service = NULL;
 	published->withdrawn_for_lag = false;
@@ -110,6 +113,16 @@ static void note(const struct published_service *published, enum change_log_how 
 
 	change_log_note(published->place->changes, published->name, ring_generation(ring), is_summed ? &checksum : NULL,
 			how);
+}
+
+/* Servers learn of a change before the first packet by it, unless it is about to be refused. */
+static int notify(const struct published_service *published, const struct delta *change, struct reason *why)
+{
+	int error = publication_check(published->service, change, why);
+
+	if (!error && published->place->notices)
+		notices_before(published->place->notices, published->service, change);
+	return error;
 }
 
 /* A generation is published only with its blob. */
@@ -143,6 +156,8 @@ int published_load(struct published_service *published, const struct service_con
 	}
 	error = load_blob(published, image->generation, blob, why);
 	if (!error)
+		error = notify(published, image, why);
+	if (!error)
 		error = tables_load(tables, published->service, image, why);
 	if (error)
 		return error;
@@ -174,8 +189,10 @@ void published_expect(const struct published_service *published, struct delta_ex
 
 int published_apply(struct published_service *published, const struct delta *delta, struct reason *why)
 {
-	int error = tables_apply(published->place->tables, published->service, delta, why);
+	int error = notify(published, delta, why);
 
+	if (!error)
+		error = tables_apply(published->place->tables, published->service, delta, why);
 	if (error)
 		return error;
 	note_change(published);

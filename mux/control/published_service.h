@@ -11,6 +11,7 @@
 #include "packet/counters.h"
 #include "control/lag.h"
 #include "control/zookeeper.h"
+#include "notice/notices.h"
 #include "service/tables.h"
 #include "steering/steering.h"
 
@@ -20,6 +21,7 @@ struct published_place {
 	struct counters *counters;
 	struct announcer *announcer; /* NULL: VIPs are not announced */
 	struct change_log *changes;  /* records what is published and applied */
+	struct notices *notices;     /* tells servers first; NULL: off */
 	bool leaving;                /* the mux is stopping: nothing is announced any more */
 };
 

@@ -65,6 +65,7 @@ struct encap_fields {
 
 struct encap {
 	const char *name; /* the word in a service's configuration */
+	bool has_bucket;  /* its header names the bucket, so servers remember moves */
 
 	/* -EINVAL or -EAFNOSUPPORT. NULL: all are allowed. */
 	int (*check)(const struct service_config *config, struct reason *why);

@@ -117,6 +117,7 @@ void gue_write(uint8_t *out, const struct encap_template *template, const struct
 
 const struct encap encap_gue = {
     .name = "gue",
+    .has_bucket = true,
     .fill = fill,
     .overhead = gue_overhead,
     .write = gue_write,

@@ -19,8 +19,10 @@
 #include "config/address.h"
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
+#include "notice/notices.h"
 #include "observe/metrics.h"
 #include "observe/recording.h"
+#include "ring/backend.h"
 #include "service/tables.h"
 
 struct http {
@@ -227,6 +229,40 @@ static void get_rings(struct http *http, struct MHD_Connection *connection, stru
 			      "rings", rings_now(http), "applied", changes_since(changes, since)));
 }
 
+static json_t *describe_owner(const struct notices *notices, const struct ring *ring, const struct notice_owner *owner)
+{
+	struct fl_address address = {{0}};
+	char text[ADDRESS_TEXT_MAX];
+
+	backends_address(ring_backends(ring), owner->id, &address);
+	return json_pack("{s:i, s:s, s:I, s:b}", "id", owner->id, "address", address_print(&address, text), "since",
+			 (json_int_t)owner->since, "toldByThisMux", notices_tells(notices, ring, owner->id));
+}
+
+/* Which servers are told what they may have missed (protocol/README.md, 2), and by whom. */
+static void get_notices(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	const struct notices *notices = http->from.notices;
+	const struct service *service = service_asked(http, connection, answer);
+	const struct notice_owner *owners;
+	json_t *list;
+	uint32_t count;
+
+	if (service && !notices)
+		problem(answer, MHD_HTTP_NOT_FOUND, "--notices", "off", "on");
+	if (!service || !notices)
+		return;
+	list = json_array();
+	owners = notices_owners(notices, service->id, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (losses_is_open(&owners[i], (uint32_t)time(NULL), service->window))
+			json_array_append_new(list, describe_owner(notices, service_ring(service), &owners[i]));
+	answer_json(answer, MHD_HTTP_OK, type_json,
+		    json_pack("{s:s, s:I, s:I, s:o}", "service", service->config.name, "generation",
+			      (json_int_t)ring_generation(service_ring(service)), "waiting",
+			      (json_int_t)notices_waiting(notices, service->id), "owners", list));
+}
+
 static bool parse_port(const char *text, uint16_t *out)
 {
 	char *end;
@@ -370,7 +406,7 @@ static const struct endpoint {
 	const char *path;
 	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
 } endpoints[] = {
-    {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},
+    {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},     {"/notices", get_notices},
     {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample},
 };
 

@@ -10,6 +10,7 @@
 #include "host/announce.h"
 #include "host/neighbour.h"
 #include "host/port.h"
+#include "notice/notices.h"
 #include "packet/counters.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -231,6 +232,38 @@ static void write_refused(FILE *out, const char *name, const struct sources *fro
 				       service_sync_refused(sync, reason));
 }
 
+static bool has_notices(const struct sources *from)
+{
+	return from->notices;
+}
+
+static void write_notices(FILE *out, const char *name, const struct sources *from)
+{
+	static const char *const results[NOTICE_RESULTS] = {[NOTICE_SENT] = "sent",
+							    [NOTICE_REPEATED] = "repeated",
+							    [NOTICE_REFRESHED] = "refreshed",
+							    [NOTICE_LIMITED] = "limited"};
+
+	for (int i = 0; i < NOTICE_RESULTS; i++)
+		sample(out, name, "result", results[i], notices_count(from->notices, i));
+}
+
+static void write_notice_errors(FILE *out, const char *name, const struct sources *from)
+{
+	for (int i = 0; i < NOTICE_ERRORS; i++)
+		sample(out, name, "reason", notice_error_name(i), notices_errors(from->notices, i));
+}
+
+static uint64_t notice_moves(const struct sources *from)
+{
+	return notices_moves(from->notices);
+}
+
+static uint64_t notices_wait(const struct sources *from)
+{
+	return notices_waiting(from->notices, 0);
+}
+
 static bool has_announcer(const struct sources *from)
 {
 	return from->announcer;
@@ -300,6 +333,14 @@ static const struct metric metrics[] = {
 	{"announce_drained_total", "counter",
 	 "Packets for VIPs that the kernel routed into a service's device, and that were dropped.", .value = drained,
 	 .is_there = has_announcer},
+	{"notices_total", "counter", "Notices to servers, by what became of them.", .write = write_notices,
+	 .is_there = has_notices},
+	{"notice_moves_total", "counter", "Moves of buckets in notices sent.", .value = notice_moves,
+	 .is_there = has_notices},
+	{"notice_errors_total", "counter", "Notices not sent, by reason.", .write = write_notice_errors,
+	 .is_there = has_notices},
+	{"notices_waiting", "gauge", "Notices that wait for the rate limit or for their repetition.",
+	 .value = notices_wait, .is_there = has_notices},
 	{"next_hops", "gauge", "Next hops of backends, by whether their MAC address is known.",
 	 .write = write_next_hops, .is_there = has_neighbours},
 };

@@ -87,6 +87,17 @@ static int check_service(const struct service *service, const struct delta *delt
 	return 0;
 }
 
+int publication_check(const struct service *service, const struct delta *change, struct reason *why)
+{
+	int error = check_service(service, change, why);
+
+	if (error || change->snapshot)
+		return error;
+	if (!service->ring)
+		return reason_set(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
+	return ring_follows(service->ring, change, why);
+}
+
 int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
 		     const struct next_hops *hops, struct reason *why)
 {
@@ -123,13 +134,8 @@ int publication_apply(struct publication *publication, struct service *service, 
 {
 	struct ring *ring = service->ring;
 	struct backends *old = NULL, *backends;
-	int error = check_service(service, delta, why);
+	int error = publication_check(service, delta, why);
 
-	if (error)
-		return error;
-	if (!ring)
-		return reason_set(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
-	error = ring_follows(ring, delta, why);
 	if (error)
 		return error;
 	if (backends_differ(ring->backends, delta) && !backends_change(ring->backends, delta, hops)) {

@@ -31,6 +31,9 @@ void publication_synchronize(struct publication *publication);
 /* Replaces the published lookup and frees the old one. */
 void publication_swap(struct publication *publication, struct lookup *lookup);
 
+/* 0 if, but for lack of memory, the delta can be applied or the snapshot loaded; else an error of the two below. */
+int publication_check(const struct service *service, const struct delta *change, struct reason *why);
+
 /*
  * Loads a snapshot as a new ring. On failure nothing has changed: -EINVAL (another service or number of buckets),
  * -EAFNOSUPPORT (an IPv6 backend that the encapsulation does not support), -ENOMEM.

@@ -12,6 +12,7 @@
 
 #include "control/change_log.h"
 #include "control/cluster_sync.h"
+#include "notice/notices.h"
 #include "host/announce.h"
 #include "observe/http.h"
 
@@ -28,6 +29,8 @@ struct control_thread {
 	struct mux mux;
 	struct announcer *announcer; /* NULL with --announce none */
 	struct change_log *changes;
+	struct notices *notices; /* NULL with --notices off */
+	struct notice_sender *sender;
 	struct cluster_sync *cluster;
 	struct http *http;
 	int epoll;
@@ -50,6 +53,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 	uint64_t at = cluster_sync_deadline(control->cluster);
 	int http = http_timeout(control->http);
 
+	if (control->notices && notices_deadline(control->notices) < at)
+		at = notices_deadline(control->notices);
 	if (http >= 0 && now + (unsigned)http < at)
 		at = now + (unsigned)http;
 	if (tick_at < at)
@@ -68,6 +73,8 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
 		tables_refresh(control->mux.tables);
 	cluster_sync_run(control->cluster, now);
+	if (control->notices)
+		notices_run(control->notices);
 	if (control->announcer && announce_run(control->announcer))
 		cluster_sync_announce(control->cluster);
 	http_run(control->http);
@@ -104,6 +111,34 @@ static int watch(const struct control_thread *control, int fd)
 	return epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static uint64_t monotonic_ms(void *clock)
+{
+	(void)clock;
+	return clock_ms();
+}
+
+static uint32_t unix_seconds(void *clock)
+{
+	(void)clock;
+	return (uint32_t)time(NULL);
+}
+
+static int open_notices(struct control_thread *control, struct reason *why)
+{
+	const struct mux *mux = &control->mux;
+	struct notices_options options = {
+	    .tables = mux->tables,
+	    .tag_key = mux->options->has_tag_key ? &mux->options->tag_key : NULL,
+	    .now_ms = monotonic_ms,
+	    .now = unix_seconds,
+	};
+
+	control->sender = notice_sender_new(&mux->address, &mux->address6);
+	options.sink = (struct notice_sink){control->sender, notice_sender_send};
+	control->notices = control->sender ? notices_new(&options) : NULL;
+	return control->notices ? 0 : reason_set(why, -ENOMEM, "control thread: no memory");
+}
+
 static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -122,6 +157,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .announcer = control->announcer,
 	    .changes = control->changes,
 	    .state_dir = mux->options->state_dir,
+	    .notices = control->notices,
 	    .behind = mux->options->behind,
 	};
 
@@ -144,6 +180,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .announcer = control->announcer,
 	    .neighbours = mux->neighbours,
 	    .changes = control->changes,
+	    .notices = control->notices,
 	    .ports = mux->ports,
 	    .sampler = mux->sampler,
 	    .id = mux->options->id,
@@ -183,6 +220,8 @@ static void destroy(struct control_thread *control)
 		http_close(control->http);
 	if (control->announcer)
 		announce_close(control->announcer);
+	notices_free(control->notices);
+	notice_sender_free(control->sender);
 	change_log_free(control->changes);
 	if (control->epoll >= 0)
 		close(control->epoll);
@@ -210,6 +249,8 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 			error = reason_set(why, -errno, "--announce: 'tun' fails here: %s; allowed: tun, none",
 					   strerror(errno));
 	}
+	if (!error && mux->options->notices)
+		error = open_notices(control, why);
 	if (!error)
 		error = open_cluster(control, why);
 	if (!error)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which owners of a service have lost buckets, and when they last did: those that an open window names as previous, and
+ * those of a bucket's move before its last one. They may hold connections although no packet reaches them.
+ */
+#ifndef FAIRLEAD_MUX_NOTICE_LOSSES_H
+#define FAIRLEAD_MUX_NOTICE_LOSSES_H
+
+#include "ring/delta.h"
+
+/* An owner that has lost buckets, and when it last did, in Unix seconds. */
+struct notice_owner {
+	uint16_t id;
+	uint32_t since;
+};
+
+/* All zero: none. */
+struct losses {
+	uint32_t count;
+	struct notice_owner *list; /* by ascending id */
+};
+
+/* Whether the window of its last loss is open. */
+static inline bool losses_is_open(const struct notice_owner *owner, uint32_t now, uint32_t window)
+{
+	return now < (uint64_t)owner->since + window;
+}
+
+/*
+ * Adds what a delta or an image tells, and forgets those whose window is over. -ENOMEM: nothing has changed. Walks an
+ * image once.
+ */
+int losses_note(struct losses *losses, const struct delta *change, uint32_t now, uint32_t window);
+void losses_free(struct losses *losses);
+
+#endif

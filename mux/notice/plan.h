@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What servers must be told before a change of a ring is published (protocol/README.md, 2): which owners lose buckets,
+ * and of each such bucket whose window is open, its last move. Pure: the published ring and the change go in, a list
+ * comes out; notices.h sends it.
+ *
+ *	ring	bucket 7: 2, before that 1, at t		a change gives bucket 7 to 3
+ *	plan	losers: 2					2 is told the new generation
+ *		group: 2 from 1 at t, buckets 7, ...		2 is told where bucket 7 came from
+ *
+ * Buckets with equal rows are one group: they have the owner, the previous owner and the time of their move in common.
+ *
+ * Time for a ring of 8,388,608 buckets that all move and all have an open window: see docs/mux.md. Memory while it is
+ * made: 12 bytes for each such bucket; 4 of them stay.
+ */
+#ifndef FAIRLEAD_MUX_NOTICE_PLAN_H
+#define FAIRLEAD_MUX_NOTICE_PLAN_H
+
+#include "ring/delta.h"
+#include "ring/ring.h"
+
+struct notice_group {
+	fl_row row;            /* of each of its buckets before the change */
+	uint32_t start, count; /* in the plan's buckets */
+};
+
+struct notice_plan {
+	uint32_t generation; /* that the change leads to */
+	uint32_t losers_count;
+	uint16_t *losers; /* by ascending id */
+	uint32_t groups_count;
+	struct notice_group *groups; /* by their first bucket */
+	uint32_t buckets_count;
+	uint32_t *buckets; /* ascending in each group */
+};
+
+struct notice_scope {
+	const uint64_t *told; /* a bit for each id: the owners that this mux tells */
+	bool has_moves;       /* whether servers use moves of this service */
+	uint32_t now;         /* Unix seconds */
+	uint32_t window;
+};
+
+/*
+ * The change is a delta that follows the ring, or an image (a snapshot) of as many buckets. -ENOMEM: *out is empty.
+ * Otherwise notice_plan_free() ends it.
+ */
+int notice_plan_make(struct notice_plan *out, const struct ring *ring, const struct delta *change,
+		     const struct notice_scope *scope);
+void notice_plan_free(struct notice_plan *plan);
+
+#endif
