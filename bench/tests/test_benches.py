@@ -23,7 +23,7 @@ SCRIPTS = {
 
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
-    targets = [f"bench/{name}" for name in ("mux_packet", "mux_reader", "random_ring", "server_bpf")]
+    targets = [f"bench/{name}" for name in ("mux_notices", "mux_packet", "mux_reader", "random_ring", "server_bpf")]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
 
 
@@ -35,7 +35,12 @@ def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "words", [["mux_packet", "--runs", "1", "--most-flows", "2048"], ["server_bpf", "--runs", "1", "--packets", "1000"]]
+    "words",
+    [
+        ["mux_packet", "--runs", "1", "--most-flows", "2048"],
+        ["mux_notices", "--runs", "1", "--buckets", "4096", "--backends", "5"],
+        ["server_bpf", "--runs", "1", "--packets", "1000"],
+    ],
 )
 def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
     figures = tmp_path / "figures.json"
