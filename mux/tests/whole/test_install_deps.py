@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+scripts/install-deps leaves no service enabled that it has installed, and leaves those alone that were there before.
+
+Runs the script with a package manager that only adds unit files, among units of its own.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# Every package is installed except nginx-light.
+DPKG_QUERY = r"""#!/bin/sh
+for last; do :; done
+case $last in nginx-light) exit 1 ;; esac
+case "$*" in *Package*) echo "installed $last" ;; *) printf installed ;; esac
+"""
+# Installing adds a service and enables it, as Debian's packages do.
+APT_GET = r"""#!/bin/sh
+case "$*" in *nginx-light*)
+  printf '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n' >/lib/systemd/system/nginx.service
+  systemctl --root=/ --quiet enable nginx.service ;;
+esac
+"""
+# The machine's own units, init scripts and policy-rc.d stay out of reach.
+APART = r"""
+set -e
+for folder in /etc/systemd/system /lib/systemd/system /etc/init.d; do mount -t tmpfs tmpfs $folder; done
+mount -t tmpfs tmpfs "$1" && mkdir "$1/upper" "$1/work"
+mount -t overlay overlay -o lowerdir=/usr/sbin,upperdir="$1/upper",workdir="$1/work" /usr/sbin
+for unit in $2; do
+  printf '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n' >/lib/systemd/system/$unit.service
+  systemctl --root=/ --quiet enable $unit.service
+done
+PATH=$3:$PATH "$4"
+echo enabled: $(systemctl --root=/ list-unit-files --state=enabled --no-legend --plain '*.service' | cut -d' ' -f1)
+"""
+
+
+def install(tmp_path: Path, before: str) -> str:
+    """Returns what the script says, and the services that are then enabled."""
+    tools, layer = tmp_path / "tools", tmp_path / "layer"
+    tools.mkdir()
+    layer.mkdir()
+    for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    command = ["unshare", "--mount", "sh", "-c", APART, "sh", layer, before, tools, ROOT / "scripts/install-deps"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "enabled", "is_disabled"),
+    [
+        ("", "", True),
+        ("frr prometheus", "frr.service prometheus.service", True),
+        ("nginx", "nginx.service", False),
+    ],
+)
+def test_only_what_is_new_is_disabled(tmp_path: Path, before: str, enabled: str, is_disabled: bool) -> None:
+    said = install(tmp_path, before).splitlines()
+    assert "install-deps: installing nginx-light" in said
+    assert any(line.startswith("install-deps: disabled nginx, newly installed") for line in said) == is_disabled
+    assert said[-1] == f"enabled: {enabled}".rstrip()
