@@ -138,7 +138,7 @@ public final class ApiServer implements AutoCloseable {
     Routes routes = new Routes(vertx, builder, contract, plane, access, metrics);
     resources.forEach(resource -> resource.register(routes));
     Answer document = Answer.ok("application/json", contract.document().toBuffer());
-    routes.read("getContract", request -> document);
+    routes.immediate("getContract", () -> document);
     Failures failures = new Failures(vertx, contract, api);
     builder.getRoutes().forEach(route -> route.addFailureHandler(failures::handleOperation));
     Router router = builder.createRouter();

@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Where {@link Resource}s register a handler for each of their operations: a request that the
@@ -55,6 +56,17 @@ public final class Routes {
   /** An operation that changes nothing. */
   public void read(String operation, Function<Request, Answer> call) {
     handle(operation, request -> Future.succeededFuture(call.apply(request)));
+  }
+
+  /**
+   * An operation without parameters that is answered on the event loop, since {@code call} never
+   * waits. {@link Guard} has checked the request; Vert.x would do so on a worker thread.
+   */
+  public void immediate(String operation, Supplier<Answer> call) {
+    builder
+        .getRoute(operation)
+        .setDoValidation(false)
+        .addHandler(context -> call.get().send(context));
   }
 
   /** What {@code view} shows of one version of a service, tagged with that version. */

@@ -4,9 +4,7 @@ package io.fairlead.controller.health;
 import io.fairlead.controller.api.Answer;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
-import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Plane;
-import io.fairlead.controller.plane.Refusal;
 import io.vertx.core.buffer.Buffer;
 
 /** For load balancers and for Prometheus. */
@@ -16,19 +14,17 @@ public record HealthRoutes(Plane plane) implements Resource {
 
   @Override
   public void register(Routes routes) {
-    routes.read("getHealth", request -> health());
+    routes.immediate("getHealth", this::health);
     routes.read(
         "getMetrics", request -> Answer.ok(PROMETHEUS, Buffer.buffer(routes.metrics().scrape())));
   }
 
-  /** 503, with the same body, while reads are not served. */
+  /**
+   * 503, with the same body, while reads are not served. Everyone may ask, so it costs neither a
+   * request to ZooKeeper nor a worker thread.
+   */
   private Answer health() {
-    Health health = plane.health();
-    try {
-      plane.services();
-      return Answer.ok(health);
-    } catch (Refusal notServing) {
-      return Answer.ok(health).with(UNAVAILABLE);
-    }
+    Answer health = Answer.ok(plane.health());
+    return plane.isServing() ? health : health.with(UNAVAILABLE);
   }
 }

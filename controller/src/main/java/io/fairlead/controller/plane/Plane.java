@@ -30,7 +30,11 @@ public interface Plane {
    */
   <T> T read(String service, Function<StoredService, T> view);
 
+  /** As known here; asks nothing of ZooKeeper and never waits. */
   Health health();
+
+  /** Whether services have been loaded, so that reads are answered; never waits. */
+  boolean isServing();
 
   /**
    * The answer kept for a request that may be sent again, {@link Origin.Retry}.

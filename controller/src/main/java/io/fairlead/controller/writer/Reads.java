@@ -113,8 +113,8 @@ final class Reads implements Plane {
     }
   }
 
-  /** Whether services have been loaded, so that reads are answered. */
-  boolean isServing() {
+  @Override
+  public boolean isServing() {
     return lastImages().isPresent();
   }
 

@@ -3,6 +3,7 @@ package io.fairlead.controller.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -11,6 +12,10 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -93,6 +98,33 @@ class ApiFailuresTest extends ServedApi {
           .matches("(?s)HTTP/1\\.[01] " + row.status() + " .*")
           .containsIgnoringCase("content-type: application/problem+json")
           .contains(row.word());
+    }
+  }
+
+  /** Reads of services wait for ZooKeeper on worker threads, of which there are eight. */
+  @Test
+  void healthIsAnsweredFromWhatIsKnownWhileAllWorkersWait() throws Exception {
+    int workers = 8;
+    CountDownLatch waiting = new CountDownLatch(workers);
+    CountDownLatch go = new CountDownLatch(1);
+    plane.whenRead(
+        () -> {
+          waiting.countDown();
+          Uninterruptibles.awaitUninterruptibly(go);
+        });
+    ExecutorService readers = Executors.newFixedThreadPool(workers + 1);
+    try {
+      for (int reader = 0; reader <= workers; reader++) {
+        readers.submit(() -> client.get("/v1/services"));
+      }
+      assertThat(waiting.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(client.get("/healthz").json().getBoolean("leader")).isTrue();
+      assertThat(client.get("/openapi.json").status()).isEqualTo(200);
+    } finally {
+      plane.whenRead(() -> {});
+      go.countDown();
+      readers.shutdown();
+      assertThat(readers.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
     }
   }
 

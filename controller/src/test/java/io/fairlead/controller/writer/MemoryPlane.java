@@ -195,6 +195,11 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   }
 
   @Override
+  public boolean isServing() {
+    return true;
+  }
+
+  @Override
   public synchronized Optional<KeptAnswer> answer(String key) {
     return Optional.ofNullable(kept.get(key));
   }
