@@ -239,7 +239,8 @@ public class Main implements Callable<Integer> {
         Optional.ofNullable(tlsCertificate)
             .map(path -> new Security.Tls(path, new SecretFile("--tls-key", tlsKey))),
         Optional.ofNullable(tlsAuthorities),
-        Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)));
+        Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)),
+        zookeeperAuth != null);
   }
 
   /** Prints when it first follows and when it first leads; the rest is in the log. */

@@ -18,10 +18,8 @@ import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.ext.web.RoutingContext;
 import java.net.URI;
-import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -29,6 +27,9 @@ import java.util.concurrent.TimeUnit;
  * Forwards writes to the leading controller unchanged, with the caller's token, and returns its
  * answers: the leader checks everything itself. A request is forwarded only once, so that it does
  * not loop between two controllers that each take the other for the leader.
+ *
+ * <p>The leader's address comes from a node in ZooKeeper. If the tree is not protected, whoever can
+ * write that node would receive the callers' tokens, so requests are then not forwarded.
  */
 final class Forward {
   /** Names the controller that forwarded a request. */
@@ -49,18 +50,22 @@ final class Forward {
 
   private final Plane plane;
   private final Endpoint listen;
+  private final boolean isAllowed;
   private final HttpClient client;
 
-  Forward(Vertx vertx, Plane plane, Endpoint listen, Optional<Path> authorities) {
+  Forward(Vertx vertx, Plane plane, Endpoint listen, Security security) {
     this.plane = plane;
     this.listen = listen;
+    this.isAllowed = security.mayForward();
     HttpClientOptions options =
         new HttpClientOptions()
             .setConnectTimeout(CONNECT_MILLIS)
             .setReadIdleTimeout(ANSWER_SECONDS)
             .setIdleTimeoutUnit(TimeUnit.SECONDS);
-    authorities.ifPresent(
-        path -> options.setTrustOptions(new PemTrustOptions().addCertPath(path.toString())));
+    security
+        .authorities()
+        .ifPresent(
+            path -> options.setTrustOptions(new PemTrustOptions().addCertPath(path.toString())));
     client = vertx.createHttpClient(options);
   }
 
@@ -80,6 +85,14 @@ final class Forward {
           "does not lead, and %s forwarded the request to it"
               .formatted(request.getHeader(FORWARDED)),
           "to try again; nothing was written");
+    } else if (!isAllowed) {
+      fail(
+          context,
+          "--zookeeper-auth",
+          "is not set, so anyone who can write to ZooKeeper could name a leader and receive the"
+              + " tokens of forwarded requests",
+          "--tokens together with --zookeeper-auth, or to send the request to the leader itself;"
+              + " nothing was written");
     } else {
       forward(context, health.leaderUrl().get());
     }

@@ -12,15 +12,25 @@ import java.util.Optional;
  * @param tls certificate and key of the API; without it is plain HTTP
  * @param authorities who signs the other controllers' certificates; the system's if empty
  * @param tokens see {@link Tokens}; without it every caller may do everything
+ * @param isLeaderTrusted whether only controllers can write the node that names the leader
  */
-public record Security(Optional<Tls> tls, Optional<Path> authorities, Optional<SecretFile> tokens) {
+public record Security(
+    Optional<Tls> tls,
+    Optional<Path> authorities,
+    Optional<SecretFile> tokens,
+    boolean isLeaderTrusted) {
   public static final Security NONE =
-      new Security(Optional.empty(), Optional.empty(), Optional.empty());
+      new Security(Optional.empty(), Optional.empty(), Optional.empty(), false);
 
   /**
    * @param certificate PEM, the server's first, then those that lead to the authority
    */
   public record Tls(Path certificate, SecretFile key) {}
+
+  /** Whether a follower may send a caller's token to the leader. */
+  boolean mayForward() {
+    return tokens.isEmpty() || isLeaderTrusted;
+  }
 
   /**
    * @throws IllegalArgumentException if a file is not there, naming its option

@@ -110,7 +110,8 @@ class ApiAccessTest {
       throws IOException {
     MemoryPlane plane = new MemoryPlane();
     try (ApiServer server =
-        open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens())), plane)) {
+        open(
+            new Security(Optional.empty(), Optional.empty(), Optional.of(tokens()), true), plane)) {
       ApiClient client = new ApiClient(server.listen());
       String web =
           "{\"name\":\"web\",\"vips\":[\"::9\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
@@ -233,7 +234,8 @@ class ApiAccessTest {
         new Security(
             Optional.of(new Security.Tls(first.pem(), new SecretFile("--tls-key", first.key()))),
             Optional.empty(),
-            Optional.empty());
+            Optional.empty(),
+            true);
     try (ApiServer server = open(security)) {
       assertThat(server.url(Optional.empty()).getScheme()).isEqualTo("https");
       assertThat(peer(server, first)).isEqualTo(first.x509());
@@ -268,7 +270,7 @@ class ApiAccessTest {
   }
 
   private static ApiServer open(SecretFile tokens) throws IOException {
-    return open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens)));
+    return open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens), true));
   }
 
   private static ApiServer open(Security security) throws IOException {

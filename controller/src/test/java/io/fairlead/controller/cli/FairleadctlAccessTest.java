@@ -45,7 +45,8 @@ class FairleadctlAccessTest {
                     new Security.Tls(
                         certificate.pem(), new SecretFile("--tls-key", certificate.key()))),
                 Optional.empty(),
-                Optional.of(new SecretFile("--tokens", tokens))),
+                Optional.of(new SecretFile("--tokens", tokens)),
+                true),
             plane,
             plane.resources(),
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
