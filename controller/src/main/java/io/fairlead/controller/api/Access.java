@@ -7,6 +7,7 @@ import io.vertx.ext.web.RoutingContext;
 import io.vertx.openapi.contract.OpenAPIContract;
 import io.vertx.openapi.contract.Operation;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +28,7 @@ final class Access {
   private final OpenAPIContract api;
   private final Supplier<Optional<Tokens>> tokens;
   private final MeterRegistry metrics;
+  private final LogLimit limit;
 
   /**
    * @param tokens the current ones, empty for no authentication
@@ -35,11 +37,13 @@ final class Access {
       Contract contract,
       OpenAPIContract api,
       Supplier<Optional<Tokens>> tokens,
-      MeterRegistry metrics) {
+      MeterRegistry metrics,
+      LogLimit limit) {
     this.contract = contract;
     this.api = api;
     this.tokens = tokens;
     this.metrics = metrics;
+    this.limit = limit;
   }
 
   void handle(RoutingContext context) {
@@ -93,13 +97,20 @@ final class Access {
   }
 
   private void refuse(RoutingContext context, String who, Problem problem) {
-    LOG.warn(
-        "{} {} by {} from {} is refused with {}",
-        context.request().method(),
-        context.request().path(),
-        who,
-        context.request().remoteAddress(),
-        problem.status());
+    OptionalLong suppressed = limit.take();
+    if (suppressed.isEmpty()) {
+      metrics.counter("fairlead.controller.access.refused.unlogged").increment();
+    } else {
+      LOG.warn(
+          "{} {} by {} from {} is refused with {}; refused without a line here since the last one:"
+              + " {}",
+          context.request().method(),
+          context.request().path(),
+          who,
+          context.request().remoteAddress(),
+          problem.status(),
+          suppressed.getAsLong());
+    }
     metrics
         .counter("fairlead.controller.access.refused", "status", Integer.toString(problem.status()))
         .increment();

@@ -84,7 +84,8 @@ public final class ApiServer implements AutoCloseable {
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
       Forward forward = new Forward(vertx, plane, listen, security);
-      Access access = new Access(contract, api, files::tokens, metrics);
+      Access access =
+          new Access(contract, api, files::tokens, metrics, new LogLimit(System::nanoTime));
       HttpServer http =
           join(
               vertx

@@ -151,6 +151,25 @@ class ApiAccessTest {
     }
   }
 
+  /** Anyone can have requests refused, as often as they like. */
+  @Test
+  void refusedRequestsWriteFewLinesAndAreAllCounted() throws IOException {
+    MemoryPlane plane = new MemoryPlane();
+    PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    Security security =
+        new Security(Optional.empty(), Optional.empty(), Optional.of(tokens()), true);
+    try (ApiServer server =
+        ApiServer.open(new Endpoint("127.0.0.1", 0), security, plane, plane.resources(), metrics)) {
+      ApiClient client = new ApiClient(server.listen());
+      for (int request = 0; request < LogLimit.LINES + 5; request++) {
+        assertThat(client.get("/v1/services").status()).isEqualTo(401);
+      }
+    }
+    assertThat(metrics.counter("fairlead.controller.access.refused", "status", "401").count())
+        .isEqualTo(LogLimit.LINES + 5);
+    assertThat(metrics.counter("fairlead.controller.access.refused.unlogged").count()).isEqualTo(5);
+  }
+
   @Test
   void unknownPathsRequireATokenToo() throws IOException {
     try (ApiServer server = open(tokens())) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.function.LongSupplier;
+
+/**
+ * Limits the lines that callers can make the log grow by: so many in each minute, the others are
+ * counted. Thread-safe.
+ */
+final class LogLimit {
+  static final int LINES = 10;
+  static final Duration PERIOD = Duration.ofMinutes(1);
+
+  private final LongSupplier nanos;
+  private long start;
+  private int lines;
+  private long suppressed;
+
+  /**
+   * @param nanos a monotonic clock, as {@link System#nanoTime}
+   */
+  LogLimit(LongSupplier nanos) {
+    this.nanos = nanos;
+    this.start = nanos.getAsLong();
+  }
+
+  /**
+   * Whether to write a line now: if so, how many were suppressed since the line before; else empty.
+   */
+  synchronized OptionalLong take() {
+    long now = nanos.getAsLong();
+    if (now - start >= PERIOD.toNanos()) {
+      start = now;
+      lines = 0;
+    }
+    if (lines == LINES) {
+      suppressed++;
+      return OptionalLong.empty();
+    }
+    lines++;
+    long since = suppressed;
+    suppressed = 0;
+    return OptionalLong.of(since);
+  }
+}
