@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Precondition;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
@@ -57,6 +58,11 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
 
   String caller() {
     return Access.caller(context);
+  }
+
+  /** Without the answer to a repeated request. */
+  public Origin origin() {
+    return new Origin(caller(), line(), recordedBody(), Optional.empty());
   }
 
   /** Method, path and query. */

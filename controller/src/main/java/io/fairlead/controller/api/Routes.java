@@ -156,16 +156,15 @@ public final class Routes {
   private static CompletionStage<Answer> commit(
       Request request, Write write, Optional<Retries.Key> retry) {
     Origin origin =
-        new Origin(
-            request.caller(),
-            request.line(),
-            request.recordedBody(),
-            retry.map(
-                key ->
-                    new Origin.Retry(
-                        key.name(),
-                        key.digest(),
-                        result -> Retries.keep(write.answer().apply(result)))));
+        request
+            .origin()
+            .with(
+                retry.map(
+                    key ->
+                        new Origin.Retry(
+                            key.name(),
+                            key.digest(),
+                            result -> Retries.keep(write.answer().apply(result)))));
     WriteOptions options = new WriteOptions(request.dryRun(), origin, request.precondition());
     return write.call().apply(options).thenApply(write.answer());
   }

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Where a write comes from; recorded with its commit.
+ * Where a write, or a read of secrets, comes from; kept in its audit record.
  *
  * @param who the token's name, "nobody" without authentication, "controller" for the leader's own
  * @param what the request in one line, such as "PUT /v1/services/web/backends/7"
@@ -20,6 +20,10 @@ public record Origin(String who, String what, Optional<String> body, Optional<Re
   /** A write of the leader itself, such as one step of a rebalance. */
   public static Origin controller(String what) {
     return new Origin("controller", what, Optional.empty(), Optional.empty());
+  }
+
+  public Origin with(Optional<Retry> newRetry) {
+    return new Origin(who, what, body, newRetry);
   }
 
   /**

@@ -63,6 +63,18 @@ public final class Journal {
     return ops;
   }
 
+  /** Records what is no write: fenced by no epoch, so that every controller can. */
+  public void record(AuditEntry entry) throws StoreException {
+    try {
+      client
+          .create()
+          .withMode(CreateMode.PERSISTENT_SEQUENTIAL)
+          .forPath(tree.auditEntry(), NodeJson.write(entry));
+    } catch (Exception e) {
+      throw new StoreException("'%s' was not recorded: %s".formatted(entry.what(), e), e);
+    }
+  }
+
   /** The answer kept under {@code key}; finds everything that was committed before this call. */
   public Optional<KeptAnswer> answer(String key) throws StoreException {
     try {

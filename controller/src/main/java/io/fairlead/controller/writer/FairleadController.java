@@ -45,6 +45,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
@@ -272,8 +273,9 @@ public final class FairleadController implements AutoCloseable {
     };
   }
 
-  public Supplier<byte[]> backup() {
-    return new LiveBackup(reads, store, options.clock());
+  /** A backup for the request of {@code Origin}, which leaves an audit record. */
+  public Function<Origin, byte[]> backup() {
+    return new LiveBackup(reads, store, journal, notes);
   }
 
   /**

@@ -21,16 +21,39 @@ public record Notes(String controller, Clock clock, Runnable made) {
     this(controller, clock, () -> {});
   }
 
+  /** The record of a read of secrets. */
+  AuditEntry read(long epoch, Origin origin) {
+    made.run();
+    return new AuditEntry(
+        AuditEntry.FORMAT,
+        time(),
+        origin.who(),
+        origin.what(),
+        origin.body(),
+        Optional.empty(),
+        AuditEntry.READ,
+        0,
+        0,
+        Optional.empty(),
+        epoch,
+        controller,
+        Optional.empty());
+  }
+
+  private String time() {
+    return clock.instant().truncatedTo(ChronoUnit.MILLIS).toString();
+  }
+
   public Note of(Epoch epoch, Origin origin, Result result) {
     made.run();
     AuditEntry entry =
         new AuditEntry(
             AuditEntry.FORMAT,
-            clock.instant().truncatedTo(ChronoUnit.MILLIS).toString(),
+            time(),
             origin.who(),
             origin.what(),
             origin.body(),
-            result.service(),
+            Optional.of(result.service()),
             AuditEntry.COMMITTED,
             result.generation(),
             result.movedBuckets(),

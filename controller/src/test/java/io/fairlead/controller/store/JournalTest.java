@@ -129,7 +129,7 @@ class JournalTest {
             "alice",
             "PUT /v1/services/web/backends/7",
             Optional.empty(),
-            "web",
+            Optional.of("web"),
             AuditEntry.COMMITTED,
             generation,
             3,

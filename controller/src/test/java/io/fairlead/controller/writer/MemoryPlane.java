@@ -17,6 +17,7 @@ import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Health;
+import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
@@ -27,6 +28,7 @@ import io.fairlead.controller.services.ServiceRoutes;
 import io.fairlead.controller.services.ServiceRules;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.Services;
+import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Generations;
 import io.fairlead.controller.store.Journal;
@@ -89,8 +91,14 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         new MuxRoutes(live),
         new EventRoutes(this, live),
         new AuditRoutes(this),
-        new BackupRoutes(() -> BACKUP),
+        new BackupRoutes(this::backup),
         new HealthRoutes(this));
+  }
+
+  private synchronized byte[] backup(Origin origin) {
+    AuditEntry read = new Notes("memory", Clock.systemUTC()).read(EPOCH.number(), origin);
+    records.add(0, new Journal.Numbered(records.size(), read));
+    return BACKUP;
   }
 
   /** As if new. */

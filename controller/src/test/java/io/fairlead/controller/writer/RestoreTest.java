@@ -16,6 +16,7 @@ import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.explain.Explanation;
 import io.fairlead.controller.explain.Flow;
 import io.fairlead.controller.image.UpkeepState.Kind;
+import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.services.ServiceSpec;
@@ -135,7 +136,7 @@ class RestoreTest {
     var runs = Shown.ring(controller, "web").runs();
     var backends = Shown.backends(controller, "web");
     long epoch = controller.plane().health().epoch();
-    byte[] backup = controller.backup().get();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     assertThat(before).anyMatch(Explanation::moved);
     loseZooKeeper();
     restore(backup);
@@ -149,7 +150,8 @@ class RestoreTest {
     assertThat(Shown.backends(controller, "web")).isEqualTo(backends);
     assertThat(controller.plane().health().epoch()).isGreaterThan(epoch);
     JsonObject again =
-        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
+        new JsonObject(
+            new String(controller.backup().apply(Origin.ANONYMOUS), StandardCharsets.UTF_8));
     assertThat(again.getString("cluster")).isEqualTo(read(backup).cluster());
     done(controller.services().createService(spec("api", "10.99.0.2"), WriteOptions.COMMIT));
     assertThat(Shown.service(controller, "api").orElseThrow().config().id())
@@ -175,7 +177,7 @@ class RestoreTest {
     UpkeepView before = Shown.upkeep(controller, "web");
     assertThat(before.job().orElseThrow().progress().state()).isEqualTo("running");
     assertThat(before.costs()).hasSize(3);
-    byte[] backup = controller.backup().get();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     assertThat(new JsonObject(new String(backup, StandardCharsets.UTF_8)).getJsonArray("services"))
         .extracting(service -> ((JsonObject) service).containsKey("upkeep"))
         .containsExactly(true, false);
@@ -198,7 +200,8 @@ class RestoreTest {
     done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
     JsonObject backup =
-        new JsonObject(new String(controller.backup().get(), StandardCharsets.UTF_8));
+        new JsonObject(
+            new String(controller.backup().apply(Origin.ANONYMOUS), StandardCharsets.UTF_8));
     JsonObject config = backup.getJsonArray("services").getJsonObject(0).getJsonObject("config");
     config.put("vips", List.of("10.99.0.1", "10.1.0.1"));
     loseZooKeeper();
@@ -219,7 +222,7 @@ class RestoreTest {
   void leavesAnAuditRecordOfEachService() throws Exception {
     build();
     done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
-    byte[] backup = controller.backup().get();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     loseZooKeeper();
     restore(backup);
     controller = lead();
@@ -227,7 +230,9 @@ class RestoreTest {
         controller.audit().page(OptionalLong.empty(), 10).entries().stream()
             .map(Journal.Numbered::entry)
             .toList();
-    assertThat(entries).extracting(AuditEntry::service).containsExactly("dns", "web");
+    assertThat(entries)
+        .extracting(entry -> entry.service().orElseThrow())
+        .containsExactly("dns", "web");
     assertThat(entries)
         .allSatisfy(
             entry -> {
@@ -241,7 +246,7 @@ class RestoreTest {
   @Test
   void onlyIntoAnEmptyZooKeeperAndWithoutControllers() throws Exception {
     build();
-    byte[] backup = controller.backup().get();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     assertThatThrownBy(() -> restore(backup))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("holds 1 services; allowed: a ZooKeeper without services");
@@ -260,7 +265,7 @@ class RestoreTest {
   void whatWasBrokenOffIsRepeated() throws Exception {
     build();
     done(controller.services().createService(spec("dns", "10.99.0.4"), WriteOptions.COMMIT));
-    byte[] backup = controller.backup().get();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
     String cluster = read(backup).cluster();
     loseZooKeeper();
     restore(backup);
@@ -287,7 +292,7 @@ class RestoreTest {
   @Test
   void aDamagedBackupIsRefusedBeforeAnythingIsWritten() throws Exception {
     build();
-    String whole = new String(controller.backup().get(), StandardCharsets.UTF_8);
+    String whole = new String(controller.backup().apply(Origin.ANONYMOUS), StandardCharsets.UTF_8);
     JsonObject web = new JsonObject(whole).getJsonArray("services").getJsonObject(0);
     String snapshot = web.getString("snapshot");
     record Row(String name, String json, String says) {}
