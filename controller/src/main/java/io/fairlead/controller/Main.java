@@ -109,6 +109,15 @@ public class Main implements Callable<Integer> {
   private Path zookeeperAuth;
 
   @Option(
+      names = "--clock-check",
+      paramLabel = "on|off",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_CLOCK_CHECK:-on}",
+      description =
+          "off: commit although this clock and ZooKeeper's differ. For fault runs only. Default:"
+              + " on")
+  private String clockCheck;
+
+  @Option(
       names = "--restore",
       paramLabel = "FILE",
       description =
@@ -186,7 +195,8 @@ public class Main implements Callable<Integer> {
                       Optional.ofNullable(zookeeperAuth)
                           .map(path -> new SecretFile("--zookeeper-auth", path))
                           .map(ZooKeeperAccess::read))
-                  .with(this::writing));
+                  .with(this::writing)
+                  .withClockCheck(checksClock()));
       if (restore != null) {
         restore(controller, Backup.read(restore));
         return 0;
@@ -228,6 +238,16 @@ public class Main implements Callable<Integer> {
                   backup.services().size(),
                   controller.zookeeper()));
     }
+  }
+
+  private boolean checksClock() {
+    return switch (clockCheck) {
+      case "on" -> true;
+      case "off" -> false;
+      default ->
+          throw new IllegalArgumentException(
+              "--clock-check '%s' is refused; allowed: on, off".formatted(clockCheck));
+    };
   }
 
   private Security security() {

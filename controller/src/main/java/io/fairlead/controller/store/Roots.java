@@ -32,6 +32,7 @@ public final class Roots {
     }
     createIfAbsent(client, tree.cluster(), draw());
     createIfAbsent(client, tree.epoch(), "0");
+    createIfAbsent(client, tree.clock(), "");
     createIfAbsent(client, tree.lastServiceId(), "0");
     createIfAbsent(client, tree.services(), "");
     createIfAbsent(client, tree.muxes(), "");

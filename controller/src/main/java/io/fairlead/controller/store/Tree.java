@@ -31,6 +31,11 @@ public record Tree(String root) {
     return root + "/restoring";
   }
 
+  /** Written by controllers for the time that ZooKeeper gives it. */
+  public String clock() {
+    return root + "/clock";
+  }
+
   public String lastServiceId() {
     return root + "/last_service_id";
   }

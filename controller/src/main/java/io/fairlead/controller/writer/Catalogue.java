@@ -15,7 +15,6 @@ import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.StoreException;
-import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -52,7 +51,7 @@ final class Catalogue implements Images {
 
   private final ServiceRepository repository;
   private final Epoch epoch;
-  private final Clock clock;
+  private final ClockCheck clock;
   private final Notes notes;
   private final RandomGenerator random;
   private final Writers writerOf;
@@ -73,7 +72,7 @@ final class Catalogue implements Images {
   private Catalogue(
       ServiceRepository repository,
       Epoch epoch,
-      Clock clock,
+      ClockCheck clock,
       Notes notes,
       RandomGenerator random,
       Writers writerOf) {
@@ -95,7 +94,7 @@ final class Catalogue implements Images {
   static Catalogue load(
       ServiceRepository repository,
       Epoch epoch,
-      Clock clock,
+      ClockCheck clock,
       Notes notes,
       RandomGenerator random,
       Writers writerOf,
@@ -214,7 +213,7 @@ final class Catalogue implements Images {
           "65535 services ever; all ids are used up");
     }
     checkListeners(config);
-    long now = clock.instant().getEpochSecond();
+    long now = clock.seconds(options);
     ServiceImage image = ServiceImage.create(config, now);
     Result result = ServiceWriter.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {

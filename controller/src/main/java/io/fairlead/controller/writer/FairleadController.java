@@ -30,7 +30,10 @@ import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
+import io.fairlead.controller.store.ZooKeeperTime;
 import io.fairlead.controller.upkeep.Upkeeps;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -69,6 +72,7 @@ public final class FairleadController implements AutoCloseable {
    * @param root the tree in ZooKeeper, "/fairlead"
    * @param id of this controller in elections: a restart under the same id takes over from its own
    *     former process at once
+   * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
    * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
    * @param writing wraps the client that elects and writes; the identity, except in tests
    */
@@ -78,21 +82,35 @@ public final class FairleadController implements AutoCloseable {
       String root,
       String id,
       Clock clock,
+      boolean checksClock,
       Optional<ZooKeeperAccess> access,
       UnaryOperator<CuratorFramework> writing) {
     /** Without protection. */
     public static Options of(
         String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
       return new Options(
-          zookeeper, zookeeperListen, root, id, clock, Optional.empty(), UnaryOperator.identity());
+          zookeeper,
+          zookeeperListen,
+          root,
+          id,
+          clock,
+          true,
+          Optional.empty(),
+          UnaryOperator.identity());
     }
 
     public Options with(Optional<ZooKeeperAccess> newAccess) {
-      return new Options(zookeeper, zookeeperListen, root, id, clock, newAccess, writing);
+      return new Options(
+          zookeeper, zookeeperListen, root, id, clock, checksClock, newAccess, writing);
     }
 
     public Options with(UnaryOperator<CuratorFramework> newWriting) {
-      return new Options(zookeeper, zookeeperListen, root, id, clock, access, newWriting);
+      return new Options(
+          zookeeper, zookeeperListen, root, id, clock, checksClock, access, newWriting);
+    }
+
+    public Options withClockCheck(boolean checks) {
+      return new Options(zookeeper, zookeeperListen, root, id, clock, checks, access, writing);
     }
   }
 
@@ -125,6 +143,9 @@ public final class FairleadController implements AutoCloseable {
 
   private final ScheduledExecutorService upkeepThread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("upkeep"));
+  private final ScheduledExecutorService clockThread =
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("clock"));
+  private final ClockCheck clock;
   private final Lead lead = new Lead();
   private final Session session;
   private final Reads reads;
@@ -145,6 +166,7 @@ public final class FairleadController implements AutoCloseable {
     repository = new ServiceRepository(store);
     journal = new Journal(client, tree);
     retention = new Retention(journal, catalogueThread, lead::epoch);
+    clock = clock(new ZooKeeperTime(client, tree, options.id()));
     notes = new Notes(options.id(), options.clock(), retention::noted);
     serviceWatch = new ServiceWatch<>(client, tree, store, repository::readCommitted);
     leaderWatch = new LeaderWatch(client, tree);
@@ -157,6 +179,26 @@ public final class FairleadController implements AutoCloseable {
         .register(
             new StateMetrics(
                 () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
+  }
+
+  private ClockCheck clock(ZooKeeperTime zookeeper) {
+    Gauge.builder("fairlead.controller.clock.difference.seconds", () -> clock.difference())
+        .description("How far this clock is ahead of ZooKeeper's, at least; negative: behind")
+        .register(registry);
+    Counter refused = registry.counter("fairlead.controller.clock.refusals");
+    return options.checksClock()
+        ? new ClockCheck(options.clock(), System::nanoTime, zookeeper::write, refused::increment)
+        : ClockCheck.off(options.clock(), System::nanoTime, zookeeper::write);
+  }
+
+  private void compareClocks() {
+    if (session.isConnected()) {
+      try {
+        clock.sample();
+      } catch (StoreException e) {
+        LOG.debug("{}", e.getMessage()); // the metric shows it
+      }
+    }
   }
 
   /** {@link #prepare} and {@link #start}, without an address for others. */
@@ -214,6 +256,8 @@ public final class FairleadController implements AutoCloseable {
     muxWatch.start();
     serviceWatch.start();
     leadership.start();
+    clockThread.scheduleWithFixedDelay(
+        this::compareClocks, 0, ClockCheck.PERIOD.toMillis(), TimeUnit.MILLISECONDS);
     upkeepThread.scheduleWithFixedDelay(
         this::upkeepIfDue, UPKEEP_POLL_MILLIS, UPKEEP_POLL_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -318,6 +362,7 @@ public final class FairleadController implements AutoCloseable {
     leaderWatch.close();
     serviceWatch.close();
     muxWatch.close();
+    stop(clockThread);
     stop(upkeepThread);
     stop(catalogueThread);
     stop(snapshotThread);
@@ -330,7 +375,7 @@ public final class FairleadController implements AutoCloseable {
   private void lead(Epoch epoch) throws StoreException {
     Catalogue loaded =
         Catalogue.load(
-            repository, epoch, options.clock(), notes, random, this::writer, serviceWatch::service);
+            repository, epoch, clock, notes, random, this::writer, serviceWatch::service);
     lead.load(loaded);
     serviceWatch.pause();
     lead.begin();
@@ -349,15 +394,7 @@ public final class FairleadController implements AutoCloseable {
 
   private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
     return new ServiceWriter(
-        repository,
-        epoch,
-        options.clock(),
-        notes,
-        commits,
-        addresses,
-        writerThreads,
-        snapshotThread,
-        stored);
+        repository, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
   }
 
   /** Only submits: an iteration runs on its service's event thread. */

@@ -22,7 +22,6 @@ import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.upkeep.UpkeepJob;
 import io.fairlead.controller.upkeep.UpkeepOrder;
-import java.time.Clock;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -48,7 +47,7 @@ final class ServiceWriter {
 
   private final ServiceRepository repository;
   private final Epoch epoch;
-  private final Clock clock;
+  private final ClockCheck clock;
   private final Notes notes;
   private final CommitMetrics metrics;
   private final Addresses addresses;
@@ -82,7 +81,7 @@ final class ServiceWriter {
   ServiceWriter(
       ServiceRepository repository,
       Epoch epoch,
-      Clock clock,
+      ClockCheck clock,
       Notes notes,
       CommitMetrics metrics,
       Addresses addresses,
@@ -157,8 +156,7 @@ final class ServiceWriter {
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
           if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
-            ServiceRules.checkWindow(
-                image(), wanted.windowSeconds(), clock.instant().getEpochSecond());
+            ServiceRules.checkWindow(image(), wanted.windowSeconds(), clock.seconds());
             return commit(image().withConfig(wanted), changes, options);
           }
           return wanted.equals(image().config())
@@ -172,7 +170,7 @@ final class ServiceWriter {
     return submit(
         options,
         () -> {
-          long now = clock.instant().getEpochSecond();
+          long now = clock.seconds(options);
           return commit(upkeep.start(image(), order, now, options.dryRun()), options);
         });
   }
@@ -186,7 +184,7 @@ final class ServiceWriter {
             return unchanged(image(), options.dryRun());
           }
           ServiceImage after = image().withUpkeep(image().upkeep().get().stopped());
-          long now = Math.max(clock.instant().getEpochSecond(), image().ring().committed());
+          long now = Math.max(clock.seconds(options), image().ring().committed());
           return commit(PoolPlan.of(after, Runs.EMPTY, now, options.dryRun()), options);
         });
   }
@@ -201,7 +199,7 @@ final class ServiceWriter {
 
   private boolean isUpkeepDue() {
     ServiceImage now = image();
-    long seconds = clock.instant().getEpochSecond();
+    long seconds = clock.seconds();
     return !isGone
         && seconds >= idleUntil
         && now.upkeep()
@@ -213,7 +211,7 @@ final class ServiceWriter {
     if (!isUpkeepDue()) {
       return unchanged(image(), false);
     }
-    long now = clock.instant().getEpochSecond();
+    long now = clock.seconds(WriteOptions.COMMIT);
     PoolPlan plan = upkeep.step(image(), now, false);
     UpkeepState after = plan.after().upkeep().orElseThrow();
     if (plan.result().movedBuckets() == 0 && after.isRunning()) {
@@ -230,6 +228,7 @@ final class ServiceWriter {
         () -> {
           Result result = unmoved(image(), options.dryRun());
           if (!options.dryRun()) {
+            clock.seconds(options); // refuses if it is off
             ServiceRepository noting = noting(options, result);
             show(
                 () -> {
@@ -248,7 +247,7 @@ final class ServiceWriter {
    */
   private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
       throws StoreException {
-    long now = clock.instant().getEpochSecond();
+    long now = clock.seconds(options);
     // Under another assignment a running upkeep has nothing left to do.
     ServiceImage ready =
         isSharedOutAs(from.config())
@@ -286,7 +285,7 @@ final class ServiceWriter {
   }
 
   private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
-    ServiceRules.checkWindow(image(), changed.windowSeconds(), clock.instant().getEpochSecond());
+    ServiceRules.checkWindow(image(), changed.windowSeconds(), clock.seconds(options));
     ServiceRules.checkNamesAll(changed, image().pool());
     ServiceImage after = image().withConfig(changed);
     if (!isSharedOutAs(changed)) {
@@ -321,7 +320,7 @@ final class ServiceWriter {
    * service has been read again.
    */
   private void claim(ServiceImage after, WriteOptions options) {
-    long now = clock.instant().getEpochSecond();
+    long now = clock.seconds();
     if (options.dryRun()) {
       addresses.check(Optional.of(image()), after, now);
     } else {

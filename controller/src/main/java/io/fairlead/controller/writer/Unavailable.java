@@ -3,6 +3,7 @@ package io.fairlead.controller.writer;
 
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.store.StoreException;
+import java.time.Duration;
 
 /** Why a controller can do nothing for a request at this moment. */
 final class Unavailable {
@@ -38,6 +39,17 @@ final class Unavailable {
           "to check the service's generation, then to try again if it was not written");
     }
     return of("zookeeper", e.getMessage(), "to try again; nothing was written");
+  }
+
+  /**
+   * @param value both clocks' times
+   */
+  static Refusal clock(String value, Duration most) {
+    return of(
+        "clock",
+        value,
+        "clocks of controllers and ZooKeeper that differ by at most %d s; nothing was written"
+            .formatted(most.toSeconds()));
   }
 
   private static Refusal of(String field, String value, String allowed) {

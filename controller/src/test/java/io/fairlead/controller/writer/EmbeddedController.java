@@ -23,7 +23,8 @@ abstract class EmbeddedController {
     controller =
         FairleadController.open(
             FairleadController.Options.of(
-                "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock));
+                    "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
+                .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
   }
 

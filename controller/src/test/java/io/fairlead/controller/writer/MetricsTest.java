@@ -55,7 +55,12 @@ class MetricsTest {
     controller =
         FairleadController.open(
             FairleadController.Options.of(
-                zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock));
+                    zookeeper.getConnectString(),
+                    FreePorts.nextAddress(),
+                    "/fairlead",
+                    "test",
+                    clock)
+                .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
     server =
         ApiServer.open(

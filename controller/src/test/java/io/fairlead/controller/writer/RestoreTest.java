@@ -66,7 +66,8 @@ class RestoreTest {
 
   private FairleadController.Options options() {
     return FairleadController.Options.of(
-        server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock);
+            server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock)
+        .withClockCheck(false);
   }
 
   private FairleadController lead() throws Exception {

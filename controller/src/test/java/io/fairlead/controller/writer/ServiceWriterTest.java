@@ -70,7 +70,7 @@ class ServiceWriterTest {
         new ServiceWriter(
             repository,
             EPOCH,
-            clock,
+            ClockCheck.off(clock, System::nanoTime, () -> 0),
             new Notes("test", clock, notes::incrementAndGet),
             new CommitMetrics(new SimpleMeterRegistry()),
             new Addresses(List::of),

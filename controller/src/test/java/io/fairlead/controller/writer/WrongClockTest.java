@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.spec;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A controller that leads on a real ZooKeeper while its clock is set. */
+class WrongClockTest {
+  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final long MONTH = 30L * 24 * 3600 * 1000;
+
+  /** The machine's clock and so much. */
+  private static final class ShiftedClock extends Clock {
+    private volatile long millis;
+
+    @Override
+    public ZoneId getZone() {
+      return ZoneOffset.UTC;
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      throw new UnsupportedOperationException("only instants are asked for");
+    }
+
+    @Override
+    public Instant instant() {
+      return Clock.systemUTC().instant().plusMillis(millis);
+    }
+  }
+
+  @TempDir private Path directory;
+  private final ShiftedClock clock = new ShiftedClock();
+  private FairleadController controller;
+
+  @BeforeEach
+  void open() throws Exception {
+    controller = open(true);
+    done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+  }
+
+  @AfterEach
+  void close() {
+    controller.close();
+  }
+
+  private FairleadController open(boolean checksClock) throws Exception {
+    FairleadController opened =
+        FairleadController.open(
+            FairleadController.Options.of(
+                    "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
+                .withClockCheck(checksClock));
+    assertThat(opened.awaitLeader(SOON)).isTrue();
+    return opened;
+  }
+
+  private static ServiceSpec vip(String address) {
+    return ServiceSpec.builder().vips(List.of(address)).build();
+  }
+
+  private static Result done(CompletionStage<Result> stage) {
+    return stage.toCompletableFuture().join();
+  }
+
+  private static Optional<Refusal> refusal(Supplier<CompletionStage<Result>> write) {
+    try {
+      done(write.get());
+      return Optional.empty();
+    } catch (CompletionException e) {
+      return Optional.of((Refusal) e.getCause());
+    }
+  }
+
+  private List<Supplier<CompletionStage<Result>>> writes(WriteOptions options) {
+    List<Change> change = List.of(weight(1, 7));
+    return List.of(
+        () -> controller.backends().change("web", change, options),
+        () -> controller.services().createService(spec("mail", "10.99.0.2"), options),
+        () -> controller.services().putService(spec("web", "10.99.0.3"), Optional.empty(), options),
+        () -> controller.services().changeService("web", vip("10.99.0.4"), options),
+        () -> controller.upkeeps().stopUpkeep("web", options),
+        () -> controller.services().deleteService("web", options));
+  }
+
+  @Test
+  void nothingIsCommittedByAClockThatIsOff() {
+    var before = Shown.services(controller);
+    for (long millis : List.of(MONTH, -MONTH, 10_000L, -10_000L)) {
+      clock.millis = millis;
+      for (Supplier<CompletionStage<Result>> write : writes(WriteOptions.COMMIT).subList(0, 4)) {
+        assertThat(refusal(write))
+            .hasValueSatisfying(
+                refusal -> {
+                  assertThat(refusal.kind()).isEqualTo(Refusal.Kind.UNAVAILABLE);
+                  assertThat(refusal.field()).isEqualTo("clock");
+                });
+      }
+      assertThat(refusal(writes(WriteOptions.COMMIT).get(5))).isPresent();
+      for (Supplier<CompletionStage<Result>> plan : writes(WriteOptions.PLAN)) {
+        assertThat(refusal(plan)).isEmpty();
+      }
+      assertThat(Shown.services(controller)).isEqualTo(before);
+    }
+    assertThat(controller.metrics().scrape())
+        .contains("fairlead_controller_clock_refusals_total 20.0");
+    clock.millis = 0;
+    for (Supplier<CompletionStage<Result>> write : writes(WriteOptions.COMMIT)) {
+      assertThat(refusal(write)).isEmpty();
+    }
+  }
+
+  @Test
+  void theDifferenceIsAMetricAlsoWithoutCommits() {
+    clock.millis = 100_000;
+    await().atMost(SOON).until(() -> difference() > 99 && difference() <= 100);
+    clock.millis = -100_000;
+    await().atMost(SOON).until(() -> difference() < -99 && difference() >= -100);
+    clock.millis = 0;
+    await().atMost(SOON).until(() -> Math.abs(difference()) < 1);
+  }
+
+  private double difference() {
+    return controller.metrics().get("fairlead.controller.clock.difference.seconds").gauge().value();
+  }
+
+  @Test
+  void faultRunsCanSwitchTheCheckOff() throws Exception {
+    controller.close();
+    clock.millis = MONTH;
+    controller = open(false);
+    assertThat(refusal(writes(WriteOptions.COMMIT).get(0))).isEmpty();
+  }
+}
