@@ -22,7 +22,7 @@ static void hop(void *context, const struct fl_address *address, struct next_hop
 
 int main(int argc, char **argv)
 {
-	static struct options options = {.workers = 1, .root = "/fairlead", .http_host = "127.0.0.1"};
+	static struct options options = {.workers = 1, .root = "/fairlead", .notices = true, .http_host = "127.0.0.1"};
 	static struct ports ports;
 	struct next_hops hops = {.lookup = hop};
 	struct mux mux = {.options = &options, .ports = &ports, .address = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
