@@ -210,11 +210,27 @@ static void check_bgp(struct preflight *preflight, const struct options *options
 			      BGP_PORT);
 }
 
+/* A mux without it serves as well, but starts with nothing while ZooKeeper is down. */
+static void check_state(struct preflight *preflight, const struct options *options)
+{
+	const char *folder = options->state_dir;
+
+	if (!*folder)
+		preflight_add(preflight, "state", NULL, PREFLIGHT_OK, "not asked for: --state-dir none");
+	else if (faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS))
+		preflight_add(preflight, "state", NULL, PREFLIGHT_WARN,
+			      "--state-dir %s: %s; without it a start during an outage of ZooKeeper serves nothing",
+			      folder, strerror(errno));
+	else
+		preflight_add(preflight, "state", NULL, PREFLIGHT_OK, "%s can be written", folder);
+}
+
 void preflight_host(struct preflight *preflight, const struct options *options)
 {
 	check_privileges(preflight, options);
 	check_hugepages(preflight, options);
 	check_clock(preflight);
+	check_state(preflight, options);
 	check_bgp(preflight, options);
 	for (unsigned i = 0; i < options->ports_count; i++)
 		preflight_port(preflight, options, options->ports[i]);

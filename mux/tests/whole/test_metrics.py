@@ -30,7 +30,10 @@ def test_every_family_is_well_formed(mux: WholeMux):
             assert sample.value >= 0
 
 
-def test_alerts_name_what_is_there(mux: WholeMux):
+def test_alerts_name_what_is_there(new_mux, service: Service, tmp_path: Path):
+    mux = new_mux("--state-dir", str(tmp_path))
+    mux.start()
+    mux.settle(service)
     text = mux.get("/metrics")
     wanted = set(re.findall(r"fairlead_mux_\w+", ALERTS.read_text()))
     assert wanted and not {name for name in wanted if f"# TYPE {name} " not in text}

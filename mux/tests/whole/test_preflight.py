@@ -9,6 +9,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from deadline import until
@@ -30,6 +31,8 @@ def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
         command += ["--output", "json", "--id", "mux1", "--zookeeper", servers, *arguments]
         if "--memory" not in arguments:
             command += ["--no-huge"]
+        if "--state-dir" not in arguments:
+            command += ["--state-dir", "none"]
         if "--port" not in arguments:
             command += ["--port", XDP]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -45,7 +48,18 @@ def test_a_host_that_is_ready(check, service: Service):
     code, checks = check()
     assert code == 0
     verdicts = {name: verdict for name, (verdict, _) in checks.items() if name != "clock"}
-    ready = ("privileges", "tun", "hugepages", "interface", "queues", "offloads", "mtu", "zookeeper", "session")
+    ready = (
+        "privileges",
+        "tun",
+        "hugepages",
+        "state",
+        "interface",
+        "queues",
+        "offloads",
+        "mtu",
+        "zookeeper",
+        "session",
+    )
     assert verdicts == {name: "ok" for name in ready} | {"bgp": "warn"}
     assert checks["session"][1] == "/fairlead/services can be read: 1 services"
 
@@ -53,7 +67,7 @@ def test_a_host_that_is_ready(check, service: Service):
 def test_for_people(rack: Rack, service: Service, new_mux):
     done = new_mux(port="af_xdp").inside(*new_mux(port="af_xdp").command, "--check", text=True)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[-1].startswith("ready: 11 checks, 0 failed"), done.stdout
+    assert done.returncode == 0 and lines[-1].startswith("ready: 12 checks, 0 failed"), done.stdout
     assert f"ok    queues      {XDP}: 1, one for each worker" in lines
 
 
@@ -192,6 +206,14 @@ def test_beside_a_mux_that_runs(check, mux: WholeMux, rack: Rack):
     assert code == 0
     rack.send([rack.to_vip(2000)])
     assert rack.receive(is_tunnel, 1), "the running mux was disturbed"
+
+
+def test_the_folder_of_the_state(check, tmp_path: Path, service: Service):
+    _, checks = check("--state-dir", str(tmp_path))
+    assert checks["state"] == ("ok", f"{tmp_path} can be written")
+    code, checks = check("--state-dir", str(tmp_path / "missing"))
+    assert code == 0 and checks["state"][0] == "warn" and "No such file or directory" in checks["state"][1]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_start_makes_them(new_mux, service: Service, rack: Rack):
