@@ -36,7 +36,7 @@ struct burst {
 	uint32_t now;                           /* Unix seconds */
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
-	struct packet packets[BURST_MAX];
+	struct packet packets[BURST_MAX] __attribute__((aligned(64))); /* a cache line each */
 	uint32_t choosing; /* packets whose method chooses, a bit each; set by hash, used by choose */
 	uint32_t methods;  /* their methods, a bit for each number */
 	uint64_t moved;    /* out: how many carry MOVED */
