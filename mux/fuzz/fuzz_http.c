@@ -62,8 +62,32 @@ bool cluster_sync_is_restored(const struct cluster_sync *cluster)
 
 const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster)
 {
-	(void)cluster;
-	return NULL;
+	return (const struct state_keeper *)cluster;
+}
+
+bool state_keeper_is_usable(const struct state_keeper *keeper)
+{
+	return keeper;
+}
+
+uint64_t state_keeper_written(const struct state_keeper *keeper)
+{
+	return !!keeper;
+}
+
+uint64_t state_keeper_failed(const struct state_keeper *keeper)
+{
+	return !keeper;
+}
+
+uint64_t state_keeper_refused(const struct state_keeper *keeper, enum state_error error)
+{
+	return keeper ? (uint64_t)error : 0;
+}
+
+bool published_is_unsaved(const struct published_service *published)
+{
+	return published;
 }
 
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)
