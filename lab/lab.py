@@ -12,6 +12,7 @@ Leaving the block undoes everything; leaving it by an exception first shows the 
 
 import sys
 import threading
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
@@ -33,6 +34,7 @@ from lab.zookeeper import ZooKeeper
 
 SERVICE = "web"
 CLIENTS = 2
+SILENCES = (0.02, 0.1, 0.3, 0.9)  # of idle connections, as parts of the window
 
 
 class Lab:
@@ -361,10 +363,20 @@ class Lab:
     # Traffic.
 
     def traffic(
-        self, long: int = 200, interval: float = 0.25, short_rate: float = 20, vip: str = topology.VIP
+        self,
+        long: int = 200,
+        interval: float = 0.25,
+        short_rate: float = 20,
+        vip: str = topology.VIP,
+        idle: int = 0,
+        silences: Iterable[float] | None = None,
     ) -> Traffic:
+        """`silences` of idle connections, in seconds; by default several values up to nearly the window."""
         seconds = MACHINE_ANSWER_SECONDS if self.has_machines else ANSWER_SECONDS
-        return Traffic(self.clients, long, interval, short_rate, answer_seconds=seconds, vip=vip)
+        parts = [part * self.window for part in SILENCES] if silences is None else silences
+        return Traffic(
+            self.clients, long, interval, short_rate, answer_seconds=seconds, vip=vip, idle=idle, silences=parts
+        )
 
     def retransmitted(self) -> int:
         """TCP segments that clients have retransmitted: the muxes lost no more than these."""

@@ -109,13 +109,17 @@ class Traffic:
         mptcp_port: int | None = None,
         answer_seconds: float = ANSWER_SECONDS,
         vip: str = topology.VIP,
+        idle: int = 0,
+        silences: Iterable[float] = (30.0,),
     ) -> None:
+        """`idle` connections, besides the `long` ones, are silent for one of `silences` seconds after each answer."""
         self.answer_seconds = answer_seconds
-        each = long // len(nodes)
-        self.long = each * len(nodes)
+        each, each_idle = long // len(nodes), idle // len(nodes)
+        self.long = (each + each_idle) * len(nodes)  # of both kinds
         self.total: dict[str, Any] | None = None
         rate = short_rate / len(nodes)
         options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
+        options += ["--idle", str(each_idle), "--silences", ",".join(map(str, silences))] if idle else []
         options += ["--mptcp-port", str(mptcp_port)] if mptcp_port else []
         self.clients = [TestClient(node, "load", *options, timeout=answer_seconds, vip=vip) for node in nodes]
 
@@ -163,6 +167,10 @@ class Traffic:
     def held_by(self, server: str) -> int:
         return sum(line["held"].get(server, 0) for line in self.latest())
 
+    def idle_by(self, server: str) -> int:
+        """Idle connections that the server has answered, as of the last second."""
+        return sum(line["idle"].get(server, 0) for line in self.latest())
+
     def wait_seconds(self, count: int) -> None:
         """Until every client has reported `count` more seconds of traffic."""
         wanted = [self._reported(client) + count for client in self.clients]
@@ -199,6 +207,11 @@ class Traffic:
         """Has the clients close their connections to `server` in order, and open new ones."""
         for client in self.clients:
             client.order(do="renew", server=server)
+
+    def talk(self) -> None:
+        """Has all idle connections send a request now."""
+        for client in self.clients:
+            client.order(do="talk")
 
     def stop(self) -> dict[str, Any]:
         """Closes all connections in order and returns the totals; every request was answered or counted as broken."""

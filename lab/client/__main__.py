@@ -10,6 +10,13 @@ from lab.client import flood, flows
 from lab.client.load import Load, Options
 
 
+def _seconds(text: str) -> tuple[float, ...]:
+    silences = tuple(float(part) for part in text.split(","))
+    if min(silences) <= 0:
+        raise argparse.ArgumentTypeError(f"silence '{min(silences):g}' is refused; allowed: above 0")
+    return silences
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python3 -m lab.client", description="the lab's test client")
     parser.add_argument("--host", default=topology.VIP)
@@ -19,6 +26,10 @@ def main() -> None:
     load = kinds.add_parser("load", help="long-lived and short connections")
     load.add_argument("--long", type=int, default=100, help="long-lived connections")
     load.add_argument("--interval", type=float, default=0.25, help="seconds between requests of a long-lived one")
+    load.add_argument("--idle", type=int, default=0, help="connections, besides, that are silent after each answer")
+    load.add_argument(
+        "--silences", type=_seconds, default=(30.0,), metavar="S,…", help="seconds of silence of these, in turn"
+    )
     load.add_argument("--short-rate", type=float, default=10.0, help="short connections per second")
     load.add_argument("--mptcp-port", type=int, help="connect by MPTCP, to this port")
     probe = kinds.add_parser("flows", help="who answers each 'address port' of standard input")
@@ -40,6 +51,8 @@ def main() -> None:
                 options.short_rate,
                 options.timeout,
                 socket.IPPROTO_MPTCP if options.mptcp_port else socket.IPPROTO_TCP,
+                options.idle,
+                options.silences,
             )
             asyncio.run(Load(wanted).run())
         case "flows":

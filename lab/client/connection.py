@@ -22,7 +22,7 @@ class Connection(asyncio.Protocol):
         self.request = request
         self.server: str | None = None  # that answered first
         self.waiting_since: float | None = None
-        self.opened = time.monotonic()
+        self.opened = self.answered_at = time.monotonic()
         self.local = ""
         self._transport: asyncio.Transport | None = None
         self._received = b""
@@ -38,6 +38,11 @@ class Connection(asyncio.Protocol):
     @property
     def usable(self) -> bool:
         return self._transport is not None and not self.over and not self._closing
+
+    @property
+    def silent(self) -> float:
+        """Seconds since the last answer, or since it was opened; not counting those of a wait for an answer."""
+        return (self.waiting_since or time.monotonic()) - self.answered_at
 
     def send(self) -> None:
         """Sends a request; the previous one must have been answered."""
@@ -70,7 +75,8 @@ class Connection(asyncio.Protocol):
             return
         server = self._received[body_at : body_at + length].decode("ascii", "replace").strip()
         self._received = self._received[body_at + length :]
-        seconds, self.waiting_since = time.monotonic() - self.waiting_since, None
+        self.answered_at = time.monotonic()
+        seconds, self.waiting_since = self.answered_at - self.waiting_since, None
         first = self.server is None
         if first:
             self.server = server

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load: a number of long-lived connections that send a request at an interval, and short ones at a rate.
+"""Load: long-lived connections that send a request at an interval, idle ones, and short ones at a rate.
 
-A long-lived connection that breaks is counted, reported and replaced. Short ones are opened, send one request and are
-closed. Output is a line of statistics each second, a line for each broken connection at once, and totals at the end.
+A long-lived connection that breaks is counted, reported and replaced. An idle one is long-lived, too: it sends a
+request when it is opened, is silent for a chosen time, and sends the next one; before it is closed it sends a last one,
+so that each silence ends with an answer or a break. Short ones are opened, send one request and are closed. Output is a
+line of statistics each second, a line for each broken connection at once, and totals at the end.
 Orders are JSON lines on standard input:
 
     {"do": "renew", "server": "server2"}    close server2's connections in order and open new ones (a drain's last step)
+    {"do": "talk"}                          end the silence of all idle connections now
     {"do": "stop"}                          wait for outstanding answers, close all connections in order, print totals
 """
 
@@ -16,8 +19,9 @@ import random
 import socket
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from lab.client.connection import Connection
 from lab.client.counts import Counts
@@ -32,6 +36,17 @@ def say(**line: Any) -> None:
     sys.stdout.flush()
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How a connection sends: short ones once, others again `seconds` after each request, idle ones also at first."""
+
+    kind: Literal["talking", "idle", "short"]
+    seconds: float = 0.0
+
+
+SHORT = Pace("short")
+
+
 @dataclass
 class Options:
     host: str
@@ -41,6 +56,8 @@ class Options:
     short_rate: float
     timeout: float
     protocol: int = socket.IPPROTO_TCP
+    idle: int = 0
+    silences: tuple[float, ...] = ()  # of idle connections, in turn
 
 
 @dataclass(eq=False)
@@ -48,8 +65,7 @@ class Load:
     options: Options
     second: Counts = field(default_factory=Counts)
     total: Counts = field(default_factory=Counts)
-    live: set[Connection] = field(default_factory=set)
-    short: set[Connection] = field(default_factory=set)
+    live: dict[Connection, Pace] = field(default_factory=dict)
     opening: dict[asyncio.Task, float] = field(default_factory=dict)  # since when
     stopping: bool = False
 
@@ -57,17 +73,15 @@ class Load:
 
     def answered(self, connection: Connection, server: str, seconds: float, first: bool) -> None:
         self.second.answered(server, seconds, first)
-        if connection in self.short:
+        if self.live.get(connection) == SHORT:
             connection.close()
 
     def ended(self, connection: Connection, broken: str | None) -> None:
-        was_long = connection in self.live and connection not in self.short
-        self.live.discard(connection)
-        self.short.discard(connection)
+        pace = self.live.pop(connection, SHORT)
         if broken:
             self._broken(broken, connection)
-        if was_long and not self.stopping:
-            asyncio.get_running_loop().call_later(REPLACE_SECONDS if broken else 0, self._open, True)
+        if pace != SHORT and not self.stopping:
+            asyncio.get_running_loop().call_later(REPLACE_SECONDS if broken else 0, self._open, pace)
 
     def _broken(self, kind: str, connection: Connection) -> None:
         self.second.broken[kind] += 1
@@ -77,17 +91,18 @@ class Load:
             server=connection.server,
             local=connection.local,
             age=round(time.monotonic() - connection.opened, 3),
+            silent=round(connection.silent, 3),
         )
 
     # Opening and pacing.
 
-    def _open(self, long: bool) -> None:
+    def _open(self, pace: Pace) -> None:
         if not self.stopping:
-            task = asyncio.get_running_loop().create_task(self._connect(long))
+            task = asyncio.get_running_loop().create_task(self._connect(pace))
             self.opening[task] = time.monotonic()
             task.add_done_callback(lambda done: self.opening.pop(done, None))
 
-    async def _connect(self, long: bool) -> None:
+    async def _connect(self, pace: Pace) -> None:
         loop = asyncio.get_running_loop()
         connection = Connection(self, REQUEST)
         self.second.connections += 1
@@ -95,22 +110,21 @@ class Load:
             async with asyncio.timeout(self.options.timeout):
                 await self._connect_socket(loop, connection)
         except TimeoutError:
-            self._unopened("timeout", connection, long)
+            self._unopened("timeout", connection, pace)
             return
         except OSError:
-            self._unopened("refused", connection, long)
+            self._unopened("refused", connection, pace)
             return
         if connection.over:  # broke since the handshake; already counted
-            self._replace(long)
+            self._replace(pace)
             return
-        self.live.add(connection)
-        if not long:
-            self.short.add(connection)
-            connection.send()
-        elif self.stopping:
+        self.live[connection] = pace
+        if self.stopping and pace != SHORT:
             connection.close()
+        elif pace.kind == "talking":
+            loop.call_later(random.uniform(0, pace.seconds), self._next, connection, pace)
         else:
-            loop.call_later(random.uniform(0, self.options.interval), self._next, connection)
+            self._next(connection, pace)
 
     async def _connect_socket(self, loop: asyncio.AbstractEventLoop, connection: Connection) -> None:
         address = (self.options.host, self.options.port)
@@ -127,25 +141,34 @@ class Load:
             mine.close()
             raise
 
-    def _unopened(self, kind: str, connection: Connection, long: bool) -> None:
+    def _unopened(self, kind: str, connection: Connection, pace: Pace) -> None:
         self._broken(kind, connection)
-        self._replace(long)
+        self._replace(pace)
 
-    def _replace(self, long: bool) -> None:
-        if long:
-            asyncio.get_running_loop().call_later(REPLACE_SECONDS, self._open, True)
+    def _replace(self, pace: Pace) -> None:
+        if pace != SHORT:
+            asyncio.get_running_loop().call_later(REPLACE_SECONDS, self._open, pace)
 
-    def _next(self, connection: Connection) -> None:
-        """Sends on a long-lived connection, unless the last answer is still missing; again after the interval."""
-        if not connection.usable:
-            return
-        if connection.waiting_since is None:
+    def _next(self, connection: Connection, pace: Pace) -> None:
+        """Sends, unless the last answer is still missing; again after the pace's time."""
+        self._talk(connection)
+        if connection.usable and pace != SHORT:
+            asyncio.get_running_loop().call_later(pace.seconds, self._next, connection, pace)
+
+    @staticmethod
+    def _talk(connection: Connection) -> None:
+        if connection.usable and connection.waiting_since is None:
             connection.send()
-        asyncio.get_running_loop().call_later(self.options.interval, self._next, connection)
+
+    def _close(self, connection: Connection) -> None:
+        """Closes it in order; an idle one after a last request."""
+        if self.live[connection].kind == "idle":
+            self._talk(connection)
+        connection.close()
 
     def _next_short(self) -> None:
         if not self.stopping:
-            self._open(False)
+            self._open(SHORT)
             asyncio.get_running_loop().call_later(1 / self.options.short_rate, self._next_short)
 
     # Running.
@@ -153,7 +176,10 @@ class Load:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         for index in range(self.options.long):
-            loop.call_later(index * 0.002, self._open, True)
+            loop.call_later(index * 0.002, self._open, Pace("talking", self.options.interval))
+        for index in range(self.options.idle):
+            pace = Pace("idle", self.options.silences[index % len(self.options.silences)])
+            loop.call_later((self.options.long + index) * 0.002, self._open, pace)
         if self.options.short_rate > 0:
             self._next_short()
         orders = asyncio.create_task(self._orders())
@@ -162,7 +188,7 @@ class Load:
         await orders
         self.stopping = True
         for connection in list(self.live):
-            connection.close()
+            self._close(connection)
         while self.live or self.opening:  # bounded: the sweep ends connections without an answer
             await asyncio.sleep(0.02)
         for task in (sweep, report):
@@ -183,9 +209,12 @@ class Load:
                     return
                 case "renew":
                     for connection in [c for c in self.live if c.server == order["server"]]:
-                        connection.close()
+                        self._close(connection)
+                case "talk":
+                    for connection in [c for c, pace in self.live.items() if pace.kind == "idle"]:
+                        self._talk(connection)
                 case unknown:
-                    raise ValueError(f"unknown order '{unknown}'; allowed: renew, stop")
+                    raise ValueError(f"unknown order '{unknown}'; allowed: renew, talk, stop")
 
     async def _sweep(self) -> None:
         while True:
@@ -205,13 +234,13 @@ class Load:
             counts, self.second = self.second, Counts()
             self.total.add(counts)
             since = [c.waiting_since for c in self.live if c.waiting_since is not None]
-            held = {}
-            for connection in self.live - self.short:
-                held[connection.server or "none"] = held.get(connection.server or "none", 0) + 1
+            held = Counter(c.server or "none" for c, pace in self.live.items() if pace != SHORT)
+            idle = Counter(c.server or "none" for c, pace in self.live.items() if pace.kind == "idle")
             say(
                 event="second",
-                open=len(self.live - self.short),
-                held=held,
+                open=held.total(),
+                held=dict(held),
+                idle=dict(idle),
                 waiting_since=min([time.monotonic(), *since, *self.opening.values()]),
                 **counts.document(),
             )

@@ -165,3 +165,35 @@ def test_a_good_server_breaks_nothing(behaviour: Behaviour) -> None:
     assert total["new"]["server1"] == total["connections"] > 20
     seconds = [line for line in lines if line["event"] == "second"]
     assert all(line["open"] == 5 for line in seconds)
+
+
+def test_idle_connections_are_silent_and_asked_once_more_before_they_are_closed() -> None:
+    with serving(good) as port:
+        lines = run_client(port, "--long", "0", "--idle", "3", "--silences", "30", "--short-rate", "0")
+    total = lines[-1]
+    assert total["broken"] == 0 and total["connections"] == 3 and total["requests"] == 6
+    seconds = [line for line in lines if line["event"] == "second"]
+    assert sum(line["requests"] for line in seconds) == 3
+    assert seconds[-1]["idle"] == seconds[-1]["held"] == {"server1": 3}
+
+
+def test_idle_connections_have_their_silences_in_turn() -> None:
+    with serving(good) as port:
+        lines = run_client(port, "--long", "0", "--idle", "4", "--silences", "0.2,30", "--short-rate", "0")
+    total = lines[-1]
+    assert total["broken"] == 0 and total["connections"] == 4
+    assert 12 <= total["requests"] <= 2 * 2 + 2 * 14, "two of them sent every 0.2 s"
+
+
+def test_what_broke_during_a_silence_is_counted() -> None:
+    """The server resets each connection's second request."""
+    with serving(reset) as port:
+        lines = run_client(port, "--long", "0", "--idle", "3", "--silences", "30", "--short-rate", "0")
+    assert lines[-1]["by_kind"] == {"reset": 3} and lines[-1]["connections"] == 3
+    assert all(line["silent"] > 1 for line in lines if line["event"] == "broken")
+
+
+def test_a_silence_of_nothing_is_refused() -> None:
+    command = [sys.executable, "-m", "lab.client", "load", "--idle", "1", "--silences", "5,0"]
+    done = subprocess.run(command, cwd=build.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "silence '0' is refused; allowed: above 0" in done.stderr
