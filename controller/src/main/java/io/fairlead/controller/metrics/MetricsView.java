@@ -78,6 +78,7 @@ public final class MetricsView {
     UpkeepView upkeep = UpkeepView.of(image);
     return new Service(
         image.config().name(),
+        image.config().id(),
         image.ring().generation(),
         image.pool().size(),
         image.ring().buckets(),

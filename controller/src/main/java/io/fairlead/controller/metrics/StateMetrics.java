@@ -21,6 +21,7 @@ public final class StateMetrics implements MultiCollector {
   public record Controller(boolean leader, long epoch, String zookeeper) {}
 
   /**
+   * @param id what packets and servers call the service
    * @param rules ranges of buckets with one owner
    * @param fragmentation rules per owner
    * @param imbalance highest load over the average
@@ -28,6 +29,7 @@ public final class StateMetrics implements MultiCollector {
    */
   public record Service(
       String name,
+      int id,
       long generation,
       int backends,
       int buckets,
@@ -55,6 +57,8 @@ public final class StateMetrics implements MultiCollector {
     State now = state.get();
     GaugeSnapshot.Builder generations =
         gauge("fairlead_controller_generation", "Latest generation of the service");
+    GaugeSnapshot.Builder infos =
+        gauge("fairlead_controller_service", "1; the id by which servers know the service");
     GaugeSnapshot.Builder backends =
         gauge("fairlead_controller_backends", "Backends of the service, draining ones included");
     GaugeSnapshot.Builder buckets =
@@ -73,6 +77,8 @@ public final class StateMetrics implements MultiCollector {
     for (Service service : now.services()) {
       Labels labels = Labels.of("service", service.name());
       generations.dataPoint(point(labels, service.generation()));
+      String id = Integer.toString(service.id());
+      infos.dataPoint(point(Labels.of("service", service.name(), "id", id), 1));
       backends.dataPoint(point(labels, service.backends()));
       buckets.dataPoint(point(labels, service.buckets()));
       rules.dataPoint(point(labels, service.rules()));
@@ -117,6 +123,7 @@ public final class StateMetrics implements MultiCollector {
             "Whether the session with ZooKeeper is connected",
             controller.zookeeper().equals("connected") ? 1 : 0),
         generations.build(),
+        infos.build(),
         backends.build(),
         buckets.build(),
         zookeeper.build(),
