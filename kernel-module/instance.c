@@ -42,6 +42,16 @@ void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_CO
 	    READ_ONCE(per_cpu_ptr(instance->counters, cpu)->values[counter]);
 }
 
+u32 fl_instance_ahead_max(const struct fl_instance *instance)
+{
+	u32 max_ahead = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) max_ahead =
+	    max(max_ahead, READ_ONCE(per_cpu_ptr(instance->counters, cpu)->ahead_max));
+	return max_ahead;
+}
+
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation)
 {
 	u32 *seen = &instance->generations[service];
@@ -49,6 +59,12 @@ void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32
 
 	while (is < generation && !try_cmpxchg(seen, &is, generation))
 		;
+}
+
+void fl_instance_forget(struct fl_instance *instance, u16 service)
+{
+	fl_memory_forget_service(&instance->memory, service);
+	WRITE_ONCE(instance->generations[service], 0);
 }
 
 /* Returns a server without sockets or setup, with one reference; NULL if memory runs out. */

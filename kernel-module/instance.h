@@ -20,12 +20,15 @@
 #include <linux/refcount.h>
 #include <net/net_namespace.h>
 
+#include <clock.h>
+
 #include "flows.h"
 #include "memory.h"
 #include "setup.h"
 
 struct fl_counters {
 	u64 values[FL_COUNTERS];
+	u32 ahead_max; /* the largest fl_clock_ahead() */
 };
 
 struct fl_instance {
@@ -46,6 +49,20 @@ static inline void fl_instance_count(struct fl_instance *instance, enum fl_count
 	this_cpu_inc(instance->counters->values[counter]);
 }
 
+/* Notes by how many seconds a move was ahead of our clock. Called in softirq. */
+static inline void fl_instance_clock_observe(struct fl_instance *instance, u32 ahead)
+{
+	if (!ahead)
+		return;
+	if (fl_clock_is_wrong(ahead))
+		fl_instance_count(instance, FL_COUNTER_MOVE_AHEAD);
+	if (this_cpu_read(instance->counters->ahead_max) < ahead)
+		this_cpu_write(instance->counters->ahead_max, ahead);
+}
+
+/* The largest of all CPUs. */
+u32 fl_instance_ahead_max(const struct fl_instance *instance);
+
 /* Sums over all CPUs. A packet in flight may not be counted yet. */
 void fl_instance_counters_sum(const struct fl_instance *instance, u64 sums[FL_COUNTERS]);
 
@@ -56,6 +73,9 @@ static inline u32 fl_instance_generation(const struct fl_instance *instance, u16
 
 /* Never lowers it. */
 void fl_instance_generation_raise(struct fl_instance *instance, u16 service, u32 generation);
+
+/* Forgets the generation of a service, and the moves of its buckets. What packets teach meanwhile may stay. */
+void fl_instance_forget(struct fl_instance *instance, u16 service);
 
 /*
  * Starts the namespace's server, or replaces its setup. Takes ownership of setup in every case. The socket of a new

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "memory.h"
 
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 static const struct rhashtable_params parameters = {
@@ -111,6 +112,28 @@ void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key,
 	    !rhashtable_remove_fast(&memory->table, &entry->node, parameters))
 		call_rcu(&entry->rcu, entry_free_rcu);
 	spin_unlock_bh(&memory->lock);
+}
+
+void fl_memory_forget_service(struct fl_memory *memory, u32 service)
+{
+	struct fl_memory_entry *entry;
+	struct rhashtable_iter iter;
+
+	rhashtable_walk_enter(&memory->table, &iter);
+	rhashtable_walk_start(&iter);
+	while ((entry = rhashtable_walk_next(&iter))) {
+		if (PTR_ERR(entry) == -EAGAIN) /* the table is being resized, and the walk begins again */
+			continue;
+		if (entry->key.service == service)
+			fl_memory_forget(memory, &entry->key, &entry->value);
+		if (need_resched()) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
 }
 
 u64 fl_memory_bytes(struct fl_memory *memory)

@@ -48,6 +48,9 @@ int fl_memory_store(struct fl_memory *memory, const struct fl_memory_key *key, c
 /* Forgets the bucket's move if it is still *value. */
 void fl_memory_forget(struct fl_memory *memory, const struct fl_memory_key *key, const struct fl_bucket_memory *value);
 
+/* Forgets the moves of all buckets of a service; those that are learned meanwhile may stay. May sleep. */
+void fl_memory_forget_service(struct fl_memory *memory, u32 service);
+
 /* The memory that entries and table take up now. */
 u64 fl_memory_bytes(struct fl_memory *memory);
 

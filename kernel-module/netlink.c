@@ -122,7 +122,8 @@ static bool put_state(struct sk_buff *answer, struct fl_instance *instance)
 	return put && !nla_put(answer, FAIRLEAD_A_COUNTERS, sizeof(sums), sums) &&
 	       !nla_put_u32(answer, FAIRLEAD_A_MEMORY_ENTRIES, fl_memory_entries(&instance->memory)) &&
 	       !nla_put(answer, FAIRLEAD_A_MEMORY_BYTES, sizeof(bytes), &bytes) &&
-	       !nla_put_u32(answer, FAIRLEAD_A_FLOWS, fl_flows_count(&instance->flows));
+	       !nla_put_u32(answer, FAIRLEAD_A_FLOWS, fl_flows_count(&instance->flows)) &&
+	       !nla_put_u32(answer, FAIRLEAD_A_AHEAD_MAX, fl_instance_ahead_max(instance));
 }
 
 static int get_doit(struct sk_buff *request, struct genl_info *info)
@@ -286,6 +287,20 @@ static int restore_doit(struct sk_buff *request, struct genl_info *info)
 	return err;
 }
 
+static int forget_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct fl_instance *instance;
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE))
+		return -EINVAL;
+	instance = fl_instance_get(genl_info_net(info));
+	if (!instance)
+		return -ENOENT;
+	fl_instance_forget(instance, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]));
+	fl_instance_put(instance);
+	return 0;
+}
+
 static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_ADDRESS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
     [FAIRLEAD_A_ADDRESS6] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
@@ -306,6 +321,7 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_MANGLE] = NLA_POLICY_MAX(NLA_U8, 1),
     [FAIRLEAD_A_FLOWS] = {.type = NLA_REJECT},
     [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_AHEAD_MAX] = {.type = NLA_REJECT},
 };
 
 static const struct genl_ops operations[] = {
@@ -323,6 +339,7 @@ static const struct genl_ops operations[] = {
      .dumpit = memory_dumpit,
      .done = dump_done},
     {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_UNS_ADMIN_PERM, .doit = restore_doit},
+    {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_UNS_ADMIN_PERM, .doit = forget_doit},
 };
 
 static struct genl_family family __ro_after_init = {

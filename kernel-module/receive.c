@@ -19,6 +19,8 @@
 #include <linux/indirect_call_wrapper.h>
 #include <linux/timekeeping.h>
 
+#include <fairlead/generation.h>
+
 static int drop(const struct fl_arrival *arrival, enum fl_counter why)
 {
 	fl_instance_count(arrival->instance, why);
@@ -87,6 +89,20 @@ static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key
 		fl_memory_forget(&instance->memory, key, &in->memory);
 }
 
+/* Stores a higher generation, unless it is a jump that no tag vouches for. */
+static void generation_learn(struct fl_arrival *arrival)
+{
+	const struct fl_verdict_in *in = &arrival->in;
+	u32 generation = arrival->out.generation_seen;
+
+	if (generation == in->generation_seen)
+		return;
+	if (!arrival->setup->tagged && fl_generation_is_jump(in->generation_seen, generation, in->now))
+		fl_instance_count(arrival->instance, FL_COUNTER_GENERATION_JUMP);
+	else
+		fl_instance_generation_raise(arrival->instance, in->steer.service, generation);
+}
+
 void fl_receive_decide(struct fl_arrival *arrival)
 {
 	struct fl_instance *instance = arrival->instance;
@@ -104,7 +120,8 @@ void fl_receive_decide(struct fl_arrival *arrival)
 	/* The verdict compares one address: ours of the family of the previous owner. */
 	in->self = setup->self[fl_outer_family(&in->steer.previous)];
 	fl_verdict_decide(in, &arrival->out);
-	fl_instance_generation_raise(instance, in->steer.service, arrival->out.generation_seen);
+	generation_learn(arrival);
+	fl_instance_clock_observe(instance, fl_clock_ahead(&in->steer, in->now));
 	if (arrival->encap->has_bucket) /* else a move counts for its packet alone */
 		remember(arrival, &key, remembered);
 }

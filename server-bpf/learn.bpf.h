@@ -3,6 +3,7 @@
 #ifndef FAIRLEAD_LEARN_BPF_H
 #define FAIRLEAD_LEARN_BPF_H
 
+#include <fairlead/generation.h>
 #include "memory.bpf.h"
 
 /* Fills in what the verdict needs besides the packet; returns whether the bucket is remembered. */
@@ -33,6 +34,17 @@ static __always_inline void remember(const struct fl_verdict_in *in, const struc
 		memory_forget(key);
 }
 
+/* Stores a higher generation, unless it is a jump that no tag vouches for. */
+static __always_inline void generation_learn(const struct fl_verdict_in *in, __u32 *seen, __u32 generation)
+{
+	if (generation == in->generation_seen)
+		return;
+	if (!config.tagged && fl_generation_is_jump(in->generation_seen, generation, in->now))
+		count(FL_COUNTER_GENERATION_JUMP);
+	else
+		generation_raise(seen, generation);
+}
+
 /*
  * Decides about a trusted, well-formed packet of a known class, whose steer header is in in->steer, and stores what it
  * taught. False, with nothing decided, never: the array of generations has a slot for each 16-bit id.
@@ -48,8 +60,8 @@ static __always_inline bool learn(struct fl_verdict_in *in, struct fl_verdict_ou
 	in->generation_seen = *seen;
 	remembered = recall(in, &key);
 	fl_verdict_decide(in, out);
-	if (out->generation_seen != in->generation_seen)
-		generation_raise(seen, out->generation_seen);
+	generation_learn(in, seen, out->generation_seen);
+	clock_observe(fl_clock_ahead(&in->steer, in->now));
 	remember(in, out, &key, remembered);
 	return true;
 }

@@ -19,6 +19,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <fairlead/notice.h>
+#include "clock.h"
 #include "flow.h"
 #include "server.h"
 
@@ -124,6 +125,20 @@ static __always_inline void count(enum fl_counter counter)
 
 	if (value)
 		(*value)++;
+}
+
+static __always_inline void clock_observe(__u32 ahead)
+{
+	__u32 slot = FL_SERVER_SLOT_AHEAD_MAX;
+	__u64 *max;
+
+	if (!ahead)
+		return;
+	if (fl_clock_is_wrong(ahead))
+		count(FL_COUNTER_MOVE_AHEAD);
+	max = bpf_map_lookup_elem(&counters, &slot);
+	if (max && *max < ahead)
+		*max = ahead;
 }
 
 static __always_inline bool peer_is_trusted(const struct fl_address *source)

@@ -45,8 +45,24 @@ static int set_format(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show)
+static int set_service(struct arguments *arguments, const char *text)
 {
+	unsigned long service;
+
+	if (!config_number_parse(text, 1, FL_SERVER_SERVICES - 1, &service))
+		return refusal_print("--service", text, "a service's id from 1 to 65535");
+	arguments->service = (fl_u16)service;
+	return 0;
+}
+
+int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of)
+{
+	static const char *const allowed[] = {
+	    [ARGUMENTS_ATTACH] = "iapwPcnmtfsMC",
+	    [ARGUMENTS_DETACH] = "if",
+	    [ARGUMENTS_SHOW] = "ifo",
+	    [ARGUMENTS_FORGET] = "ifS",
+	};
 	static const struct option options[] = {
 	    {"interface", required_argument, NULL, 'i'},
 	    {"address", required_argument, NULL, 'a'},
@@ -61,6 +77,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	    {"form", required_argument, NULL, 'f'},
 	    {"ipip-service", required_argument, NULL, 's'},
 	    {"mangle", no_argument, NULL, 'M'},
+	    {"service", required_argument, NULL, 'S'},
 	    {"clock-error", required_argument, NULL, 'C'},
 	    {0},
 	};
@@ -68,7 +85,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 
 	arguments->form = &form_bpf;
 	while (!err && (option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
-		if (option == '?' || (option == 'o' && !show) || (!strchr("iof", option) && !attach))
+		if (!strchr(allowed[of], option))
 			return option == '?' ? -EINVAL
 					     : refusal_print(argv[0], argv[optind - 1], "the flags of --help");
 		switch (option) {
@@ -99,6 +116,9 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 		case 'C':
 			arguments->clock_error = optarg;
 			break;
+		case 'S':
+			err = set_service(arguments, optarg);
+			break;
 		case 'M':
 			arguments->mangle = true;
 			break;
@@ -118,6 +138,8 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, bool att
 	}
 	if (!err && optind < argc)
 		err = refusal_print(argv[0], argv[optind], "flags only");
+	if (!err && of == ARGUMENTS_FORGET && !arguments->service)
+		err = refusal_print("--service", "", "a service's id from 1 to 65535");
 	return err ? err : arguments->form->check_arguments(arguments);
 }
 

@@ -14,13 +14,22 @@ struct arguments {
 	const char *interface, *address, *port, *window, *peers;
 	const char *tag_key, *ipip_service, *config, *clock_error;
 	bool no_chaining, mangle;
+	fl_u16 service; /* 0 if not given */
 	const struct form *form;
 	enum program_mode mode;
 	enum document_format format;
 };
 
+/* Which command's: each has flags of its own. */
+enum arguments_of {
+	ARGUMENTS_ATTACH,
+	ARGUMENTS_DETACH,
+	ARGUMENTS_SHOW,
+	ARGUMENTS_FORGET,
+};
+
 /* argv[0] is the command's name. Returns 0, or prints a sentence and returns -EINVAL. */
-int arguments_parse(struct arguments *arguments, int argc, char **argv, bool attach, bool show);
+int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of);
 
 /* Defaults, then the file, then the flags; returns 0, or prints a sentence and returns -EINVAL. */
 int arguments_config(const struct arguments *arguments, struct config *config);

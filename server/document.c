@@ -47,11 +47,12 @@ void document_service_add(json_t *services, fl_u32 service, fl_u32 generation)
 
 json_t *document_make(const struct document_parts *parts)
 {
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I}", "form", parts->form, "version",
-			 parts->version, "interface", parts->interface, "config", parts->config, "counters",
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "form", parts->form,
+			 "version", parts->version, "interface", parts->interface, "config", parts->config, "counters",
 			 parts->counters, "services", parts->services, "memory", "entries", parts->memory.entries,
 			 "open", parts->memory.open, "capacity", (json_int_t)FL_SERVER_MEMORY_CAPACITY, "bytes",
-			 parts->memory.bytes, "clockErrorSeconds", parts->clock_error);
+			 parts->memory.bytes, "clockErrorSeconds", parts->clock_error, "moveAheadSecondsMax",
+			 parts->ahead_max);
 }
 
 static void table_print_object(const char *title, const json_t *object)
@@ -80,6 +81,9 @@ static void table_print(const json_t *document)
 			   json_object_get(document, "config"));
 	table_print_object("packets", json_object_get(document, "counters"));
 	table_print_object("buckets remembered", json_object_get(document, "memory"));
+	printf("clock\n");
+	printf("  %-34s %" JSON_INTEGER_FORMAT "\n", "moveAheadSecondsMax",
+	       json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
 	printf("services\n");
 	json_object_foreach(json_object_get(document, "services"), id, service)
 	    printf("  %-34s generation %" JSON_INTEGER_FORMAT "\n", id,

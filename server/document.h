@@ -3,7 +3,8 @@
  * What `fairlead-server show` reports, as one JSON document that is the same for both forms. The table and Prometheus
  * text are printed from it, so that all outputs agree.
  *
- *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds
+ *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds,
+ *	moveAheadSecondsMax
  */
 #ifndef FAIRLEAD_DOCUMENT_H
 #define FAIRLEAD_DOCUMENT_H
@@ -37,7 +38,7 @@ struct document_parts {
 	const char *form, *version, *interface;
 	json_t *config, *counters, *services;
 	struct document_memory memory;
-	json_int_t clock_error;
+	json_int_t clock_error, ahead_max;
 };
 
 /* Takes ownership of the parts; NULL if one of them is NULL or memory runs out. */

@@ -20,6 +20,7 @@ struct form {
 	int (*attach)(const struct arguments *arguments, struct config *config);
 	int (*detach)(const struct arguments *arguments);
 	int (*show)(const struct arguments *arguments);
+	int (*forget)(const struct arguments *arguments); /* arguments->service */
 };
 
 extern const struct form form_bpf, form_module;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "forget.h"
 #include "form.h"
 #include "host.h"
 #include "refusal.h"
@@ -60,6 +64,26 @@ static int show(const struct arguments *arguments)
 	return err;
 }
 
+static int forget(const struct arguments *arguments)
+{
+	struct forgotten forgotten;
+	struct running running;
+	int err = running_open(&running, arguments->interface);
+
+	if (!err)
+		err = running_check(&running);
+	if (!err) {
+		err = forget_service(&running, arguments->service, &forgotten);
+		if (err)
+			fprintf(stderr, "fairlead-server: %s: cannot change the program's maps: %s\n",
+				arguments->interface, strerror(-err));
+		else
+			err = forget_report(&forgotten, arguments->interface);
+	}
+	running_close(&running);
+	return err;
+}
+
 const struct form form_bpf = {
     .word = "bpf",
     .check_arguments = check_arguments,
@@ -67,4 +91,5 @@ const struct form form_bpf = {
     .attach = attach,
     .detach = detach,
     .show = show,
+    .forget = forget,
 };

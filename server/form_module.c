@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "client.h"
+#include "forget.h"
 #include "form.h"
 #include "refusal.h"
 
@@ -136,6 +137,7 @@ static int show_print(struct module_client *client, enum document_format format)
 	parts.config = document_config(&state.config, peers_list(&state), "module");
 	parts.counters = document_counters(state.counters);
 	parts.memory = buckets.memory;
+	parts.ahead_max = state.ahead_max;
 	document = document_make(&parts);
 	if (state.config.mangle)
 		json_object_set_new(json_object_get(document, "memory"), "flows", json_integer(state.flows));
@@ -150,6 +152,42 @@ static int show(const struct arguments *arguments)
 	int err = module_open(&client);
 
 	err = err ? fail(&client, err) : show_print(&client, arguments->format);
+	module_close(&client);
+	return err;
+}
+
+static void forgotten_service(void *state, fl_u16 service, fl_u32 generation)
+{
+	struct forgotten *forgotten = state;
+
+	if (service == forgotten->service)
+		forgotten->generation = generation;
+}
+
+static void forgotten_bucket(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value)
+{
+	struct forgotten *forgotten = state;
+
+	(void)value;
+	forgotten->moves += key->service == forgotten->service;
+}
+
+static int forget(const struct arguments *arguments)
+{
+	struct forgotten forgotten = {.service = arguments->service};
+	struct module_client client;
+	int err = module_open(&client);
+
+	if (!err)
+		err = module_services(&client, forgotten_service, &forgotten);
+	if (!err)
+		err = module_memory(&client, forgotten_bucket, &forgotten);
+	if (!err)
+		err = module_forget(&client, arguments->service);
+	if (err)
+		err = client.family && err == -ENOENT ? absent() : fail(&client, err);
+	else
+		err = forget_report(&forgotten, "module");
 	module_close(&client);
 	return err;
 }
@@ -179,4 +217,5 @@ const struct form form_module = {
     .attach = attach,
     .detach = detach,
     .show = show,
+    .forget = forget,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fairlead-server: attaches, detaches and shows the server side, and prepares the host for MPTCP.
+ * fairlead-server: attaches, detaches and shows the server side, makes it forget a service, and prepares the host for MPTCP.
  * Exit codes: 0 success, 1 refused or failed (with a printed reason), 2 wrong usage.
  */
 #include <stdio.h>
@@ -22,6 +22,7 @@ static const char usage[] =
     "                              [--mode native|generic|auto] [--config FILE.json] [--clock-error SECONDS]\n"
     "       fairlead-server detach --interface IF\n"
     "       fairlead-server show   --interface IF [-o table|json|prometheus]\n"
+    "       fairlead-server forget --interface IF --service ID\n"
     "       with --form module in place of --interface IF: the kernel module, for all interfaces\n"
     "\n"
     "Receives the packets that Fairlead's muxes send to ADDRESS in GUE. Delivers those of new\n"
@@ -35,6 +36,7 @@ static const char usage[] =
     "  --ipip-service ID   with --form module: also receives the paper's IPIP format, for this service\n"
     "  --clock-error  offset of the program's clock, for fault injection only\n"
     "  --mangle    with --form module: for applications that listen on ADDRESS and not on the VIP\n"
+    "  --service   forget the generation and the moves of the service with this id\n"
     "  --config    JSON with the keys address, port, windowSeconds, peers, tagKeyFile, chaining, ipipService,\n"
     "              mangle; flags override it\n"
     "\n"
@@ -57,6 +59,11 @@ static int detach(const struct arguments *arguments)
 	return arguments->form->detach(arguments) ? EXIT_REFUSED : EXIT_DONE;
 }
 
+static int forget(const struct arguments *arguments)
+{
+	return arguments->form->forget(arguments) ? EXIT_REFUSED : EXIT_DONE;
+}
+
 static int show(const struct arguments *arguments)
 {
 	return arguments->form->show(arguments) ? EXIT_REFUSED : EXIT_DONE;
@@ -66,8 +73,12 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
+		enum arguments_of of;
 		int (*run)(const struct arguments *arguments);
-	} commands[] = {{"attach", attach}, {"detach", detach}, {"show", show}};
+	} commands[] = {{"attach", ARGUMENTS_ATTACH, attach},
+			{"detach", ARGUMENTS_DETACH, detach},
+			{"show", ARGUMENTS_SHOW, show},
+			{"forget", ARGUMENTS_FORGET, forget}};
 	struct arguments arguments = {0};
 	size_t i;
 
@@ -81,7 +92,7 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
-		if (arguments_parse(&arguments, argc - 1, argv + 1, commands[i].run == attach, commands[i].run == show))
+		if (arguments_parse(&arguments, argc - 1, argv + 1, commands[i].of))
 			return EXIT_USAGE;
 		return commands[i].run(&arguments);
 	}

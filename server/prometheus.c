@@ -54,15 +54,35 @@ static bool is_drop(const char *counter)
 	return !strncmp(counter, DROP, strlen(DROP));
 }
 
+/* The counters that count no packets: <name>_total. */
+static const struct {
+	const char *name, *metric, *help;
+} lessons[] = {
+    {"learned", "learned_total", "Moves of buckets that were remembered."},
+    {"learn_failed", "learn_failed_total", "Moves of buckets that could not be remembered."},
+    {"generation_jump", "generation_jump_total", "Generations not learned, being far above the highest seen."},
+    {"move_ahead", "move_ahead_total", "Moves that were more than 5 s ahead of this host's clock."},
+};
+
+enum {
+	LESSONS = sizeof(lessons) / sizeof(lessons[0]),
+};
+
 static bool is_exit(const char *counter)
 {
-	return strcmp(counter, "learned") && strcmp(counter, "learn_failed");
+	int i;
+
+	for (i = 0; i < LESSONS; i++)
+		if (!strcmp(counter, lessons[i].name))
+			return false;
+	return true;
 }
 
 static void packets_print(const json_t *document)
 {
 	json_t *counters = json_object_get(document, "counters"), *value;
 	const char *name;
+	int i;
 
 	head("packets_total", "counter", "Packets passed, delivered, chained, or read as notices, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
@@ -70,10 +90,9 @@ static void packets_print(const json_t *document)
 	head("drops_total", "counter", "Packets dropped, by reason.");
 	json_object_foreach(counters, name, value) if (is_drop(name))
 	    sample(document, "drops_total", "reason", name + strlen(DROP), json_integer_value(value));
-	one(document, "learned_total", "counter", "Moves of buckets that were remembered.",
-	    number_of(document, "counters", "learned"));
-	one(document, "learn_failed_total", "counter", "Moves of buckets that could not be remembered.",
-	    number_of(document, "counters", "learn_failed"));
+	for (i = 0; i < LESSONS; i++)
+		one(document, lessons[i].metric, "counter", lessons[i].help,
+		    number_of(document, "counters", lessons[i].name));
 }
 
 static void state_print(const json_t *document)
@@ -101,6 +120,9 @@ static void state_print(const json_t *document)
 	    number_of(document, "config", "chaining"));
 	one(document, "tag_required", "gauge", "1 if packets need a tag of the cluster's key.",
 	    number_of(document, "config", "tagRequired"));
+	one(document, "move_ahead_seconds_max", "gauge",
+	    "Most seconds that a move was ahead of this host's clock since the first attachment.",
+	    json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
 	one(document, "clock_error_seconds", "gauge", "Error of the program's clock; attach again to correct it.",
 	    json_integer_value(json_object_get(document, "clockErrorSeconds")));
 }

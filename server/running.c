@@ -159,3 +159,12 @@ void running_close(struct running *running)
 	descriptor_close(&running->counters);
 	descriptor_close(&running->peers);
 }
+
+__u32 running_batch(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last)
+{
+	__u32 n = RUNNING_BATCH;
+
+	*last = bpf_map_lookup_batch(map, *cursor, position, keys, values, &n, NULL) != 0;
+	*cursor = position;
+	return *last && errno != ENOENT ? 0 : n;
+}

@@ -10,6 +10,7 @@
 #ifndef FAIRLEAD_RUNNING_H
 #define FAIRLEAD_RUNNING_H
 
+#include <linux/types.h>
 #include <net/if.h>
 
 #include "server.h"
@@ -36,5 +37,15 @@ int running_open(struct running *running, const char *interface);
  * if another version's is. */
 int running_check(const struct running *running);
 void running_close(struct running *running);
+
+enum {
+	RUNNING_BATCH = 4096,
+};
+
+/*
+ * Reads the next RUNNING_BATCH elements at most of a map; *cursor starts as NULL. Returns how many; sets *last at the
+ * end of the map. Elements that were read may be deleted meanwhile.
+ */
+__u32 running_batch(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last);
 
 #endif

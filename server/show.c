@@ -15,10 +15,6 @@
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
-enum {
-	BATCH = 4096,
-};
-
 static json_t *peers_read(const struct running *running)
 {
 	struct fl_peer_key key, *previous = NULL;
@@ -52,26 +48,30 @@ static json_t *counters_read(const struct running *running)
 	return cpus > 0 ? document_counters(sums) : NULL;
 }
 
-/* Reads the next BATCH elements at most; *cursor starts as NULL. Returns how many; sets *last at the end of the map. */
-static __u32 batch_read(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last)
+/* The largest number of seconds that a move was ahead of the program's clock. */
+static json_int_t ahead_read(const struct running *running)
 {
-	__u32 n = BATCH;
+	int cpus = libbpf_num_possible_cpus(), cpu;
+	fl_u64 *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL, max = 0;
+	__u32 slot = FL_SERVER_SLOT_AHEAD_MAX;
 
-	*last = bpf_map_lookup_batch(map, *cursor, position, keys, values, &n, NULL) != 0;
-	*cursor = position;
-	return *last && errno != ENOENT ? 0 : n;
+	if (values && !bpf_map_lookup_elem(running->counters, &slot, values))
+		for (cpu = 0; cpu < cpus; cpu++)
+			max = values[cpu] > max ? values[cpu] : max;
+	free(values);
+	return (json_int_t)max;
 }
 
 /* Services whose generation has been seen. */
 static json_t *services_read(const struct running *running)
 {
-	static __u32 slots[BATCH], generations[BATCH];
+	static __u32 slots[RUNNING_BATCH], generations[RUNNING_BATCH];
 	json_t *services = json_object();
 	__u32 *cursor = NULL, position, n, i;
 	bool last = false;
 
 	while (!last) {
-		n = batch_read(running->generations, &cursor, &position, slots, generations, &last);
+		n = running_batch(running->generations, &cursor, &position, slots, generations, &last);
 		for (i = 0; i < n; i++) {
 			if (generations[i])
 				document_service_add(services, slots[i], generations[i]);
@@ -99,15 +99,15 @@ static json_int_t map_bytes(int map)
 
 static struct document_memory memory_read(const struct running *running)
 {
-	static struct fl_memory_key keys[BATCH];
-	static struct fl_bucket_memory values[BATCH];
+	static struct fl_memory_key keys[RUNNING_BATCH];
+	static struct fl_bucket_memory values[RUNNING_BATCH];
 	struct document_memory memory = {.bytes = map_bytes(running->memory)};
 	fl_u64 now = (fl_u64)time(NULL);
 	__u32 *cursor = NULL, position, n, i;
 	bool last = false;
 
 	while (!last) {
-		n = batch_read(running->memory, &cursor, &position, keys, values, &last);
+		n = running_batch(running->memory, &cursor, &position, keys, values, &last);
 		for (i = 0; i < n; i++)
 			document_memory_add(&memory, &values[i], now, running->config.window);
 	}
@@ -134,6 +134,7 @@ int show_print(const struct running *running, enum document_format format)
 	    .services = services_read(running),
 	    .memory = memory_read(running),
 	    .clock_error = clock_error(running),
+	    .ahead_max = ahead_read(running),
 	};
 	json_t *document = document_make(&parts);
 

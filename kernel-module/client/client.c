@@ -249,6 +249,9 @@ static int take_state_attribute(const struct nlattr *attribute, void *out)
 	case FAIRLEAD_A_FLOWS:
 		state->flows = mnl_attr_get_u32(attribute);
 		break;
+	case FAIRLEAD_A_AHEAD_MAX:
+		state->ahead_max = mnl_attr_get_u32(attribute);
+		break;
 	case FAIRLEAD_A_IPIP_SERVICE:
 		state->config.ipip_service = mnl_attr_get_u16(attribute);
 		break;
@@ -361,6 +364,16 @@ int module_memory(struct module_client *client,
 	struct dump dump = {.each_bucket = each, .state = state};
 
 	return dump_run(client, FAIRLEAD_CMD_GET_MEMORY, &dump);
+}
+
+int module_forget(struct module_client *client, fl_u16 service)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_FORGET);
+
+	if (!exchange)
+		return -ENOMEM;
+	mnl_attr_put_u16(&exchange->message.header, FAIRLEAD_A_SERVICE, service);
+	return finish(exchange);
 }
 
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation)

@@ -25,6 +25,7 @@ struct module_state {
 	fl_u32 memory_entries;
 	fl_u64 memory_bytes;
 	fl_u32 flows;
+	fl_u32 ahead_max; /* seconds */
 };
 
 /* Opens the module of this network namespace: -ENOENT if it is not loaded. Close it in every case. */
@@ -44,6 +45,9 @@ int module_services(struct module_client *client, void (*each)(void *state, fl_u
 int module_memory(struct module_client *client,
 		  void (*each)(void *state, const struct fl_memory_key *key, const struct fl_bucket_memory *value),
 		  void *state);
+
+/* Forgets a service's generation and moves. */
+int module_forget(struct module_client *client, fl_u16 service);
 
 /* Restore what the two functions above returned. */
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation);

@@ -75,7 +75,11 @@
 	/* a notice of a mux, which the server has learned from; consumed */                                            \
 	COUNTER(NOTICE, "notice")                                                                                       \
 	/* FL_STEER_NOTICE: a notice whose header, flags and payload contradict each other */                           \
-	COUNTER(DROP_MALFORMED_NOTICE, "drop_malformed_notice")
+	COUNTER(DROP_MALFORMED_NOTICE, "drop_malformed_notice")                                                         \
+	/* a generation that was not learned, as it is too far above the highest seen (fairlead/generation.h) */        \
+	COUNTER(GENERATION_JUMP, "generation_jump")                                                                     \
+	/* a move that is more than FL_FUTURE_MAX seconds ahead of our clock (clock.h) */                               \
+	COUNTER(MOVE_AHEAD, "move_ahead")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -96,7 +100,8 @@ _Static_assert((int)FL_STEER_GENERATION_ZERO + 1 == (int)FL_STEER_NOTICE &&
 /* Whether it counts packets; the others count what packets taught. */
 FL_INLINE bool fl_counter_is_exit(enum fl_counter counter)
 {
-	return counter != FL_COUNTER_LEARNED && counter != FL_COUNTER_LEARN_FAILED;
+	return counter != FL_COUNTER_LEARNED && counter != FL_COUNTER_LEARN_FAILED &&
+	       counter != FL_COUNTER_GENERATION_JUMP && counter != FL_COUNTER_MOVE_AHEAD;
 }
 
 FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)

@@ -20,6 +20,7 @@ enum fl_server_numbers {
 	FL_SERVER_MEMORY_CAPACITY = 1 << 20, /* buckets remembered at the same time */
 	FL_SERVER_PEERS_MAX = 1024,          /* prefixes */
 	FL_SERVER_COUNTERS_MAX = 64,         /* room for more than are used: a new one needs no new layout */
+	FL_SERVER_SLOT_AHEAD_MAX = 63,       /* of the map of counters: the largest fl_clock_ahead() of each CPU */
 	FL_SERVER_WINDOW_MAX = 86400,        /* seconds */
 };
 
@@ -56,6 +57,6 @@ struct fl_peer_key {
 
 _Static_assert(sizeof(struct fl_peer_key) == 20, "no padding in a trie key");
 
-_Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_COUNTERS_MAX, "counters fit their map");
+_Static_assert((int)FL_COUNTERS <= (int)FL_SERVER_SLOT_AHEAD_MAX, "counters fit their map");
 
 #endif

@@ -6,13 +6,14 @@
  *	SET           ADDRESS or ADDRESS6 or both, PORT, WINDOW, CHAINING, PEERS: all required; TAG_KEY or
  *	              IPIP_SERVICE, or neither; MANGLE. Starts the server, or changes it in one step: memory,
  *	              generations and counters stay. Answered by the ACK only.
- *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES and
- *	              FLOWS
+ *	GET           answers with the same (TAGGED in place of the key), COUNTERS, MEMORY_ENTRIES, MEMORY_BYTES,
+ *	              FLOWS and AHEAD_MAX
  *	DETACH        stops the server and forgets everything
  *	GET_SERVICES  dump, a message per service: SERVICE, GENERATION
  *	GET_MEMORY    dump, a message per bucket: SERVICE, BUCKET, SINCE, GENERATION, PREVIOUS
  *	RESTORE       a message of either dump. Restores it, so that another module can be loaded without losing
  *	              memory. Newer entries stay.
+ *	FORGET        SERVICE: its generation, and the moves of its buckets
  *
  * Errors: ENOENT, no server in this namespace. EADDRNOTAVAIL, an address is not this host's. EADDRINUSE, the port is in
  * use. EINVAL, an attribute is missing or not allowed; the extended ACK names it. EPERM, no CAP_NET_ADMIN in the
@@ -32,6 +33,7 @@ enum fairlead_command {
 	FAIRLEAD_CMD_GET_SERVICES,
 	FAIRLEAD_CMD_GET_MEMORY,
 	FAIRLEAD_CMD_RESTORE,
+	FAIRLEAD_CMD_FORGET,
 };
 
 /* Numbers are in host order, addresses 16 bytes as struct fl_address. */
@@ -56,7 +58,8 @@ enum fairlead_attribute {
 	FAIRLEAD_A_IPIP_SERVICE,   /* u16, from 1: the service of IPIP packets; without it none are received */
 	FAIRLEAD_A_MANGLE,         /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
 	FAIRLEAD_A_FLOWS,          /* u32: connections noted as come by a VIP, if MANGLE */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_FLOWS,
+	FAIRLEAD_A_AHEAD_MAX,      /* u32: the largest number of seconds that a move was ahead of the clock */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_AHEAD_MAX,
 };
 
 #endif

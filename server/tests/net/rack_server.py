@@ -34,6 +34,12 @@ class Server:
         done = self.invoke("detach", *self.form.where)
         assert done.returncode == 0, done.stderr
 
+    def forget(self, service: int) -> str:
+        """What the command says."""
+        done = self.invoke("forget", *self.form.where, "--service", str(service))
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
     def show(self) -> dict:
         return json.loads(self.show_as("json"))
 

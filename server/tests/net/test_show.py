@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `fairlead-server show` prints in each format, after real traffic: the same figures everywhere."""
 
+import re
 import time
 from pathlib import Path
 
 import exposition
 from rack import Rack
 
+ALERTS = Path(__file__).resolve().parents[3] / "docs" / "alerts.yaml"
 DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "servers.md"
 
 
@@ -22,7 +24,7 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
     labels = {"form": shown["form"], "version": shown["version"]} | {key: config[key] for key in ("mode", "address")}
     add("info", 1, **labels)
     for name, value in shown["counters"].items():
-        if name in ("learned", "learn_failed"):
+        if name in ("learned", "learn_failed", "generation_jump", "move_ahead"):
             add(f"{name}_total", value)
         elif name.startswith("drop_"):
             add("drops_total", value, reason=name.removeprefix("drop_"))
@@ -38,6 +40,7 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
     add("chaining", config["chaining"])
     add("tag_required", config["tagRequired"])
     add("clock_error_seconds", shown["clockErrorSeconds"])
+    add("move_ahead_seconds_max", shown["moveAheadSecondsMax"])
     return samples
 
 
@@ -68,6 +71,10 @@ def test_formats_agree(rack: Rack) -> None:
     assert found["fairlead_server_window_seconds", (interface,)] == 100
     documented = DOCUMENTED.read_text()
     assert [name for name in shown["counters"] if f"\n| `{name}` |" not in documented] == []
+    exposed = {name for name, _ in found}
+    alerted = set(re.findall(r"\bfairlead_server_[a-z_]+", ALERTS.read_text()))
+    assert len(alerted) >= 3
+    assert alerted - exposed == set()
     table = server.show_as("table")
     for name in shown["counters"]:
         assert name in table
