@@ -15,6 +15,7 @@ from pathlib import Path
 from cases.delta import delta_vectors
 from cases.drawn import drawn_files
 from cases.flow import hash_vectors, siphash_vectors
+from cases.hello import hello_vectors
 from cases.ipip import ipip_vectors
 from cases.notice import notice_vectors
 from cases.steer import steer_vectors
@@ -28,6 +29,7 @@ FILES = {
     "ipip.json": ipip_vectors,
     "tag.json": tag_vectors,
     "notice.json": notice_vectors,
+    "hello.json": hello_vectors,
     "delta.json": delta_vectors,
     "verdict.json": verdict_vectors,
 }

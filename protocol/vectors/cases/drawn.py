@@ -11,6 +11,7 @@ from oracle.steer import chain, read, write
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
 from .flow import answer, nat, siphash_vectors
+from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .notice import drawn_notice
 from .tag import drawn_tag
@@ -155,6 +156,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "ipip.json": drawn_ipip,
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
+        "hello.json": drawn_hello,
         "delta.json": drawn_delta,
         "verdict.json": drawn_verdict,
     }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hello/hello_packet.h"
+
+#include <string.h>
+
+static const uint8_t magic[4] = "FLH1";
+
+enum offsets {
+	AT_FLAGS = 4,
+	AT_ZERO = 5,
+	AT_COUNT = 6,
+	AT_SENDER = 8,
+	AT_CLUSTER = 24,
+	AT_BOOT = 40,
+	AT_COUNTER = 48,
+};
+
+_Static_assert(AT_COUNTER + 8 == HELLO_HEAD_LEN, "offsets and lengths agree");
+_Static_assert(HELLO_SERVICES_MAX == 146, "as protocol/README.md says");
+
+const char *hello_error_name(enum hello_error error)
+{
+	static const char *const names[HELLO_ERRORS] = {
+	    [HELLO_OK] = "ok",
+	    [HELLO_TRUNCATED] = "truncated",
+	    [HELLO_VERSION_UNKNOWN] = "version_unknown",
+	    [HELLO_FLAGS_UNKNOWN] = "flags_unknown",
+	    [HELLO_LENGTH] = "length",
+	    [HELLO_SERVICE] = "service",
+	    [HELLO_BOOT] = "boot",
+	    [HELLO_CLUSTER] = "cluster",
+	    [HELLO_SENDER] = "sender",
+	    [HELLO_TAG_MISSING] = "tag_missing",
+	    [HELLO_TAG_WRONG] = "tag_wrong",
+	    [HELLO_PEER_UNKNOWN] = "peer_unknown",
+	    [HELLO_REPLAYED] = "replayed",
+	};
+
+	return names[error];
+}
+
+static uint64_t load_be64(const uint8_t *p)
+{
+	return (uint64_t)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
+}
+
+static void store_be64(uint8_t *p, uint64_t value)
+{
+	fl_store_be32(p, (uint32_t)(value >> 32));
+	fl_store_be32(p + 4, (uint32_t)value);
+}
+
+static size_t tag_at(unsigned count)
+{
+	return HELLO_HEAD_LEN + (size_t)count * HELLO_SERVICE_LEN;
+}
+
+struct hello_service hello_service_at(const uint8_t *data, unsigned i)
+{
+	const uint8_t *p = data + tag_at(i);
+
+	return (struct hello_service){.id = fl_load_be16(p), .flags = p[2], .generation = fl_load_be32(p + 4)};
+}
+
+static bool are_services_valid(const uint8_t *data, unsigned count)
+{
+	uint16_t last = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct hello_service service = hello_service_at(data, i);
+
+		if (service.id <= last || service.flags > HELLO_BEHIND || data[tag_at(i) + 3] || !service.generation)
+			return false;
+		last = service.id;
+	}
+	return true;
+}
+
+enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head *head)
+{
+	struct hello_head found = {0};
+
+	if (len < HELLO_HEAD_LEN)
+		return HELLO_TRUNCATED;
+	if (memcmp(data, magic, sizeof(magic)))
+		return HELLO_VERSION_UNKNOWN;
+	if ((data[AT_FLAGS] & ~HELLO_TAG) || data[AT_ZERO])
+		return HELLO_FLAGS_UNKNOWN;
+	found.has_tag = data[AT_FLAGS] & HELLO_TAG;
+	found.count = fl_load_be16(data + AT_COUNT);
+	if (found.count > HELLO_SERVICES_MAX || len != tag_at(found.count) + (found.has_tag ? HELLO_TAG_LEN : 0))
+		return HELLO_LENGTH;
+	if (!are_services_valid(data, found.count))
+		return HELLO_SERVICE;
+	memcpy(found.sender.bytes, data + AT_SENDER, sizeof(found.sender.bytes));
+	memcpy(found.cluster, data + AT_CLUSTER, sizeof(found.cluster));
+	found.boot = load_be64(data + AT_BOOT);
+	found.counter = load_be64(data + AT_COUNTER);
+	if (!found.boot || !found.counter)
+		return HELLO_BOOT;
+	*head = found;
+	return HELLO_OK;
+}
+
+bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *key)
+{
+	size_t at = tag_at(head->count);
+
+	return load_be64(data + at) == fl_siphash(key, data, (uint32_t)at);
+}
+
+size_t hello_write(const struct hello_head *head, const struct hello_service *services,
+		   const struct fl_siphash_key *key, uint8_t *out)
+{
+	size_t at = tag_at(head->count);
+
+	memset(out, 0, at);
+	memcpy(out, magic, sizeof(magic));
+	out[AT_FLAGS] = key ? HELLO_TAG : 0;
+	fl_store_be16(out + AT_COUNT, head->count);
+	memcpy(out + AT_SENDER, head->sender.bytes, sizeof(head->sender.bytes));
+	memcpy(out + AT_CLUSTER, head->cluster, sizeof(head->cluster));
+	store_be64(out + AT_BOOT, head->boot);
+	store_be64(out + AT_COUNTER, head->counter);
+	for (unsigned i = 0; i < head->count; i++) {
+		uint8_t *p = out + tag_at(i);
+
+		fl_store_be16(p, services[i].id);
+		p[2] = services[i].flags;
+		fl_store_be32(p + 4, services[i].generation);
+	}
+	if (!key)
+		return at;
+	store_be64(out + at, fl_siphash(key, out, (uint32_t)at));
+	return at + HELLO_TAG_LEN;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool hello_cluster_parse(const char *name, uint8_t out[HELLO_CLUSTER_LEN])
+{
+	uint8_t bytes[HELLO_CLUSTER_LEN];
+
+	if (strlen(name) != 2 * HELLO_CLUSTER_LEN)
+		return false;
+	for (int i = 0; i < HELLO_CLUSTER_LEN; i++) {
+		int high = digit(name[2 * i]), low = digit(name[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	memcpy(out, bytes, sizeof(bytes));
+	return true;
+}

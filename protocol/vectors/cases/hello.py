@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hello.json: what muxes tell each other, right, malformed, and refused by this reader or that."""
+
+import random
+
+from oracle import RefusedError
+from oracle.hello import ANNOUNCES, BEHIND, HEAD, MOST, judge, read, write
+
+KEY = bytes(range(0x10, 0x20))
+CLUSTER = "00112233445566778899aabbccddeeff"
+WEB = {"id": 1, "flags": ANNOUNCES, "generation": 12}
+DNS = {"id": 258, "flags": BEHIND, "generation": 0xFFFFFFFF}
+API = {"id": 65535, "flags": 0, "generation": 1}
+HELLO = {"sender": "10.1.0.12", "cluster": CLUSTER, "boot": 1_700_000_000_123, "counter": 7}
+HELLO |= {"services": [WEB, DNS, API]}
+READER = {"self": "10.1.0.11", "cluster": CLUSTER, "key": None, "source": "10.1.0.12", "peers": ["10.1.0.12"]}
+
+
+def _many(count: int) -> list[dict]:
+    return [{"id": 3 * n + 1, "flags": n % 3, "generation": n + 1} for n in range(count)]
+
+
+def _valid(name: str, data: bytes) -> dict:
+    fields = read(data)
+    wide = {key: f"{fields[key]:016x}" for key in ("boot", "counter")}
+    return {"name": name, "bytes": data.hex(), "fields": fields | wide}
+
+
+def _set(data: bytes, changes: dict[int, int]) -> bytes:
+    changed = bytearray(data)
+    for at, value in changes.items():
+        changed[at] = value
+    return bytes(changed)
+
+
+def valid_rows() -> list[dict]:
+    greatest = {"boot": (1 << 64) - 1, "counter": (1 << 64) - 1}
+    hellos = [
+        ("three services", HELLO),
+        ("no service", HELLO | {"services": []}),
+        ("one service", HELLO | {"services": [WEB]}),
+        ("as many services as fit", HELLO | {"services": _many(MOST)}),
+        ("a mux with an IPv6 address", HELLO | {"sender": "2001:db8:1::12"}),
+        ("boot and counter at their greatest", HELLO | greatest),
+        ("boot and counter at their least", HELLO | {"boot": 1, "counter": 1}),
+    ]
+    return [
+        _valid(f"{name}, {how}", write(hello, key))
+        for name, hello in hellos
+        for how, key in (("no tag", None), ("with a tag", KEY))
+    ]
+
+
+def malformed_rows() -> list[dict]:
+    plain, tagged, empty = write(HELLO, None), write(HELLO, KEY), write(HELLO | {"services": []}, None)
+    first = HEAD
+    cases = [
+        ("another version", _set(plain, {3: ord("2")})),
+        ("another magic", b"FLD2" + plain[4:]),
+        ("a flag without a meaning", _set(plain, {4: 2})),
+        ("a tag and a flag without a meaning", _set(tagged, {4: 3})),
+        ("the byte behind the flags is not zero", _set(plain, {5: 1})),
+        ("a byte too long", plain + b"\0"),
+        ("a byte too short", plain[:-1]),
+        ("a tag that is not there", _set(plain, {4: 1})),
+        ("a tag without its flag", _set(tagged, {4: 0})),
+        ("one service more than there is", _set(plain, {7: 4})),
+        ("one service fewer than there is", _set(plain, {7: 2})),
+        ("one service more than fits a packet", write(HELLO | {"services": _many(MOST + 1)}, None)),
+        ("65535 services", _set(empty, {6: 255, 7: 255})),
+        ("service 0", write(HELLO | {"services": [WEB | {"id": 0}]}, None)),
+        ("a service twice", write(HELLO | {"services": [WEB, WEB]}, None)),
+        ("services that do not ascend", write(HELLO | {"services": [DNS, WEB]}, None)),
+        ("a service that is announced and behind", _set(plain, {first + 2: ANNOUNCES | BEHIND})),
+        ("a service's flag without a meaning", _set(plain, {first + 2: 4})),
+        ("the byte behind a service's flags is not zero", _set(plain, {first + 3: 1})),
+        ("generation 0", write(HELLO | {"services": [WEB | {"generation": 0}]}, None)),
+        ("generation 0 of the last service", write(HELLO | {"services": [WEB, API | {"generation": 0}]}, None)),
+        ("boot 0", write(HELLO | {"boot": 0}, None)),
+        ("counter 0", write(HELLO | {"counter": 0}, None)),
+        # Two faults: the earlier check gives the word.
+        ("another version and a flag without a meaning", _set(plain, {3: 0, 4: 8})),
+        ("a flag without a meaning, too short", _set(plain, {4: 8})[:-1]),
+        ("too short, generation 0", write(HELLO | {"services": [WEB | {"generation": 0}]}, None)[:-1]),
+        ("generation 0 and boot 0", write(HELLO | {"boot": 0, "services": [WEB | {"generation": 0}]}, None)),
+    ]
+    cases += [(f"cut to {n} bytes", tagged[:n]) for n in range(len(tagged))]
+    return [{"name": name, "bytes": data.hex(), "error": _reason(data)} for name, data in cases]
+
+
+def _reason(data: bytes) -> str:
+    try:
+        read(data)
+    except RefusedError as refused:
+        return refused.args[0]
+    raise AssertionError(f"{data.hex()} was meant to be malformed")
+
+
+def _judged(name: str, data: bytes, **reader: object) -> dict:
+    one = READER | reader
+    return {"name": name, "bytes": data.hex(), "reader": one, "result": judge(data, one)}
+
+
+def judged_rows() -> list[dict]:
+    plain, tagged, key = write(HELLO, None), write(HELLO, KEY), KEY.hex()
+    other = "ff" + CLUSTER[2:]
+    six = HELLO | {"sender": "2001:db8:1::12"}
+    rows = [
+        _judged("without a key", plain),
+        _judged("without a key a tag is not checked", _set(tagged, {-1: tagged[-1] ^ 1})),
+        _judged("with the right tag", tagged, key=key),
+        _judged("the right tag makes the sender a peer", tagged, key=key, peers=[]),
+        _judged("over IPv6", write(six, None), source="2001:db8:1::12", peers=["2001:db8:1::12"]),
+        _judged("another cluster's", plain, cluster=other),
+        _judged("another cluster's with the right tag", tagged, cluster=other, key=key),
+        _judged("the reader does not know its cluster yet", plain, cluster=None),
+        _judged("from another address than it says", plain, source="10.1.0.13", peers=["10.1.0.12", "10.1.0.13"]),
+        _judged("a right tag from another address", tagged, source="10.1.0.13", key=key),
+        _judged("no tag although there is a key", plain, key=key),
+        _judged("a tag by another key", tagged, key=bytes(16).hex()),
+        _judged("a tag of all zero", tagged[:-8] + bytes(8), key=key),
+        _judged("a mux that is not known, without a key", plain, peers=["10.1.0.13"]),
+        _judged("from the reader itself", plain, self="10.1.0.12"),
+        _judged("from the reader itself with the right tag", tagged, self="10.1.0.12", key=key),
+        _judged("malformed comes before everything else", plain[:-1], cluster=other, source="10.1.0.13", key=key),
+        _judged("the cluster comes before the sender", plain, cluster=other, source="10.1.0.13"),
+        _judged("the sender comes before the tag", plain, source="10.1.0.13", key=key),
+    ]
+    for name, at in {"sender": 23, "cluster": 39, "boot": 47, "counter": 55, "a generation": HEAD + 7}.items():
+        data = _set(tagged, {at: tagged[at] ^ 1})
+        rows.append(_judged(f"{name} was changed", data, key=key))
+    assert {row["result"] for row in rows} >= {"ok", "cluster", "sender", "tag_missing", "tag_wrong", "peer_unknown"}
+    return rows
+
+
+def hello_vectors() -> dict:
+    return {"key": KEY.hex(), "valid": valid_rows(), "malformed": malformed_rows(), "judged": judged_rows()}
+
+
+def drawn_hello(draw: random.Random) -> dict:
+    """Right hellos, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
+    files: dict = {"key": KEY.hex(), "valid": [], "malformed": [], "judged": []}
+    for number in range(600):
+        ids = sorted(draw.sample(range(1, 65536), draw.choice([0, 1, 2, 5, 40])))
+        services = [{"id": n, "flags": draw.randrange(3), "generation": draw.randrange(1, 1 << 32)} for n in ids]
+        hello = HELLO | {key: draw.randrange(1, 1 << 64) for key in ("boot", "counter")} | {"services": services}
+        data = bytearray(write(hello, draw.choice([None, KEY])))
+        if draw.random() < 0.5:
+            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        if draw.random() < 0.1:
+            data = data[: draw.randrange(len(data))]
+        name = f"random hello {number}"
+        files["judged"].append(_judged(name, bytes(data), key=draw.choice([None, KEY.hex()])))
+        try:
+            files["valid"].append(_valid(name, bytes(data)))
+        except RefusedError as refused:
+            files["malformed"].append({"name": name, "bytes": data.hex(), "error": refused.args[0]})
+    return files

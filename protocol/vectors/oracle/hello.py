@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hellos between muxes (protocol/README.md, 9). A hello is a dict with the keys of `read`."""
+
+from ipaddress import IPv6Address
+
+from . import RefusedError
+from .address import sixteen
+from .flow import siphash
+
+HEAD, SERVICE, TAG = 56, 8, 8
+MOST = 146
+ANNOUNCES, BEHIND = 1, 2
+
+
+def write(hello: dict, key: bytes | None) -> bytes:
+    data = b"FLH1" + bytes([key is not None, 0]) + len(hello["services"]).to_bytes(2)
+    data += sixteen(hello["sender"]) + bytes.fromhex(hello["cluster"])
+    data += hello["boot"].to_bytes(8) + hello["counter"].to_bytes(8)
+    for service in hello["services"]:
+        data += service["id"].to_bytes(2) + bytes([service["flags"], 0]) + service["generation"].to_bytes(4)
+    return data if key is None else data + siphash(key, data).to_bytes(8)
+
+
+def _text(address: bytes) -> str:
+    found = IPv6Address(address)
+    return str(found.ipv4_mapped or found)
+
+
+def _services(data: bytes, count: int) -> list[dict]:
+    parts = [data[at : at + SERVICE] for at in range(HEAD, HEAD + SERVICE * count, SERVICE)]
+    return [
+        {"id": int.from_bytes(part[:2]), "flags": part[2], "reserved": part[3], "generation": int.from_bytes(part[4:])}
+        for part in parts
+    ]
+
+
+def _are_right(services: list[dict]) -> bool:
+    ids = [service["id"] for service in services]
+    if ids != sorted(set(ids)) or 0 in ids:
+        return False
+    return all(s["flags"] in (0, ANNOUNCES, BEHIND) and not s["reserved"] and s["generation"] for s in services)
+
+
+def read(data: bytes) -> dict:
+    """The fields of a hello, or RefusedError with the first reason in the order of the README."""
+    if len(data) < HEAD:
+        raise RefusedError("truncated")
+    if data[:4] != b"FLH1":
+        raise RefusedError("version_unknown")
+    if data[4] > 1 or data[5]:
+        raise RefusedError("flags_unknown")
+    count = int.from_bytes(data[6:8])
+    if count > MOST or len(data) != HEAD + SERVICE * count + TAG * data[4]:
+        raise RefusedError("length")
+    services = _services(data, count)
+    if not _are_right(services):
+        raise RefusedError("service")
+    boot, counter = int.from_bytes(data[40:48]), int.from_bytes(data[48:56])
+    if not boot or not counter:
+        raise RefusedError("boot")
+    return {
+        "sender": _text(data[8:24]),
+        "cluster": data[24:40].hex(),
+        "boot": boot,
+        "counter": counter,
+        "services": [{k: s[k] for k in ("id", "flags", "generation")} for s in services],
+        "tag": data[-TAG:].hex() if data[4] else None,
+    }
+
+
+def judge(data: bytes, reader: dict) -> str:
+    """
+    "ok", or the word for which a reader refuses the first hello that it gets: reader is a dict of its `cluster` (None:
+    not known yet), `key` (None: none), `source` (where the packet came from), `peers` and `self`.
+    """
+    try:
+        hello = read(data)
+    except RefusedError as refused:
+        return refused.args[0]
+    key = reader["key"] and bytes.fromhex(reader["key"])
+    if hello["cluster"] != reader["cluster"]:
+        return "cluster"
+    if sixteen(hello["sender"]) != sixteen(reader["source"]):
+        return "sender"
+    if key and hello["tag"] is None:
+        return "tag_missing"
+    if key and bytes.fromhex(hello["tag"]) != siphash(key, data[:-TAG]).to_bytes(8):
+        return "tag_wrong"
+    if reader["source"] == reader["self"] or (not key and reader["source"] not in reader["peers"]):
+        return "peer_unknown"
+    return "ok"
