@@ -430,7 +430,7 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->registration = registration_new(cluster->zk, path, render, cluster);
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	cluster->peers = peer_watch_new(cluster->zk, path, options->tables);
-	cluster->withdrawal = lag_withdrawal_new(cluster->zk, path, options->id, &options->behind);
+	cluster->withdrawal = lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, NULL);
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
 	if (!cluster->registration || !cluster->peers || !cluster->withdrawal ||
@@ -508,13 +508,9 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 	return at;
 }
 
-void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
+/* Everything that needs ZooKeeper. */
+static void follow(struct cluster_sync *cluster, uint64_t now_ms)
 {
-	zk_run(cluster->zk, now_ms);
-	if (cluster->state) {
-		restore(cluster, now_ms);
-		keep(cluster, now_ms);
-	}
 	if (!zk_is_connected(cluster->zk))
 		return;
 	registration_run(cluster->registration, now_ms);
@@ -528,7 +524,20 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 	for (unsigned i = 0; i < cluster->count; i++)
 		if (now_ms >= service_sync_deadline(cluster->syncs[i]))
 			service_sync_refresh(cluster->syncs[i]);
-	if (lag_withdrawal_run(cluster->withdrawal, cluster->syncs, cluster->count, now_ms))
+}
+
+void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
+{
+	bool follows;
+
+	zk_run(cluster->zk, now_ms);
+	if (cluster->state) {
+		restore(cluster, now_ms);
+		keep(cluster, now_ms);
+	}
+	follow(cluster, now_ms);
+	follows = zk_is_connected(cluster->zk) && !cluster->is_held;
+	if (lag_withdrawal_run(cluster->withdrawal, cluster->syncs, cluster->count, follows, now_ms))
 		note_change(cluster);
 }
 

@@ -8,20 +8,24 @@
 
 #include <jansson.h>
 
-enum { PATH_MAX_LEN = 512 };
+#include "config/address.h"
+
+enum { PATH_MAX_LEN = 512, NAME_MAX_LEN = 64 };
 
 struct lag_withdrawal {
 	struct zk_client *zk;
 	char *path;
 	char *id;
 	struct lag_limits limits;
-	json_t *others; /* the other muxes' nodes at the last complete reading */
-	json_t *coming; /* those of the current reading */
-	unsigned asked; /* nodes without an answer yet */
-	bool failed;    /* one of them could not be read */
+	const struct hello_peers *peers; /* NULL: no hellos */
+	json_t *others;                  /* the other muxes' nodes at the last complete reading */
+	json_t *coming;                  /* those of the current reading */
+	unsigned asked;                  /* nodes without an answer yet */
+	bool failed;                     /* one of them could not be read */
 	bool is_reading;
 	bool is_fresh;    /* others has not been used for a decision */
 	uint64_t look_at; /* the next reading is not before */
+	uint64_t hear_at; /* nor, without ZooKeeper, the next decision: each hello wakes the control thread */
 };
 
 /* All nodes are answered. A partial reading decides nothing; the next one may. */
@@ -82,28 +86,73 @@ static void look(struct lag_withdrawal *withdrawal, uint64_t now_ms)
 	zk_children(withdrawal->zk, withdrawal->path, false, on_list, withdrawal);
 }
 
-/* The id of a mux that announces the service and is ahead of this generation, NULL: none. */
-static const char *ahead(const struct lag_withdrawal *withdrawal, const char *service, uint32_t generation)
+/* Whether the mux of a node says by itself what it serves. */
+static bool is_heard(const struct lag_withdrawal *withdrawal, const json_t *node, uint64_t now_ms)
 {
+	const char *text = json_string_value(json_object_get(node, "address"));
+	const struct hello_peer *peer = NULL;
+	struct fl_address address;
+
+	if (!text)
+		text = json_string_value(json_object_get(node, "address6"));
+	if (withdrawal->peers && text && address_parse(text, &address))
+		peer = hello_peers_find(withdrawal->peers, &address);
+	return peer && hello_peer_is_heard(peer, now_ms);
+}
+
+/* Adds the muxes of the last reading that are not heard; returns the id of one that is ahead, NULL: none. */
+static const char *add_nodes(const struct lag_withdrawal *withdrawal, const struct published_service *published,
+			     uint64_t now_ms, struct lag_quorum *quorum)
+{
+	const char *first = NULL;
 	size_t i;
 	json_t *node;
 
 	json_array_foreach(withdrawal->others, i, node)
 	{
-		json_t *theirs = json_object_get(json_object_get(node, "services"), service);
+		json_t *theirs = json_object_get(json_object_get(node, "services"), published->name);
+		json_int_t generation = json_integer_value(json_object_get(theirs, "generation"));
+		const char *withdrawn = json_string_value(json_object_get(theirs, "withdrawn"));
+		struct lag_view other = {.announces = !withdrawn,
+					 .is_behind = withdrawn && !strcmp(withdrawn, "behind")};
 
-		if (json_integer_value(json_object_get(theirs, "generation")) > (json_int_t)generation &&
-		    !json_object_get(theirs, "withdrawn"))
-			return json_string_value(json_object_get(node, "id"));
+		if (generation > 0 && generation <= UINT32_MAX)
+			other.generation = (uint32_t)generation;
+		if (is_heard(withdrawal, node, now_ms))
+			continue;
+		if (lag_quorum_add(quorum, &other, published->lag.generation) && !first)
+			first = json_string_value(json_object_get(node, "id"));
 	}
-	return NULL;
+	return first;
 }
 
-static void withdraw(struct published_service *published, const char *ahead_of_us, uint64_t now_ms)
+/* Counts the other muxes; name: of one that is ahead, "": none. */
+static struct lag_quorum count_others(const struct lag_withdrawal *withdrawal,
+				      const struct published_service *published, bool follows, uint64_t now_ms,
+				      char name[NAME_MAX_LEN])
 {
-	fprintf(stderr, "mux event=withdrawn_behind service=%s generation=%u latest=%u seconds=%" PRIu64 " ahead=%s\n",
+	const struct hello_peer *peer;
+	const char *node = NULL;
+	struct lag_quorum quorum = lag_quorum_heard(withdrawal->peers, published->service ? published->service->id : 0,
+						    published->lag.generation, now_ms, &peer);
+
+	if (follows)
+		node = add_nodes(withdrawal, published, now_ms, &quorum);
+	if (peer && !peer->node.id[0])
+		address_print(&peer->node.address, name);
+	else
+		snprintf(name, NAME_MAX_LEN, "%s", peer ? peer->node.id : node ? node : "");
+	return quorum;
+}
+
+static void withdraw(struct published_service *published, const struct lag_quorum *quorum, const char *ahead,
+		     uint64_t now_ms)
+{
+	fprintf(stderr,
+		"mux event=withdrawn_behind service=%s generation=%u latest=%u seconds=%" PRIu64
+		" ahead=%s muxes_ahead=%u muxes=%u\n",
 		published->name, published->lag.generation, published->lag.latest,
-		lag_ms(&published->lag, now_ms) / 1000, ahead_of_us);
+		lag_ms(&published->lag, now_ms) / 1000, ahead, quorum->ahead, quorum->muxes);
 	published->withdrawn_for_lag = true;
 	published_announce(published);
 }
@@ -116,54 +165,57 @@ static void announce_again(struct published_service *published, const char *caus
 	published_announce(published);
 }
 
-/*
- * Whether a withdrawn service may be announced again, and the cause that is logged; NULL: not yet. others: a mux that
- * is ahead, if the other muxes' nodes were just read.
- */
-static const char *may_return(const struct published_service *published, bool is_fresh, const char *others)
-{
-	if (!lag_generations(&published->lag))
-		return "caught_up";
-	return is_fresh && !others ? "no_mux_is_ahead" : NULL;
-}
-
 /* Decides about one service. Returns whether it was withdrawn or announced again. */
-static bool decide(struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
+static bool decide(struct lag_withdrawal *withdrawal, struct published_service *published, bool follows,
+		   uint64_t now_ms)
 {
-	bool is_beyond = lag_is_beyond(&published->lag, &withdrawal->limits, now_ms);
-	bool is_caught_up = !lag_generations(&published->lag);
-	const char *others = NULL, *cause;
+	struct lag_quorum quorum;
+	char ahead[NAME_MAX_LEN];
+	bool withdraws;
 
-	if (!is_beyond && !published->withdrawn_for_lag)
-		return false;
-	if (!published->withdrawn_for_lag || !is_caught_up)
-		look(withdrawal, now_ms);
-	if (withdrawal->is_fresh)
-		others = ahead(withdrawal, published->name, published->lag.generation);
-	if (published->withdrawn_for_lag) {
-		cause = may_return(published, withdrawal->is_fresh, others);
-		if (cause)
-			announce_again(published, cause);
-		return cause;
+	if (!follows) { /* the highest generation, whoever is ahead */
+		quorum = count_others(withdrawal, published, false, now_ms, ahead);
+		if (published->lag.generation)
+			lag_hear(&published->lag, quorum.highest, now_ms);
 	}
-	if (others)
-		withdraw(published, others, now_ms);
-	return others;
+	if (!published->withdrawn_for_lag && !lag_is_beyond(&published->lag, &withdrawal->limits, now_ms))
+		return false;
+	if (published->withdrawn_for_lag && !lag_generations(&published->lag)) {
+		announce_again(published, "caught_up");
+		return true;
+	}
+	if (follows) {
+		look(withdrawal, now_ms);
+		if (!withdrawal->is_fresh)
+			return false;
+	}
+	quorum = count_others(withdrawal, published, follows, now_ms, ahead);
+	withdraws = lag_quorum_withdraws(&quorum);
+	if (withdraws == published->withdrawn_for_lag)
+		return false;
+	if (withdraws)
+		withdraw(published, &quorum, ahead, now_ms);
+	else
+		announce_again(published, quorum.ahead ? "too_few_are_ahead" : "no_mux_is_ahead");
+	return true;
 }
 
 bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *const *syncs, unsigned count,
-			uint64_t now_ms)
+			bool follows, uint64_t now_ms)
 {
 	bool changed = false;
 
+	if (!follows && (!withdrawal->peers || now_ms < withdrawal->hear_at)) /* NULL: nothing tells how others are */
+		return false;
+	withdrawal->hear_at = now_ms + LAG_WITHDRAWAL_HEAR_MS;
 	for (unsigned i = 0; i < count; i++)
-		changed |= decide(withdrawal, service_sync_published(syncs[i]), now_ms);
+		changed |= decide(withdrawal, service_sync_published(syncs[i]), follows, now_ms);
 	withdrawal->is_fresh = false;
 	return changed;
 }
 
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
-					  const struct lag_limits *limits)
+					  const struct lag_limits *limits, const struct hello_peers *peers)
 {
 	struct lag_withdrawal *withdrawal = calloc(1, sizeof(*withdrawal));
 
@@ -171,6 +223,7 @@ struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path
 		return NULL;
 	withdrawal->zk = zk;
 	withdrawal->limits = *limits;
+	withdrawal->peers = peers;
 	withdrawal->path = strdup(path);
 	withdrawal->id = strdup(id);
 	if (withdrawal->path && withdrawal->id)

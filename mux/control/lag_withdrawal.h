@@ -4,37 +4,47 @@
  * serves packets that arrive. An old ring sends connections to previous owners, which servers forget once the window is
  * over, and nothing else would detect that.
  *
- *	beyond a limit	read the other muxes' nodes; withdraw if one that announces the service is ahead
- *	withdrawn	read them again every LAG_WITHDRAWAL_LOOK_MS; announce again if none is ahead any more,
- *			or at once when the ring has caught up
+ *	beyond a limit	withdraw if at least half of the muxes that announce the service are ahead (lag_quorum.h)
+ *	withdrawn	announce again once they are no longer, or at once when the ring has caught up
  *
- * The muxes with the highest generation always keep their VIPs. So no VIP is withdrawn for a generation that every mux
- * refuses or none can read. A mux without ZooKeeper can't know that it lags, and keeps announcing.
+ * The other muxes are known from their hellos (hello_peers.h), and those without a recent hello from their nodes in
+ * ZooKeeper, which are read every LAG_WITHDRAWAL_LOOK_MS while a service is beyond a limit or withdrawn. While ZooKeeper
+ * can't be followed, hellos alone tell both: what is committed, and who is ahead.
+ *
+ * At least half of the muxes keep their VIPs, and so do all with the highest generation. So no VIP is withdrawn for a
+ * generation that every mux refuses or none can read, nor for one that a single mux of three or more can read. A mux
+ * that hears neither ZooKeeper nor other muxes goes on announcing.
  *
  * This file and lag_withdrawal.c hold everything about the wait before a withdrawn mux announces again: the time, the
- * decision (may_return) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which
+ * decision (decide) and the timer (look). To make it an option, add a field to struct lag_limits (lag.h), which
  * options.c fills and everything between passes on as a whole.
  */
 #ifndef MUX_LAG_WITHDRAWAL_H
 #define MUX_LAG_WITHDRAWAL_H
 
+#include "control/lag_quorum.h"
 #include "control/service_sync.h"
+#include "hello/hello_peers.h"
 
 enum lag_withdrawal_numbers {
 	LAG_WITHDRAWAL_LOOK_MS = 2000,        /* between two readings of the other muxes' nodes: at least this, */
 	LAG_WITHDRAWAL_LOOK_JITTER_MS = 1000, /* and up to this much more at random */
+	LAG_WITHDRAWAL_HEAR_MS = 1000,        /* between two decisions by hellos alone */
 };
 
 struct lag_withdrawal;
 
-/* path: the folder of the muxes' nodes; id: this mux's. NULL: no memory. */
+/* path: the folder of the muxes' nodes; id: this mux's; peers NULL: no hellos. NULL: no memory. */
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,
-					  const struct lag_limits *limits);
+					  const struct lag_limits *limits, const struct hello_peers *peers);
 /* No request may be under way: after zk_close(). */
 void lag_withdrawal_free(struct lag_withdrawal *withdrawal);
 
-/* Checks all services; call it about once a second and after each change. True: a service was withdrawn or is back. */
+/*
+ * Checks all services; call it about once a second and after each change. follows: ZooKeeper is connected and holds this
+ * mux's cluster. True: a service was withdrawn or is back.
+ */
 bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *const *syncs, unsigned count,
-			uint64_t now_ms);
+			bool follows, uint64_t now_ms);
 
 #endif

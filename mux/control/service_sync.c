@@ -333,6 +333,7 @@ static void on_latest(struct service_sync *sync, const struct service_answer *an
 	if (latest < sync->latest)
 		forget_config(sync);
 	sync->latest = latest;
+	lag_confirm(&sync->published.lag);
 	advance(sync);
 }
 

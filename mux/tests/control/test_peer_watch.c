@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list of muxes, with answers in any order: the set of peers is complete or unchanged, and failed requests are
- * repeated. Whether another mux is ahead (lag_withdrawal.h) is decided from all nodes or not at all.
+ * repeated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "config/address.h"
-#include "control/lag_withdrawal.h"
 #include "control/peer_watch.h"
 #include "../fake_zookeeper.h"
 
@@ -252,64 +251,6 @@ static void without_memory_they_are_reported_later(void **state)
 	assert_told(2, 1, (const char *[]){"10.1.0.12"});
 }
 
-/* All that lag_withdrawal.h uses of a service. */
-struct service_sync {
-	struct published_service published;
-};
-
-struct published_service *service_sync_published(struct service_sync *sync)
-{
-	return &sync->published;
-}
-
-void published_announce(struct published_service *published)
-{
-	(void)published;
-}
-
-#define AT(generation) "{\"id\": \"mux2\", \"services\": {\"web\": {\"generation\": " generation "}}}"
-
-/* Reads two nodes, the first one with the given answer; returns whether the service was withdrawn or returned. */
-static bool looked(const struct world *world, struct lag_withdrawal *withdrawal, struct service_sync *sync, int rc,
-		   const char *text)
-{
-	char *names[] = {"mux2", "mux3"};
-	const struct zk_reply reply = {.rc = ZOK, .children = names, .child_count = 2};
-	uint64_t now = zk_now(world->zk) + LAG_WITHDRAWAL_LOOK_MS;
-
-	fake_zk_set_now(world->zk, now);
-	assert_false(lag_withdrawal_run(withdrawal, &sync, 1, now));
-	assert_int_equal(fake_zk_count(world->zk), 1);
-	assert_int_equal(fake_zk_at(world->zk, 0)->kind, FAKE_CHILDREN);
-	fake_zk_answer(world->zk, 0, &reply);
-	node(world, 0, rc, text);
-	node(world, 0, ZOK, "{\"id\": \"mux3\", \"services\": {}}");
-	return lag_withdrawal_run(withdrawal, &sync, 1, now);
-}
-
-/* A connection lost while nodes are read does not mean that no mux is ahead any more. */
-static void a_partial_reading_decides_nothing(void **state)
-{
-	static const struct lag_limits limits = {.generations = 1};
-	struct world *world = *state;
-	struct lag_withdrawal *withdrawal = lag_withdrawal_new(world->zk, folder, "mux1", &limits);
-	struct service_sync sync = {.published = {.name = "web", .lag = {.generation = 2, .latest = 9}}};
-
-	assert_non_null(withdrawal);
-	assert_false(looked(world, withdrawal, &sync, ZCONNECTIONLOSS, NULL));
-	assert_true(looked(world, withdrawal, &sync, ZOK, AT("9")));
-	assert_true(sync.published.withdrawn_for_lag);
-	assert_false(looked(world, withdrawal, &sync, ZCONNECTIONLOSS, NULL));
-	assert_true(sync.published.withdrawn_for_lag);
-	assert_false(looked(world, withdrawal, &sync, ZOK, AT("9")));
-	assert_true(looked(world, withdrawal, &sync, ZOK, AT("2")));
-	assert_false(sync.published.withdrawn_for_lag);
-	assert_true(looked(world, withdrawal, &sync, ZOK, AT("9")));
-	assert_true(looked(world, withdrawal, &sync, ZNONODE, NULL));
-	assert_false(sync.published.withdrawn_for_lag);
-	lag_withdrawal_free(withdrawal);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -323,7 +264,6 @@ int main(void)
 	    CASE(a_missing_folder_is_watched),
 	    CASE(a_change_while_reading_causes_one_more_reading),
 	    CASE(without_memory_they_are_reported_later),
-	    CASE(a_partial_reading_decides_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
