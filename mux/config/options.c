@@ -25,6 +25,7 @@ const char options_usage[] =
     "  --address ADDRESS    outer source address, repeatable, one of each family\n"
     "                                                      (the first ones of the first port's interface)\n"
     "  --http HOST:PORT     metrics, health, explain, samples (127.0.0.1:9108)\n"
+    "  --hello PORT|off     UDP port of the hellos between muxes, the same at all (6081)\n"
     "  --workers N          packet threads                 (1)\n"
     "  --memory MB          packet memory                  (256)\n"
     "  --flows N            flows that each worker remembers for services with steering flowtable (0: no such "
@@ -237,6 +238,18 @@ static int set_http(struct options *options, const char *name, const char *value
 	return 0;
 }
 
+static int set_hello(struct options *options, const char *name, const char *value, struct reason *why)
+{
+	if (!strcmp(value, "off")) {
+		options->hello_port = 0;
+		return 0;
+	}
+	if (set_number(&options->hello_port, 1, 65535, name, value, why))
+		return reason_set(why, -EINVAL, "%s: '%s' is not allowed; allowed: a UDP port 1..65535, off", name,
+				  value);
+	return 0;
+}
+
 static int set_workers(struct options *options, const char *name, const char *value, struct reason *why)
 {
 	return set_number(&options->workers, 1, OPTIONS_WORKERS_MAX, name, value, why);
@@ -338,6 +351,7 @@ static const struct option table[] = {
     {"port", false, set_port},
     {"address", false, set_address},
     {"http", false, set_http},
+    {"hello", false, set_hello},
     {"workers", false, set_workers},
     {"memory", false, set_memory},
     {"flows", false, set_flows},
@@ -442,6 +456,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	strcpy(options->state_dir, "/var/lib/fairlead/mux");
 	strcpy(options->http_host, "127.0.0.1");
 	options->http_port = 9108;
+	options->hello_port = OPTIONS_HELLO_PORT;
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;

@@ -19,6 +19,7 @@ enum options_limits {
 	OPTIONS_FLOWS_MAX = 1 << 26,
 	OPTIONS_SECONDS_MAX = 3600,
 	OPTIONS_GENERATIONS_MAX = 1000000,
+	OPTIONS_HELLO_PORT = 6081,
 };
 
 enum announce {
@@ -43,6 +44,7 @@ struct options {
 	struct fl_address address6;                          /* --address, IPv6; none: the first port's */
 	char http_host[OPTIONS_TEXT_MAX + 1]; /* --http HOST:PORT, here without an IPv6 host's brackets */
 	uint16_t http_port;
+	unsigned hello_port;      /* --hello; 0: off */
 	unsigned workers;         /* --workers */
 	unsigned memory;          /* --memory, MB */
 	unsigned flows;           /* --flows, of each worker */

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "control/hello_round.h"
 #include "control/lag_withdrawal.h"
 #include "control/mux_node.h"
 #include "control/peer_watch.h"
@@ -24,6 +25,7 @@ struct cluster_sync {
 	struct state_keeper *state; /* NULL: nothing is kept on disk */
 	uint64_t restore_at;        /* 0: not known yet, UINT64_MAX: never */
 	bool is_restored;
+	struct hello *hello; /* NULL: no hellos */
 	struct service_sync_context context;
 	char *root;
 	char *services; /* path of the list */
@@ -81,14 +83,6 @@ static bool add(struct cluster_sync *cluster, const char *name)
 	return sync;
 }
 
-static bool is_listed(const struct zk_reply *reply, const char *name)
-{
-	for (int i = 0; i < reply->child_count; i++)
-		if (!strcmp(reply->children[i], name))
-			return true;
-	return false;
-}
-
 /* The node's text has changed. */
 static void note_change(struct cluster_sync *cluster)
 {
@@ -107,7 +101,7 @@ static void end_unlisted(struct cluster_sync *cluster, const struct zk_reply *re
 	for (unsigned i = 0; i < count; i++) {
 		struct service_sync *sync = cluster->syncs[i];
 
-		if (!is_listed(reply, service_sync_name(sync)))
+		if (!zk_has_child(reply, service_sync_name(sync)))
 			continue;
 		cluster->syncs[i] = cluster->syncs[kept];
 		cluster->syncs[kept++] = sync;
@@ -264,6 +258,7 @@ static void on_cluster(void *context, const struct zk_reply *reply)
 	}
 	if (!is_ours) /* a mux without services follows any cluster */
 		snprintf(cluster->name, sizeof(cluster->name), "%s", found);
+	hello_join(cluster->hello, cluster->name);
 	release(cluster);
 }
 
@@ -331,6 +326,7 @@ static void on_restored_cluster(void *context, const char *name, const struct fl
 
 	snprintf(cluster->name, sizeof(cluster->name), "%s", name);
 	peer_watch_restore(cluster->peers, muxes, count);
+	hello_join(cluster->hello, cluster->name);
 }
 
 /* Later, ZooKeeper's deltas and configuration apply to it as to any published service. */
@@ -429,8 +425,10 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	snprintf(path, sizeof(path), "%s/muxes/%s", options->root, options->id);
 	cluster->registration = registration_new(cluster->zk, path, render, cluster);
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
-	cluster->peers = peer_watch_new(cluster->zk, path, options->tables);
-	cluster->withdrawal = lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, NULL);
+	cluster->hello = options->hello;
+	cluster->peers = peer_watch_new(cluster->zk, path, options->tables, options->hello);
+	cluster->withdrawal =
+	    lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, hello_peers(options->hello));
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
 	if (!cluster->registration || !cluster->peers || !cluster->withdrawal ||
@@ -508,37 +506,35 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 	return at;
 }
 
-/* Everything that needs ZooKeeper. */
-static void follow(struct cluster_sync *cluster, uint64_t now_ms)
+/* Everything that needs ZooKeeper. False: it is not connected, or holds another cluster. */
+static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	if (!zk_is_connected(cluster->zk))
-		return;
+		return false;
 	registration_run(cluster->registration, now_ms);
 	peer_watch_run(cluster->peers, now_ms);
 	if (now_ms >= cluster->cluster_at)
 		read_cluster(cluster);
 	if (cluster->is_held)
-		return;
+		return false;
 	if (now_ms >= cluster->relist_at)
 		list(cluster);
 	for (unsigned i = 0; i < cluster->count; i++)
 		if (now_ms >= service_sync_deadline(cluster->syncs[i]))
 			service_sync_refresh(cluster->syncs[i]);
+	return true;
 }
 
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 {
-	bool follows;
-
 	zk_run(cluster->zk, now_ms);
 	if (cluster->state) {
 		restore(cluster, now_ms);
 		keep(cluster, now_ms);
 	}
-	follow(cluster, now_ms);
-	follows = zk_is_connected(cluster->zk) && !cluster->is_held;
-	if (lag_withdrawal_run(cluster->withdrawal, cluster->syncs, cluster->count, follows, now_ms))
+	if (lag_withdrawal_run(cluster->withdrawal, cluster->syncs, cluster->count, follow(cluster, now_ms), now_ms))
 		note_change(cluster);
+	hello_round_run(cluster->hello, cluster->syncs, cluster->count, now_ms);
 }
 
 void cluster_sync_announce(struct cluster_sync *cluster)

@@ -38,6 +38,7 @@ struct cluster_sync_options {
 	const char *state_dir;       /* where to keep what is served, NULL: nowhere (state_keeper.h) */
 	struct notices *notices;     /* NULL: servers get no notices */
 	struct lag_limits behind;    /* when a service's VIPs are withdrawn (lag_withdrawal.h) */
+	struct hello *hello;         /* NULL: no hellos */
 };
 
 struct cluster_sync;

@@ -14,6 +14,7 @@ enum { PATH_MAX_LEN = 512 };
 struct peer_watch {
 	struct zk_client *zk;
 	struct tables *tables;
+	struct hello *hello; /* NULL: no hellos */
 	char *path;
 	bool is_reading;
 	bool again; /* requested while it was being read */
@@ -21,8 +22,9 @@ struct peer_watch {
 	int asked;   /* nodes without an answer yet */
 	bool failed; /* one of them could not be read: that mux may be alive */
 	uint32_t found_count;
-	struct fl_address *found; /* of this reading */
-	uint32_t listed;          /* at the last reading, with the same address or not */
+	struct fl_address *found;       /* of this reading, */
+	struct hello_node *found_nodes; /* and in the order of answers */
+	uint32_t listed;                /* at the last reading, with the same address or not */
 	uint32_t count;
 	struct fl_address *addresses; /* as the tables have them */
 };
@@ -58,6 +60,8 @@ static void hand_on(struct peer_watch *watch)
 static void finish(struct peer_watch *watch)
 {
 	watch->is_reading = false;
+	if (!watch->failed && watch->hello)
+		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
 	if (watch->failed)
 		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
 	else
@@ -66,14 +70,26 @@ static void finish(struct peer_watch *watch)
 		read_list(watch);
 }
 
-/* The address in a mux's node; false: it has none. */
-static bool read_address(const struct zk_reply *reply, struct fl_address *out)
+/* As --id allows it; longer ones and other characters do not get into logs and metrics. */
+static bool is_id(const char *id)
+{
+	size_t len = strlen(id);
+
+	return len && len <= HELLO_ID_MAX &&
+	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == len;
+}
+
+/* A mux's node; false: it has no address. */
+static bool read_node(const struct zk_reply *reply, struct hello_node *out)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
+	const char *id = json_string_value(json_object_get(node, "id"));
 	const char *address = json_string_value(json_object_get(node, "address"));
 	const char *address6 = json_string_value(json_object_get(node, "address6"));
-	bool found = (address && address_parse(address, out)) || (!address && address6 && address_parse(address6, out));
+	bool found = (address && address_parse(address, &out->address)) ||
+		     (!address && address6 && address_parse(address6, &out->address));
 
+	snprintf(out->id, sizeof(out->id), "%s", id && is_id(id) ? id : "");
 	json_decref(node);
 	return found;
 }
@@ -89,12 +105,14 @@ static bool is_found(const struct peer_watch *watch, const struct fl_address *ad
 static void on_node(void *context, const struct zk_reply *reply)
 {
 	struct peer_watch *watch = context;
-	struct fl_address address;
+	struct hello_node node;
 
-	if (reply->rc == ZOK && read_address(reply, &address) && !is_found(watch, &address))
-		watch->found[watch->found_count++] = address;
-	else if (reply->rc != ZOK && reply->rc != ZNONODE)
+	if (reply->rc == ZOK && read_node(reply, &node) && !is_found(watch, &node.address)) {
+		watch->found[watch->found_count] = node.address;
+		watch->found_nodes[watch->found_count++] = node;
+	} else if (reply->rc != ZOK && reply->rc != ZNONODE) {
 		watch->failed = true;
+	}
 	if (--watch->asked == 0)
 		finish(watch);
 }
@@ -121,7 +139,9 @@ static void on_list(void *context, const struct zk_reply *reply)
 		return;
 	}
 	free(watch->found);
+	free(watch->found_nodes);
 	watch->found = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found));
+	watch->found_nodes = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found_nodes));
 	watch->found_count = 0;
 	watch->failed = false;
 	watch->listed = (uint32_t)reply->child_count;
@@ -173,6 +193,13 @@ void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addre
 	if (count)
 		memcpy(watch->found, addresses, count * sizeof(*watch->found));
 	watch->found_count = count;
+	if (watch->hello) {
+		free(watch->found_nodes);
+		watch->found_nodes = zk_alloc((count + 1U) * sizeof(*watch->found_nodes));
+		for (uint32_t i = 0; i < count; i++)
+			watch->found_nodes[i].address = addresses[i];
+		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
+	}
 	hand_on(watch);
 }
 
@@ -187,7 +214,7 @@ void peer_watch_run(struct peer_watch *watch, uint64_t now_ms)
 		read_list(watch);
 }
 
-struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables)
+struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello)
 {
 	struct peer_watch *watch = calloc(1, sizeof(*watch));
 
@@ -195,6 +222,7 @@ struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct
 		return NULL;
 	watch->zk = zk;
 	watch->tables = tables;
+	watch->hello = hello;
 	watch->retry_at = UINT64_MAX;
 	watch->path = strdup(path);
 	if (watch->path)
@@ -206,6 +234,7 @@ struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct
 void peer_watch_free(struct peer_watch *watch)
 {
 	free(watch->found);
+	free(watch->found_nodes);
 	free(watch->addresses);
 	free(watch->path);
 	free(watch);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which muxes are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h. While
- * ZooKeeper can't be reached, the last known set stays.
+ * Which muxes are alive, by their ephemeral nodes (protocol/README.md section 4): the peers of fragments.h and of
+ * hello_peers.h. While ZooKeeper can't be reached, the last known set stays.
  */
 #ifndef MUX_PEER_WATCH_H
 #define MUX_PEER_WATCH_H
 
 #include "control/zookeeper.h"
+#include "hello/hello.h"
 #include "service/tables.h"
 
 enum peer_watch_numbers { PEER_WATCH_RETRY_MS = 1000 };
 
 struct peer_watch;
 
-/* path: the folder of the nodes. NULL: no memory. */
-struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables);
+/* path: the folder of the nodes; hello NULL: no hellos. Returns NULL: no memory. */
+struct peer_watch *peer_watch_new(struct zk_client *zk, const char *path, struct tables *tables, struct hello *hello);
 /* No request may be under way: after zk_close(). */
 void peer_watch_free(struct peer_watch *watch);
 

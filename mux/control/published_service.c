@@ -63,6 +63,7 @@ static void announce(struct published_service *published, bool wanted)
 	struct announcer *announcer = published->place->announcer;
 	int error;
 
+	published->is_wanted = wanted;
 	if (!announcer)
 		return;
 	error = announce_service(announcer, config->id, config->vips, wanted ? config->vips_count : 0);
@@ -79,6 +80,11 @@ static void announce(struct published_service *published, bool wanted)
 const char *published_withdrawn(const struct published_service *published)
 {
 	return published->place->leaving ? "stopping" : published->withdrawn_for_lag ? "behind" : NULL;
+}
+
+bool published_announces(const struct published_service *published)
+{
+	return published->place->announcer ? published->announced : published->is_wanted;
 }
 
 void published_announce(struct published_service *published)

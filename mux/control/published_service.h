@@ -30,6 +30,7 @@ struct published_service {
 	const struct published_place *place;
 	const char *name;
 	struct service *service; /* NULL: not in the tables */
+	bool is_wanted;          /* the VIPs are to be announced, by this mux or around it */
 	bool announced;
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
 	struct lag lag;
@@ -71,6 +72,9 @@ int published_change_config(struct published_service *published, const struct se
 
 /* Why the VIPs are withdrawn although the ring could serve: "stopping", "behind"; NULL: they are not. */
 const char *published_withdrawn(const struct published_service *published);
+
+/* Whether traffic for the VIPs comes here: they are announced, or are to be with --announce none. */
+bool published_announces(const struct published_service *published);
 
 /* Announces or withdraws, as the ring requires. */
 void published_announce(struct published_service *published);

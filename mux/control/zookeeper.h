@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <zookeeper/zookeeper.h>
 
@@ -46,6 +47,14 @@ struct zk_reply {
 	char *const *children;
 	int child_count;
 };
+
+static inline bool zk_has_child(const struct zk_reply *reply, const char *name)
+{
+	for (int i = 0; i < reply->child_count; i++)
+		if (!strcmp(reply->children[i], name))
+			return true;
+	return false;
+}
 
 typedef void (*zk_fn)(void *context, const struct zk_reply *reply);
 

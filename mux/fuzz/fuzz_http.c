@@ -139,6 +139,12 @@ const struct ring *published_ring(const struct published_service *published)
 	return service_ring(published->service);
 }
 
+bool published_announces(const struct published_service *published)
+{
+	(void)published;
+	return true;
+}
+
 const char *published_withdrawn(const struct published_service *published)
 {
 	(void)published;

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at = data, *end = data + size;
 	struct zk_client *zk = fake_zk_new();
-	struct peer_watch *watch = peer_watch_new(zk, "/fairlead/muxes", NULL);
+	struct peer_watch *watch = peer_watch_new(zk, "/fairlead/muxes", NULL, NULL);
 	uint64_t now = 0;
 
 	require(watch != NULL);

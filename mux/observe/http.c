@@ -21,6 +21,7 @@
 #include "control/cluster_sync.h"
 #include "notice/notices.h"
 #include "observe/metrics.h"
+#include "observe/peers_answer.h"
 #include "observe/recording.h"
 #include "ring/backend.h"
 #include "service/tables.h"
@@ -263,6 +264,12 @@ static void get_notices(struct http *http, struct MHD_Connection *connection, st
 			      (json_int_t)notices_waiting(notices, service->id), "owners", list));
 }
 
+static void get_peers(struct http *http, struct MHD_Connection *connection, struct answer *answer)
+{
+	(void)connection;
+	answer_json(answer, MHD_HTTP_OK, type_json, peers_answer(&http->from));
+}
+
 static bool parse_port(const char *text, uint16_t *out)
 {
 	char *end;
@@ -407,7 +414,7 @@ static const struct endpoint {
 	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
 } endpoints[] = {
     {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},     {"/notices", get_notices},
-    {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample},
+    {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample}, {"/peers", get_peers},
 };
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
@@ -457,7 +464,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			endpoints[i].get(context, connection, &answer);
 			return send_answer(connection, &answer);
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, "/metrics, /healthz, /ring, /rings, /explain, /sample");
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url,
+		"/metrics, /healthz, /ring, /rings, /explain, /sample, /peers");
 	return send_answer(connection, &answer);
 }
 

@@ -11,6 +11,7 @@
 #include "host/neighbour.h"
 #include "host/port.h"
 #include "notice/notices.h"
+#include "observe/hello_metrics.h"
 #include "packet/counters.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -399,6 +400,8 @@ void metrics_write(FILE *out, const struct sources *from)
 		else
 			write_devices(out, metric, from->ports);
 	}
+	if (from->hello)
+		hello_metrics_write(out, from);
 	for (unsigned i = 0; i < plain_counters_count; i++) {
 		write_head(out, plain_counters[i].metric, "counter", plain_counters[i].help);
 		write_value(out, plain_counters[i].metric, counters_plain(from->counters, &plain_counters[i]));

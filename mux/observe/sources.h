@@ -13,6 +13,7 @@ struct sources {
 	const struct ports *ports;
 	const struct announcer *announcer;   /* NULL: none */
 	const struct neighbours *neighbours; /* NULL: none */
+	const struct hello *hello;           /* NULL: none */
 	struct sampler *sampler;             /* NULL: none */
 };
 

@@ -57,6 +57,7 @@ static void defaults_are_as_documented(void **state)
 	assert_true(fl_address_is_none(&o.address6));
 	assert_string_equal(o.http_host, "127.0.0.1");
 	assert_int_equal(o.http_port, 9108);
+	assert_int_equal(o.hello_port, 6081);
 	assert_int_equal(o.workers, 1);
 	assert_int_equal(o.memory, 256);
 	assert_false(o.no_huge);
@@ -82,7 +83,7 @@ static void every_flag_is_accepted(void **state)
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--port|af_packet:eth0|--port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
 		"--announce|none|--notices|off|--state-dir|/s|--root|/a/"
-		"b|--withdraw-wait|0|--drain|3600|--behind-seconds|0|--behind-generations|1000000",
+		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
 	assert_string_equal(o.id, "m.2_x-y");
@@ -101,8 +102,11 @@ static void every_flag_is_accepted(void **state)
 	assert_string_equal(o.state_dir, "/s");
 	assert_int_equal(o.withdraw_wait, 0);
 	assert_int_equal(o.drain, 3600);
+	assert_int_equal(o.hello_port, 65535);
 	assert_int_equal(o.behind.seconds, 0);
 	assert_int_equal(o.behind.generations, 1000000);
+	assert_int_equal(parse(&o, BASE "|--hello|off", "", &why), 0);
+	assert_int_equal(o.hello_port, 0);
 }
 
 static void flags_override_the_environment(void **state)
@@ -135,6 +139,9 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--frobnicate|7", "", "'--frobnicate'", "--help"},
 	    {BASE "|word", "", "'word'", "--help"},
 	    {BASE "|--id|again", "", "--id", "'again'"},
+	    {BASE "|--hello|on", "", "--hello: 'on'", "1..65535, off"},
+	    {BASE "|--hello|0", "", "--hello: '0'", "1..65535, off"},
+	    {BASE "|--hello|65536", "", "--hello: '65536'", "1..65535, off"},
 	    {BASE "|--workers", "", "--workers", "no value"},
 	    {BASE "|--workers|0", "", "--workers: '0'", "1..64"},
 	    {BASE "|--workers|65", "", "--workers: '65'", "1..64"},

@@ -14,6 +14,7 @@
 #include "control/cluster_sync.h"
 #include "notice/notices.h"
 #include "host/announce.h"
+#include "hello/hello.h"
 #include "observe/http.h"
 
 enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
@@ -31,6 +32,7 @@ struct control_thread {
 	struct change_log *changes;
 	struct notices *notices; /* NULL with --notices off */
 	struct notice_sender *sender;
+	struct hello *hello; /* NULL with --hello off */
 	struct cluster_sync *cluster;
 	struct http *http;
 	int epoll;
@@ -57,6 +59,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 		at = notices_deadline(control->notices);
 	if (http >= 0 && now + (unsigned)http < at)
 		at = now + (unsigned)http;
+	if (control->hello && hello_deadline(control->hello) < at)
+		at = hello_deadline(control->hello);
 	if (tick_at < at)
 		at = tick_at;
 	return at > now ? (int)(at - now) : 0;
@@ -72,6 +76,8 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		moved |= neighbours_tick(neighbours);
 	if (moved || (is_tick && tables_is_stale(control->mux.tables)))
 		tables_refresh(control->mux.tables);
+	if (control->hello)
+		hello_receive(control->hello, now);
 	cluster_sync_run(control->cluster, now);
 	if (control->notices)
 		notices_run(control->notices);
@@ -159,6 +165,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .state_dir = mux->options->state_dir,
 	    .notices = control->notices,
 	    .behind = mux->options->behind,
+	    .hello = control->hello,
 	};
 
 	for (unsigned i = 0; i < mux->ports->count; i++) {
@@ -170,6 +177,21 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	return control->cluster ? 0 : -EINVAL;
 }
 
+static int open_hello(struct control_thread *control, struct reason *why)
+{
+	const struct options *options = control->mux.options;
+	const struct mux *mux = &control->mux;
+	const struct fl_address *self = fl_address_is_none(&mux->address) ? &mux->address6 : &mux->address;
+	struct timespec now;
+
+	if (!options->hello_port)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	control->hello = hello_open(self, options->hello_port, options->has_tag_key ? &options->tag_key : NULL,
+				    (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, why);
+	return control->hello ? 0 : -EADDRNOTAVAIL;
+}
+
 static int open_http(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -179,6 +201,7 @@ static int open_http(struct control_thread *control, struct reason *why)
 	    .counters = mux->counters,
 	    .announcer = control->announcer,
 	    .neighbours = mux->neighbours,
+	    .hello = control->hello,
 	    .changes = control->changes,
 	    .notices = control->notices,
 	    .ports = mux->ports,
@@ -204,6 +227,8 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 		error = watch(control, cluster_sync_fd(control->cluster));
 	if (!error)
 		error = watch(control, http_fd(control->http));
+	if (!error && control->hello)
+		error = watch(control, hello_fd(control->hello));
 	if (!error && control->announcer)
 		error = watch(control, announce_fd(control->announcer));
 	if (!error && control->mux.neighbours)
@@ -218,6 +243,8 @@ static void destroy(struct control_thread *control)
 		cluster_sync_free(control->cluster);
 	if (control->http)
 		http_close(control->http);
+	if (control->hello)
+		hello_close(control->hello);
 	if (control->announcer)
 		announce_close(control->announcer);
 	notices_free(control->notices);
@@ -251,6 +278,8 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	}
 	if (!error && mux->options->notices)
 		error = open_notices(control, why);
+	if (!error)
+		error = open_hello(control, why);
 	if (!error)
 		error = open_cluster(control, why);
 	if (!error)

@@ -42,6 +42,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[5], "none"))
 		snprintf(options.state_dir, sizeof(options.state_dir), "%s", argv[5]);
 	options.http_port = (uint16_t)atoi(argv[3]);
+	options.hello_port = options.http_port; /* of UDP: of this process alone, as several share an address */
 	options.announce = strcmp(argv[4], "tun") ? ANNOUNCE_NONE : ANNOUNCE_TUN;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

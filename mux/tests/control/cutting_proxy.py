@@ -9,7 +9,7 @@ WORD = b"/delta/"  # in requests for the chunks of deltas
 
 
 class CuttingProxy:
-    def __init__(self, port: int):
+    def __init__(self, port: int, host: str = "127.0.0.1"):
         self.port = port
         self.cuts: list[
             tuple[int, bool]
@@ -18,8 +18,8 @@ class CuttingProxy:
         self.is_closed = False  # rejects new connections
         self.closes_then = False  # sets is_closed at the next cut
         self.connections: list[Connection] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.listener = socket.create_server((host, 0))
+        self.address = f"{host}:{self.listener.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:

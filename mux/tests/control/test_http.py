@@ -85,7 +85,8 @@ def test_http_refuses(mux: MuxProcess):
     assert mux.get("/")[0] == 404
     assert mux.get("/ring")[0] == 400
     assert mux.get("/ring", service="unknown")[0] == 404
-    assert json.loads(mux.get("/nowhere")[1])["allowed"] == "/metrics, /healthz, /ring, /rings, /explain, /sample"
+    allowed = "/metrics, /healthz, /ring, /rings, /explain, /sample, /peers"
+    assert json.loads(mux.get("/nowhere")[1])["allowed"] == allowed
 
 
 def test_http_refuses_what_is_no_text(mux: MuxProcess):

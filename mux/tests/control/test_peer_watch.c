@@ -49,7 +49,7 @@ static int set_up(void **state)
 	assert_non_null(world);
 	memset(&told, 0, sizeof(told));
 	world->zk = fake_zk_new();
-	world->watch = peer_watch_new(world->zk, folder, NULL);
+	world->watch = peer_watch_new(world->zk, folder, NULL, NULL);
 	assert_non_null(world->watch);
 	*state = world;
 	return 0;

@@ -18,10 +18,19 @@ FLOWS = 64
 
 
 class WholeMux:
-    def __init__(self, rack: Rack, zookeeper: str, log: Path, *arguments: str, port: str = "af_packet", name="mux1"):
-        self.rack, self.log_path = rack, log
+    def __init__(
+        self,
+        rack: Rack,
+        zookeeper: str,
+        log: Path,
+        *arguments: str,
+        port: str = "af_packet",
+        name: str = "mux1",
+        http: str = HTTP,
+    ):
+        self.rack, self.log_path, self.http = rack, log, http
         # A packet socket delivers packets after a delay, XDP at once; it makes no difference to most tests.
-        self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", HTTP, "--no-huge"]
+        self.command = [os.environ["FAIRLEAD_MUX"], "--id", name, "--zookeeper", zookeeper, "--http", http, "--no-huge"]
         self.command += ["--port", f"{port}:{INSIDE}", *arguments]
         self.command += [] if "--state-dir" in arguments else ["--state-dir", "none"]
         self.process: subprocess.Popen | None = None
@@ -93,7 +102,7 @@ class WholeMux:
         return sum(all(pair in line.split() for pair in pairs) for line in self.log().splitlines())
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://{HTTP}{path}", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{self.http}{path}", timeout=60) as answer:
             return answer.read().decode()
 
     def samples(self, name: str, **labels: str) -> list[float]:

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hello/hello.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/address.h"
+
+struct hello {
+	int fd;
+	uint16_t port;
+	bool has_key;
+	struct fl_siphash_key key;
+	bool has_cluster;
+	struct hello_head head; /* of the next packet */
+	struct hello_peers *peers;
+	struct hello_counters counters;
+	uint64_t now_ms;
+	uint64_t send_at;
+	uint64_t expire_at;
+	unsigned seed; /* of the jitter */
+};
+
+/* Address and port for the kernel; returns the length. */
+static socklen_t fill(const struct fl_address *address, uint16_t port, struct sockaddr_storage *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (fl_address_is_ipv4(address)) {
+		struct sockaddr_in *in = (struct sockaddr_in *)out;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		memcpy(&in->sin_addr, address->bytes + 12, sizeof(in->sin_addr));
+		return sizeof(*in);
+	}
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	memcpy(&in6->sin6_addr, address->bytes, sizeof(in6->sin6_addr));
+	return sizeof(*in6);
+}
+
+static struct fl_address source_of(const struct sockaddr_storage *from)
+{
+	struct fl_address address = {{0}};
+
+	if (from->ss_family == AF_INET)
+		return fl_address_from_ipv4((const uint8_t *)&((const struct sockaddr_in *)from)->sin_addr);
+	memcpy(address.bytes, &((const struct sockaddr_in6 *)from)->sin6_addr, sizeof(address.bytes));
+	return address;
+}
+
+static int open_socket(const struct fl_address *self, uint16_t port)
+{
+	struct sockaddr_storage address;
+	socklen_t len = fill(self, port, &address);
+	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int on = 1, buffer = HELLO_BUFFER, error;
+
+	if (fd < 0)
+		return -errno;
+	if (address.ss_family == AF_INET)
+		error = setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
+	else
+		error = setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
+		error |= setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+	if (error || bind(fd, (const struct sockaddr *)&address, len)) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct fl_siphash_key *key, uint64_t boot,
+			 struct reason *why)
+{
+	struct hello *hello = calloc(1, sizeof(*hello));
+	char text[ADDRESS_TEXT_MAX];
+
+	if (!hello || !(hello->peers = hello_peers_new(self, key))) {
+		free(hello);
+		reason_set(why, -ENOMEM, "no memory for hellos");
+		return NULL;
+	}
+	hello->fd = open_socket(self, port);
+	if (hello->fd < 0) {
+		reason_set(why, hello->fd, "--hello: '%u' can't be bound at %s: %s; allowed: a free UDP port, or off",
+			   port, address_print(self, text), strerror(-hello->fd));
+		hello_peers_free(hello->peers);
+		free(hello);
+		return NULL;
+	}
+	hello->port = port;
+	hello->has_key = key;
+	if (key)
+		hello->key = *key;
+	hello->head = (struct hello_head){.sender = *self, .boot = boot};
+	hello->seed = (unsigned)boot ^ fl_load_be32(self->bytes + 12);
+	return hello;
+}
+
+void hello_close(struct hello *hello)
+{
+	close(hello->fd);
+	hello_peers_free(hello->peers);
+	free(hello);
+}
+
+int hello_fd(const struct hello *hello)
+{
+	return hello->fd;
+}
+
+void hello_receive(struct hello *hello, uint64_t now_ms)
+{
+	hello->now_ms = now_ms;
+	for (int i = 0; i < HELLO_RECEIVE_MAX; i++) {
+		uint8_t data[HELLO_LEN_MAX];
+		struct sockaddr_storage from = {0};
+		socklen_t from_len = sizeof(from);
+		struct fl_address source;
+		ssize_t len = recvfrom(hello->fd, data, sizeof(data), MSG_TRUNC, (struct sockaddr *)&from, &from_len);
+		enum hello_error error = HELLO_LENGTH;
+
+		if (len < 0)
+			return;
+		source = source_of(&from);
+		if ((size_t)len <= sizeof(data)) /* else it is cut off here */
+			error = hello_peers_hear(hello->peers, &source, data, (size_t)len, now_ms);
+		hello->counters.received++;
+		hello->counters.refused[error] += error != HELLO_OK;
+	}
+}
+
+void hello_join(struct hello *hello, const char *cluster)
+{
+	if (!hello)
+		return;
+	hello->has_cluster = hello_cluster_parse(cluster, hello->head.cluster);
+	hello_peers_join(hello->peers, hello->has_cluster ? hello->head.cluster : NULL);
+	if (!hello->has_cluster)
+		fprintf(stderr, "mux event=no_hello cluster=%s why=\"not 32 hex digits\"\n", cluster);
+}
+
+uint64_t hello_deadline(const struct hello *hello)
+{
+	return hello->send_at;
+}
+
+/* One packet to all peers of this mux's family. */
+static void send_packet(struct hello *hello, const struct hello_service *services, unsigned count)
+{
+	uint8_t data[HELLO_LEN_MAX];
+	size_t len;
+
+	hello->head.count = (uint16_t)count;
+	hello->head.counter++;
+	len = hello_write(&hello->head, services, hello->has_key ? &hello->key : NULL, data);
+	for (unsigned i = 0; i < hello_peers_count(hello->peers); i++) {
+		const struct fl_address *to = &hello_peers_at(hello->peers, i)->node.address;
+		struct sockaddr_storage address;
+		socklen_t address_len = fill(to, hello->port, &address);
+
+		if (fl_address_is_ipv4(to) != fl_address_is_ipv4(&hello->head.sender))
+			continue;
+		if (sendto(hello->fd, data, len, 0, (const struct sockaddr *)&address, address_len) < 0)
+			hello->counters.failed++;
+		else
+			hello->counters.sent++;
+	}
+}
+
+void hello_send(struct hello *hello, const struct hello_service *services, unsigned count, uint64_t now_ms)
+{
+	unsigned at = 0;
+
+	hello->send_at = now_ms + HELLO_INTERVAL_MS - (unsigned)rand_r(&hello->seed) % HELLO_JITTER_MS;
+	if (now_ms >= hello->expire_at) {
+		hello_peers_expire(hello->peers, now_ms);
+		hello->expire_at = now_ms + HELLO_EXPIRE_MS;
+	}
+	if (!hello->has_cluster)
+		return;
+	do {
+		unsigned some = count - at < HELLO_SERVICES_MAX ? count - at : HELLO_SERVICES_MAX;
+
+		send_packet(hello, services + at, some);
+		at += some;
+	} while (at < count);
+}
+
+uint64_t hello_now(const struct hello *hello)
+{
+	return hello->now_ms;
+}
+
+uint16_t hello_port(const struct hello *hello)
+{
+	return hello->port;
+}
+
+const struct hello_counters *hello_counters(const struct hello *hello)
+{
+	return &hello->counters;
+}
+
+const struct hello_peers *hello_peers(const struct hello *hello)
+{
+	return hello ? hello->peers : NULL;
+}
+
+void hello_set_nodes(struct hello *hello, const struct hello_node *nodes, unsigned count, uint64_t now_ms)
+{
+	hello_peers_set_nodes(hello->peers, nodes, count, now_ms);
+}

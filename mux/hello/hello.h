@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hellos over UDP: once a second this mux tells every peer (hello_peers.h) about its services, by a kernel socket that
+ * is bound to its outer address. It belongs to the control thread; workers have no part in it.
+ */
+#ifndef FAIRLEAD_MUX_HELLO_H
+#define FAIRLEAD_MUX_HELLO_H
+
+#include "config/reason.h"
+#include "hello/hello_peers.h"
+
+enum hello_socket_numbers {
+	HELLO_JITTER_MS = 100,   /* an interval is up to this much shorter, so that muxes do not keep step */
+	HELLO_RECEIVE_MAX = 512, /* packets per hello_receive(), so that nothing else waits for long */
+	HELLO_BUFFER = 4 << 20,  /* of the socket: a second's hellos of 100 muxes with 1,000 services take 2 MB */
+	HELLO_EXPIRE_MS = 60000,
+};
+
+struct hello_counters {
+	uint64_t sent;   /* packets */
+	uint64_t failed; /* that the kernel did not take: no route, no buffer */
+	uint64_t received;
+	uint64_t refused[HELLO_ERRORS];
+};
+
+struct hello;
+
+/*
+ * self: the mux's outer address, which the kernel need not have yet. key NULL: hellos have no tags. boot: Unix
+ * milliseconds. Returns NULL and why, for example if another program has the port.
+ */
+struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct fl_siphash_key *key, uint64_t boot,
+			 struct reason *why);
+void hello_close(struct hello *hello);
+
+/* Readable when hello_receive() has work. */
+int hello_fd(const struct hello *hello);
+/* Reads what has arrived. */
+void hello_receive(struct hello *hello, uint64_t now_ms);
+
+/* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. NULL: no hellos. */
+void hello_join(struct hello *hello, const char *cluster);
+
+/* Milliseconds of the monotonic clock when the next hellos are due. */
+uint64_t hello_deadline(const struct hello *hello);
+/* Sends all services, by ascending id, to all peers, and sets the next deadline. */
+void hello_send(struct hello *hello, const struct hello_service *services, unsigned count, uint64_t now_ms);
+
+/* The now_ms of the last hello_receive(). */
+uint64_t hello_now(const struct hello *hello);
+uint16_t hello_port(const struct hello *hello);
+const struct hello_counters *hello_counters(const struct hello *hello);
+/* NULL for NULL. */
+const struct hello_peers *hello_peers(const struct hello *hello);
+void hello_set_nodes(struct hello *hello, const struct hello_node *nodes, unsigned count, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/peers_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/address.h"
+#include "control/cluster_sync.h"
+#include "control/lag_quorum.h"
+#include "hello/hello.h"
+
+enum { IDS = UINT16_MAX + 1 };
+
+/* The names of the services that this mux serves by their ids; NULL: no memory. To be freed; the names are not copied. */
+static const char **name_services(const struct sources *from)
+{
+	const char **names = calloc(IDS, sizeof(*names));
+
+	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); names && sync;
+	     sync = cluster_sync_next(from->cluster, sync)) {
+		const struct published_service *published = service_sync_view_published(sync);
+
+		if (published->service)
+			names[published->service->id] = service_sync_name(sync);
+	}
+	return names;
+}
+
+/* Services without a name here are #id. */
+static json_t *describe_services(const char *const *names, const struct hello_peer *peer, uint64_t now_ms)
+{
+	json_t *services = json_object();
+
+	for (unsigned i = 0; i < peer->count; i++) {
+		uint16_t id = peer->entries[i].service.id;
+		const struct hello_service *said = hello_peer_service(peer, id, now_ms);
+		char number[8];
+		json_t *one;
+
+		if (!said)
+			continue;
+		snprintf(number, sizeof(number), "#%u", id);
+		one = json_pack("{s:I, s:b}", "generation", (json_int_t)said->generation, "announces",
+				(said->flags & HELLO_ANNOUNCES) != 0);
+		if (said->flags & HELLO_BEHIND)
+			json_object_set_new(one, "withdrawn", json_string("behind"));
+		json_object_set_new(services, names[id] ? names[id] : number, one);
+	}
+	return services;
+}
+
+static json_t *describe_peer(const char *const *names, const struct hello_peer *peer, uint64_t now_ms)
+{
+	char address[ADDRESS_TEXT_MAX];
+	json_t *one = json_pack("{s:s, s:s, s:b, s:b}", "mux", peer->node.id, "address",
+				address_print(&peer->node.address, address), "registered", peer->has_node, "heard",
+				hello_peer_is_heard(peer, now_ms));
+
+	if (peer->was_heard)
+		json_object_set_new(one, "ageMs", json_integer((json_int_t)(now_ms - peer->heard_ms)));
+	json_object_set_new(one, "services", describe_services(names, peer, now_ms));
+	return one;
+}
+
+/* By their names, or addresses if they have none. */
+static json_t *describe_ahead(const struct hello_peers *peers, uint16_t service, uint32_t generation, uint64_t now_ms)
+{
+	json_t *ahead = json_array();
+
+	for (unsigned i = 0; i < hello_peers_count(peers); i++) {
+		const struct hello_peer *peer = hello_peers_at(peers, i);
+		const struct hello_service *said = hello_peer_service(peer, service, now_ms);
+		char address[ADDRESS_TEXT_MAX];
+
+		if (!said || !(said->flags & HELLO_ANNOUNCES) || said->generation <= generation)
+			continue;
+		address_print(&peer->node.address, address);
+		json_array_append_new(ahead, json_string(peer->node.id[0] ? peer->node.id : address));
+	}
+	return ahead;
+}
+
+static json_t *describe_own(const struct sources *from, const struct service_sync *sync, uint64_t now_ms)
+{
+	const struct published_service *published = service_sync_view_published(sync);
+	const struct hello_peers *peers = hello_peers(from->hello);
+	uint32_t generation = service_sync_generation(sync);
+	const char *withdrawn = published_withdrawn(published);
+	struct lag_quorum quorum = lag_quorum_heard(peers, published->service->id, generation, now_ms, NULL);
+	json_t *one =
+	    json_pack("{s:I, s:I, s:b, s:i, s:o}", "generation", (json_int_t)generation, "latest",
+		      (json_int_t)published->lag.latest, "announces", published_announces(published), "muxes",
+		      (int)quorum.muxes, "ahead", describe_ahead(peers, published->service->id, generation, now_ms));
+
+	if (withdrawn)
+		json_object_set_new(one, "withdrawn", json_string(withdrawn));
+	return one;
+}
+
+json_t *peers_answer(const struct sources *from)
+{
+	json_t *list, *services;
+	const char **names;
+	uint64_t now_ms;
+
+	if (!from->hello)
+		return json_pack("{s:s, s:b}", "mux", from->id, "hello", 0);
+	names = name_services(from);
+	if (!names)
+		return NULL;
+	now_ms = hello_now(from->hello);
+	list = json_array();
+	for (unsigned i = 0; i < hello_peers_count(hello_peers(from->hello)); i++)
+		json_array_append_new(list, describe_peer(names, hello_peers_at(hello_peers(from->hello), i), now_ms));
+	free(names);
+	services = json_object();
+	for (const struct service_sync *sync = cluster_sync_next(from->cluster, NULL); sync;
+	     sync = cluster_sync_next(from->cluster, sync))
+		if (service_sync_view_published(sync)->service)
+			json_object_set_new(services, service_sync_name(sync), describe_own(from, sync, now_ms));
+	return json_pack("{s:s, s:b, s:i, s:o, s:o}", "mux", from->id, "hello", 1, "port", (int)hello_port(from->hello),
+			 "peers", list, "services", services);
+}
