@@ -240,9 +240,11 @@ func (c *conductor) run() (int, error) {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
 		failure = errors.Join(failure, c.connections.Stop())
-		joined, err := c.connections.Joined()
-		if failure = errors.Join(failure, err); err == nil {
-			c.say("%s", joined)
+		for _, tell := range []func() (string, error){c.connections.Joined, c.connections.Woken} {
+			told, err := tell()
+			if failure = errors.Join(failure, err); err == nil {
+				c.say("%s", told)
+			}
 		}
 	}
 	if c.has("balance") {

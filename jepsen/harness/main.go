@@ -39,6 +39,7 @@ func client(words []string) (int, error) {
 	flags.StringVar(&options.Address, "address", "", "of the service, with the port")
 	flags.IntVar(&options.Connections, "connections", 0, "long-lived connections")
 	flags.IntVar(&options.MPTCP, "mptcp", 0, "of these, how many by MPTCP")
+	flags.IntVar(&options.Idle, "idle", 0, "of these, how many others are silent between their first and last request")
 	flags.Float64Var(&options.Interval, "interval", 0.5, "seconds between requests of one")
 	flags.Float64Var(&options.LifeLeast, "life-least", 20, "seconds that a long-lived one lives at least")
 	flags.Float64Var(&options.LifeMost, "life-most", 60, "and at most")

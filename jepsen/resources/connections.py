@@ -12,7 +12,8 @@ A request is sent every `pause` seconds for `seconds`, at least one; then the co
 broken if the other side resets, closes or refuses it, or if an answer, or connecting, takes longer than `answer`
 seconds; `why` is then the system's error. `servers` are those that answered, each once, in order; `last` is the time of
 the last answer, null without one. A connection of kind "mptcp" asks for MPTCP, and reports in `subflows` the most
-further ones that it had at once. The program ends when its input does.
+further ones that it had at once. One of kind "idle" sends a request at the beginning and another after `seconds`, and
+none between. The program ends when its input does.
 """
 
 import asyncio
@@ -80,7 +81,13 @@ async def talk(order: dict, told: dict, begun: float) -> str:
             told["last"] = round(time.monotonic() - begun, 6)
             if server not in told["servers"]:
                 told["servers"].append(server)
-            if time.monotonic() - begun + order["pause"] > order["seconds"]:
+            left = order["seconds"] - (time.monotonic() - begun)
+            if order["kind"] == "idle":
+                if told["requests"] > 1:
+                    return "closed"
+                await asyncio.sleep(max(0, left))
+                continue
+            if order["pause"] > left:
                 return "closed"
             await asyncio.sleep(order["pause"])
     except TimeoutError:

@@ -165,7 +165,13 @@ func Unbroken(ops []history.Op, _ Settings) (Verdict, error) {
 	if unended != nil && len(against.sentences) == 0 {
 		return unknown(unbrokenUnended, "how the connection of operation %d ended is unknown: %s", unended.Index, unended.Error), nil
 	}
-	good := fmt.Sprintf("%d connections, none broken but %d that faults excuse", len(all), len(excused))
+	idle := 0
+	for _, each := range all {
+		if each.Kind == "idle" {
+			idle++
+		}
+	}
+	good := fmt.Sprintf("%d connections, %d of them idle, none broken but %d that faults excuse", len(all), idle, len(excused))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		good += fmt.Sprintf("; %s: %d", name, by[name])
 	}

@@ -54,11 +54,12 @@ type Generations struct {
 	ConvergeSeconds  float64 `edn:"converge-seconds"`
 }
 
-// Connections: the number of long-lived ones, the share of these that asks for MPTCP, requests a second on each, short
-// ones a second, and when an answer counts as missing.
+// Connections: the number of long-lived ones, the share of these that asks for MPTCP, the share that is silent all its
+// life, requests a second on each other one, short ones a second, and when an answer counts as missing.
 type Connections struct {
 	Connections       int     `edn:"connections"`
 	MPTCP             float64 `edn:"mptcp"`
+	Idle              float64 `edn:"idle"`
 	RequestsPerSecond float64 `edn:"requests-per-second"`
 	ShortPerSecond    float64 `edn:"short-per-second"`
 	AnswerSeconds     float64 `edn:"answer-seconds"`
@@ -113,8 +114,12 @@ func Read(path string) (*Scenario, error) {
 	if err := edn.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if share := all.Workloads.Connections.MPTCP; share < 0 || share > 1 {
+	numbers := all.Workloads.Connections
+	if share := numbers.MPTCP; share < 0 || share > 1 {
 		return nil, fmt.Errorf("%s: workload :connections: :mptcp %g; allowed: 0..1, a share of the long-lived ones", path, share)
+	}
+	if share := numbers.Idle; share < 0 || share > 1-numbers.MPTCP {
+		return nil, fmt.Errorf("%s: workload :connections: :idle %g; allowed: 0..%g, the share of the long-lived ones without :mptcp", path, share, 1-numbers.MPTCP)
 	}
 	for name, schedule := range all.Schedules {
 		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps); err != nil {

@@ -28,6 +28,7 @@ type Options struct {
 	Address       string  // of the service, with the port
 	Connections   int     // long-lived ones, each replaced by another when its life is over
 	MPTCP         int     // of these, how many ask for MPTCP
+	Idle          int     // of these, how many others send only at the beginning and the end of their lives
 	Interval      float64 // seconds between requests of a long-lived one
 	LifeLeast     float64 // seconds
 	LifeMost      float64
@@ -46,13 +47,15 @@ type Line struct {
 	Done   bool    `json:"done,omitempty"`
 }
 
-// Kind is what a connection asked for. If the other side answers MPTCP with TCP, the connection continues with TCP.
+// Kind is what a connection asked for, and whether it is idle. If the other side answers MPTCP with TCP, the connection
+// continues with TCP.
 type Kind string
 
-// The two kinds.
+// The kinds. Idle is by TCP.
 const (
 	TCP   Kind = "tcp"
 	MPTCP Kind = "mptcp"
+	Idle  Kind = "idle"
 )
 
 // Opened is a connection that is about to send its SYN.
@@ -89,6 +92,9 @@ type Second struct {
 // dialsAtOnce bounds how many connections open at once at the beginning, so that no backlog overflows.
 const dialsAtOnce = 64
 
+// stopSeconds is how long a silent connection may take to notice that the client stops.
+const stopSeconds = 1
+
 type client struct {
 	options Options
 	origin  time.Time
@@ -123,8 +129,11 @@ func Run(options Options, in io.Reader, out io.Writer) error {
 	draw := rand.New(rand.NewPCG(options.Seed, 0))
 	for number := range options.Connections {
 		kind := TCP
-		if number < options.MPTCP {
+		switch {
+		case number < options.MPTCP:
 			kind = MPTCP
+		case number < options.MPTCP+options.Idle:
+			kind = Idle
 		}
 		// The first lives are shortened at random, so that not all end at once.
 		first := options.LifeLeast + draw.Float64()*(options.LifeMost-options.LifeLeast)
@@ -267,7 +276,8 @@ func end(err error, open bool) string {
 	return "reset"
 }
 
-// talk sends requests until the life is over. Between requests it reads, so that an end is noticed at once.
+// talk sends requests until the life is over; an idle connection sends the last one then, and none between. Between
+// requests it reads, so that an end is noticed at once.
 func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Duration, first func()) error {
 	begin := time.Now()
 	over := begin.Add(time.Duration(life * float64(time.Second)))
@@ -285,13 +295,18 @@ func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Dura
 		}
 		c.answered(conn, each, server, time.Since(asked), life > 0)
 		next := asked.Add(interval)
-		if next.After(over) || c.stopped() {
+		if each.Kind == Idle {
+			if each.Requests > 1 {
+				return nil
+			}
+			next = over
+		} else if next.After(over) || c.stopped() {
 			return nil
 		}
 		if err := c.listen(conn, reader, next); err != nil {
 			return err
 		}
-		if c.stopped() {
+		if c.stopped() && each.Kind != Idle {
 			return nil
 		}
 	}
@@ -339,17 +354,24 @@ func subflows(conn net.Conn) int {
 	return count
 }
 
-// listen waits for the time of the next request; data or an end before that is an error.
+// listen waits for the time of the next request, or until the client stops; data or an end before that is an error.
 func (c *client) listen(conn net.Conn, reader *bufio.Reader, until time.Time) error {
-	_ = conn.SetReadDeadline(until)
-	_, err := reader.ReadByte()
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil
-	case err == nil:
-		return errors.New("unexpected bytes arrived")
+	for {
+		part := time.Now().Add(stopSeconds * time.Second)
+		if part.After(until) {
+			part = until
+		}
+		_ = conn.SetReadDeadline(part)
+		_, err := reader.ReadByte()
+		switch {
+		case err == nil:
+			return errors.New("unexpected bytes arrived")
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case part == until || c.stopped():
+			return nil
+		}
 	}
-	return err
 }
 
 var request = []byte("GET / HTTP/1.1\r\nHost: fairlead\r\n\r\n")

@@ -183,6 +183,42 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestIdle: an idle connection sends a request at the beginning and the end of its life, also if the client stops before.
+func TestIdle(t *testing.T) {
+	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })
+	with := options(address)
+	with.Connections, with.Idle, with.LifeLeast, with.LifeMost = 2, 2, 1.5, 1.5
+	lines, said := start(t, with)
+	for range 4 {
+		if each := awaitEnd(t, said); each.Kind != Idle || each.Requests != 2 || each.End != "closed" || each.To-each.From < int64(time.Second)/2 {
+			t.Errorf("%+v", each)
+		}
+	}
+	lines()
+	with.LifeLeast, with.LifeMost = 600, 600
+	lines, said = start(t, with)
+	deadline := time.After(30 * time.Second)
+	for open := 0; open < 2; {
+		select {
+		case line := <-said:
+			if line.Second != nil {
+				open = line.Second.Open
+			}
+		case <-deadline:
+			t.Fatal("2 connections are not open within 30 s")
+		}
+	}
+	ended := 0
+	for _, line := range lines() {
+		if line.Ended != nil && line.Ended.Requests == 2 && line.Ended.End == "closed" {
+			ended++
+		}
+	}
+	if ended != 2 {
+		t.Errorf("%d of 2 connections were asked once more", ended)
+	}
+}
+
 // TestKinds: as many connections as asked for use MPTCP, including those that replace others.
 func TestKinds(t *testing.T) {
 	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "server1") })

@@ -5,6 +5,7 @@ package workload
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -50,6 +51,7 @@ type Connections struct {
 	seconds []traffic.Second // of all clients, in the recorder's time
 	mptcp   int              // connections by MPTCP that were answered
 	joined  int              // those of them that had a further subflow
+	woken   int              // idle connections that were answered after their silence
 }
 
 // client is the program on one node.
@@ -147,7 +149,8 @@ func (c *Connections) Start() error {
 			return strconv.Itoa(count)
 		}
 		each, err := c.begin(node.Node, c.hear,
-			"--connections", part(c.Numbers.Connections), "--mptcp", part(c.asked()), "--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
+			"--connections", part(c.Numbers.Connections), "--mptcp", part(c.asked()), "--idle", part(c.idle()),
+			"--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
 			"--short-rate", fmt.Sprint(c.Numbers.ShortPerSecond/float64(len(nodes))),
 			"--life-least", fmt.Sprint(lifeLeast*c.Window), "--life-most", fmt.Sprint(lifeMost*c.Window), "--seed", fmt.Sprint(c.Seed+uint64(number)))
 		if err != nil {
@@ -161,6 +164,21 @@ func (c *Connections) Start() error {
 // asked is how many of the long-lived connections ask for MPTCP.
 func (c *Connections) asked() int {
 	return int(math.Round(c.Numbers.MPTCP * float64(c.Numbers.Connections)))
+}
+
+// idle is how many of the long-lived connections are idle.
+func (c *Connections) idle() int {
+	return int(math.Floor(c.Numbers.Idle * float64(c.Numbers.Connections)))
+}
+
+// Woken reports how many idle connections were answered again after their silence; an error if none was.
+func (c *Connections) Woken() (string, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.idle() > 0 && c.woken == 0 {
+		return "", errors.New("no idle connection was answered after its silence")
+	}
+	return fmt.Sprintf("%d idle connections were answered after their silence", c.woken), nil
 }
 
 // Joined reports how many connections by MPTCP there were and how many had a further subflow; an error if none had, as
@@ -200,6 +218,9 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 		if each.Kind == traffic.MPTCP && each.Requests > 0 {
 			c.mptcp++
 			c.joined += min(each.Subflows, 1)
+		}
+		if each.Kind == traffic.Idle && each.Requests > 1 {
+			c.woken++
 		}
 		if each.Requests > 0 {
 			value.LastAnswer = each.LastAnswer + from.offset

@@ -53,6 +53,16 @@
                   [[:one-subflow (str sentence "; clients need a second address, or :mptcp 0")]])
                 sentence)))))
 
+(defn idle
+  "Jepsen's checker of the run itself: if a `share` of connections is idle, at least one was answered after its silence."
+  [share]
+  (reify checker/Checker
+    (check [_ _ history _]
+      (let [woken    (filter #(and (= :idle (:kind %)) (< 1 (:requests % 0)))
+                             (map :value (filter #(and (= :connection (:f %)) (= :ok (:type %))) history)))
+            sentence (str (count woken) " idle connections were answered after their silence")]
+        (judged (when (and (pos? share) (empty? woken)) [[:none-woken sentence]]) sentence)))))
+
 (defn broken-on-purpose
   "Jepsen's checker of a run with a switch: valid if of all results of `checker` exactly those of `:red` are false;
   those of `:entailed` may be, too. A run with an unknown verdict is unknown."

@@ -110,7 +110,7 @@
     (or (unanswered all)
         (when (empty? against) (unended ops))
         (judged against
-                (str (count all) " connections, none broken but " (count excused) " that faults excuse "
+                (str (count all) " connections, " (count (filter #(= :idle (:kind %)) all)) " of them idle, none broken but " (count excused) " that faults excuse "
                      (frequencies (for [[_ fault] broken :when fault] (str (name (:fault fault)) " of " (:node fault)))))
                 excused))))
 

@@ -5,7 +5,8 @@
   them. One process changes the weights of the service that they use.
 
   A long one lives 15 to 50 % of the window, and weights change so seldom that no bucket moves more than three times in such
-  a life: beyond that connections break as documented (protocol/README.md §3). A share of them asks for MPTCP.
+  a life: beyond that connections break as documented (protocol/README.md §3). A share of them asks for MPTCP, another
+  is idle: silent between the beginning and the end of its life.
 
   After healing uneven weights are set, and connections are opened only to be counted: the balance."
   (:require [clojure.data.json :as json]
@@ -195,8 +196,10 @@
     (let [left         (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
           [least most] lives
           life         (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))
-          mptcp        (get-in scenarios [:workloads :connections :mptcp] 0)]
-      {:f :connection, :value {:kind (if (< (rand/double) mptcp) :mptcp :tcp), :seconds (max 1 (min left life))}})))
+          {:keys [mptcp idle] :or {mptcp 0, idle 0}} (get-in scenarios [:workloads :connections])
+          draw         (rand/double)
+          kind         (cond (< draw mptcp) :mptcp, (< draw (+ mptcp idle)) :idle, :else :tcp)]
+      {:f :connection, :value {:kind kind, :seconds (max 1 (min left life))}})))
 
 (defn workload
   "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
@@ -218,6 +221,7 @@
                         [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) weigh)])
      :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
-     :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))}
+     :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))
+                              :idle  (checker/idle (get-in scenarios [:workloads :connections :idle] 0))}
                              (checker/checkers :connections opts)
                              (checker/checkers :balance (get-in scenarios [:workloads :balance])))}))
