@@ -321,6 +321,10 @@ class Lab:
         with self._chained_lock:
             return self._chained_by_former + sum(server.chained() for server in self.servers.values())
 
+    def stale_packets(self) -> int:
+        """Packets that today's servers have dropped because a newer generation had been seen."""
+        return sum(server.show()["counters"]["drop_stale"] for server in self.servers.values())
+
     def chaining(self, on: bool) -> None:
         for server in self.servers.values():
             server.attach(chaining=on)

@@ -15,6 +15,14 @@ from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
 
 PORTS = ("af_xdp", "af_packet")
 HTTP_PORT = 9108
+ZOOKEEPER_CUT = f"""\
+table inet cut {{
+  chain out {{
+    type filter hook output priority 0
+    tcp dport {topology.ZOOKEEPER_PORT} reject with tcp reset
+  }}
+}}
+"""
 
 
 class Mux(Node):
@@ -45,6 +53,7 @@ class Mux(Node):
                 *("--withdraw-wait", "1"),
                 *("--state-dir", str(state)),
                 *("--http", f"0.0.0.0:{HTTP_PORT}"),
+                *variant.mux_options,
             ],
             variant.environment,
         )
@@ -63,6 +72,18 @@ class Mux(Node):
             raise LabError(
                 f"{self.name} ended with {self.process.exit_code}; its log ends with:\n{self.process.tail()}"
             )
+
+    def cut_from_zookeeper(self) -> None:
+        """It serves on with the rings that it has: its connection is reset, and so is each attempt at a new one."""
+        self.namespace.run("nft", "-f", "-", stdin=ZOOKEEPER_CUT)
+
+    def mend_zookeeper(self) -> None:
+        self.namespace.run("nft", "delete", "table", "inet", "cut")
+
+    def generation(self, service: str) -> int:
+        """That its workers steer by; 0 without a ring."""
+        rings = self.http("GET", "/rings")["rings"]
+        return next((ring["generation"] for ring in rings if ring["service"] == service), 0)
 
     def metrics(self) -> dict[str, float]:
         """Every sample of /metrics by its name and labels, as printed there."""

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The router: the rack's bridge, the clients' gateway, BGP and ECMP."""
 
+import contextlib
+from collections.abc import Iterator
+
 from lab import topology
 from lab.frr import ROUTER, Frr
 from lab.instance import Instance
 from lab.node import Node
 
 BRIDGE = "rack"
+SINGLE_MUX_TABLE = 100  # of the route to the only mux
 # Fixed: otherwise the bridge takes the lowest MAC address of its ports, which may change when a machine joins, and
 # neighbours of the router's IPv6 address would keep sending to the old one.
 MAC = "02:00:00:00:00:01"
@@ -29,6 +33,18 @@ class Router(Node):
     def plug(self, interface: str) -> None:
         """Adds the far end of a machine's wire to the rack's bridge."""
         self.namespace.ip(f"link set {interface} master {BRIDGE}")
+
+    @contextlib.contextmanager
+    def only_by(self, address: str, vip: str = topology.VIP) -> Iterator[None]:
+        """Within the block all packets to the VIP go to the mux of this address; outside, to all that announce it."""
+        ip = ("ip", "-6" if topology.is_ipv6(vip) else "-4")
+        table = ("table", str(SINGLE_MUX_TABLE))
+        self.run(*ip, "route", "replace", "default", "via", address, *table)
+        self.run(*ip, "rule", "add", "to", vip, *table)
+        try:
+            yield
+        finally:
+            self.run(*ip, "rule", "del", "to", vip, *table)
 
     def vip_hops(self, vip: str = topology.VIP) -> list[str]:
         """The muxes in the kernel's route to the VIP."""

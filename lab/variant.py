@@ -12,6 +12,7 @@ class Variant:
     runner: bool = False  # one more node, for a program that talks to the whole cluster
     zookeeper_megabytes: int | None = None  # the size of each ZooKeeper's disk; None: the machine's disk
     mux: Path = build.MUX
+    mux_options: tuple[str, ...] = ()
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers

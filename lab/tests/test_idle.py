@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that are silent while buckets move: no packet of theirs tells servers what has changed.
+
+Each test has a lab of its own, since a server remembers the moves of the one before for a window.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab import Lab
+from lab.deadline import until
+from lab.mux import Mux
+from lab.traffic import Traffic
+from lab.variant import Variant
+
+WINDOW = 120  # seconds; longer than any of these tests
+IDLE = 240
+SILENT_SECONDS = 5  # after the last change
+FEWEST_BROKEN = 5  # of about 20 or more that the rules of packets alone break
+NEVER = (3_600.0,)
+ANSWER_SECONDS = 90.0  # those that wait until a mux has caught up send again after 25 s, then after 51 s
+
+
+@contextmanager
+def lab_of(story: Callable[[Lab], list[dict]], *, notices: bool = True) -> Iterator[Lab]:
+    variant = Variant() if notices else Variant(mux_options=("--notices", "off"))
+    with Lab(servers=3 if story is rolling_drain else 4, window=WINDOW, variant=variant) as lab:
+        yield lab
+
+
+def idle(lab: Lab, count: int = IDLE) -> Traffic:
+    """Only connections that are silent until they are told to talk: a talking one would tell servers of the moves."""
+    return Traffic(lab.clients, 0, 1, 0, answer_seconds=ANSWER_SECONDS, idle=count, silences=NEVER)
+
+
+def broken(traffic: Traffic) -> list[dict]:
+    """What has broken once all idle connections have talked and were closed; the first ten are printed."""
+    total = traffic.stop()
+    print(f"{total['broken']} of {total['connections']} connections broke: {total['by_kind']}")
+    for line in traffic.broken()[:10]:
+        print(line)
+    return traffic.broken()
+
+
+def two_drains(lab: Lab) -> list[dict]:
+    """Server 1 loses its buckets, and server 2, which never sees a packet of them, passes them on."""
+    with idle(lab) as traffic:
+        traffic.wait_open()
+        held = traffic.idle_by("server1")
+        assert held > 0
+        began = time.monotonic()
+        lab.drain(1)
+        lab.drain(2)
+        traffic.wait_seconds(SILENT_SECONDS)
+        chained = lab.chained_packets()
+        assert chained == 0, "idle connections were not idle"
+        traffic.talk()
+        found = broken(traffic)
+        assert lab.chained_packets() > held // 2
+        assert time.monotonic() - began < WINDOW, "the machine is too slow for this window"
+        return found
+
+
+def rolling_drain(lab: Lab) -> list[dict]:
+    """Each server is drained, and the one before gets buckets again: three moves of a bucket, which servers follow."""
+    with idle(lab) as traffic:
+        traffic.wait_open()
+        began = time.monotonic()
+        for change in ({1: 0}, {1: 100, 2: 0}, {2: 100, 3: 0}):
+            assert lab.weights(change)["returnedBuckets"] == 0
+            lab.wait_applied()
+        traffic.wait_seconds(SILENT_SECONDS)
+        traffic.talk()
+        found = broken(traffic)
+        assert lab.chained_packets() > 0
+        assert time.monotonic() - began < WINDOW, "the machine is too slow for this window"
+        return found
+
+
+@contextmanager
+def behind(lab: Lab, mux: Mux) -> Iterator[None]:
+    """The mux is cut from ZooKeeper; in the end it has caught up."""
+    mux.cut_from_zookeeper()
+    try:
+        yield
+    finally:
+        mux.mend_zookeeper()
+    mended = time.monotonic()
+    lab.wait_applied()
+    print(f"{mux.name} has caught up after {time.monotonic() - mended:.1f} s")
+
+
+def drained_behind_a_mux(lab: Lab) -> list[dict]:
+    """Connections begin at new owners by a current mux, then arrive by one that still knows the drained server."""
+    current, late = lab.muxes[1], lab.muxes[2]
+    with behind(lab, late):
+        lab.weights({1: 0})
+        wanted = lab.service()["generation"]
+        until("mux1 serves the new generation", lambda: current.generation("web") >= wanted, 60)
+        assert late.generation("web") < wanted
+        with lab.router.only_by(current.address):
+            traffic = idle(lab)
+            traffic.wait_open()
+            assert traffic.idle_by("server1") == 0
+        with lab.router.only_by(late.address):
+            traffic.talk()
+            traffic.wait_seconds(3)
+            dropped = lab.stale_packets()
+    print(f"{dropped} packets were dropped as stale")
+    return broken(traffic)
+
+
+STORIES = (two_drains, rolling_drain, drained_behind_a_mux)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_no_idle_connection_breaks(built: None, story: Callable[[Lab], list[dict]]) -> None:
+    with lab_of(story) as lab:
+        found = story(lab)
+    assert not found
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_idle_connections_break_without_notices(built: None, story: Callable[[Lab], list[dict]]) -> None:
+    """The same without notices must break connections; otherwise it shows nothing."""
+    with lab_of(story, notices=False) as lab:
+        found = story(lab)
+    assert len(found) >= FEWEST_BROKEN
+    assert {line["kind"] for line in found} == {"reset"}
