@@ -190,7 +190,9 @@ def test_one_that_is_ahead_of_all_is_not_left_alone(tree: Tree, web: Service, ne
 
 def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new_mux, tmp_path: Path):
     """It serves from its disk, which has the other muxes' addresses and the cluster's name as well."""
-    first, late = new_mux(1), new_mux(2, "--state-dir", str(tmp_path / "state"))
+    state = tmp_path / "state"
+    state.mkdir()
+    first, late = new_mux(1), new_mux(2, "--state-dir", str(state))
     settle([first, late], web)
     generation = web.image["generation"]
     until(lambda: late.metric("state_unsaved") == 0, 60, late.log())
