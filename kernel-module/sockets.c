@@ -74,10 +74,10 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	return found;
 }
 
-/* The lookup also returns unconnected sockets, which have no remote port. */
-static bool udp_is_connected(struct net *net, const struct fl_flow *flow, int ifindex)
+/* The lookup also returns unconnected sockets, which have no remote port. Without any socket the kernel refuses. */
+static enum fl_packet_class classify_udp(struct net *net, const struct fl_flow *flow, int ifindex)
 {
-	bool connected;
+	enum fl_packet_class found;
 	struct sock *sk;
 
 	if (flow->family == AF_INET)
@@ -86,10 +86,11 @@ static bool udp_is_connected(struct net *net, const struct fl_flow *flow, int if
 	else
 		sk = udp6_lib_lookup(net, &flow->remote, flow->remote_port, &flow->local, flow->local_port, ifindex);
 	if (!sk)
-		return false;
-	connected = sk->sk_state == TCP_ESTABLISHED && inet_sk(sk)->inet_dport;
+		return FL_PACKET_UNKNOWN;
+	found =
+	    sk->sk_state == TCP_ESTABLISHED && inet_sk(sk)->inet_dport ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_NO_RESET;
 	sock_put(sk);
-	return connected;
+	return found;
 }
 
 static enum fl_socket_state tcp_state(const struct sock *sk)
@@ -113,7 +114,7 @@ enum fl_socket_state fl_sockets_state(struct net *net, const struct fl_flow *flo
 	struct sock *sk;
 
 	if (flow->protocol != IPPROTO_TCP)
-		return udp_is_connected(net, flow, ifindex) ? FL_SOCKET_OPEN : FL_SOCKET_NONE;
+		return classify_udp(net, flow, ifindex) == FL_PACKET_LOCAL_SOCKET ? FL_SOCKET_OPEN : FL_SOCKET_NONE;
 	sk = tcp_lookup(net, flow, ifindex, &refcounted);
 	if (!sk)
 		return FL_SOCKET_NONE;
@@ -130,9 +131,9 @@ enum fl_packet_class fl_sockets_classify(struct net *net, const struct fl_flow *
 	case IPPROTO_TCP:
 		return classify_tcp(net, flow, headers, ifindex);
 	case IPPROTO_UDP:
-		return udp_is_connected(net, flow, ifindex) ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_UNKNOWN;
+		return classify_udp(net, flow, ifindex);
 	default:
-		return FL_PACKET_UNKNOWN;
+		return flow->later_fragment ? FL_PACKET_NO_RESET : FL_PACKET_UNKNOWN;
 	}
 }
 

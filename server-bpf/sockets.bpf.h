@@ -3,8 +3,9 @@
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
  * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A half-open
  * connection is no local state for a segment that acknowledges another host's SYN-ACK: the client's SYN was sent again
- * and came here after its bucket had moved, and the client uses the connection that was answered first. Every socket
- * that a lookup returns is released on every path; otherwise the verifier rejects the program.
+ * and came here after its bucket had moved, and the client uses the connection that was answered first. A datagram to
+ * an unconnected socket and a later fragment have no local state, and no RST would answer them. Every socket that a
+ * lookup returns is released on every path; otherwise the verifier rejects the program.
  */
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
@@ -81,7 +82,7 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	return found;
 }
 
-/* The lookup also returns unconnected sockets, which have no remote port. */
+/* The lookup also returns unconnected sockets, which have no remote port. Without any socket the kernel refuses. */
 static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx, struct bpf_sock_tuple *tuple,
 							     __u32 tuple_len)
 {
@@ -91,8 +92,7 @@ static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx,
 	sk = bpf_sk_lookup_udp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return FL_PACKET_UNKNOWN;
-	if (sk->state == BPF_TCP_ESTABLISHED && sk->dst_port)
-		found = FL_PACKET_LOCAL_SOCKET;
+	found = sk->state == BPF_TCP_ESTABLISHED && sk->dst_port ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_NO_RESET;
 	bpf_sk_release(sk);
 	return found;
 }
@@ -106,7 +106,7 @@ static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx,
 	if (flow->protocol == IPPROTO_UDP)
 		return sockets_find_udp(ctx, tuple, tuple_len);
 	if (flow->protocol != IPPROTO_TCP)
-		return FL_PACKET_UNKNOWN;
+		return flow->later_fragment ? FL_PACKET_NO_RESET : FL_PACKET_UNKNOWN;
 	if (headers->tcp && headers->tcp->syn && !headers->tcp->ack && !headers->tcp->rst)
 		return FL_PACKET_SYN;
 	return sockets_find_tcp(ctx, headers, tuple, tuple_len);

@@ -56,7 +56,7 @@ static void restore(const json_t *in, const struct fl_memory_key *key)
 		assert_int_equal(module_restore_service(stand_client(), service, generation), 0);
 }
 
-static bool run_once(const json_t *row, const struct packet_tcp *tcp)
+static bool run_once(const json_t *row, const struct row_inner *inner)
 {
 	struct fl_memory_key key = {.service = ++service, .bucket = RIG_BUCKET};
 	fl_u64 now = vectors_number(vectors_get(row, "in"), "now");
@@ -66,7 +66,7 @@ static bool run_once(const json_t *row, const struct packet_tcp *tcp)
 	size_t inner_at;
 
 	configure(row);
-	inner_at = row_packet(&packet, row, service, tcp);
+	inner_at = row_packet(&packet, row, service, inner);
 	restore(vectors_get(row, "in"), &key);
 	stand_clock_set(now);
 	counter = stand_send(&packet);

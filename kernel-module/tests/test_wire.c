@@ -135,7 +135,8 @@ static void tag(void **state)
 	counter = stand_send(&packet);
 	if (!strcmp(result, "right")) {
 		assert_true(counter == FL_COUNTER_DELIVER_SYN || counter == FL_COUNTER_DELIVER_UNKNOWN ||
-			    counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
+			    counter == FL_COUNTER_DELIVER_NO_RESET || counter == FL_COUNTER_CHAIN ||
+			    counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		return;
 	}
 	assert_int_equal(counter, !strcmp(result, "missing") ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
@@ -220,7 +221,7 @@ static void chain_row(const json_t *row, const struct config *config, bool add_i
 {
 	size_t after_len;
 
-	struct fl_bucket_memory value = {CLOCK, 1, packet_address("10.1.0.23")};
+	struct fl_bucket_memory value = {CLOCK, UINT32_MAX, packet_address("10.1.0.23")};
 	struct packet packet = outer_of(RIG_MUX, RIG_SELF), chained;
 	struct vectors_bytes after = vectors_bytes(row, "after");
 	struct fl_steer steer = {.service = 0};
@@ -282,7 +283,7 @@ static const struct {
     {"a port without a listener", offsetof(struct rig_packets, no_listener), FL_COUNTER_DELIVER_UNKNOWN, false},
     {"a connected UDP socket", offsetof(struct rig_packets, udp_connected), FL_COUNTER_DELIVER_LOCAL_SOCKET, true},
     {"UDP from elsewhere to it", offsetof(struct rig_packets, udp_other), FL_COUNTER_DELIVER_UNKNOWN, true},
-    {"an unconnected UDP socket", offsetof(struct rig_packets, udp_unconnected), FL_COUNTER_DELIVER_UNKNOWN, true},
+    {"an unconnected UDP socket", offsetof(struct rig_packets, udp_unconnected), FL_COUNTER_DELIVER_NO_RESET, true},
 };
 
 /* The sum of all sockets' reference counts, as /proc shows them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The verdict over the raw bytes of its input, and the properties that hold for every input: nothing is learned from
- * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit or the window, no
- * move of the future.
+ * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit, none by memory beyond
+ * the window, no move of the future.
  */
 #include <string.h>
 
@@ -66,6 +66,8 @@ static void fill(struct cursor *c, struct fl_verdict_in *in)
 	byte = take(c, 1);
 	in->steer.hops = byte & 15;
 	in->steer.bucket = byte & 0x80 ? FL_STEER_BUCKET_NONE : 0;
+	if (in->packet == FL_PACKET_UNKNOWN && byte & 0x40)
+		in->packet = FL_PACKET_NO_RESET;
 	in->steer.generation = take(c, 1) + 1;
 	in->steer.since = take_time(c, in->now);
 	in->steer.previous = pick((fl_u8)take(c, 1));
@@ -81,13 +83,15 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	struct cursor c = {data, data + size};
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
-	bool believed;
+	bool believed, unknown, told;
 
 	fill(&c, &in);
 	memset(&out, 0xa5, sizeof(out));
 	fl_verdict_decide(&in, &out);
 
 	believed = in.trusted && in.malformed == FL_STEER_OK;
+	unknown = in.packet == FL_PACKET_UNKNOWN || in.packet == FL_PACKET_NO_RESET;
+	told = fl_verdict_is_told(&in);
 	require(out.verdict >= FL_VERDICT_DELIVER && out.verdict < FL_VERDICTS);
 	require((out.verdict == FL_VERDICT_DROP_UNTRUSTED) == !in.trusted);
 	require((out.verdict == FL_VERDICT_DROP_MALFORMED) == (in.trusted && in.malformed != FL_STEER_OK));
@@ -100,18 +104,20 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 		require(!fl_address_equal(&out.memory.previous, &in.self) && !fl_address_is_none(&out.memory.previous));
 	}
 	if (out.verdict == FL_VERDICT_CHAIN) {
-		require(in.packet == FL_PACKET_UNKNOWN && in.chaining && in.steer.hops < FL_STEER_HOPS_MAX);
-		require((fl_u64)in.now < (fl_u64)out.memory.since + in.window);
-		require(fl_address_equal(&out.next, &out.memory.previous) && !fl_address_is_none(&out.next));
+		require(unknown && in.chaining && in.steer.hops < FL_STEER_HOPS_MAX);
+		require(told || (fl_u64)in.now < (fl_u64)in.memory.since + in.window);
+		require((told && fl_address_equal(&out.next, &in.steer.previous)) ||
+			fl_address_equal(&out.next, &in.memory.previous));
+		require(!fl_address_is_none(&out.next));
 	} else {
 		require(fl_address_is_none(&out.next));
 	}
 	if (in.steer.bucket == FL_STEER_BUCKET_NONE)
 		require(!out.learned && out.verdict != FL_VERDICT_CHAIN);
-	if (believed && in.packet != FL_PACKET_UNKNOWN)
+	if (believed && !unknown)
 		require(out.verdict == FL_VERDICT_DELIVER);
 	if (out.verdict == FL_VERDICT_DROP_STALE)
-		require(in.steer.generation < out.generation_seen);
+		require(in.packet == FL_PACKET_UNKNOWN && in.steer.generation < out.generation_seen);
 
 	/* What was learned once is no news the second time, and the verdict stands. */
 	if (believed) {

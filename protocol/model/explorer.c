@@ -113,7 +113,7 @@ static bool judge(const struct explorer *explorer, uint32_t index, struct world_
 	tally->dropped += result == WORLD_DROPPED;
 	if (result != WORLD_BROKEN)
 		return true;
-	limit = limit_of(explorer->setting, &explorer->nodes[index].world, step.subject);
+	limit = limit_of(explorer->setting, &explorer->nodes[index].world, step);
 	tally->broken[limit]++;
 	if (!tally->shortest[limit])
 		tally->shortest[limit] = story_of(explorer, index, step);
@@ -132,7 +132,7 @@ static bool expand(struct explorer *explorer, uint32_t index, struct tally *tall
 
 		if (!judge(explorer, index, steps[s], result, tally))
 			return false;
-		if (result != WORLD_BROKEN && steps[s].action != WORLD_SETTLE &&
+		if (result != WORLD_BROKEN && result != WORLD_ENDED && steps[s].action != WORLD_SETTLE &&
 		    !visit(explorer, &world, index, steps[s]))
 			return false;
 	}

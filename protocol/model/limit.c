@@ -11,25 +11,68 @@ static unsigned open_moves(const struct world *world)
 	return n;
 }
 
-static bool has_clock_error(const struct world_setting *setting)
+static bool has_fast_clock(const struct world_setting *setting)
 {
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
-		if (setting->clock_ticks[s])
+		if (setting->clock_ticks[s] > 0)
 			return true;
 	return false;
 }
 
-enum limit limit_of(const struct world_setting *setting, const struct world *before, enum world_mux mux)
+/* Whether the step breaks nothing once the notices that are still under way have arrived. */
+static bool lacks_notice(const struct world_setting *setting, const struct world *before, struct world_step step)
+{
+	struct world told = *before;
+
+	if (setting->notices == WORLD_NOTICES_OFF)
+		return false;
+	world_tell(setting, &told);
+	return world_take(setting, &told, step) != WORLD_BROKEN;
+}
+
+/* Whether the controller moved the bucket back to its previous owner, from a third one, with both windows open. */
+static bool has_returned(const struct world *world)
+{
+	for (unsigned g = 3; g <= world->moves; g++)
+		if (world->owner[g] == world->owner[g - 2] && world->previous[g] == world->owner[g - 1] &&
+		    world->age[g - 2] < WORLD_WINDOW)
+			return true;
+	return false;
+}
+
+/* Whether a dead server owned the bucket between the connection's server and today's owner, and did not give it back. */
+static bool lies_behind_dead(const struct world *world)
+{
+	for (unsigned g = world->moves; world->dead != WORLD_NONE && g > 0; g--) {
+		if (world->owner[g - 1] == world->dead && world->owner[g] != world->previous[g - 1])
+			return true;
+		if (world->owner[g - 1] == world->home)
+			return false;
+	}
+	return false;
+}
+
+/* Whether the late mux brought the connection or this packet of it. */
+static bool is_late(const struct world *before, struct world_step step)
+{
+	return before->by_late || (step.action == WORLD_PACKET && step.subject == WORLD_LATE);
+}
+
+enum limit limit_of(const struct world_setting *setting, const struct world *before, struct world_step step)
 {
 	if (world_left(before) >= WORLD_WINDOW)
 		return LIMIT_WINDOW;
-	if (has_clock_error(setting))
+	if (lacks_notice(setting, before, step))
+		return LIMIT_NOTICE;
+	if (lies_behind_dead(before))
+		return LIMIT_DEAD;
+	if (has_returned(before))
+		return LIMIT_RETURN;
+	if (open_moves(before) > 3)
+		return LIMIT_FOURTH_MOVE;
+	if (has_fast_clock(setting) && before->moves > 1)
 		return LIMIT_CLOCK;
-	if (before->by_late || (mux == WORLD_LATE && before->late < before->moves))
-		return LIMIT_MUX_BEHIND;
-	if (open_moves(before) > 1)
-		return LIMIT_SECOND_MOVE;
-	if (setting->traffic == WORLD_UDP && before->moves > 1)
+	if (setting->traffic != WORLD_TCP && (before->moves > 1 || is_late(before, step)))
 		return LIMIT_DATAGRAM;
 	return LIMIT_NONE;
 }
@@ -37,12 +80,9 @@ enum limit limit_of(const struct world_setting *setting, const struct world *bef
 const char *limit_name(enum limit limit)
 {
 	static const char *const names[LIMITS] = {
-	    [LIMIT_NONE] = "none",
-	    [LIMIT_WINDOW] = "window",
-	    [LIMIT_CLOCK] = "clock",
-	    [LIMIT_MUX_BEHIND] = "mux-behind",
-	    [LIMIT_SECOND_MOVE] = "second-move",
-	    [LIMIT_DATAGRAM] = "datagram",
+	    [LIMIT_NONE] = "none",   [LIMIT_WINDOW] = "window",     [LIMIT_NOTICE] = "notice",
+	    [LIMIT_DEAD] = "dead",   [LIMIT_RETURN] = "return",     [LIMIT_FOURTH_MOVE] = "fourth-move",
+	    [LIMIT_CLOCK] = "clock", [LIMIT_DATAGRAM] = "datagram",
 	};
 
 	return names[limit];

@@ -8,15 +8,17 @@
 enum limit {
 	LIMIT_NONE, /* nothing excuses it */
 	LIMIT_WINDOW,
+	LIMIT_NOTICE,
+	LIMIT_DEAD,
+	LIMIT_RETURN,
+	LIMIT_FOURTH_MOVE,
 	LIMIT_CLOCK,
-	LIMIT_MUX_BEHIND,
-	LIMIT_SECOND_MOVE,
 	LIMIT_DATAGRAM,
 	LIMITS,
 };
 
-/* The first limit that covers a connection broken by a packet of `mux` in this state, taken before the packet. */
-enum limit limit_of(const struct world_setting *setting, const struct world *before, enum world_mux mux);
+/* The first limit that covers a connection broken by this step from this state. */
+enum limit limit_of(const struct world_setting *setting, const struct world *before, struct world_step step);
 
 /* Its name in protocol/README.md. */
 const char *limit_name(enum limit limit);

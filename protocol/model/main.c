@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explore: which connections break, over all placements of moves, packets, silence, late muxes and wrong clocks. Exits 1
- * if one breaks that no limit of protocol/README.md section 9 covers, 2 if it can't run.
+ * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
+ * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 9 covers, 2 if it can't run.
  *
- *	explore [--moves 1..4] [--json FILE]
+ *	explore [--moves 1..4] [--notices off|lossy|at-once] [--json FILE]
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,51 +14,84 @@
 
 #include "explorer.h"
 
-enum { MOVES_DEFAULT = 3, CLOCK_MOVES = 2 };
+enum { MOVES_DEFAULT = 3, FEW_MOVES = 2 };
 
 struct options {
 	unsigned moves;
+	enum world_notices notices;
 	const char *json; /* NULL: none */
 };
+
+static bool notices_of(const char *word, enum world_notices *notices)
+{
+	static const char *const words[] = {
+	    [WORLD_NOTICES_OFF] = "off", [WORLD_NOTICES_LOSSY] = "lossy", [WORLD_NOTICES_AT_ONCE] = "at-once"};
+
+	for (int i = 0; i <= WORLD_NOTICES_AT_ONCE; i++) {
+		*notices = (enum world_notices)i;
+		if (!strcmp(word, words[i]))
+			return true;
+	}
+	return false;
+}
 
 static bool parse(int argc, char **argv, struct options *options)
 {
 	options->moves = MOVES_DEFAULT;
+	options->notices = WORLD_NOTICES_LOSSY;
 	options->json = NULL;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 
 		if (!strcmp(argv[i], "--json") && *value) {
 			options->json = value;
+		} else if (!strcmp(argv[i], "--notices") && notices_of(value, &options->notices)) {
+			continue;
 		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
 			   *value <= '0' + WORLD_MOVES_MAX) {
 			options->moves = (unsigned)(*value - '0');
 		} else {
-			fprintf(stderr, "explore: '%s %s'; allowed: --moves 1..%d, --json FILE\n", argv[i], value,
-				WORLD_MOVES_MAX);
+			fprintf(stderr,
+				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once, --json FILE\n",
+				argv[i], value, WORLD_MOVES_MAX);
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Both kinds of traffic, muxes current or not; then with fewer moves one server's clock off at a time. */
-static bool explore_all(unsigned moves, struct tally *tally)
+/* With at most so many moves. */
+static bool explore_one(struct world_setting setting, unsigned moves, struct tally *tally)
 {
-	for (int traffic = WORLD_TCP; traffic <= WORLD_UDP; traffic++) {
-		for (int behind = 0; behind <= 1; behind++) {
-			struct world_setting setting = {.traffic = traffic, .moves = moves, .behind = behind};
+	if (setting.moves > moves)
+		setting.moves = moves;
+	return explore(&setting, tally);
+}
 
-			if (!explore(&setting, tally))
-				return false;
-			setting.moves = moves < CLOCK_MOVES ? moves : CLOCK_MOVES;
-			for (int s = 0; s < 2 * WORLD_SERVERS; s++) {
-				setting.clock_ticks[s / 2] = s % 2 ? 1 : -1;
-				if (!explore(&setting, tally))
-					return false;
-				setting.clock_ticks[s / 2] = 0;
-			}
-		}
+/* TCP with all moves; the rest with few, and then one server's clock off at a time, and one server that dies. */
+static bool explore_traffic(struct world_setting setting, struct tally *tally)
+{
+	bool done = explore_one(setting, setting.traffic == WORLD_TCP ? WORLD_MOVES_MAX : FEW_MOVES, tally);
+
+	for (int s = 0; done && s < 2 * WORLD_SERVERS; s++) {
+		setting.clock_ticks[s / 2] = s % 2 ? 1 : -1;
+		done = explore_one(setting, FEW_MOVES, tally);
+		setting.clock_ticks[s / 2] = 0;
+	}
+	setting.death = true;
+	return done && explore_one(setting, FEW_MOVES, tally);
+}
+
+/* All kinds of traffic; both muxes current, or one of them late. */
+static bool explore_all(const struct options *options, struct tally *tally)
+{
+	struct world_setting setting = {.notices = options->notices, .moves = options->moves};
+
+	for (int i = 0; i < 2 * WORLD_TRAFFICS; i++) {
+		setting.traffic = (enum world_traffic)(i / 2);
+		setting.behind = i % 2;
+		if (!explore_traffic(setting, tally))
+			return false;
 	}
 	return true;
 }
@@ -116,7 +149,7 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, &options))
 		return 2;
-	if (!explore_all(options.moves, &tally)) {
+	if (!explore_all(&options, &tally)) {
 		fprintf(stderr, "explore: no memory after %" PRIu64 " states\n", tally.states);
 	} else if (!options.json || write_json(&tally, options.json)) {
 		print(&tally);

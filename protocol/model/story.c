@@ -10,7 +10,15 @@ static const char *mux(uint8_t subject)
 
 static void tell_setting(FILE *out, const struct world_setting *setting)
 {
-	fprintf(out, "server A owns the bucket; %s", setting->traffic == WORLD_UDP ? "UDP" : "TCP");
+	static const char *const traffic[WORLD_TRAFFICS] = {
+	    [WORLD_TCP] = "TCP",
+	    [WORLD_CONNECTED] = "UDP, connected sockets",
+	    [WORLD_FRAGMENTS] = "UDP, connected sockets, datagrams in two fragments",
+	    [WORLD_DATAGRAMS] = "UDP, unconnected sockets",
+	    [WORLD_BY_ID] = "QUIC, connection ids name the server",
+	};
+
+	fprintf(out, "server A owns the bucket; %s", traffic[setting->traffic]);
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
 		if (setting->clock_ticks[s])
 			fprintf(out, "; the clock of %c is %+d s off", 'A' + s, setting->clock_ticks[s] * WORLD_TICK);
@@ -38,6 +46,16 @@ static void tell_step(FILE *out, struct world_step step)
 	case WORLD_NEWS:
 		fprintf(out, "%c sees the newest generation on a packet of another bucket", 'A' + step.subject);
 		break;
+	case WORLD_NOTICE:
+		fprintf(out, "%c gets a notice of generation %d", 'A' + step.subject % WORLD_SERVERS,
+			step.subject / WORLD_SERVERS + 1);
+		break;
+	case WORLD_DEATH:
+		fprintf(out, "%c dies", 'A' + step.subject);
+		break;
+	case WORLD_REMOVE:
+		fprintf(out, "the dead server is removed");
+		break;
 	case WORLD_SETTLE:
 		fprintf(out, "all muxes are current and the client sends again and again");
 		break;
@@ -47,10 +65,8 @@ static void tell_step(FILE *out, struct world_step step)
 static void tell_result(FILE *out, enum world_result result, const struct world *world)
 {
 	static const char *const ends[] = {
-	    [WORLD_IDLE] = "",
-	    [WORLD_DELIVERED] = ": delivered",
-	    [WORLD_DROPPED] = ": dropped as stale",
-	    [WORLD_BROKEN] = ": broken",
+	    [WORLD_IDLE] = "",           [WORLD_DELIVERED] = ": delivered",      [WORLD_DROPPED] = ": dropped",
+	    [WORLD_BROKEN] = ": broken", [WORLD_ENDED] = ": its server is dead",
 	};
 
 	fprintf(out, "%s", ends[result]);

@@ -41,6 +41,18 @@ enum { A, B, C };
 	{                                                                                                              \
 		WORLD_NEWS, at                                                                                         \
 	}
+#define NOTICE(generation, to)                                                                                         \
+	{                                                                                                              \
+		WORLD_NOTICE, (generation)*WORLD_SERVERS + (to)                                                        \
+	}
+#define DEATH(of)                                                                                                      \
+	{                                                                                                              \
+		WORLD_DEATH, of                                                                                        \
+	}
+#define REMOVE                                                                                                         \
+	{                                                                                                              \
+		WORLD_REMOVE, 0                                                                                        \
+	}
 #define SETTLE                                                                                                         \
 	{                                                                                                              \
 		WORLD_SETTLE, 0                                                                                        \
@@ -78,13 +90,20 @@ static const struct row {
      5,
      WORLD_DELIVERED,
      0},
-    {"reset by a middle owner without a packet",
+    {"reset by a middle owner without a packet and without its notice",
      WORLD_TCP,
      0,
      {PACKET, MOVE(B), MOVE(C), PACKET},
      4,
      WORLD_BROKEN,
-     LIMIT_SECOND_MOVE},
+     LIMIT_NOTICE},
+    {"chained twice: the middle owner has got its notice",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), NOTICE(2, B), PACKET},
+     5,
+     WORLD_DELIVERED,
+     0},
     {"a drained server drops a late mux's packet once it has news",
      WORLD_TCP,
      0,
@@ -98,7 +117,28 @@ static const struct row {
      {MOVE(B), PACKET, BY_LATE},
      3,
      WORLD_BROKEN,
-     LIMIT_MUX_BEHIND},
+     LIMIT_NOTICE},
+    {"a drained, silent server that got its notice drops it",
+     WORLD_TCP,
+     0,
+     {MOVE(B), NOTICE(1, A), PACKET, BY_LATE},
+     4,
+     WORLD_DROPPED,
+     0},
+    {"an owner of two moves ago gets the notice of the second move, too",
+     WORLD_TCP,
+     0,
+     {MOVE(B), NOTICE(1, A), MOVE(C), PACKET, CATCH_UP, NOTICE(2, A), NOTICE(2, B), BY_LATE},
+     8,
+     WORLD_DROPPED,
+     0},
+    {"back to the previous owner: two servers ask each other",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), OTHER, MOVE(C), OTHER, MOVE(B), PACKET},
+     7,
+     WORLD_BROKEN,
+     LIMIT_RETURN},
     {"the late mux is right once it has caught up",
      WORLD_TCP,
      0,
@@ -106,23 +146,66 @@ static const struct row {
      4,
      WORLD_DELIVERED,
      0},
-    {"a slow clock does not believe a fresh move",
+    {"a slow clock obeys a fresh move", WORLD_TCP, -1, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
+    {"a slow clock remembers a fresh move as one of now",
      WORLD_TCP,
      -1,
-     {PACKET, MOVE(B), PACKET},
-     3,
-     WORLD_BROKEN,
-     LIMIT_CLOCK},
-    {"a fast clock closes the window early",
+     {PACKET, MOVE(B), OTHER, MOVE(C), PACKET},
+     5,
+     WORLD_DELIVERED,
+     0},
+    {"a fast clock leaves the window to the mux",
      WORLD_TCP,
      1,
      {PACKET, MOVE(B), TIME, TIME, TIME, PACKET},
      6,
+     WORLD_DELIVERED,
+     0},
+    {"a fast clock forgets a move early",
+     WORLD_TCP,
+     1,
+     {PACKET, MOVE(B), OTHER, TIME, TIME, TIME, MOVE(C), NOTICE(2, B), PACKET},
+     9,
      WORLD_BROKEN,
      LIMIT_CLOCK},
-    {"a datagram follows its flow", WORLD_UDP, 0, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
+    {"a dead server's bucket goes back",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), DEATH(B), REMOVE, PACKET},
+     5,
+     WORLD_DELIVERED,
+     0},
+    {"and to the owner before that by memory",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), OTHER, MOVE(C), DEATH(C), REMOVE, PACKET},
+     7,
+     WORLD_DELIVERED,
+     0},
+    {"a dead server in the middle",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), DEATH(B), REMOVE, PACKET},
+     6,
+     WORLD_BROKEN,
+     LIMIT_DEAD},
+    {"a new flow after the previous owner's death is served at once",
+     WORLD_DATAGRAMS,
+     0,
+     {MOVE(B), OTHER, DEATH(A), REMOVE, PACKET},
+     5,
+     WORLD_DELIVERED,
+     0},
+    {"a datagram by a late mux is not stale",
+     WORLD_DATAGRAMS,
+     0,
+     {MOVE(B), NOTICE(1, A), BY_LATE},
+     3,
+     WORLD_DELIVERED,
+     0},
+    {"a datagram follows its flow", WORLD_DATAGRAMS, 0, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
     {"a flow that began by chaining, and its bucket returns",
-     WORLD_UDP,
+     WORLD_DATAGRAMS,
      0,
      {MOVE(B), TIME, TIME, TIME, PACKET, TIME, MOVE(A), PACKET},
      8,
@@ -135,7 +218,13 @@ static void test_row(void **state)
 {
 	const struct row *row = *state;
 	struct world_setting setting = {
-	    .traffic = row->traffic, .moves = WORLD_MOVES_MAX, .behind = true, .clock_ticks = {0, row->clock_of_b}};
+	    .traffic = row->traffic,
+	    .notices = WORLD_NOTICES_LOSSY,
+	    .moves = WORLD_MOVES_MAX,
+	    .behind = true,
+	    .death = true,
+	    .clock_ticks = {0, row->clock_of_b},
+	};
 	struct world world = world_first(), before = world;
 	enum world_result result = WORLD_IDLE;
 
@@ -151,7 +240,7 @@ static void test_row(void **state)
 	}
 	assert_int_equal(result, row->result);
 	if (result == WORLD_BROKEN)
-		assert_int_equal(limit_of(&setting, &before, row->steps[row->count - 1].subject), row->limit);
+		assert_int_equal(limit_of(&setting, &before, row->steps[row->count - 1]), row->limit);
 }
 
 /* One move, right clocks, current muxes: only the window breaks a connection, and the shortest way is this one. */
@@ -174,13 +263,33 @@ static void test_one_move(void **state)
 	tally_free(&tally);
 }
 
+/* Two moves and a late mux: without notices some connections break that nothing excuses; with them none does. */
+static void test_notices(void **state)
+{
+	static const enum world_notices notices[] = {WORLD_NOTICES_OFF, WORLD_NOTICES_LOSSY, WORLD_NOTICES_AT_ONCE};
+	static const enum limit beside_window[] = {LIMIT_NONE, LIMIT_NOTICE, LIMIT_WINDOW};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct world_setting setting = {.notices = notices[i], .moves = 2, .behind = true};
+		struct tally tally = {0};
+
+		assert_true(explore(&setting, &tally));
+		for (int limit = 0; limit < LIMITS; limit++)
+			assert_int_equal(tally.broken[limit] > 0,
+					 limit == LIMIT_WINDOW || limit == (int)beside_window[i]);
+		tally_free(&tally);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[sizeof(rows) / sizeof(*rows) + 1];
+	struct CMUnitTest tests[sizeof(rows) / sizeof(*rows) + 2];
 	size_t n = 0;
 
 	for (; n < sizeof(rows) / sizeof(*rows); n++)
 		tests[n] = (struct CMUnitTest){rows[n].name, test_row, NULL, NULL, (void *)&rows[n]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_notices);
 	return _cmocka_run_group_tests("model", tests, n, NULL, NULL);
 }

@@ -35,7 +35,9 @@ struct world world_first(void)
 	struct world world;
 
 	memset(&world, 0, sizeof(world));
+	memset(world.previous, WORLD_NONE, sizeof(world.previous));
 	world.home = WORLD_NONE;
+	world.dead = WORLD_NONE;
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
 		world.server[s].previous = WORLD_NONE;
 	return world;
@@ -44,6 +46,63 @@ struct world world_first(void)
 static uint8_t generation_at(const struct world *world, uint8_t mux)
 {
 	return mux == WORLD_LATE ? world->late : world->moves;
+}
+
+/* Whether generation g's move had an open window when a later generation was committed. */
+static bool is_open_at(const struct world *world, unsigned g, unsigned later)
+{
+	return world->age[g] - world->age[later] < WORLD_WINDOW;
+}
+
+/* Whether generation g's notice to the server tells of the bucket's last move: the server loses it, in its window. */
+static bool notice_has_move(const struct world *world, unsigned g, uint8_t server)
+{
+	return world->owner[g - 1] == server && world->owner[g] != server && world->previous[g - 1] != WORLD_NONE &&
+	       world->previous[g - 1] != server && is_open_at(world, g - 1, g);
+}
+
+/* Whether muxes send the server a notice of generation g: it loses the bucket now, or has lost it within the window. */
+static bool notice_is_sent(const struct world *world, unsigned g, uint8_t server)
+{
+	if (server == world->dead)
+		return false;
+	for (unsigned lost = 1; lost <= g; lost++)
+		if (world->owner[lost - 1] == server && world->owner[lost] != server && is_open_at(world, lost, g))
+			return true;
+	return false;
+}
+
+/* Whether the server knows what the notice tells. */
+static bool notice_is_known(const struct world *world, unsigned g, uint8_t server)
+{
+	const struct world_server *s = &world->server[server];
+	bool has_move = s->previous != WORLD_NONE && s->generation >= g - 1 + FIRST_GENERATION;
+
+	return s->seen >= g + FIRST_GENERATION && (has_move || !notice_has_move(world, g, server));
+}
+
+/* Whether the ring names the dead server. */
+static bool is_removal_due(const struct world *world)
+{
+	return world->dead != WORLD_NONE &&
+	       (world->owner[world->moves] == world->dead || world->previous[world->moves] == world->dead);
+}
+
+static unsigned steps_of_servers(const struct world_setting *setting, const struct world *world, uint8_t used,
+				 struct world_step *steps)
+{
+	unsigned n = 0;
+
+	for (uint8_t s = 0; s <= used; s++)
+		if (world->server[s].seen < world->moves + FIRST_GENERATION && s != world->dead)
+			steps[n++] = (struct world_step){WORLD_NEWS, s};
+	for (uint8_t g = 1; setting->notices == WORLD_NOTICES_LOSSY && g <= world->moves; g++)
+		for (uint8_t s = 0; s <= used; s++)
+			if (notice_is_sent(world, g, s) && !notice_is_known(world, g, s))
+				steps[n++] = (struct world_step){WORLD_NOTICE, world_notice(g, s)};
+	for (uint8_t s = 0; setting->death && world->dead == WORLD_NONE && s <= used; s++)
+		steps[n++] = (struct world_step){WORLD_DEATH, s};
+	return n;
 }
 
 unsigned world_steps(const struct world_setting *setting, const struct world *world,
@@ -59,7 +118,7 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 	steps[n++] = (struct world_step){WORLD_TIME, 0};
 	/* servers that never owned the bucket are alike: only the first of them is tried */
 	for (uint8_t s = 0; world->moves < setting->moves && s < WORLD_SERVERS && s <= used + 1; s++)
-		if (s != world->owner[world->moves])
+		if (s != world->owner[world->moves] && s != world->dead)
 			steps[n++] = (struct world_step){WORLD_MOVE, s};
 	if (is_late)
 		steps[n++] = (struct world_step){WORLD_CATCH_UP, 0};
@@ -67,10 +126,10 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 		steps[n++] = (struct world_step){WORLD_PACKET, mux};
 		steps[n++] = (struct world_step){WORLD_OTHER, mux};
 	}
-	for (uint8_t s = 0; s <= used; s++)
-		if (world->server[s].seen < world->moves + FIRST_GENERATION)
-			steps[n++] = (struct world_step){WORLD_NEWS, s};
-	if (world->home != WORLD_NONE)
+	n += steps_of_servers(setting, world, used, steps + n);
+	if (is_removal_due(world) && world->moves < WORLD_MOVES_MAX)
+		steps[n++] = (struct world_step){WORLD_REMOVE, 0};
+	if (!is_removal_due(world) || world->moves < WORLD_MOVES_MAX)
 		steps[n++] = (struct world_step){WORLD_SETTLE, 0};
 	return n;
 }
@@ -79,10 +138,10 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 static struct fl_steer header(const struct world *world, uint8_t generation)
 {
 	struct fl_steer steer = {.service = 1, .generation = generation + FIRST_GENERATION};
-	fl_row row = generation
-			 ? fl_row_make((uint16_t)(world->owner[generation] + 1),
-				       (uint16_t)(world->owner[generation - 1] + 1), since(world->age[generation]))
-			 : fl_row_make((uint16_t)(world->owner[0] + 1), FL_BACKEND_NONE, 0);
+	bool has_previous = world->previous[generation] != WORLD_NONE;
+	fl_row row = fl_row_make((uint16_t)(world->owner[generation] + 1),
+				 has_previous ? (uint16_t)(world->previous[generation] + 1) : FL_BACKEND_NONE,
+				 generation ? since(world->age[generation]) : 0);
 
 	if (fl_row_is_moved(row, NOW, WINDOW)) {
 		steer.flags = FL_STEER_MOVED;
@@ -92,11 +151,11 @@ static struct fl_steer header(const struct world *world, uint8_t generation)
 	return steer;
 }
 
-/* One packet at one server: the real verdict, and what the server learns by it. */
-static enum fl_verdict decide(const struct world_setting *setting, struct world *world, uint8_t at,
-			      enum fl_packet_class packet, const struct fl_steer *steer, uint8_t *next)
+/* What the server's verdict is given besides the packet. */
+static struct fl_verdict_in input(const struct world_setting *setting, const struct world *world, uint8_t at,
+				  enum fl_packet_class packet, const struct fl_steer *steer)
 {
-	struct world_server *server = &world->server[at];
+	const struct world_server *server = &world->server[at];
 	struct fl_verdict_in in = {
 	    .packet = packet,
 	    .trusted = true,
@@ -108,66 +167,178 @@ static enum fl_verdict decide(const struct world_setting *setting, struct world 
 	    .window = WINDOW,
 	    .self = address(at),
 	};
-	struct fl_verdict_out out;
 
 	if (server->previous != WORLD_NONE) {
 		in.memory.since = since(server->age);
 		in.memory.generation = server->generation;
 		in.memory.previous = address(server->previous);
 	}
-	fl_verdict_decide(&in, &out);
-	server->seen = (uint8_t)out.generation_seen;
-	if (out.learned) {
-		server->previous = server_at(&out.memory.previous);
-		server->age = age_of(out.memory.since);
-		server->generation = (uint8_t)out.memory.generation;
-	}
-	*next = server_at(&out.next);
-	return out.verdict;
+	return in;
 }
 
-/* A packet from a mux to the server where it ends. Returns that server's verdict: anything but CHAIN. */
-static enum fl_verdict walk(const struct world_setting *setting, struct world *world, uint8_t generation, bool is_syn,
-			    bool is_ours, uint8_t *end)
+static void store(struct world_server *server, const struct fl_verdict_out *out)
 {
-	struct fl_steer steer = header(world, generation);
-	uint8_t at = world->owner[generation], next;
+	server->seen = (uint8_t)out->generation_seen;
+	if (out->learned) {
+		server->previous = server_at(&out->memory.previous);
+		server->age = age_of(out->memory.since);
+		server->generation = (uint8_t)out->memory.generation;
+	}
+}
 
-	for (;;) {
-		bool has_socket = is_ours && setting->traffic == WORLD_TCP && at == world->home;
-		enum fl_packet_class packet = is_syn       ? FL_PACKET_SYN
-					      : has_socket ? FL_PACKET_LOCAL_SOCKET
-							   : FL_PACKET_UNKNOWN;
-		enum fl_verdict verdict = decide(setting, world, at, packet, &steer, &next);
+/* A server reads a notice: as it would learn from a packet of the bucket. */
+static void notice_read(const struct world_setting *setting, struct world *world, uint8_t g, uint8_t at)
+{
+	struct fl_steer steer = {.service = 1, .generation = g + FIRST_GENERATION};
+	struct fl_verdict_in in;
+	struct fl_verdict_out out = {0};
 
-		*end = at;
-		if (verdict != FL_VERDICT_CHAIN)
-			return verdict;
-		at = next;
+	if (notice_has_move(world, g, at)) {
+		steer.flags = FL_STEER_MOVED;
+		steer.since = since(world->age[g - 1]);
+		steer.previous = address(world->previous[g - 1]);
+	}
+	in = input(setting, world, at, FL_PACKET_UNKNOWN, &steer);
+	out.generation_seen = in.generation_seen;
+	out.memory = in.memory;
+	fl_verdict_learn(&in, &out);
+	store(&world->server[at], &out);
+}
+
+void world_tell(const struct world_setting *setting, struct world *world)
+{
+	for (uint8_t g = 1; g <= world->moves; g++)
+		for (uint8_t s = 0; s < WORLD_SERVERS; s++)
+			if (notice_is_sent(world, g, s) && !notice_is_known(world, g, s))
+				notice_read(setting, world, g, s);
+}
+
+/* What a packet is, and where it ended. */
+struct way {
+	bool is_syn;
+	bool is_ours;
+	bool is_later;      /* a later fragment */
+	uint8_t generation; /* of the mux */
+	uint8_t first;      /* the server that the mux sends it to */
+	bool has_bucket;
+	enum fl_verdict verdict; /* the last server's: anything but CHAIN; a dead one drops */
+	uint8_t end;
+};
+
+static enum fl_packet_class class_at(const struct world_setting *setting, const struct world *world,
+				     const struct way *way, uint8_t at)
+{
+	bool is_home = way->is_ours && at == world->home;
+
+	if (way->is_syn)
+		return FL_PACKET_SYN;
+	if (setting->traffic == WORLD_TCP)
+		return is_home ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_UNKNOWN;
+	if (setting->traffic <= WORLD_FRAGMENTS && is_home && !way->is_later)
+		return FL_PACKET_LOCAL_SOCKET;
+	return FL_PACKET_NO_RESET;
+}
+
+/* Takes a packet from a mux to the server where it ends. */
+static void walk(const struct world_setting *setting, struct world *world, struct way *way)
+{
+	struct fl_steer steer = header(world, way->generation);
+	uint8_t at = way->first;
+
+	if (!way->has_bucket) {
+		steer.bucket = FL_STEER_BUCKET_NONE;
+		steer.flags = 0;
+	}
+	while (at != world->dead) {
+		struct fl_verdict_in in = input(setting, world, at, class_at(setting, world, way, at), &steer);
+		struct fl_verdict_out out;
+
+		fl_verdict_decide(&in, &out);
+		store(&world->server[at], &out);
+		way->verdict = out.verdict;
+		way->end = at;
+		if (out.verdict != FL_VERDICT_CHAIN)
+			return;
+		at = server_at(&out.next);
 		steer.hops++;
 		steer.flags = 0;
 	}
+	way->verdict = FL_VERDICT_DROP_STALE;
+	way->end = at;
+}
+
+/* Where a mux sends a packet of the bucket. */
+static struct way by_bucket(const struct world *world, uint8_t mux)
+{
+	uint8_t generation = generation_at(world, mux);
+
+	return (struct way){.generation = generation, .first = world->owner[generation], .has_bucket = true};
 }
 
 static enum world_result packet(const struct world_setting *setting, struct world *world, uint8_t mux)
 {
 	bool opens = world->home == WORLD_NONE;
-	uint8_t end;
-	enum fl_verdict verdict =
-	    walk(setting, world, generation_at(world, mux), opens && setting->traffic == WORLD_TCP, true, &end);
+	struct way way = by_bucket(world, mux), later;
 
-	if (verdict != FL_VERDICT_DELIVER)
+	way.is_ours = true;
+	way.is_syn = opens && setting->traffic == WORLD_TCP;
+	if (!opens && setting->traffic == WORLD_BY_ID) {
+		way.first = world->home;
+		way.has_bucket = false;
+	}
+	later = way;
+	later.is_later = true;
+	walk(setting, world, &way);
+	if (!opens && world->home == world->dead)
+		return WORLD_ENDED;
+	if (way.verdict != FL_VERDICT_DELIVER)
 		return WORLD_DROPPED;
 	if (opens) {
-		world->home = end;
+		world->home = way.end;
 		world->by_late = mux == WORLD_LATE;
 	}
-	return end == world->home ? WORLD_DELIVERED : WORLD_BROKEN;
+	if (way.end != world->home || setting->traffic != WORLD_FRAGMENTS)
+		return way.end == world->home ? WORLD_DELIVERED : WORLD_BROKEN;
+	walk(setting, world, &later);
+	if (later.verdict != FL_VERDICT_DELIVER)
+		return WORLD_DROPPED;
+	return later.end == world->home ? WORLD_DELIVERED : WORLD_BROKEN;
+}
+
+/* The bucket gets a new owner, and the ring names one before it. */
+static void move(const struct world_setting *setting, struct world *world, uint8_t owner, uint8_t previous)
+{
+	world->owner[++world->moves] = owner;
+	world->previous[world->moves] = previous;
+	if (setting->notices == WORLD_NOTICES_AT_ONCE)
+		world_tell(setting, world);
+	if (!setting->behind)
+		world->late = world->moves;
+}
+
+/*
+ * `backend remove --dead`. A bucket that the dead server owned goes back to the owner before it, which the ring then
+ * names as its own previous owner: that server's memory applies. Where there is none, any server takes it. A bucket that
+ * the dead server had before has no previous owner any more.
+ */
+static void remove_dead(const struct world_setting *setting, struct world *world)
+{
+	uint8_t owner = world->owner[world->moves], previous = world->previous[world->moves];
+	bool returns = previous != WORLD_NONE && world->age[world->moves] < WORLD_WINDOW;
+
+	if (owner != world->dead)
+		move(setting, world, owner, WORLD_NONE);
+	else if (returns)
+		move(setting, world, previous, previous);
+	else
+		move(setting, world, world->dead == 0, WORLD_NONE);
 }
 
 /* Only a connection that is never delivered counts here; one that is reset does so by WORLD_PACKET as well. */
 static enum world_result settle(const struct world_setting *setting, struct world *world)
 {
+	if (is_removal_due(world))
+		remove_dead(setting, world);
 	world->late = world->moves;
 	for (int i = 0; i < SETTLE_PACKETS; i++)
 		if (packet(setting, world, WORLD_CURRENT) != WORLD_DROPPED)
@@ -192,16 +363,14 @@ static void pass_time(struct world *world)
 
 enum world_result world_take(const struct world_setting *setting, struct world *world, struct world_step step)
 {
-	uint8_t end;
+	struct way other;
 
 	switch ((enum world_action)step.action) {
 	case WORLD_TIME:
 		pass_time(world);
 		return WORLD_IDLE;
 	case WORLD_MOVE:
-		world->owner[++world->moves] = step.subject;
-		if (!setting->behind)
-			world->late = world->moves;
+		move(setting, world, step.subject, world->owner[world->moves]);
 		return WORLD_IDLE;
 	case WORLD_CATCH_UP:
 		world->late++;
@@ -209,10 +378,21 @@ enum world_result world_take(const struct world_setting *setting, struct world *
 	case WORLD_PACKET:
 		return packet(setting, world, step.subject);
 	case WORLD_OTHER:
-		walk(setting, world, generation_at(world, step.subject), true, false, &end);
+		other = by_bucket(world, step.subject);
+		other.is_syn = true;
+		walk(setting, world, &other);
 		return WORLD_IDLE;
 	case WORLD_NEWS:
 		world->server[step.subject].seen = (uint8_t)(world->moves + FIRST_GENERATION);
+		return WORLD_IDLE;
+	case WORLD_NOTICE:
+		notice_read(setting, world, step.subject / WORLD_SERVERS, step.subject % WORLD_SERVERS);
+		return WORLD_IDLE;
+	case WORLD_DEATH:
+		world->dead = step.subject;
+		return WORLD_IDLE;
+	case WORLD_REMOVE:
+		remove_dead(setting, world);
 		return WORLD_IDLE;
 	case WORLD_SETTLE:
 		return settle(setting, world);

@@ -3,8 +3,8 @@
  * One bucket of one service, the servers that own it in turn, two muxes and one connection: everything that decides
  * whether the connection breaks, small enough that every reachable state can be visited (explore.c).
  *
- *	controller	moves the bucket: generation n has owner[n], committed `age` ticks ago
- *	current mux	has applied every generation
+ *	controller	moves the bucket: generation n has owner[n] and previous[n], committed `age` ticks ago
+ *	current mux	has applied every generation; before that it tells servers (WORLD_NOTICE, or notices_at_once)
  *	late mux	has applied generations up to `late`
  *	server		what it remembers of the bucket, and the highest generation it has seen
  *	connection	its server (home), WORLD_NONE before it is opened
@@ -29,14 +29,26 @@ enum world_numbers {
 
 enum world_traffic {
 	WORLD_TCP,
-	WORLD_UDP, /* an unconnected socket: no server recognises a datagram as its own */
+	WORLD_CONNECTED, /* datagrams to a socket that is connected to the client, beside one that takes all others' */
+	WORLD_FRAGMENTS, /* the same in two fragments each: only the first shows its socket */
+	WORLD_DATAGRAMS, /* an unconnected socket: no server recognises a datagram as its own */
+	WORLD_BY_ID,     /* the same, and but for the first packet steered to the server that its connection id names */
+	WORLD_TRAFFICS,
+};
+
+enum world_notices {
+	WORLD_NOTICES_OFF,
+	WORLD_NOTICES_LOSSY,   /* lost, late or repeated, each of them on its own */
+	WORLD_NOTICES_AT_ONCE, /* all have arrived before any mux applies the generation */
 };
 
 /* Fixed for a run of the explorer. */
 struct world_setting {
 	enum world_traffic traffic;
+	enum world_notices notices;
 	unsigned moves;                 /* at most WORLD_MOVES_MAX */
 	bool behind;                    /* the late mux may be late; else both are current */
+	bool death;                     /* one server may die, and is then removed with --dead */
 	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
 };
 
@@ -51,15 +63,17 @@ struct world_server {
 /* No padding: states are compared and hashed as bytes. */
 struct world {
 	uint8_t moves;
-	uint8_t owner[WORLD_MOVES_MAX + 1]; /* [generation]; generation 0 is the ring's first */
-	uint8_t age[WORLD_MOVES_MAX + 1];   /* [generation], of the move that led to it; [0] is not used */
+	uint8_t owner[WORLD_MOVES_MAX + 1];    /* [generation]; generation 0 is the ring's first */
+	uint8_t previous[WORLD_MOVES_MAX + 1]; /* [generation]: the owner before, as the ring says; WORLD_NONE: 0 */
+	uint8_t age[WORLD_MOVES_MAX + 1];      /* [generation], of the move that led to it; [0] is not used */
 	uint8_t late;
 	uint8_t home;
 	uint8_t by_late; /* the late mux was behind when it steered the packet that opened the connection */
+	uint8_t dead;    /* a server, or WORLD_NONE */
 	struct world_server server[WORLD_SERVERS];
 };
 
-_Static_assert(sizeof(struct world) == 4 + 2 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
+_Static_assert(sizeof(struct world) == 5 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
 
 enum world_action {
 	WORLD_TIME,     /* a tick passes */
@@ -68,23 +82,28 @@ enum world_action {
 	WORLD_PACKET,   /* + mux: a packet of the connection; the first one opens it */
 	WORLD_OTHER,    /* + mux: another client's SYN in the same bucket */
 	WORLD_NEWS,     /* + server: a packet of another bucket by the current mux; only its generation matters */
-	WORLD_SETTLE,   /* all muxes become current and the client sends again and again; the last step of a sequence */
+	WORLD_NOTICE,   /* + world_notice(): it arrives, again or for the first time */
+	WORLD_DEATH,    /* + server: it never answers again */
+	WORLD_REMOVE,   /* `backend remove --dead` of the dead server; the current mux applies it at once */
+	WORLD_SETTLE, /* the dead server is removed, all muxes become current and the client sends again and again; the
+			   last step of a sequence */
 };
 
 enum world_mux { WORLD_CURRENT, WORLD_LATE };
 
 struct world_step {
 	uint8_t action;
-	uint8_t subject; /* a server or a mux */
+	uint8_t subject; /* a server, a mux or a notice */
 };
 
-enum { WORLD_STEPS_MAX = 3 + 2 * WORLD_SERVERS + 4 };
+enum { WORLD_STEPS_MAX = 5 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
 
 enum world_result {
 	WORLD_IDLE,      /* no packet of the connection */
 	WORLD_DELIVERED, /* at its server */
 	WORLD_DROPPED,   /* the client sends it again */
 	WORLD_BROKEN,    /* at a server that does not know it (a RST, or a lost datagram), or never anywhere */
+	WORLD_ENDED,     /* its server has died */
 };
 
 /* The first state: the bucket is server 0's and always was. */
@@ -96,6 +115,15 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 
 /* Takes a step that world_steps() returned. */
 enum world_result world_take(const struct world_setting *setting, struct world *world, struct world_step step);
+
+/* The notice to a server about a generation. */
+static inline uint8_t world_notice(uint8_t generation, uint8_t server)
+{
+	return (uint8_t)(generation * WORLD_SERVERS + server);
+}
+
+/* Delivers every notice that was sent and that a server has not got yet. */
+void world_tell(const struct world_setting *setting, struct world *world);
 
 /* How long ago, in ticks, the connection's server last lost the bucket; -1: it owns it. */
 int world_left(const struct world *world);

@@ -2,10 +2,8 @@
 #include "verdict_row.h"
 
 static const char *const packets[] = {
-    [FL_PACKET_SYN] = "syn",
-    [FL_PACKET_COOKIE_ACK] = "cookie_ack",
-    [FL_PACKET_LOCAL_SOCKET] = "local_socket",
-    [FL_PACKET_UNKNOWN] = "unknown",
+    [FL_PACKET_SYN] = "syn",         [FL_PACKET_COOKIE_ACK] = "cookie_ack", [FL_PACKET_LOCAL_SOCKET] = "local_socket",
+    [FL_PACKET_UNKNOWN] = "unknown", [FL_PACKET_NO_RESET] = "no_reset",
 };
 
 static const char *const verdicts[FL_VERDICTS] = {

@@ -6,10 +6,11 @@
 
 enum {
 	TRIES = 20,
+	DATAGRAM_LEN = 32,
 };
 
 static json_t *steer_vectors; /* for its malformed headers */
-static bool (*runner)(const json_t *row, const struct packet_tcp *tcp);
+static bool (*runner)(const json_t *row, const struct row_inner *inner);
 
 struct config row_config(const json_t *row)
 {
@@ -43,7 +44,23 @@ static void malformed_add(struct packet *packet, const json_t *in)
 	fail_msg("steer.json has no header that is malformed by '%s'", vectors_text(in, "malformed"));
 }
 
-size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct packet_tcp *tcp)
+static void inner_add(struct packet *packet, const struct row_inner *inner)
+{
+	fl_u8 *ip = packet->data + packet->len;
+
+	if (inner->tcp) {
+		packet_add_tcp(packet, inner->tcp);
+		return;
+	}
+	packet_add_udp(packet, inner->udp, DATAGRAM_LEN);
+	if (!inner->is_later_fragment)
+		return;
+	fl_store_be16(ip + 6, 5); /* in units of 8 bytes */
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
+}
+
+size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct row_inner *inner)
 {
 	const json_t *in = vectors_get(row, "in");
 	struct fl_address self = vectors_address(in, "self");
@@ -65,7 +82,7 @@ size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, cons
 	inner_at = packet->len;
 	/* A header that is malformed by being short must stay the packet's end. */
 	if (!is_malformed || verdict_row_error(in, "malformed") != FL_STEER_TRUNCATED)
-		packet_add_tcp(packet, tcp);
+		inner_add(packet, inner);
 	packet_finish_outer(packet);
 	return inner_at;
 }
@@ -77,6 +94,7 @@ enum fl_counter row_counter(const json_t *row)
 	    [FL_PACKET_COOKIE_ACK] = FL_COUNTER_DELIVER_COOKIE_ACK,
 	    [FL_PACKET_LOCAL_SOCKET] = FL_COUNTER_DELIVER_LOCAL_SOCKET,
 	    [FL_PACKET_UNKNOWN] = FL_COUNTER_DELIVER_UNKNOWN,
+	    [FL_PACKET_NO_RESET] = FL_COUNTER_DELIVER_NO_RESET,
 	};
 	const json_t *in = vectors_get(row, "in");
 
@@ -125,26 +143,31 @@ void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const
 }
 
 /* The inner packets that are of the row's class; returns how many. */
-static size_t inner_packets(const json_t *row, const struct packet_tcp *found[3])
+static size_t inner_packets(const json_t *row, struct row_inner found[3])
 {
 	const struct rig_packets *packets = rig_packets(RIG_IPV4);
 
 	switch (verdict_row_class(vectors_get(row, "in"))) {
 	case FL_PACKET_SYN:
-		found[0] = &packets->syn;
+		found[0].tcp = &packets->syn;
 		return 1;
 	case FL_PACKET_COOKIE_ACK:
-		found[0] = &packets->cookie_ack;
+		found[0].tcp = &packets->cookie_ack;
 		return 1;
 	case FL_PACKET_LOCAL_SOCKET:
-		found[0] = &packets->established;
-		found[1] = &packets->half_open;
+		found[0].tcp = &packets->established;
+		found[1].tcp = &packets->half_open;
 		return 2;
 	case FL_PACKET_UNKNOWN:
-		found[0] = &packets->unknown;
-		found[1] = &packets->bad_cookie;
-		found[2] = &packets->half_open_elsewhere;
+		found[0].tcp = &packets->unknown;
+		found[1].tcp = &packets->bad_cookie;
+		found[2].tcp = &packets->half_open_elsewhere;
 		return 3;
+	case FL_PACKET_NO_RESET:
+		found[0].udp = &packets->udp_unconnected;
+		found[1].udp = &packets->udp_connected;
+		found[1].is_later_fragment = true;
+		return 2;
 	}
 	return 0;
 }
@@ -152,12 +175,12 @@ static size_t inner_packets(const json_t *row, const struct packet_tcp *found[3]
 static void run(void **state)
 {
 	const json_t *row = *state;
-	const struct packet_tcp *inner[3];
+	struct row_inner inner[3] = {0};
 	size_t count = inner_packets(row, inner), i;
 	int tries;
 
 	for (i = 0; i < count; i++) {
-		for (tries = 0; tries < TRIES && !runner(row, inner[i]); tries++)
+		for (tries = 0; tries < TRIES && !runner(row, &inner[i]); tries++)
 			;
 		if (tries == TRIES)
 			fail_msg("the row's second never lasted long enough");
@@ -177,7 +200,7 @@ static int compare(const void *a, const void *b)
 }
 
 int rows_run(const char *group, const char *folder, fl_u64 earliest,
-	     bool (*run_once)(const json_t *row, const struct packet_tcp *tcp))
+	     bool (*run_once)(const json_t *row, const struct row_inner *inner))
 {
 	json_t *file = vectors_load(folder, "verdict.json");
 	const json_t *rows = vectors_list(file, "rows"), *row;

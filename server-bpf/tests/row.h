@@ -5,7 +5,8 @@
  * checked.
  *
  * "local_socket" is asked twice, of an established and of a half-open connection, and "unknown" also of a wrong cookie
- * and of a half-open connection whose client acknowledges another host's SYN-ACK.
+ * and of a half-open connection whose client acknowledges another host's SYN-ACK. "no_reset" is asked of a datagram to an
+ * unconnected socket and of a later fragment.
  */
 #ifndef FAIRLEAD_TESTS_ROW_H
 #define FAIRLEAD_TESTS_ROW_H
@@ -13,18 +14,25 @@
 #include "rig.h"
 #include "verdict_row.h"
 
+/* What is sent in a row's packet: a TCP segment or a datagram. */
+struct row_inner {
+	const struct packet_tcp *tcp; /* NULL: a datagram */
+	const struct packet_flow *udp;
+	bool is_later_fragment;
+};
+
 /*
  * Runs all rows of the folder's verdict.json, those of one configuration together. run_once() sends this inner packet
  * for the row, and returns false if the clock moved on meanwhile and it must be run again. Rows whose `now` is before
  * `earliest`, which the runner's clock cannot show, are moved there. The rig must be open. Returns what main() returns.
  */
 int rows_run(const char *group, const char *folder, fl_u64 earliest,
-	     bool (*run_once)(const json_t *row, const struct packet_tcp *tcp));
+	     bool (*run_once)(const json_t *row, const struct row_inner *inner));
 
 struct config row_config(const json_t *row);
 
 /* The row's packet as a mux sends it; returns where the inner packet begins. */
-size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct packet_tcp *tcp);
+size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct row_inner *inner);
 
 /* The counter of the exit that the row expects. */
 enum fl_counter row_counter(const json_t *row);

@@ -28,10 +28,11 @@ static const fl_u8 mac_of_rig0[6] = {0x02, 0, 0, 0, 0, 0x02};
 
 static struct fl_server *program;
 
+/* A move that the muxes of these tests' packets have not applied: memory counts. */
 static struct fl_bucket_memory moved_from(const char *previous, fl_u32 seconds_ago)
 {
 	struct fl_bucket_memory memory = {.since = (fl_u32)time(NULL) - seconds_ago,
-					  .generation = RIG_GENERATION,
+					  .generation = RIG_GENERATION + 1,
 					  .previous = packet_address(previous)};
 
 	return memory;

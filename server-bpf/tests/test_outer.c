@@ -114,7 +114,7 @@ static void chain_once(const struct outer *from, const struct outer *to, enum ri
 {
 	const char *next = is_resolved ? to->previous : to->unresolved;
 	struct fl_bucket_memory moved = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION, .previous = packet_address(next)};
+	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address(next)};
 	struct packet packet = packet_make(from->mux, from->self, inner, false, 0), expected;
 
 	rig_memory_set(program, &moved);
@@ -158,7 +158,7 @@ static void chained_without_address(void **state)
 	(void)state;
 	for (family = 0; family < RIG_FAMILIES; family++) {
 		struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL),
-						 .generation = RIG_GENERATION,
+						 .generation = RIG_GENERATION + 1,
 						 .previous = packet_address(outers[!family].previous)};
 		struct config config = rig_config_both();
 		struct packet packet;
@@ -180,7 +180,7 @@ static void chained_without_address(void **state)
 /* A packet that fits over IPv4 and no longer over IPv6. */
 static void chained_too_big(void **state)
 {
-	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL), .generation = RIG_GENERATION};
+	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1};
 	size_t inner_len = 20 + 20, ipv6_len = 40 + UDP_LEN + HEADER_LEN + inner_len;
 	struct packet packet = packet_make(RIG_MUX, RIG_SELF, RIG_IPV4, false, 0);
 	fl_u8 filling[1300] = {0};

@@ -353,7 +353,8 @@ static bool is_action_of(int action, enum fl_counter counter)
 {
 	if (counter == FL_COUNTER_CHAIN)
 		return action == XDP_TX;
-	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_CHAIN_BY_KERNEL)
+	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET ||
+	    counter == FL_COUNTER_CHAIN_BY_KERNEL)
 		return action == XDP_PASS;
 	return action == XDP_DROP;
 }

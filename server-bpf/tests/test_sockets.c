@@ -186,26 +186,27 @@ static const struct kind kinds[] = {
     {"RST with a valid SYN cookie", rst_with_cookie, FL_COUNTER_DELIVER_UNKNOWN},
     {"UDP to a connected socket", udp_connected, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"UDP to a socket that is connected to another", udp_other, FL_COUNTER_DELIVER_UNKNOWN},
-    {"UDP to an unconnected socket", udp_unconnected, FL_COUNTER_DELIVER_UNKNOWN},
+    {"UDP to an unconnected socket", udp_unconnected, FL_COUNTER_DELIVER_NO_RESET},
     {"ICMP error about an established connection", error_about_established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"ICMP error about an unknown connection", error_about_unknown, FL_COUNTER_DELIVER_UNKNOWN},
     {"ICMP error about what another host sent", error_about_another_host, FL_COUNTER_DELIVER_UNKNOWN},
     {"first fragment of an established connection", first_fragment, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"first fragment to a connected UDP socket", first_fragment_udp, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"first fragment of an unknown connection", first_fragment_of_unknown, FL_COUNTER_DELIVER_UNKNOWN},
-    {"later fragment", later_fragment, FL_COUNTER_DELIVER_UNKNOWN},
+    {"later fragment", later_fragment, FL_COUNTER_DELIVER_NO_RESET},
     {"a protocol without sockets", other_protocol, FL_COUNTER_DELIVER_UNKNOWN},
 };
 
 static void run_once(const struct kind *kind, enum rig_family family, bool is_moved)
 {
 	struct fl_bucket_memory moved = {
-	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION, .previous = packet_address("10.1.0.21")};
+	    .since = (fl_u32)time(NULL), .generation = RIG_GENERATION + 1, .previous = packet_address("10.1.0.21")};
 	struct fl_steer steer = {.inner_protocol = family == RIG_IPV4 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6,
 				 .service = RIG_SERVICE,
 				 .bucket = RIG_BUCKET,
 				 .generation = RIG_GENERATION};
-	bool is_chained = is_moved && kind->counter == FL_COUNTER_DELIVER_UNKNOWN;
+	bool is_unknown = kind->counter == FL_COUNTER_DELIVER_UNKNOWN || kind->counter == FL_COUNTER_DELIVER_NO_RESET;
+	bool is_chained = is_moved && is_unknown;
 	enum fl_counter expected = is_chained ? FL_COUNTER_CHAIN : kind->counter, counter;
 	struct packet packet;
 	int action;

@@ -95,14 +95,14 @@ static void check_exit(const json_t *row, const struct packet *before, const str
 	}
 }
 
-static bool run_once(const json_t *row, const struct packet_tcp *tcp)
+static bool run_once(const json_t *row, const struct row_inner *inner)
 {
 	const json_t *in = vectors_get(row, "in");
 	struct config config = row_config(row);
 	struct fl_bucket_memory memory = verdict_row_memory(in);
 	fl_u64 now = vectors_number(in, "now"), learned;
 	struct packet before, after;
-	size_t inner_at = row_packet(&before, row, RIG_SERVICE, tcp);
+	size_t inner_at = row_packet(&before, row, RIG_SERVICE, inner);
 	int action;
 
 	after = before;

@@ -79,7 +79,9 @@
 	/* a generation that was not learned, as it is too far above the highest seen (fairlead/generation.h) */        \
 	COUNTER(GENERATION_JUMP, "generation_jump")                                                                     \
 	/* a move that is more than FL_FUTURE_MAX seconds ahead of our clock (clock.h) */                               \
-	COUNTER(MOVE_AHEAD, "move_ahead")
+	COUNTER(MOVE_AHEAD, "move_ahead")                                                                               \
+	/* a datagram to an unconnected socket, or a later fragment: no local state, and no RST would answer it */      \
+	COUNTER(DELIVER_NO_RESET, "deliver_no_reset")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -121,6 +123,8 @@ FL_INLINE enum fl_counter fl_counter_of_delivery(enum fl_packet_class packet)
 		return FL_COUNTER_DELIVER_COOKIE_ACK;
 	case FL_PACKET_LOCAL_SOCKET:
 		return FL_COUNTER_DELIVER_LOCAL_SOCKET;
+	case FL_PACKET_NO_RESET:
+		return FL_COUNTER_DELIVER_NO_RESET;
 	default:
 		return FL_COUNTER_DELIVER_UNKNOWN;
 	}

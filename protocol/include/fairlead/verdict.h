@@ -4,6 +4,9 @@
  * module, in eBPF and in the tests (Beamer, NSDI '18, sections 3.2 and 4.2).
  *
  *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> stale? -> deliver
+ *
+ * What the packet says of its bucket's move is obeyed whatever the server's clock says: the window is the mux's. Clock and
+ * window of the server bound what it remembers, for packets that another server chained or that a late mux sent.
  */
 #ifndef FAIRLEAD_VERDICT_H
 #define FAIRLEAD_VERDICT_H
@@ -11,8 +14,8 @@
 #include "steer.h"
 
 enum fl_verdict_numbers {
-	FL_WINDOW_DEFAULT = 240, /* seconds that a bucket is chained after it moved */
-	FL_FUTURE_MAX = 5,       /* seconds; a move further ahead of our clock is ignored */
+	FL_WINDOW_DEFAULT = 240, /* seconds that a move is remembered */
+	FL_FUTURE_MAX = 5,       /* seconds; a move further ahead of our clock is remembered as one of now */
 };
 
 /* What the host knows about the packet's connection. */
@@ -20,7 +23,8 @@ enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
 	FL_PACKET_LOCAL_SOCKET, /* established TCP, half-open TCP that the packet belongs to, connected UDP */
-	FL_PACKET_UNKNOWN,      /* no local state */
+	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
+	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
 };
 
 enum fl_verdict {
@@ -77,26 +81,69 @@ FL_INLINE bool fl_verdict_has_bucket(const struct fl_verdict_in *in)
 	return in->steer.bucket != FL_STEER_BUCKET_NONE;
 }
 
+/* Whether the packet tells of a move: that the bucket came here from another server. */
+FL_INLINE bool fl_verdict_is_told(const struct fl_verdict_in *in)
+{
+	return fl_verdict_has_bucket(in) && in->steer.flags & FL_STEER_MOVED &&
+	       !fl_verdict_is_unspecified(&in->steer.previous) && !fl_address_equal(&in->steer.previous, &in->self);
+}
+
+/* When the move that the packet tells of took place, for memory: no time of the future. */
+FL_INLINE fl_u32 fl_verdict_since(const struct fl_verdict_in *in)
+{
+	bool is_future = in->steer.since > in->now && in->steer.since - in->now > FL_FUTURE_MAX;
+
+	return is_future ? in->now : in->steer.since;
+}
+
 /*
- * Whether the packet carries a move that is newer than the remembered one: a later time, or the same second in a later
+ * Whether a move that a packet tells of is newer than the remembered one: a later time, or the same second in a later
  * generation with another owner (two moves within one second must both be learned).
  */
-FL_INLINE bool fl_verdict_is_news(const struct fl_verdict_in *in)
+FL_INLINE bool fl_verdict_is_news(const struct fl_verdict_in *in, fl_u32 since)
 {
-	const struct fl_steer *steer = &in->steer;
+	if (since != in->memory.since)
+		return since > in->memory.since;
+	return in->steer.generation > in->memory.generation &&
+	       !fl_address_equal(&in->steer.previous, &in->memory.previous);
+}
 
-	if (!fl_verdict_has_bucket(in) || !(steer->flags & FL_STEER_MOVED) ||
-	    fl_verdict_is_unspecified(&steer->previous) || fl_address_equal(&steer->previous, &in->self))
+/*
+ * What a trusted, well-formed header teaches: changes generation_seen, learned and memory, which hold the input's. A
+ * notice teaches by it, too. Returns whether the header tells of a move.
+ */
+FL_INLINE bool fl_verdict_learn(const struct fl_verdict_in *in, struct fl_verdict_out *out)
+{
+	bool told = fl_verdict_is_told(in);
+	fl_u32 since = fl_verdict_since(in);
+
+	if (in->steer.generation > in->generation_seen)
+		out->generation_seen = in->steer.generation;
+	if (told && fl_verdict_is_news(in, since)) {
+		out->learned = true;
+		out->memory.since = since;
+		out->memory.generation = in->steer.generation;
+		out->memory.previous = in->steer.previous;
+	}
+	return told;
+}
+
+/*
+ * Whether memory counts for a packet that tells of no later move: its window is open, and the packet does not come without
+ * a move from a mux that has applied what memory was learned from. Such a mux says that the bucket has no previous owner
+ * any more.
+ */
+FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in)
+{
+	if (!fl_verdict_has_bucket(in) || (fl_u64)in->now >= (fl_u64)in->memory.since + in->window)
 		return false;
-	if (steer->since > in->now && steer->since - in->now > FL_FUTURE_MAX)
-		return false;
-	if (steer->since != in->memory.since)
-		return steer->since > in->memory.since;
-	return steer->generation > in->memory.generation && !fl_address_equal(&steer->previous, &in->memory.previous);
+	return in->steer.hops || in->steer.flags & FL_STEER_MOVED || in->steer.generation < in->memory.generation;
 }
 
 FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdict_out *out)
 {
+	bool told;
+
 	out->generation_seen = in->generation_seen;
 	out->learned = false;
 	out->memory = in->memory;
@@ -110,25 +157,27 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 		out->verdict = FL_VERDICT_DROP_MALFORMED;
 		return;
 	}
-	if (in->steer.generation > in->generation_seen)
-		out->generation_seen = in->steer.generation;
-	if (fl_verdict_is_news(in)) {
-		out->learned = true;
-		out->memory.since = in->steer.since;
-		out->memory.generation = in->steer.generation;
-		out->memory.previous = in->steer.previous;
-	}
-	if (in->packet != FL_PACKET_UNKNOWN) {
+	told = fl_verdict_learn(in, out);
+	if (in->packet != FL_PACKET_UNKNOWN && in->packet != FL_PACKET_NO_RESET) {
 		out->verdict = FL_VERDICT_DELIVER;
 		return;
 	}
-	if (in->chaining && fl_verdict_has_bucket(in) && in->steer.hops < FL_STEER_HOPS_MAX &&
-	    !fl_address_is_none(&out->memory.previous) && (fl_u64)in->now < (fl_u64)out->memory.since + in->window) {
+	if (in->chaining && in->steer.hops < FL_STEER_HOPS_MAX) {
+		bool is_later = told && (out->learned || in->steer.since > in->memory.since);
+
+		/* The later of both moves counts; the packet's has no window here. */
+		if (!is_later && fl_verdict_recalls(in))
+			out->next = in->memory.previous;
+		else if (told)
+			out->next = in->steer.previous;
+	}
+	if (!fl_address_is_none(&out->next)) {
 		out->verdict = FL_VERDICT_CHAIN;
-		out->next = out->memory.previous;
 		return;
 	}
-	out->verdict = in->steer.generation < out->generation_seen ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
+	out->verdict = in->packet == FL_PACKET_UNKNOWN && in->steer.generation < out->generation_seen
+			   ? FL_VERDICT_DROP_STALE
+			   : FL_VERDICT_DELIVER;
 }
 
 #endif

@@ -8,7 +8,7 @@ from oracle.verdict import NO_MEMORY, decide
 NOW = 1_700_000_000
 WINDOW = 240
 A, B, C, D = "10.1.0.21", "10.1.0.22", "10.1.0.23", "10.1.0.24"
-PACKETS = ("syn", "cookie_ack", "local_socket", "unknown")
+PACKETS = ("syn", "cookie_ack", "local_socket", "unknown", "no_reset")
 STEER_ERRORS = (
     "truncated",
     "gue_version",
@@ -106,7 +106,7 @@ def stories() -> list[dict]:
                 f"moved three times: move {at + 1} is learned", "syn", steer(12 + at, 0, NOW - 30 + 10 * at, before)
             )
         )
-    rows += travel("moved three times: three chains reach the first owner", servers, D, steer(14), (A,))
+    rows += travel("moved three times: three chains reach the first owner", servers, D, steer(14, 0, NOW - 10, C), (A,))
 
     servers = fleet()
     rows.append(servers[B].receive("two muxes that disagree: the newer one teaches", "syn", steer(13, 0, NOW - 1, A)))
@@ -153,14 +153,17 @@ def window_rows() -> list[dict]:
     for age in (0, 1, 239, 240, 241, 100_000):
         header = steer(since=NOW - age, previous=A)
         rows.append(row(f"a packet tells of a move {age} s ago, window 240 s", steer=header))
-        rows.append(row(f"a move {age} s ago is remembered, window 240 s", memory=memory(NOW - age, 12, A)))
+        remembered = memory(NOW - age, 12, A)
+        rows.append(row(f"a move {age} s ago is remembered, window 240 s", steer=steer(12, 1), memory=remembered))
     for window in (0, 1, 0xFFFFFFFF):
-        rows.append(row(f"a move 1 s ago, window {window} s", window=window, memory=memory(NOW - 1, 12, A)))
+        remembered = memory(NOW - 1, 12, A)
+        rows.append(row(f"a move 1 s ago, window {window} s", window=window, steer=steer(12, 1), memory=remembered))
     for late in (0, 1):
         rows.append(
             row(
                 f"the sum of since and window is beyond 32 bits, {late} s after the move",
                 now=0xFFFFFFFE + late,
+                steer=steer(12, 1),
                 memory=memory(0xFFFFFFFE, 12, A),
             )
         )
@@ -187,16 +190,21 @@ def clock_rows() -> list[dict]:
             steer=steer(since=NOW + 3, previous=A),
         ),
         row(
-            "clocks 3 s apart: ours is early, and the window ends 3 s sooner",
+            "clocks 3 s apart: ours is early, and the window is the mux's",
             steer=steer(since=NOW - 237 - 3, previous=A),
         ),
         row(
-            "a move too far ahead does not displace the one remembered",
+            "a move too far ahead displaces the one remembered, as one of now",
             steer=steer(13, 0, NOW + 6, C),
             memory=memory(NOW - 5, 12, A),
         ),
-        row("at second 0 a move 5 s ahead is believed", now=0, steer=steer(since=5, previous=A)),
-        row("at second 0 a move 6 s ahead is not", now=0, steer=steer(since=6, previous=A)),
+        row(
+            "a move too far ahead, again in the same second, is no news",
+            steer=steer(12, 0, NOW + 60, A),
+            memory=memory(NOW, 12, A),
+        ),
+        row("at second 0 a move 5 s ahead is remembered as such", now=0, steer=steer(since=5, previous=A)),
+        row("at second 0 a move 6 s ahead is remembered as one of now", now=0, steer=steer(since=6, previous=A)),
     ]
     return rows
 
@@ -234,7 +242,7 @@ def learning_rows() -> list[dict]:
             steer=steer(12, 0, NOW - 100, A),
         ),
         row(
-            "a server restarted with a previous of the past, beyond the window: learned and not used",
+            "a server restarted with a previous of the past, beyond its window: obeyed, as the mux's is longer",
             generationSeen=0,
             steer=steer(12, 0, NOW - 1000, A),
         ),
@@ -251,6 +259,42 @@ def learning_rows() -> list[dict]:
         ),
         row("a SYN teaches the move and is served", packet="syn", steer=steer(13, 0, NOW - 10, A)),
         row("a packet of a local socket teaches the move", packet="local_socket", steer=steer(13, 0, NOW - 10, A)),
+    ]
+
+
+def differing_rows() -> list[dict]:
+    """The packet and memory say different things of the bucket's move."""
+    known = memory(NOW - 50, 12, A)
+    return [
+        row("the packet's move is earlier than the one remembered", steer=steer(11, 0, NOW - 60, C), memory=known),
+        row(
+            "the packet's move is earlier than the one remembered, whose window is over",
+            steer=steer(11, 0, NOW - 300, C),
+            memory=memory(NOW - 240, 12, A),
+        ),
+        row(
+            "the packet's move is the one remembered, and our window is over: the mux's counts",
+            steer=steer(12, 0, NOW - 240, A),
+            memory=memory(NOW - 240, 12, A),
+        ),
+        row(
+            "the packet's move is of the future and the one remembered was until now",
+            steer=steer(12, 0, NOW + 60, C),
+            memory=memory(NOW, 12, A),
+        ),
+        row("a mux that has applied what is remembered and tells of no move: no owner before", memory=known),
+        row("a mux that has applied more and tells of no move: the same", steer=steer(13), memory=known),
+        row("a mux that is behind tells of no move: memory counts", steer=steer(11), memory=known),
+        row("another server chains: memory counts", steer=steer(12, 1), memory=known),
+        row("another server chains, in a later generation: memory counts", steer=steer(13, 1), memory=known),
+        row("a move from ourselves: memory counts", steer=steer(13, 0, NOW - 1, B), memory=known),
+        row("a move from ourselves: nothing is remembered", steer=steer(13, 0, NOW - 1, B)),
+        row("a move from nowhere: memory counts", steer=steer(13, 0, NOW - 1, None), memory=known),
+        row(
+            "a move from ourselves, and memory's window is over",
+            steer=steer(13, 0, NOW - 1, B),
+            memory=memory(NOW - 240, 12, A),
+        ),
     ]
 
 
@@ -313,8 +357,8 @@ def chaining_rows() -> list[dict]:
         )
     )
     rows += [
-        row(f"{hops} hops used, bucket moved", steer=steer(12, hops), memory=memory(NOW - 10, 12, A))
-        for hops in (0, 1, 2, 3, 4, 15)
+        row(f"{hops} hops used, bucket moved", steer=steer(11, hops), memory=memory(NOW - 10, 11, A))
+        for hops in (1, 2, 3, 4, 15)
     ]
     return rows
 
@@ -327,16 +371,18 @@ def packet_rows() -> list[dict]:
         ("SYN flood with SYN cookies: the ACK of our cookie completes it here", "cookie_ack"),
         ("SYN flood with SYN cookies: the ACK of another server's cookie goes to that server", "unknown"),
         ("UDP to a socket connected to this very client stays", "local_socket"),
-        ("UDP to an unconnected socket goes to the owner before", "unknown"),
+        ("UDP to an unconnected socket goes to the owner before", "no_reset"),
         ("an ICMP error that quotes a connection of this host stays", "local_socket"),
         ("an ICMP error that quotes a connection of another host follows it", "unknown"),
         ("a first fragment of a connection of this host stays", "local_socket"),
-        ("a later fragment in an open window goes to the owner before", "unknown"),
+        ("a later fragment in an open window goes to the owner before", "no_reset"),
     ]
-    rows = [row(name, packet=packet, memory=moved) for name, packet in cases]
-    rows.append(row("UDP to an unconnected socket of a bucket that has not moved is delivered"))
-    rows.append(row("a later fragment of a bucket that has not moved is delivered"))
-    rows.append(row("a later fragment by a late mux is dropped", steer=steer(11)))
+    told = steer(12, 0, NOW - 10, A)
+    rows = [row(name, packet=packet, steer=told, memory=moved) for name, packet in cases]
+    for what in ("UDP to an unconnected socket", "a later fragment"):
+        rows.append(row(f"{what}, of a bucket that has not moved, is delivered", packet="no_reset"))
+        rows.append(row(f"{what}, by a late mux, is delivered", packet="no_reset", steer=steer(11)))
+    rows.append(row("QUIC by its server's id, by a late mux, is delivered", packet="no_reset", steer=by_id(11)))
     return rows
 
 
@@ -378,9 +424,10 @@ def product_rows() -> list[dict]:
     }
     rows = []
     for packet, generation, move, known, hops, chaining in product(
-        PACKETS, generations, told, remembered, (0, 3), (True, False)
+        PACKETS, generations, told, remembered, (0, 1, 3), (True, False)
     ):
-        if not chaining and (packet != "unknown" or hops):
+        is_known = packet not in ("unknown", "no_reset")
+        if (not chaining and (is_known or hops)) or (is_known and hops == 1):
             continue
         name = f"{packet} by {generation} generation with {move}, {known} remembered, {hops} hops"
         rows.append(
@@ -401,6 +448,7 @@ def verdict_vectors() -> dict:
         window_rows,
         clock_rows,
         learning_rows,
+        differing_rows,
         generation_rows,
         trust_rows,
         chaining_rows,

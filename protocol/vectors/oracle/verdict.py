@@ -9,18 +9,44 @@ def _has_bucket(steer: dict) -> bool:
     return steer.get("bucket", "some") is not None
 
 
+def _is_told(given: dict) -> bool:
+    steer = given["steer"]
+    return (
+        _has_bucket(steer) and steer["since"] is not None and steer["previous"] not in (None, "0.0.0.0", given["self"])
+    )
+
+
+def _move(given: dict) -> dict:
+    """The packet's move as it would be remembered: one of the future as one of now."""
+    move = {key: given["steer"][key] for key in ("since", "generation", "previous")}
+    if move["since"] > given["now"] + 5:
+        move["since"] = given["now"]
+    return move
+
+
 def _is_news(given: dict) -> bool:
+    memory = given["memory"]
+    if not _is_told(given):
+        return False
+    move = _move(given)
+    if move["since"] != memory["since"]:
+        return move["since"] > memory["since"]
+    return move["generation"] > memory["generation"] and move["previous"] != memory["previous"]
+
+
+def _previous(given: dict) -> str | None:
+    """Who may know the connection: the previous owner by the later of the packet's move and the remembered one."""
     steer, memory = given["steer"], given["memory"]
     if not _has_bucket(steer):
-        return False
-    if steer["since"] is None or steer["previous"] in (None, "0.0.0.0", given["self"]):
-        return False
-    if steer["since"] > given["now"] + 5:
-        return False
-    if steer["since"] > memory["since"]:
-        return True
-    same_second = steer["since"] == memory["since"]
-    return same_second and steer["generation"] > memory["generation"] and steer["previous"] != memory["previous"]
+        return None
+    told = steer["previous"] if _is_told(given) else None
+    if told and (_is_news(given) or steer["since"] > memory["since"]):
+        return told
+    from_mux_without_move = steer["hops"] == 0 and steer["since"] is None
+    is_ended_by_mux = from_mux_without_move and steer["generation"] >= memory["generation"]
+    if given["now"] < memory["since"] + given["window"] and not is_ended_by_mux:
+        return memory["previous"]
+    return told
 
 
 def decide(given: dict) -> dict:
@@ -39,13 +65,12 @@ def decide(given: dict) -> dict:
     out["generationSeen"] = max(out["generationSeen"], steer["generation"])
     if _is_news(given):
         out["learned"] = True
-        out["memory"] = {key: steer[key] for key in ("since", "generation", "previous")}
+        out["memory"] = _move(given)
     if given["packet"] in ("syn", "cookie_ack", "local_socket"):
         return out | {"verdict": "deliver"}
-    memory = out["memory"]
-    moved_lately = memory["previous"] is not None and given["now"] < memory["since"] + given["window"]
-    if given["chaining"] and _has_bucket(steer) and moved_lately and steer["hops"] < 3:
-        return out | {"verdict": "chain", "next": memory["previous"]}
-    if steer["generation"] < out["generationSeen"]:
+    previous = _previous(given)
+    if given["chaining"] and previous is not None and steer["hops"] < 3:
+        return out | {"verdict": "chain", "next": previous}
+    if given["packet"] == "unknown" and steer["generation"] < out["generationSeen"]:
         return out | {"verdict": "drop_stale"}
     return out | {"verdict": "deliver"}

@@ -43,6 +43,7 @@ class SteeringMux:
     generation: int = 1
     since: int | None = None
     previous: str = "a"
+    bucket: int = BUCKET
     flows: dict[int, str] = field(default_factory=dict)
     """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
@@ -79,7 +80,7 @@ class SteeringMux:
         if self.key is not None:
             flags |= TAG
             rest += bytes(8)
-        steer = struct.pack("!BBHII", 0x10, flags, 1, BUCKET, self.generation) + rest
+        steer = struct.pack("!BBHII", 0x10, flags, 1, self.bucket, self.generation) + rest
         return struct.pack("!BBH", len(steer) // 4, inner_protocol, 0) + steer
 
     def encapsulate(self, packet: bytes) -> bytes:

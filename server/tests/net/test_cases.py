@@ -181,12 +181,29 @@ def test_clocks_apart(rack: Rack, ahead: int) -> None:
 
 
 def test_timestamp_from_the_future(rack: Rack) -> None:
+    """It is obeyed, and remembered as one of now: c's packets find their way over b, which has no packet of its own."""
     rack.attach()
     client = rack.connect()
     rack.mux.move("b", now() + 3600)
+    assert client.ask() == "a"
+    assert rack["b"].counter("learned") >= 1
+    rack.mux.move("c", now() + 3601)
+    assert {client.ask(str(n)) for n in range(5)} == {"a"}
+    assert rack["b"].chained() >= 6
+
+
+def test_mux_ends_the_window(rack: Rack) -> None:
+    """By packets without a move, of a ring that the server knows or of a later one; an older mux's still go to a."""
+    rack.attach()
+    client = rack.connect()
+    rack.mux.move("b", now())
+    assert client.ask() == "a"
+    rack.mux.since, rack.mux.generation = None, 1
+    assert client.ask() == "a"
+    rack.mux.generation = 2
     with pytest.raises(ConnectionResetError):
         client.ask()
-    assert rack["b"].counter("learned") == 0
+    assert rack["b"].show()["memory"]["open"] == 1
 
 
 def test_window_ends_while_connections_live(rack: Rack) -> None:
@@ -217,6 +234,8 @@ def test_restarted_server_learns_of_the_past(rack: Rack) -> None:
     assert {client.ask(str(n)) for n in range(5)} == {"a"}
     rack["b"].detach()
     rack["b"].attach("--window", "50")
+    assert client.ask() == "a"  # the window is the mux's
+    rack.mux.since = None
     with pytest.raises(ConnectionResetError):
         client.ask()
 
@@ -266,10 +285,25 @@ def test_datagrams(rack: Rack) -> None:
     rack.mux.move("b", now())
     assert rack.ask_datagram(53, b"xy", 40053) == "b 2"
     assert rack.ask_datagram(53, b"xyz", 40054) == "a 3"
-    rack.mux.since = now() - 1000
-    rack["b"].detach()
-    rack["b"].attach()
+    rack.mux.since = None
     assert rack.ask_datagram(53, b"x", 40054) == "b 1"
+
+
+@pytest.mark.parametrize("bucket", [4711, 0xFFFFFFFF], ids=["by bucket", "by id"])
+def test_datagrams_by_a_late_mux(rack: Rack, bucket: int) -> None:
+    """What no RST would answer is served, in several fragments, too; a TCP segment of no connection here is stale."""
+    rack["a"].serve_datagrams(53)
+    rack.attach()
+    client = rack.connect()
+    rack.mux.generation, rack.mux.bucket = 5, bucket
+    assert client.ask() == "a"
+    rack.mux.generation = 4
+    assert rack.ask_datagram(53, b"x") == "a 1"
+    assert rack.ask_datagram(53, bytes(4000)) == "a 4000"
+    assert rack["a"].counter("deliver_no_reset") == 4
+    assert rack["a"].counter("drop_stale") == 0
+    rack.mux.send(tcp("10.3.0.1", 50001, ACK))
+    until("it is stale", lambda: rack["a"].counter("drop_stale") == 1, SECONDS)
 
 
 def test_fragments(rack: Rack) -> None:

@@ -9,7 +9,8 @@ The rows of verdict.json on the wire: packets are sent to an attached server, an
 Each row has its own service. SYNs set its memory and its generation; its times are shifted so that its
 `now` is the second in which it runs, and it counts only if that second lasts until its end. The row's socket
 is a handshake of this test, always by SYN cookie, so that the handshake's last packet is the row's cookie. "Nothing" is
-proved by a SYN behind the row's packet, which must be answered, as one queue is served in order.
+proved by a SYN behind the row's packet, which must be answered, as one queue is served in order. "no_reset" is a
+datagram to an unconnected socket, whose program answers it, and then answers one behind it.
 
 Every row is asked. One whose window no operator can set must be refused by the command; one whose memory no packet can
 teach fails, as the table would then hold what a server never has. What is remembered afterwards is checked by the
@@ -19,19 +20,21 @@ runners that can see it.
 import itertools
 import json
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from ipaddress import ip_address
 
 import pytest
 from forms import SECONDS, Form
-from rack import GUE_PORT, MUX, PEERS_BOTH, SERVERS, SERVERS6, Rack
-from test_cases import ACK, SYN, VECTORS, tcp
+from rack import GUE_PORT, MUX, PEERS_BOTH, SERVERS, SERVERS6, VIP, Rack
+from test_cases import ACK, SYN, UDP, VECTORS, ipv4, tcp
 
 from lab.deadline import until
 from protocol.vectors.oracle import steer
 
 RST = 0x04
+ECHO_PORT = 53
 CLIENT, STRANGER, STRANGER6 = "10.3.0.1", "10.9.0.11", "2001:db8:77::1"
 PACKET_OUTGOING = 4
 FUTURE_MAX, WINDOW_MAX, TRIES = 5, 86400, 30
@@ -58,6 +61,7 @@ class Wire:
             "route add 2001:db8::/64 dev eth0",
         )
         self.own(SERVERS["b"])
+        server.serve_datagrams(ECHO_PORT)
         rack.switch.ip(*(f"link set {rack.port(name)} down" for name in "ac"))  # whose addresses are b's in some rows
         rack.machine.ip(
             *("route add blackhole 10.3.0.0/16", "route add 2001:db8::/64 dev eth0"),
@@ -153,7 +157,14 @@ def parse(frame: bytes) -> tuple[int, dict] | None:
         return int.from_bytes(inner[20:22]), {"next": next_hop, "hops": header["hops"], "flags": header["flags"]}
     if protocol == socket.IPPROTO_TCP and not is_ipv6 and ip[16:20] == ip_address(CLIENT).packed:
         return int.from_bytes(transport[2:4]), {"answer": transport[13], "sequence": int.from_bytes(transport[4:8])}
+    if protocol == socket.IPPROTO_UDP and not is_ipv6 and ip[16:20] == ip_address(CLIENT).packed:
+        return int.from_bytes(transport[2:4]), {"echo": transport[8 : int.from_bytes(transport[4:6])]}
     return None
+
+
+def datagram(port: int) -> bytes:
+    """To the unconnected socket; without a checksum."""
+    return ipv4(CLIENT, VIP, UDP, struct.pack("!HHHH", port, ECHO_PORT, 11, 0) + b"row")
 
 
 def header(
@@ -184,6 +195,9 @@ def run(wire: Wire, row: dict) -> bool:
     memory = given["memory"]
     check_teachable(given)
     segment = tcp(CLIENT, port, SYN if given["packet"] == "syn" else ACK)
+    behind = tcp(CLIENT, barrier, SYN)
+    if given["packet"] == "no_reset":
+        segment, behind = datagram(port), datagram(barrier)
     if given["packet"] in ("cookie_ack", "local_socket"):
         wire.send(header(other, 1), tcp(CLIENT, port, SYN))
         acknowledged = wire.await_port(port)["sequence"] + 1
@@ -206,7 +220,7 @@ def run(wire: Wire, row: dict) -> bool:
         since = shifted(told["since"], given, now)
         steered = header(service, told["generation"], told["hops"], since, told["previous"], told.get("bucket", 7))
         wire.send(steered, segment, given["trusted"])
-    wire.send(header(other, 1), tcp(CLIENT, barrier, SYN))
+    wire.send(header(other, 1), behind)
     seen = [what for found, what in wire.until_answered(barrier) if found == port]
     if int(time.time()) != now:
         return False
@@ -228,6 +242,8 @@ def check_teachable(given: dict) -> None:
 def check(given: dict, out: dict, seen: list[dict]) -> None:
     if out["verdict"] == "chain":
         assert seen == [{"next": out["next"], "hops": given["steer"]["hops"] + 1, "flags": 0}]
+    elif out["verdict"] == "deliver" and given["packet"] == "no_reset":
+        assert seen == [{"echo": b"b 3"}]
     elif out["verdict"] == "deliver":
         flags = {"syn": SYN | ACK, "unknown": RST}.get(given["packet"], ACK)
         assert seen and all("answer" in one for one in seen)

@@ -24,7 +24,11 @@ from protocol.vectors.oracle import steer
 STEER = json.loads((VECTORS / "steer.json").read_text())
 TAG = json.loads((VECTORS / "tag.json").read_text())
 NEXT = SERVERS["d"]
-COUNTERS = {"right": "deliver_", "missing": "drop_untrusted_tag_missing", "wrong": "drop_untrusted_tag_wrong"}
+COUNTERS = {
+    "right": ("deliver_", "chain", "drop_chain_family"),
+    "missing": "drop_untrusted_tag_missing",
+    "wrong": "drop_untrusted_tag_wrong",
+}
 
 
 class Subject:
@@ -69,7 +73,7 @@ class Subject:
     def teach(self, fields: dict) -> None:
         """Teaches with a SYN that the bucket of this steer header has just moved from NEXT."""
         told = fields | {"since": int(time.time()), "previous": NEXT, "tag": None, "innerProtocol": 4, "hops": 0}
-        told["generation"] = max(fields["generation"], 1)
+        told["generation"] = min(fields["generation"] + 1, 0xFFFFFFFF)  # the row's mux has not applied it
         packet = steer.write(told) + tcp("10.3.0.9", 1024, SYN)
         self.attach_plainly(packet)
 
