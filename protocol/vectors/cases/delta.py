@@ -103,6 +103,14 @@ def story() -> list[tuple[str, dict]]:
             delta(17, [backend(65535)], [of(0, 0, 60, 65535, 9), of(0, 60, 91, 8, 0)]),
         ),
         ("a weight alone", delta(18, [backend(8) | {"weight": 65535}, backend(10) | {"weight": 0}], [])),
+        (
+            "a dead previous owner is forgotten: owners stay, with the owner before it or none",
+            delta(19, [], [run(22, 51, 65535, 0), run(128, 9, 65535, 8)]),
+        ),
+        (
+            "and in order of owners, beside buckets of a dead owner that go back",
+            delta(20, [backend(10, removed=True)], [of(8, 0, 10, 8, 0), of(10, 0, 10, 8, 0), of(10, 10, 8, 65535, 9)]),
+        ),
     ]
 
 
