@@ -393,8 +393,13 @@ public final class FairleadController implements AutoCloseable {
   }
 
   private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {
-    return new ServiceWriter(
-        repository, epoch, clock, notes, commits, addresses, writerThreads, snapshotThread, stored);
+    return ServiceWriter.builder(repository, epoch, stored)
+        .clock(clock)
+        .notes(notes)
+        .metrics(commits)
+        .addresses(addresses)
+        .threads(writerThreads, snapshotThread)
+        .build();
   }
 
   /** Only submits: an iteration runs on its service's event thread. */

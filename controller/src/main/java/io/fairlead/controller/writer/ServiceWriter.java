@@ -73,30 +73,75 @@ final class ServiceWriter {
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
-  /**
-   * @param addresses of all services of the epoch
-   * @param pool runs the events of many services
-   * @param background encodes their snapshots
-   */
-  ServiceWriter(
-      ServiceRepository repository,
-      Epoch epoch,
-      ClockCheck clock,
-      Notes notes,
-      CommitMetrics metrics,
-      Addresses addresses,
-      Executor pool,
-      Executor background,
-      StoredService stored) {
-    this.repository = repository;
-    this.epoch = epoch;
-    this.clock = clock;
-    this.notes = notes;
-    this.metrics = metrics;
-    this.addresses = addresses;
-    this.events = MoreExecutors.newSequentialExecutor(pool);
-    this.background = background;
-    this.stored = stored;
+  private ServiceWriter(Builder builder) {
+    repository = builder.repository;
+    epoch = builder.epoch;
+    clock = builder.clock;
+    notes = builder.notes;
+    metrics = builder.metrics;
+    addresses = builder.addresses;
+    events = MoreExecutors.newSequentialExecutor(builder.pool);
+    background = builder.background;
+    stored = builder.stored;
+  }
+
+  /** The writer of {@code stored} in {@code epoch}; everything else has to be given. */
+  static Builder builder(ServiceRepository repository, Epoch epoch, StoredService stored) {
+    return new Builder(repository, epoch, stored);
+  }
+
+  /** Sets what a writer works with by name. */
+  static final class Builder {
+    private final ServiceRepository repository;
+    private final Epoch epoch;
+    private final StoredService stored;
+    private ClockCheck clock;
+    private Notes notes;
+    private CommitMetrics metrics;
+    private Addresses addresses;
+    private Executor pool;
+    private Executor background;
+
+    private Builder(ServiceRepository repository, Epoch epoch, StoredService stored) {
+      this.repository = repository;
+      this.epoch = epoch;
+      this.stored = stored;
+    }
+
+    Builder clock(ClockCheck to) {
+      clock = to;
+      return this;
+    }
+
+    Builder notes(Notes to) {
+      notes = to;
+      return this;
+    }
+
+    Builder metrics(CommitMetrics to) {
+      metrics = to;
+      return this;
+    }
+
+    /** Of all services of the epoch. */
+    Builder addresses(Addresses to) {
+      addresses = to;
+      return this;
+    }
+
+    /**
+     * @param events runs those of many services
+     * @param snapshots encodes theirs
+     */
+    Builder threads(Executor events, Executor snapshots) {
+      pool = events;
+      background = snapshots;
+      return this;
+    }
+
+    ServiceWriter build() {
+      return new ServiceWriter(this);
+    }
   }
 
   ServiceImage image() {

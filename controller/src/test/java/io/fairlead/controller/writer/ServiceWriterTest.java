@@ -67,16 +67,13 @@ class ServiceWriterTest {
             ServiceImage.create(
                 ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), 1000));
     writer =
-        new ServiceWriter(
-            repository,
-            EPOCH,
-            ClockCheck.off(clock, System::nanoTime, () -> 0),
-            new Notes("test", clock, notes::incrementAndGet),
-            new CommitMetrics(new SimpleMeterRegistry()),
-            new Addresses(List::of),
-            ForkJoinPool.commonPool(),
-            ForkJoinPool.commonPool(),
-            stored);
+        ServiceWriter.builder(repository, EPOCH, stored)
+            .clock(ClockCheck.off(clock, System::nanoTime, () -> 0))
+            .notes(new Notes("test", clock, notes::incrementAndGet))
+            .metrics(new CommitMetrics(new SimpleMeterRegistry()))
+            .addresses(new Addresses(List::of))
+            .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
+            .build();
   }
 
   @AfterEach
