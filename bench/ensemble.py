@@ -124,7 +124,7 @@ class Controller:
         return json.loads(text), took
 
     def change(self, service, changes):
-        return self("POST", f"/v1/services/{service}/changes", {"changes": changes})
+        return self("POST", f"/v1/services/{service}/changes?force=true", {"changes": changes})
 
     def heap_megabytes(self):
         """The most that was ever in use, and the most that a full collection left."""

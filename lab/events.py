@@ -143,7 +143,7 @@ def stop_zookeeper(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     tell(f"ZooKeeper is stopped for {OUTAGE_SECONDS} s")
     traffic.wait_seconds(OUTAGE_SECONDS // 2)
     try:
-        lab.api("PATCH", f"/v1/services/{SERVICE}/backends/{number}", {"weight": 110}, timeout=5)
+        lab.api("PATCH", f"/v1/services/{SERVICE}/backends/{number}?force=true", {"weight": 110}, timeout=5)
         raise LabError("a change was acknowledged while ZooKeeper was stopped")
     except (Refused, Unreachable) as error:
         tell(f"a change is refused meanwhile: {error}")

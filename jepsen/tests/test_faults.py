@@ -173,7 +173,7 @@ def weigh(cluster: LabCluster, weight: int) -> bool:
     """Whether a change of a weight is committed."""
     body = json.dumps({"weight": weight})
     curl = ["curl", "-s", "-f", "-m", "20", "-X", "PATCH", "-H", "Content-Type: application/json", "-d", body]
-    url = f"http://{topology.CONTROLLER}:{topology.REST_PORT}/v1/services/web/backends/1"
+    url = f"http://{topology.CONTROLLER}:{topology.REST_PORT}/v1/services/web/backends/1?force=true"
     return cluster.run(cluster.node("runner"), "sh", "-c", '"$@" || echo refused', "sh", *curl, url) != "refused\n"
 
 

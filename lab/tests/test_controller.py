@@ -38,7 +38,7 @@ class Stream:
             while True:
                 self.in_flight = self.next
                 body = {"address": f"10.1.0.{100 + self.next % 100}", "weight": 10}
-                result = self.lab.api("PUT", f"/v1/services/{SERVICE}/backends/{self.next}", body)
+                result = self.lab.api("PUT", f"/v1/services/{SERVICE}/backends/{self.next}?force=true", body)
                 self.acknowledged[self.next] = result["generation"]
                 self.next += 1
         except Unreachable:

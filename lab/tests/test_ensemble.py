@@ -33,7 +33,7 @@ def write(controller: Controller, weight: int, key: str | None = None) -> dict |
     """The answer to a change; None if it was refused because of ZooKeeper, or if the answer was lost."""
     headers = {"Idempotency-Key": key} if key else {}
     try:
-        return controller.api("PATCH", BACKEND, {"weight": weight}, timeout=40, headers=headers)
+        return controller.api("PATCH", f"{BACKEND}?force=true", {"weight": weight}, timeout=40, headers=headers)
     except Refused as refused:
         assert refused.status == 503, refused
         return None
@@ -175,7 +175,7 @@ def test_without_a_quorum_reads_and_muxes_go_on(ensemble: Lab, tmp_path: Path) -
         for each in lab.controllers:
             begun = time.monotonic()
             with pytest.raises(Refused) as refused:
-                each.api("PATCH", BACKEND, {"weight": 49}, timeout=60)
+                each.api("PATCH", f"{BACKEND}?force=true", {"weight": 49}, timeout=60)
             print(f"{each.name} refused after {time.monotonic() - begun:.1f} s: {refused.value}")
             assert refused.value.status == 503
             assert refused.value.problem["allowed"].startswith(REFUSED_WITHOUT_A_QUORUM)

@@ -180,6 +180,7 @@ func (c *Config) operate(process int64, writer, number int, draw *rand.Rand) boo
 		request = Request{Method: "PATCH", Path: one, Body: map[string]any{"weight": weight}, Headers: map[string]string{"If-Match": seen.(version).etag}}
 	}
 	op := history.Op{Process: process, Type: history.Invoke, F: f, Value: history.Pair(name, payload)}
+	request.Path += "?force=true" // there are no connections to break
 	c.Recorder.Add("config", op)
 	within := time.Duration(c.Numbers.TimeoutSeconds * float64(time.Second))
 	answer, err := c.API.Write(request, c.key(fmt.Sprintf("w%d", writer), number), writer, within)

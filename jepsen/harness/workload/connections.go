@@ -403,6 +403,6 @@ func SetWeights(api *API, service, key string, weight func(at int, backend Backe
 	for at, each := range all {
 		changes = append(changes, map[string]any{"op": "weight", "id": each.ID, "weight": weight(at, each)})
 	}
-	_, err = api.Write(Request{Method: "POST", Path: path + "/changes", Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
+	_, err = api.Write(Request{Method: "POST", Path: path + "/changes?force=true", Body: map[string]any{"changes": changes}}, key, 0, 30*time.Second)
 	return err
 }

@@ -86,7 +86,7 @@
                               (= :conditional f) (assoc :value [service (assoc payload :if revision)]))
         [method to options] (request this version op)]
     (with-errors op #{}
-      (let [{:keys [status body] :as answer} (client/request! http seconds method to options)]
+      (let [{:keys [status body] :as answer} (client/request! http seconds method (str to "?force=true") options)]
         (if (#{200 201} status)
           (do (saw! seen service (client/version version (:generation body)))
               (assoc op :type :ok :revision (:generation body)))

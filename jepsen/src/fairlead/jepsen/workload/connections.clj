@@ -131,7 +131,7 @@
   (with-errors op #{}
     (let [base    (first (urls test))
           changes (for [[id weight] weights] {:op "weight", :id id, :weight weight})
-          answer  (client/request! http 10 :post (str base "/v1/services/" (get-in test [:state :service]) "/changes")
+          answer  (client/request! http 10 :post (str base "/v1/services/" (get-in test [:state :service]) "/changes?force=true")
                                    {:body {:changes changes}})]
       (if (= 200 (:status answer))
         (assoc op :type :ok)

@@ -54,7 +54,8 @@ class ControllerEndToEndTest {
       ApiClient client = new ApiClient(second.api());
       assertThat(second.epoch()).isGreaterThan(epoch);
       assertThat(READS.stream().map(path -> client.get(path).body()).toList()).isEqualTo(kept);
-      JsonObject drained = ok(client.send("PATCH", WEB + "/backends/2", "{\"weight\":0}"));
+      JsonObject drained =
+          ok(client.send("PATCH", WEB + "/backends/2?force=true", "{\"weight\":0}"));
       assertThat(drained.getLong("generation")).isEqualTo(generation + 1);
       ok(client.send("DELETE", WEB, ""));
       assertThat(second.terminate()).as("128 + SIGTERM").isEqualTo(143);
@@ -93,7 +94,7 @@ class ControllerEndToEndTest {
         ok(
             client.send(
                 "POST",
-                WEB + "/changes",
+                WEB + "/changes?force=true",
                 """
                 {"changes":[{"op":"add","id":5,"address":"fd00::5","weight":200},
                             {"op":"weight","id":1,"weight":0},

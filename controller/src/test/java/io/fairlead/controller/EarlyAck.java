@@ -28,7 +28,7 @@ final class EarlyAck implements Backends {
     if (options.dryRun()) {
       return real.change(service, changes, options);
     }
-    WriteOptions plan = new WriteOptions(true, options.origin(), options.precondition());
+    WriteOptions plan = options.with(true);
     return real.change(service, changes, plan)
         .thenApply(
             result -> {

@@ -3,10 +3,13 @@ package io.fairlead.controller.api;
 
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Precondition;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
+import io.vertx.openapi.validation.RequestParameter;
 import io.vertx.openapi.validation.ValidatedRequest;
 import java.io.IOException;
 import java.util.List;
@@ -39,7 +42,23 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
   }
 
   boolean dryRun() {
-    return valid.getQuery().get("dryRun").getBoolean(false);
+    return flag("dryRun");
+  }
+
+  WriteOptions.OnLoss onLoss() {
+    if (flag("force") && flag("whenSafe")) {
+      throw Refusal.invalid("whenSafe", true, "one of force and whenSafe, not both");
+    }
+    if (flag("force")) {
+      return WriteOptions.OnLoss.FORCE;
+    }
+    return flag("whenSafe") ? WriteOptions.OnLoss.WAIT : WriteOptions.OnLoss.REFUSE;
+  }
+
+  /** An optional query parameter of those that are false when absent. */
+  public boolean flag(String name) {
+    RequestParameter parameter = valid.getQuery().get(name);
+    return parameter != null && parameter.getBoolean(false);
   }
 
   HttpServerRequest http() {

@@ -165,7 +165,12 @@ public final class Routes {
                             key.name(),
                             key.digest(),
                             result -> Retries.keep(write.answer().apply(result)))));
-    WriteOptions options = new WriteOptions(request.dryRun(), origin, request.precondition());
+    WriteOptions options =
+        WriteOptions.COMMIT
+            .with(request.dryRun())
+            .with(request.onLoss())
+            .with(origin)
+            .with(request.precondition());
     return write.call().apply(options).thenApply(write.answer());
   }
 

@@ -26,10 +26,34 @@ public final class BeamerAssignment implements Assignment {
   public Runs assign(Ring ring, int[] weights, long now, int windowSeconds) {
     int[] owned = ring.owned();
     int[] targets = targets(owned, weights, ring.buckets());
-    Transfer transfer = new Transfer(ring, owned, weights, targets, true, now, windowSeconds);
+    Ring home = takenHome(ring, owned, targets, now, windowSeconds);
+    Transfer transfer = new Transfer(home, owned, weights, targets, true, now, windowSeconds);
     char[] next = transfer.owners();
-    Detours.take(transfer.held(), ring, next, now, windowSeconds);
+    Detours.take(transfer.held(), home, next, now, windowSeconds);
     return Runs.between(ring, next, now, windowSeconds);
+  }
+
+  /**
+   * Buckets without an owner go back to their previous one while their window is open, as far as
+   * that one has room: then nothing of them is chained. {@code owned} is counted on.
+   */
+  private static Ring takenHome(
+      Ring ring, int[] owned, int[] targets, long now, int windowSeconds) {
+    if (owned[Backend.NONE] == 0) {
+      return ring;
+    }
+    char[] owners = Runs.EMPTY.owners(ring);
+    for (int bucket = 0; bucket < owners.length; bucket++) {
+      int previous = ring.previous(bucket);
+      if (owners[bucket] == Backend.NONE
+          && ring.isMoved(bucket, now, windowSeconds)
+          && owned[previous] < targets[previous]) {
+        owners[bucket] = (char) previous;
+        owned[previous]++;
+        owned[Backend.NONE]--;
+      }
+    }
+    return ring.withOwners(owners);
   }
 
   /** How many buckets each backend is to own; index 0 gets those that no backend may have. */

@@ -2,8 +2,10 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.assign.Upkeep.Limits;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Ring;
 import java.util.Arrays;
+import java.util.Set;
 
 /**
  * One iteration of {@link Defragmentation}: cycles in the multigraph whose vertices are backends
@@ -56,6 +58,7 @@ final class Exchange {
     }
     edges = new int[total];
     rules = 1;
+    Chains chains = new Chains(ring, Set.of(), now, windowSeconds);
     for (int bucket = 0; bucket < owners.length; bucket++) {
       int owner = ring.current(bucket);
       owners[bucket] = (char) owner;
@@ -65,6 +68,7 @@ final class Exchange {
         boolean isFree =
             limits.chained()
                 ? !ring.isReturn(bucket, target[bucket], now, windowSeconds)
+                    && !chains.loses(bucket, target[bucket], owner)
                 : !ring.isMoved(bucket, now, windowSeconds);
         if (isFree) {
           edges[ends[owner]++] = bucket;

@@ -2,14 +2,16 @@
 package io.fairlead.controller.assign;
 
 import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Chains;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
+import java.util.Set;
 
 /**
  * Beamer's load balancing (NSDI '18, §4.5) a few buckets at a time: from the most overloaded
  * backend to the most underloaded one, until no backend's load (buckets / weight) exceeds the
  * average by more than the target allows. A backend gives only what exceeds that. A bucket that
- * would return to its previous owner within its window stays.
+ * would return to its previous owner within its window stays, as does one that would lose an owner.
  */
 public final class Rebalance implements Upkeep {
   @Override
@@ -26,6 +28,9 @@ public final class Rebalance implements Upkeep {
     }
     char[] next =
         new Transfer(ring, owned, weights, goals, limits.chained(), now, windowSeconds).owners();
+    if (limits.chained()) {
+      stayIfLost(ring, next, now, windowSeconds);
+    }
     Runs runs = Runs.between(ring, next, now, windowSeconds);
     int left = 0;
     for (int bucket = 0; bucket < next.length; bucket++) {
@@ -36,6 +41,17 @@ public final class Rebalance implements Upkeep {
       left += Math.max(0, owned[id] - most[id]);
     }
     return new Step(runs, left == 0, left);
+  }
+
+  /** Leaves buckets where they are that would lose an owner by moving. */
+  private static void stayIfLost(Ring ring, char[] next, long now, int windowSeconds) {
+    Chains chains = new Chains(ring, Set.of(), now, windowSeconds);
+    for (int bucket = 0; bucket < next.length; bucket++) {
+      int owner = ring.current(bucket);
+      if (next[bucket] != owner && chains.loses(bucket, next[bucket], owner)) {
+        next[bucket] = (char) owner;
+      }
+    }
   }
 
   /**

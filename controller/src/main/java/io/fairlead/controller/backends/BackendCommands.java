@@ -5,9 +5,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.cli.MovingWrite;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
-import io.fairlead.controller.cli.Write;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -27,7 +29,7 @@ import picocli.CommandLine.Parameters;
 public final class BackendCommands {
   private BackendCommands() {}
 
-  private abstract static class OfBackend extends Write {
+  private abstract static class OfBackend extends MovingWrite {
     @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
     private String service;
 
@@ -133,9 +135,28 @@ public final class BackendCommands {
   @Command(
       name = "remove",
       description = "Removes a backend; drain it for one window first.",
-      footerHeading = "%nExample:%n",
-      footer = "  fairleadctl backend remove web 5")
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  fairleadctl backend remove web 5",
+        "  fairleadctl backend remove web 5 --dead",
+        "",
+        "--dead is for a machine that is gone, also after a removal without it. Its clients are",
+        "reset at once instead of waiting for the window, and its buckets keep the owners that",
+        "they had before it. Nothing checks that the machine is gone, so be sure of it."
+      })
   static final class Remove extends OfBackend {
+    @Option(names = "--dead", description = "The machine is gone: chain nothing to it.")
+    private boolean isDead;
+
+    @Override
+    protected List<String> parameters() {
+      List<String> parameters = new ArrayList<>(super.parameters());
+      if (isDead) {
+        parameters.add("dead=true");
+      }
+      return parameters;
+    }
+
     @Override
     public Integer call() {
       return write(

@@ -38,7 +38,9 @@ public record BackendRoutes(Backends backends) implements Resource {
         "changeBackend",
         request ->
             change(request, new Change.Weight(id(request), request.body(Weight.class).weight())));
-    routes.write("removeBackend", request -> change(request, new Change.Remove(id(request))));
+    routes.write(
+        "removeBackend",
+        request -> change(request, new Change.Remove(id(request), request.flag("dead"))));
     routes.write(
         "changeBackends",
         request -> {

@@ -31,7 +31,22 @@ public sealed interface Change {
 
   record Weight(int id, int weight) implements Change {}
 
-  record Remove(int id) implements Change {}
+  /**
+   * @param dead whether the machine is gone: nothing is chained to it any more. Then the backend
+   *     may also have been removed before, as long as packets are still chained to it.
+   */
+  @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
+  record Remove(int id, boolean dead) implements Change {
+    /** Of a machine that runs on. */
+    public Remove(int id) {
+      this(id, false);
+    }
+
+    @JsonCreator
+    static Remove read(@JsonProperty("id") int id, @JsonProperty("dead") Boolean dead) {
+      return new Remove(id, dead != null && dead);
+    }
+  }
 
   /**
    * Adds the backend, or sets the weight of the live one under this id, which must have this

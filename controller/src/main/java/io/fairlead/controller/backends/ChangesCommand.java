@@ -4,7 +4,7 @@ package io.fairlead.controller.backends;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api;
-import io.fairlead.controller.cli.Write;
+import io.fairlead.controller.cli.MovingWrite;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,11 +22,11 @@ import picocli.CommandLine.Parameters;
       "  {\"changes\": [",
       "    {\"op\": \"add\", \"id\": 7, \"address\": \"10.1.0.27\", \"weight\": 100},",
       "    {\"op\": \"weight\", \"id\": 1, \"weight\": 0},",
-      "    {\"op\": \"remove\", \"id\": 3}",
+      "    {\"op\": \"remove\", \"id\": 3, \"dead\": true}",
       "  ]}",
       "  END"
     })
-public final class ChangesCommand extends Write {
+public final class ChangesCommand extends MovingWrite {
   @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
   private String service;
 

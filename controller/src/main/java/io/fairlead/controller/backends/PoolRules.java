@@ -115,7 +115,11 @@ public final class PoolRules {
     }
     // Removals first: the list may use what it frees, in any order.
     for (Change change : changes) {
-      if (change instanceof Change.Remove) {
+      if (change instanceof Change.Remove remove) {
+        if (remove.dead() && !pool.containsKey(remove.id())) {
+          checkStillNamed(remove.id());
+          continue;
+        }
         addresses.remove(live(change.id()).address());
         pool.remove(change.id());
       }
@@ -203,7 +207,9 @@ public final class PoolRules {
     int[] owned = ring.owned();
     Set<Integer> leaving = new HashSet<>();
     for (Change change : changes) {
-      if (change instanceof Change.Remove && pool.containsKey(change.id())) {
+      if (change instanceof Change.Remove remove && remove.dead()) {
+        until[change.id()] = 0;
+      } else if (change instanceof Change.Remove && pool.containsKey(change.id())) {
         leaving.add(change.id());
         until[change.id()] = owned[change.id()] > 0 ? now + window : until[change.id()];
       }
@@ -215,6 +221,25 @@ public final class PoolRules {
       }
     }
     return chained;
+  }
+
+  /**
+   * Checks that packets are chained to a backend that was removed before it was known to be dead.
+   */
+  private void checkStillNamed(int id) {
+    Ring ring = image.ring();
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      if (ring.previous(bucket) == id
+          && ring.isMoved(bucket, now, image.config().windowSeconds())) {
+        return;
+      }
+    }
+    throw new Refusal(
+        Refusal.Kind.NOT_FOUND,
+        "id",
+        Integer.toString(id),
+        "a backend of service '%s', or a removed one that packets are still chained to"
+            .formatted(image.config().name()));
   }
 
   private Member live(int id) {

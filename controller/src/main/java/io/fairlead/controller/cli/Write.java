@@ -3,7 +3,9 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api.Reply;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
@@ -19,20 +21,29 @@ public abstract class Write extends Verb {
 
   /** {@code past} and {@code plan} complete "WHAT: generation N", as in "added" and "would add". */
   protected final int write(String method, String path, JsonNode body, String past, String plan) {
-    Reply reply =
-        api()
-            .send(
-                method,
-                path + (isDryRun ? "?dryRun=true" : ""),
-                body.isMissingNode() ? "" : body.toString());
+    Reply reply = api().send(method, path + query(), body.isMissingNode() ? "" : body.toString());
     print(reply, result -> printResult(result, past, plan));
     return 0;
+  }
+
+  /** Parameters of the query besides the dry run. */
+  protected List<String> parameters() {
+    return List.of();
+  }
+
+  private String query() {
+    List<String> given = new ArrayList<>(parameters());
+    if (isDryRun) {
+      given.add(0, "dryRun=true");
+    }
+    return given.isEmpty() ? "" : "?" + String.join("&", given);
   }
 
   private void printResult(JsonNode result, String past, String plan) {
     boolean isPlan = result.path("dryRun").asBoolean();
     out().printf("%s: generation %d%n", isPlan ? plan : past, result.path("generation").asLong());
     int moved = result.path("movedBuckets").asInt();
+    printOwners(result, isPlan);
     if (moved == 0) {
       if (isPlan) {
         out().println("would move no buckets");
@@ -71,6 +82,33 @@ public abstract class Write extends Verb {
           share.path("after").asText());
     }
     table.print(out());
+  }
+
+  private void printOwners(JsonNode result, boolean isPlan) {
+    int unchained = result.path("unchainedBuckets").asInt();
+    if (unchained > 0) {
+      out()
+          .printf(
+              "%d bucket%s %s no longer chained to a dead backend: its clients reconnect%n",
+              unchained, unchained == 1 ? "" : "s", isPlan ? "would be" : "are");
+    }
+    int waiting = result.path("waitingBuckets").asInt();
+    if (waiting > 0) {
+      out()
+          .printf(
+              "%d bucket%s %s until the window is over: see 'fairleadctl upkeep'%n",
+              waiting, waiting == 1 ? "" : "s", isPlan ? "would wait" : "wait");
+    }
+    int lost = result.path("lostBuckets").asInt();
+    if (lost > 0) {
+      out()
+          .printf(
+              "%d bucket%s %s an owner, whose connections break: %s%n",
+              lost,
+              lost == 1 ? "" : "s",
+              isPlan ? "would lose" : "lost",
+              isPlan ? "refused without --force; --when-safe lets them wait" : "as asked for");
+    }
   }
 
   /** Moves summed by pair of backends, the largest first. */

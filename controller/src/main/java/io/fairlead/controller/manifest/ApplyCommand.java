@@ -9,6 +9,7 @@ import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.UnreachableException;
 import io.fairlead.controller.cli.Fairleadctl;
+import io.fairlead.controller.cli.OnLoss;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -64,6 +66,8 @@ public final class ApplyCommand extends Verb {
 
   @Option(names = "--dry-run", description = "Check and plan only; nothing is changed.")
   private boolean isDryRun;
+
+  @ArgGroup private OnLoss onLoss = new OnLoss();
 
   @Option(names = "--prune", description = "Delete services that the file does not name.")
   private boolean isPruning;
@@ -122,7 +126,8 @@ public final class ApplyCommand extends Verb {
   }
 
   private void apply(Api api, String name, ObjectNode state) {
-    Api.Reply reply = api.send("PUT", servicePath(name) + dryRun(), state.toString());
+    Api.Reply reply =
+        api.send("PUT", servicePath(name) + query(onLoss.parameters()), state.toString());
     if (!reply.json().path("changed").asBoolean()) {
       done(name, "unchanged", reply.json());
     } else {
@@ -131,11 +136,15 @@ public final class ApplyCommand extends Verb {
   }
 
   private void delete(Api api, String name) {
-    done(name, "deleted", api.send("DELETE", servicePath(name) + dryRun(), "").json());
+    done(name, "deleted", api.send("DELETE", servicePath(name) + query(List.of()), "").json());
   }
 
-  private String dryRun() {
-    return isDryRun ? "?dryRun=true" : "";
+  private String query(List<String> parameters) {
+    List<String> given = new ArrayList<>(parameters);
+    if (isDryRun) {
+      given.add(0, "dryRun=true");
+    }
+    return given.isEmpty() ? "" : "?" + String.join("&", given);
   }
 
   private void done(String name, String outcome, JsonNode result) {

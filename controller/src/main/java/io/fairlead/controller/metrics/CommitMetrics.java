@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.metrics;
 
+import io.fairlead.controller.plane.Result;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -42,15 +43,18 @@ public final class CommitMetrics {
     }
   }
 
-  /** A generation; {@code returnedBuckets} went back to the owner before within their window. */
-  public void committed(String service, int movedBuckets, int returnedBuckets) {
+  /** A generation and what it moved. */
+  public void committed(String service, Result.Moved moved) {
     registry.counter("fairlead.controller.commits", "service", service).increment();
     registry
         .counter("fairlead.controller.moved.buckets", "service", service)
-        .increment(movedBuckets);
+        .increment(moved.movedBuckets());
     registry
         .counter("fairlead.controller.returned.buckets", "service", service)
-        .increment(returnedBuckets);
+        .increment(moved.returnedBuckets());
+    registry
+        .counter("fairlead.controller.lost.buckets", "service", service)
+        .increment(moved.owners().lostBuckets());
   }
 
   /** An iteration of a rebalance or defragmentation. */

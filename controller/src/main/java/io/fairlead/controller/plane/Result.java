@@ -30,8 +30,25 @@ public record Result(
    *     backend could take them
    * @param moves the first 4,096 by ascending bucket
    */
-  public record Moved(int movedBuckets, int stillChained, int returnedBuckets, List<Move> moves) {
-    public static final Moved NONE = new Moved(0, 0, 0, List.of());
+  public record Moved(
+      int movedBuckets,
+      int stillChained,
+      int returnedBuckets,
+      @JsonUnwrapped Owners owners,
+      List<Move> moves) {
+    public static final Moved NONE = new Moved(0, 0, 0, Owners.ALL_FOUND, List.of());
+  }
+
+  /**
+   * What becomes of buckets' former owners.
+   *
+   * @param lostBuckets buckets whose packets no longer reach an owner that they reached before, so
+   *     that its connections break
+   * @param waitingBuckets buckets that would be among those, and stay until their window is over
+   * @param unchainedBuckets buckets whose packets were chained to a dead backend and no longer are
+   */
+  public record Owners(int lostBuckets, int waitingBuckets, int unchainedBuckets) {
+    public static final Owners ALL_FOUND = new Owners(0, 0, 0);
   }
 
   /** Of a write that finds everything as it asks for. */
@@ -63,6 +80,10 @@ public record Result(
 
   public int returnedBuckets() {
     return moved.returnedBuckets();
+  }
+
+  public Owners owners() {
+    return moved.owners();
   }
 
   public List<Move> moves() {

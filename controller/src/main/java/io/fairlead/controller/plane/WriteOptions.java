@@ -5,22 +5,44 @@ package io.fairlead.controller.plane;
  * What every write has, regardless of what it changes.
  *
  * @param dryRun check and plan, commit nothing
+ * @param onLoss what becomes of buckets that lose an owner by moving
  * @param precondition what must hold at the moment of the commit
  */
-public record WriteOptions(boolean dryRun, Origin origin, Precondition precondition) {
+public record WriteOptions(
+    boolean dryRun, OnLoss onLoss, Origin origin, Precondition precondition) {
+  /**
+   * A bucket that moves a fourth time within its window loses an owner: packets no longer reach
+   * that one, and its connections break.
+   */
+  public enum OnLoss {
+    /** Nothing of the write takes place. */
+    REFUSE,
+    /** They move, and the connections break. */
+    FORCE,
+    /** They stay where they are, and move once their windows are over. */
+    WAIT
+  }
+
   /** Commits, regardless of the service's version. */
   public static final WriteOptions COMMIT =
-      new WriteOptions(false, Origin.ANONYMOUS, Precondition.NONE);
+      new WriteOptions(false, OnLoss.REFUSE, Origin.ANONYMOUS, Precondition.NONE);
 
   /** A dry run, regardless of the service's version. */
-  public static final WriteOptions PLAN =
-      new WriteOptions(true, Origin.ANONYMOUS, Precondition.NONE);
+  public static final WriteOptions PLAN = COMMIT.with(true);
+
+  public WriteOptions with(boolean newDryRun) {
+    return new WriteOptions(newDryRun, onLoss, origin, precondition);
+  }
+
+  public WriteOptions with(OnLoss other) {
+    return new WriteOptions(dryRun, other, origin, precondition);
+  }
 
   public WriteOptions with(Origin other) {
-    return new WriteOptions(dryRun, other, precondition);
+    return new WriteOptions(dryRun, onLoss, other, precondition);
   }
 
   public WriteOptions with(Precondition other) {
-    return new WriteOptions(dryRun, origin, other);
+    return new WriteOptions(dryRun, onLoss, origin, other);
   }
 }

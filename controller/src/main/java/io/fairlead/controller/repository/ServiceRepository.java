@@ -5,6 +5,7 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.Steering;
@@ -76,20 +77,26 @@ public final class ServiceRepository {
     try {
       Ring ring =
           read.snapshot().isPresent()
-              ? DeltaCodec.decodeSnapshot(
-                  read.snapshot().get(),
-                  config.id(),
-                  state.generations().snapshot(),
-                  config.buckets())
+              ? snapshot(read, read.snapshot().get())
               : known.orElseThrow().image().ring();
       for (byte[] delta : read.deltas()) {
-        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.windowSeconds());
       }
       ServiceImage image = new ServiceImage(config, ring);
       return new StoredService(state.upkeep().map(image::withUpkeep).orElse(image), state);
     } catch (RefusedException e) {
       throw StoreException.Damaged.of(config.name(), e);
     }
+  }
+
+  private static Ring snapshot(ServiceReading read, byte[] bytes) throws RefusedException {
+    ServiceConfig config = read.state().config();
+    Ring ring =
+        DeltaCodec.decodeSnapshot(
+            bytes, config.id(), read.state().generations().snapshot(), config.buckets());
+    return read.earlier().isPresent()
+        ? ring.withEarlier(EarlierMovesCodec.decode(read.earlier().get(), ring))
+        : ring;
   }
 
   /** Creates the service with its ring's generation as a snapshot, and takes its id. */
@@ -133,8 +140,11 @@ public final class ServiceRepository {
 
   /** A snapshot of the service's latest generation, encoded and not yet written. */
   public static SnapshotWrite snapshot(StoredService service) {
+    Ring ring = service.image().ring();
     return new SnapshotWrite(
-        service.state().generations(), DeltaCodec.encode(service.image().ring()));
+        service.state().generations(),
+        DeltaCodec.encode(ring),
+        Optional.of(ring).filter(each -> each.earlier().size() > 0).map(EarlierMovesCodec::encode));
   }
 
   /**

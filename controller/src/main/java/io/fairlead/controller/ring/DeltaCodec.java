@@ -109,12 +109,11 @@ public final class DeltaCodec {
     return ring;
   }
 
-  private static ByteBuffer allocate(long length) {
+  static ByteBuffer allocate(long length) {
     return ByteBuffer.allocate(Math.toIntExact(length)).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  private static byte[] frame(
-      byte[] magic, int service, long generation, int buckets, ByteBuffer body) {
+  static byte[] frame(byte[] magic, int service, long generation, int buckets, ByteBuffer body) {
     boolean isDelta = magic == DELTA;
     byte[] plain = body.array();
     byte[] packed = Zstd.compress(plain, ZSTD_LEVEL);
@@ -127,6 +126,17 @@ public final class DeltaCodec {
 
   private static ByteBuffer unframe(
       byte[] bytes, byte[] magic, int service, long generation, int buckets)
+      throws RefusedException {
+    long least = magic == DELTA ? DELTA_MIN : 8L + (long) BUCKET * buckets;
+    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) OWNER_RUN * buckets : 0);
+    return unframe(bytes, magic, service, generation, buckets, new Lengths(least, least + lists));
+  }
+
+  /** What a body may have, in bytes. */
+  record Lengths(long least, long most) {}
+
+  static ByteBuffer unframe(
+      byte[] bytes, byte[] magic, int service, long generation, int buckets, Lengths lengths)
       throws RefusedException {
     if (bytes.length < HEADER) {
       throw new RefusedException(Reason.TRUNCATED, bytes.length + " bytes, a header has 32");
@@ -146,22 +156,20 @@ public final class DeltaCodec {
     if (!Ring.isBuckets(buckets)) {
       throw new RefusedException(Reason.BUCKETS, buckets + ", not a power of two in 256..8388608");
     }
-    ByteBuffer body = unpack(bytes, header.getLong(), magic, buckets);
+    ByteBuffer body = unpack(bytes, header.getLong(), lengths);
     if (header.getInt() != checksum(bytes, body)) {
       throw new RefusedException(Reason.CHECKSUM, "CRC-32C differs");
     }
     return body;
   }
 
-  private static ByteBuffer unpack(byte[] bytes, long length, byte[] magic, int buckets)
+  private static ByteBuffer unpack(byte[] bytes, long length, Lengths lengths)
       throws RefusedException {
-    long least = magic == DELTA ? DELTA_MIN : 8L + (long) BUCKET * buckets;
-    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) OWNER_RUN * buckets : 0);
-    if (length < least || length > least + lists) {
+    if (length < lengths.least() || length > lengths.most()) {
       throw new RefusedException(
           Reason.LENGTH,
           "body of %s bytes; allowed: %d..%d"
-              .formatted(Long.toUnsignedString(length), least, least + lists));
+              .formatted(Long.toUnsignedString(length), lengths.least(), lengths.most()));
     }
     ByteBuffer packed = ByteBuffer.allocateDirect(bytes.length - HEADER);
     packed.put(bytes, HEADER, bytes.length - HEADER).flip();
@@ -324,7 +332,7 @@ public final class DeltaCodec {
     return 4 + Integer.toUnsignedLong(body.getInt(at)) * entry;
   }
 
-  private static void checkLength(ByteBuffer body, long expected) throws RefusedException {
+  static void checkLength(ByteBuffer body, long expected) throws RefusedException {
     if (body.limit() != expected) {
       throw new RefusedException(
           Reason.LENGTH, "the counts do not add up to a body of " + body.limit());

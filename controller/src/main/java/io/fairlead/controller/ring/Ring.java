@@ -6,13 +6,14 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
  * One generation of a service's ring: for every bucket its current backend, its previous backend,
  * and the second of the last move. Immutable; three primitive columns, 8 bytes per bucket, because
- * a ring has up to 8 Mi of them.
+ * a ring has up to 8 Mi of them. {@link EarlierMoves} are beside it, as no snapshot has them.
  */
 public final class Ring {
   public static final int BUCKETS_MIN = 256;
@@ -25,6 +26,19 @@ public final class Ring {
   final char[] current;
   final char[] previous;
   final int[] since;
+  private final EarlierMoves earlier;
+
+  /** Without moves before the last one of each bucket. Takes ownership of the arrays. */
+  Ring(
+      int service,
+      long generation,
+      long committed,
+      SortedMap<Integer, Backend> backends,
+      char[] current,
+      char[] previous,
+      int[] since) {
+    this(service, generation, committed, backends, current, previous, since, EarlierMoves.NONE);
+  }
 
   /** Takes ownership of the arrays: they must not be written to afterwards. */
   Ring(
@@ -34,7 +48,8 @@ public final class Ring {
       SortedMap<Integer, Backend> backends,
       char[] current,
       char[] previous,
-      int[] since) {
+      int[] since,
+      EarlierMoves earlier) {
     if (!isBuckets(current.length)
         || previous.length != current.length
         || since.length != current.length) {
@@ -49,6 +64,7 @@ public final class Ring {
     this.current = current;
     this.previous = previous;
     this.since = since;
+    this.earlier = earlier;
   }
 
   /** Generation 1: no backends, every bucket without an owner. */
@@ -65,7 +81,17 @@ public final class Ring {
 
   /** The same buckets under another generation number, for a restored ring. */
   public Ring withGeneration(long other) {
-    return new Ring(service, other, committed, backends, current, previous, since);
+    return new Ring(service, other, committed, backends, current, previous, since, earlier);
+  }
+
+  /** The same ring with what a snapshot does not have. */
+  public Ring withEarlier(EarlierMoves moves) {
+    return new Ring(service, generation, committed, backends, current, previous, since, moves);
+  }
+
+  /** The moves before the last one of each bucket, as far as their windows were open. */
+  public EarlierMoves earlier() {
+    return earlier;
   }
 
   public static boolean isBuckets(long buckets) {
@@ -150,13 +176,19 @@ public final class Ring {
     return owned;
   }
 
+  /** As {@link #apply(Delta, int)}, without moves before the last one of each bucket. */
+  public Ring apply(Delta delta) throws RefusedException {
+    return apply(delta, 0);
+  }
+
   /**
    * The next generation; this one is unchanged.
    *
+   * @param windowSeconds of moves before a bucket's last one, those are kept whose window is open
    * @throws RefusedException if the delta does not follow this ring or assigns a bucket to a
    *     backend that is not in service
    */
-  public Ring apply(Delta delta) throws RefusedException {
+  public Ring apply(Delta delta, int windowSeconds) throws RefusedException {
     if (delta.service() != service) {
       throw new RefusedException(
           Reason.SERVICE, "%d, expected %d".formatted(delta.service(), service));
@@ -195,7 +227,37 @@ public final class Ring {
         nextBackends,
         nextCurrent,
         nextPrevious,
-        nextSince);
+        nextSince,
+        new EarlierAfter(this, delta, windowSeconds).moves());
+  }
+
+  /**
+   * As if the {@code dead} had never owned a bucket: those of their buckets have no owner, and of
+   * the owners before, the latest one that lives is the previous one, while its window is open. No
+   * generation of a service, only what an assignment starts from.
+   */
+  public Ring without(Set<Integer> dead, long now, int windowSeconds) {
+    if (dead.isEmpty()) {
+      return this;
+    }
+    char[] owners = current.clone();
+    char[] formers = previous.clone();
+    int[] sinces = since.clone();
+    Chains chains = new Chains(this, dead, now, windowSeconds);
+    for (int bucket = 0; bucket < owners.length; bucket++) {
+      boolean isOwned = dead.contains((int) current[bucket]);
+      if (isOwned || (previous[bucket] != Backend.NONE && dead.contains((int) previous[bucket]))) {
+        owners[bucket] = isOwned ? Backend.NONE : current[bucket];
+        formers[bucket] = (char) chains.previous(bucket, owners[bucket]);
+        sinces[bucket] = (int) chains.left(bucket, formers[bucket]);
+      }
+    }
+    return new Ring(service, generation, committed, backends, owners, formers, sinces, earlier);
+  }
+
+  /** The same ring with other owners; what an assignment starts from. */
+  public Ring withOwners(char[] owners) {
+    return new Ring(service, generation, committed, backends, owners, previous, since, earlier);
   }
 
   private SortedMap<Integer, Backend> merge(Collection<Backend> changed) {

@@ -2,6 +2,7 @@
 package io.fairlead.controller.ring;
 
 import java.util.Arrays;
+import java.util.Set;
 
 /**
  * Contiguous buckets that get a new owner, by ascending start and without overlap, in primitive
@@ -31,21 +32,40 @@ public final class Runs {
    * @param now Unix seconds
    */
   public static Runs between(Ring ring, char[] next, long now, int windowSeconds) {
+    return between(ring, Set.of(), next, now, windowSeconds);
+  }
+
+  /**
+   * As above; besides, no bucket names one of the {@code dead} as its previous owner: the latest
+   * one before that lives takes its place, or none.
+   */
+  public static Runs between(
+      Ring ring, Set<Integer> dead, char[] next, long now, int windowSeconds) {
     if (next.length != ring.buckets()) {
       throw new IllegalArgumentException(
           "%d owners for a ring of %d buckets".formatted(next.length, ring.buckets()));
     }
+    Chains chains = new Chains(ring, dead, now, windowSeconds);
     Builder runs = new Builder();
     for (int bucket = 0; bucket < next.length; bucket++) {
-      int owner = ring.current(bucket);
-      if (next[bucket] != owner) {
-        boolean isOrphan = owner == Backend.NONE && ring.isMoved(bucket, now, windowSeconds);
-        int former = isOrphan ? ring.previous(bucket) : owner;
-        // An owner that gets its own bucket back has no previous owner to chain to.
-        runs.add(bucket, 1, next[bucket], former == next[bucket] ? Backend.NONE : former);
+      boolean isUnchained =
+          !dead.isEmpty()
+              && ring.isMoved(bucket, now, windowSeconds)
+              && dead.contains(ring.previous(bucket));
+      if (next[bucket] != ring.current(bucket) || isUnchained) {
+        runs.add(bucket, 1, next[bucket], chains.previous(bucket, next[bucket]));
       }
     }
     return runs.build();
+  }
+
+  /** The owners of all buckets once these have moved. */
+  public char[] owners(Ring ring) {
+    char[] owners = ring.current.clone();
+    for (int run = 0; run < size; run++) {
+      Arrays.fill(owners, starts[run], starts[run] + counts[run], currents[run]);
+    }
+    return owners;
   }
 
   public int size() {

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Fields;
+import io.fairlead.controller.cli.MovingWrite;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
@@ -239,7 +240,7 @@ public final class ServiceCommands {
         "hash and affinity cannot change: they decide which bucket a live connection",
         "is in. The encapsulation cannot change: servers are set up for it."
       })
-  static final class Change extends Write {
+  static final class Change extends MovingWrite {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
     private String name;
 

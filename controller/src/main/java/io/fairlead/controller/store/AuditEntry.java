@@ -3,6 +3,8 @@ package io.fairlead.controller.store;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /**
@@ -18,6 +20,7 @@ import java.util.Optional;
  * @param generation of the service afterwards, 0 of a read
  * @param returnedBuckets how many returned to their previous owner within their window; absent if
  *     none
+ * @param lostBuckets how many lost an owner, whose connections broke; absent if none
  * @param controller the leader in {@code epoch}; of a read, the one that answered
  * @param key names the kept answer, which is deleted with the record
  */
@@ -31,7 +34,8 @@ import java.util.Optional;
   "outcome",
   "generation",
   "movedBuckets",
-  "returnedBuckets"
+  "returnedBuckets",
+  "lostBuckets"
 })
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
 public record AuditEntry(
@@ -45,10 +49,99 @@ public record AuditEntry(
     long generation,
     int movedBuckets,
     Optional<Integer> returnedBuckets,
+    Optional<Integer> lostBuckets,
     long epoch,
     String controller,
     Optional<String> key) {
   public static final int FORMAT = 1;
   public static final String COMMITTED = "committed";
   public static final String READ = "read";
+
+  /** One of a write to {@code service} by {@code who}. */
+  public static Builder committed(String who, String what, String service) {
+    return new Builder(who, what, Optional.of(service), COMMITTED);
+  }
+
+  /** One of a read of secrets by {@code who}. */
+  public static Builder read(String who, String what) {
+    return new Builder(who, what, Optional.empty(), READ);
+  }
+
+  /** Sets a record's fields by name. */
+  public static final class Builder {
+    private final String who;
+    private final String what;
+    private final Optional<String> service;
+    private final String outcome;
+    private String time = "";
+    private Optional<String> body = Optional.empty();
+    private long generation;
+    private int movedBuckets;
+    private Optional<Integer> returnedBuckets = Optional.empty();
+    private Optional<Integer> lostBuckets = Optional.empty();
+    private long epoch;
+    private String controller = "";
+    private Optional<String> key = Optional.empty();
+
+    private Builder(String who, String what, Optional<String> service, String outcome) {
+      this.who = who;
+      this.what = what;
+      this.service = service;
+      this.outcome = outcome;
+    }
+
+    /** By the clock of this controller. */
+    public Builder at(Instant now) {
+      time = now.truncatedTo(ChronoUnit.MILLIS).toString();
+      return this;
+    }
+
+    public Builder body(Optional<String> to) {
+      body = to;
+      return this;
+    }
+
+    public Builder generation(long to) {
+      generation = to;
+      return this;
+    }
+
+    /** Returned and lost ones are absent if there are none. */
+    public Builder buckets(int moved, int returned, int lost) {
+      movedBuckets = moved;
+      returnedBuckets = Optional.of(returned).filter(count -> count > 0);
+      lostBuckets = Optional.of(lost).filter(count -> count > 0);
+      return this;
+    }
+
+    /** The controller, and the epoch that it leads in or knows of. */
+    public Builder by(String id, long in) {
+      epoch = in;
+      controller = id;
+      return this;
+    }
+
+    public Builder key(Optional<String> to) {
+      key = to;
+      return this;
+    }
+
+    public AuditEntry build() {
+      return new AuditEntry(
+          FORMAT,
+          time,
+          who,
+          what,
+          body,
+          service,
+          outcome,
+          generation,
+          movedBuckets,
+          returnedBuckets,
+          lostBuckets,
+          epoch,
+          controller,
+          key);
+    }
+  }
 }

@@ -14,6 +14,9 @@ public record Generation(long number, SortedMap<String, byte[]> blobs) {
   /** The whole of this generation. */
   public static final String SNAPSHOT = "snapshot";
 
+  /** What controllers know of the ring besides its snapshot; beside a snapshot, if there is any. */
+  public static final String EARLIER = "earlier";
+
   /** What muxes need for the steering method besides the ring. */
   public static final String STEERING = "steering";
 

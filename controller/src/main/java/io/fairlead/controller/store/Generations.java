@@ -33,7 +33,7 @@ public record Generations(
         latest,
         latestVersion,
         written.generation(),
-        written.bytes().length,
+        written.snapshotBytes(),
         deltaBytes - written.deltaBytes());
   }
 

@@ -3,6 +3,7 @@ package io.fairlead.controller.store;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
@@ -41,21 +42,21 @@ final class SnapshotStore {
       return false;
     }
     String name = service.name();
-    String path = tree.snapshot(name, snapshot.generation());
     return step(
         epoch,
         name,
         snapshot,
         () -> {
           List<CuratorOp> ops = new ArrayList<>();
-          if (snapshot.next() == 0) {
+          SnapshotWrite.Chunk chunk = snapshot.take(sizes.chunkMax());
+          String path = tree.blob(name, snapshot.generation(), chunk.blob());
+          if (chunk.number() == 0) {
             removeRemains(epoch, name, path);
             ops.add(nodes.create(path));
           }
-          String chunk = Tree.chunk(path, snapshot.next());
-          ops.add(nodes.create(chunk, snapshot.take(sizes.chunkMax())));
+          ops.add(nodes.create(Tree.chunk(path, chunk.number()), chunk.bytes()));
           write.once(epoch, ops);
-          return !snapshot.isWritten(sizes.chunkMax());
+          return !snapshot.isWritten();
         });
   }
 
@@ -75,9 +76,11 @@ final class SnapshotStore {
             () -> {
               List<CuratorOp> ops = new ArrayList<>();
               if (isOneStep(snapshot)) {
-                String path = tree.snapshot(name, snapshot.generation());
-                removeRemains(epoch, name, path);
-                ops.addAll(chunks.create(path, snapshot.bytes(), sizes.chunkMax()));
+                for (Map.Entry<String, byte[]> blob : snapshot.blobs().entrySet()) {
+                  String path = tree.blob(name, snapshot.generation(), blob.getKey());
+                  removeRemains(epoch, name, path);
+                  ops.addAll(chunks.create(path, blob.getValue(), sizes.chunkMax()));
+                }
               }
               byte[] number = Nodes.decimal(snapshot.generation());
               ops.add(nodes.set(tree.latestSnapshot(name), -1, number));
@@ -140,7 +143,7 @@ final class SnapshotStore {
   }
 
   private boolean isOneStep(SnapshotWrite snapshot) {
-    return snapshot.bytes().length <= sizes.stepMax();
+    return snapshot.size() <= sizes.stepMax();
   }
 
   /** Of an interrupted attempt: no reader has read it, as long as it is not the latest. */

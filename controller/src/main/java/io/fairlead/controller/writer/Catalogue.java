@@ -217,7 +217,7 @@ final class Catalogue implements Images {
     ServiceImage image = ServiceImage.create(config, now);
     Result result = ServiceWriter.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
-      PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options.dryRun());
+      PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
       image = plan.after();
       result = plan.result();
     }

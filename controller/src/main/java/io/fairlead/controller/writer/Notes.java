@@ -7,8 +7,6 @@ import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Note;
 import java.time.Clock;
-import java.time.temporal.ChronoUnit;
-import java.util.Optional;
 
 /**
  * Makes the audit records and kept answers of this controller's writes.
@@ -24,43 +22,24 @@ public record Notes(String controller, Clock clock, Runnable made) {
   /** The record of a read of secrets. */
   AuditEntry read(long epoch, Origin origin) {
     made.run();
-    return new AuditEntry(
-        AuditEntry.FORMAT,
-        time(),
-        origin.who(),
-        origin.what(),
-        origin.body(),
-        Optional.empty(),
-        AuditEntry.READ,
-        0,
-        0,
-        Optional.empty(),
-        epoch,
-        controller,
-        Optional.empty());
-  }
-
-  private String time() {
-    return clock.instant().truncatedTo(ChronoUnit.MILLIS).toString();
+    return AuditEntry.read(origin.who(), origin.what())
+        .at(clock.instant())
+        .body(origin.body())
+        .by(controller, epoch)
+        .build();
   }
 
   public Note of(Epoch epoch, Origin origin, Result result) {
     made.run();
     AuditEntry entry =
-        new AuditEntry(
-            AuditEntry.FORMAT,
-            time(),
-            origin.who(),
-            origin.what(),
-            origin.body(),
-            Optional.of(result.service()),
-            AuditEntry.COMMITTED,
-            result.generation(),
-            result.movedBuckets(),
-            Optional.of(result.returnedBuckets()).filter(returned -> returned > 0),
-            epoch.number(),
-            controller,
-            origin.retry().map(Origin.Retry::key));
+        AuditEntry.committed(origin.who(), origin.what(), result.service())
+            .at(clock.instant())
+            .body(origin.body())
+            .generation(result.generation())
+            .buckets(result.movedBuckets(), result.returnedBuckets(), result.owners().lostBuckets())
+            .by(controller, epoch.number())
+            .key(origin.retry().map(Origin.Retry::key))
+            .build();
     return new Note(
         entry,
         origin

@@ -7,40 +7,42 @@ import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
-import io.fairlead.controller.plane.Move;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
-import io.fairlead.controller.plane.Share;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The effect of a list of changes on a service: the next image, the delta that leads there, and the
  * result for the caller. A dry run stops here; a commit writes exactly this.
  */
 record PoolPlan(ServiceImage after, Delta delta, Result result) {
-  /** A large change has millions, too many for an answer. */
-  private static final int MOVES_LISTED = 4096;
-
   /**
    * Every accepted list is one generation, even if no bucket moves, so that callers that wait for
    * their generation see it.
    *
    * @param now Unix seconds; time never goes back from one generation to the next
-   * @throws Refusal if a change is not allowed
+   * @throws Refusal if a change is not allowed, or needs a consent that the options don't give
    */
-  static PoolPlan of(ServiceImage before, List<Change> changes, long now, boolean dryRun) {
+  static PoolPlan of(ServiceImage before, List<Change> changes, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     PoolPlan plan =
-        sharedOut(before, PoolRules.change(before, changes, committed), committed, dryRun);
+        sharedOut(
+            before,
+            PoolRules.change(before, changes, committed),
+            dead(changes),
+            committed,
+            options);
     boolean isCreating =
         changes.stream()
             .anyMatch(
@@ -49,8 +51,9 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The same pool, with its buckets assigned as the configuration of {@code before} says. */
-  static PoolPlan of(ServiceImage before, long now, boolean dryRun) {
-    return sharedOut(before, before.pool(), Math.max(now, before.ring().committed()), dryRun);
+  static PoolPlan of(ServiceImage before, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    return sharedOut(before, before.pool(), Set.of(), committed, options);
   }
 
   /** Whether there is nothing to do: no backend changes, and no bucket moves. */
@@ -60,16 +63,36 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** The same pool with these buckets moved. */
   static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
-    return of(before, before.pool(), runs, committed, dryRun);
+    Losses losses = new Losses(before, before.pool(), Set.of(), committed);
+    return of(before, before.pool(), runs, losses, committed, dryRun);
+  }
+
+  private static Set<Integer> dead(List<Change> changes) {
+    return changes.stream()
+        .filter(change -> change instanceof Change.Remove remove && remove.dead())
+        .map(Change::id)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private static PoolPlan sharedOut(
-      ServiceImage before, SortedMap<Integer, Member> pool, long committed, boolean dryRun) {
+      ServiceImage before,
+      SortedMap<Integer, Member> pool,
+      Set<Integer> dead,
+      long committed,
+      WriteOptions options) {
     ServiceConfig config = before.config();
-    Runs runs =
-        Assignment.of(config.assignment())
-            .assign(before.ring(), weights(before, pool), committed, config.windowSeconds());
-    return of(before, pool, runs, committed, dryRun);
+    int window = config.windowSeconds();
+    Ring start = before.ring().without(dead, committed, window);
+    Runs assigned =
+        Assignment.of(config.assignment()).assign(start, weights(before, pool), committed, window);
+    Runs wanted =
+        dead.isEmpty()
+            ? assigned
+            : Runs.between(before.ring(), dead, assigned.owners(start), committed, window);
+    Losses losses = new Losses(before, pool, dead, committed);
+    Runs runs = losses.allowed(wanted, options);
+    ServiceImage from = losses.waiting() > 0 ? losses.withJob(before, runs) : before;
+    return of(from, pool, runs, losses, committed, options.dryRun());
   }
 
   /** Beamer's method also uses what buckets cost; the others use weights alone. */
@@ -87,6 +110,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       ServiceImage before,
       SortedMap<Integer, Member> pool,
       Runs runs,
+      Losses losses,
       long committed,
       boolean dryRun) {
     Ring ring = before.ring();
@@ -100,13 +124,18 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
             runs);
     Ring next;
     try {
-      next = ring.apply(delta);
+      next = ring.apply(delta, before.config().windowSeconds());
     } catch (RefusedException e) {
       throw new IllegalStateException(
           "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
     }
     ServiceImage after = before.withRing(next);
-    return new PoolPlan(after, delta, result(before, after, runs, committed, dryRun));
+    Result.Moved moved = Moves.of(before, runs, committed, losses);
+    return new PoolPlan(
+        after,
+        delta,
+        Result.unchanged(after.config().name(), after.ring().generation(), dryRun)
+            .with(moved, Moves.shares(before, after)));
   }
 
   private static List<Backend> changedBackends(
@@ -124,48 +153,5 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       }
     }
     return List.copyOf(changed.values());
-  }
-
-  private static Result result(
-      ServiceImage before, ServiceImage after, Runs runs, long now, boolean dryRun) {
-    List<Move> moves = new ArrayList<>(Math.min(runs.size(), MOVES_LISTED));
-    int stillChained = 0;
-    int returned = 0;
-    int window = before.config().windowSeconds();
-    for (int run = 0; run < runs.size(); run++) {
-      int start = runs.start(run);
-      if (run < MOVES_LISTED) {
-        moves.add(new Move(start, runs.count(run), runs.previous(run), runs.current(run)));
-      }
-      for (int bucket = start; bucket < start + runs.count(run); bucket++) {
-        if (before.ring().isMoved(bucket, now, window)) {
-          stillChained++;
-          returned += before.ring().isReturn(bucket, runs.current(run), now, window) ? 1 : 0;
-        }
-      }
-    }
-    return Result.unchanged(after.config().name(), after.ring().generation(), dryRun)
-        .with(
-            new Result.Moved(runs.buckets(), stillChained, returned, moves), shares(before, after));
-  }
-
-  /** The shares of all backends whose weight or number of buckets changes, by ascending id. */
-  private static List<Share> shares(ServiceImage before, ServiceImage after) {
-    int[] ownedBefore = before.ring().owned();
-    int[] ownedAfter = after.ring().owned();
-    int[] weightsBefore = ServiceImage.weights(before.pool());
-    int[] weightsAfter = ServiceImage.weights(after.pool());
-    List<Share> shares = new ArrayList<>();
-    for (int id = 1; id <= Backend.MAX; id++) {
-      boolean isKnown = before.pool().containsKey(id) || after.pool().containsKey(id);
-      boolean isSame =
-          ownedBefore[id] == ownedAfter[id]
-              && weightsBefore[id] == weightsAfter[id]
-              && before.pool().containsKey(id) == after.pool().containsKey(id);
-      if (isKnown && !isSame) {
-        shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
-      }
-    }
-    return shares;
   }
 }

@@ -300,8 +300,8 @@ final class ServiceWriter {
             : from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
-            ? PoolPlan.of(ready, now, options.dryRun())
-            : PoolPlan.of(ready, changes, now, options.dryRun());
+            ? PoolPlan.of(ready, now, options)
+            : PoolPlan.of(ready, changes, now, options);
     if (plan.isEmpty() && from.config().equals(image().config())) {
       return unchanged(image(), options.dryRun());
     }
@@ -319,7 +319,7 @@ final class ServiceWriter {
               stored =
                   metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
       addresses.settle(name());
-      metrics.committed(name(), plan.result().movedBuckets(), plan.result().returnedBuckets());
+      metrics.committed(name(), plan.result().moved());
       if (iterations() > 0 && iterations() != iterations) {
         String kind = image().upkeep().orElseThrow().kind().toString();
         metrics.iterated(name(), kind, plan.result().movedBuckets());

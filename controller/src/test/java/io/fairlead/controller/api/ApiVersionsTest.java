@@ -191,7 +191,9 @@ class ApiVersionsTest extends ServedApi {
   void backendsAndMuxesHavePagesToo() {
     for (int id : List.of(1, 2, 10, 1000)) {
       client.send(
-          "PUT", WEB + "/backends/" + id, "{\"address\":\"10.1.%d.1\"}".formatted(id % 251));
+          "PUT",
+          WEB + "/backends/" + id + "?force=true",
+          "{\"address\":\"10.1.%d.1\"}".formatted(id % 251));
     }
     assertThat(ids(client.get(WEB + "/backends?limit=2"))).containsExactly(1, 2);
     Reply second = client.get(WEB + "/backends?limit=2&cursor=2");

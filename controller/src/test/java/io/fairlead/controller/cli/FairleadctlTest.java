@@ -12,6 +12,7 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.Change.Weight;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
@@ -30,6 +31,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -304,6 +306,51 @@ class FairleadctlTest {
   }
 
   @Test
+  void aDeadBackendIsNoLongerChainedTo() {
+    createWeb();
+    done("backend add web 2 10.1.0.22");
+    done("backend add web 3 10.1.0.23");
+    assertThat(done("backend remove web 3 --dead --dry-run"))
+        .startsWith("would remove backend 3 of web: generation ")
+        .doesNotContain("dead backend");
+    done("backend remove web 3");
+    assertThat(done("backend remove web 3 --dead --dry-run"))
+        .containsPattern(
+            "would remove backend 3 of web: generation \\d+\n"
+                + "\\d+ buckets would be no longer chained to a dead backend: its clients"
+                + " reconnect\n"
+                + "would move no buckets\n");
+    assertThat(done("backend remove web 3 --dead"))
+        .containsPattern("\\d+ buckets are no longer chained to a dead backend");
+    assertThat(run("backend remove web 3 --dead".split(" ")).err())
+        .contains("allowed: a backend of service 'web', or a removed one that packets are still");
+  }
+
+  @Test
+  void bucketsThatWouldLoseAnOwnerAreTold() {
+    createWeb();
+    PLANE.change("web", List.of(added(2), added(3), added(4), added(5)), WriteOptions.COMMIT);
+    for (int only = 2; only <= 3; only++) {
+      List<Change> changes = new ArrayList<>();
+      for (int id = 1; id <= 5; id++) {
+        changes.add(new Weight(id, id == only ? 100 : 0));
+      }
+      PLANE.change("web", changes, WriteOptions.COMMIT);
+    }
+    String last = "backend weight web 4 65535";
+    assertThat(done(last + " --dry-run"))
+        .containsPattern(
+            "\\d+ buckets would lose an owner, whose connections break: refused without --force;"
+                + " --when-safe lets them wait\n");
+    assertThat(run(last.split(" ")).err()).contains("force 'false' is refused; allowed: true: ");
+    assertThat(done(last + " --when-safe --dry-run"))
+        .containsPattern(
+            "\\d+ buckets would wait until the window is over: see 'fairleadctl upkeep'");
+    assertThat(done(last + " --force"))
+        .containsPattern("\\d+ buckets lost an owner, whose connections break: as asked for\n");
+  }
+
+  @Test
   void anExportIsOfOneMomentOrNone() {
     createWeb();
     change(1);
@@ -313,6 +360,10 @@ class FairleadctlTest {
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.out()).isEmpty();
     assertThat(run.err()).isEqualTo("service 'web' has changed at each of 10 reads; try again\n");
+  }
+
+  private static Change added(int id) {
+    return new Change.Add(id, "10.1.0.2" + id, 100);
   }
 
   /** Something changes during this many reads. */
@@ -437,6 +488,8 @@ class FairleadctlTest {
         new Failure("service change web", 2, "nothing to change; allowed: --vip, --port, --window"),
         new Failure("backend add web one 10.1.0.21", 2, "'one' is not an int"),
         new Failure("changes web", 2, "--file"),
+        new Failure("backend drain web 1 --force --when-safe", 2, "mutually exclusive"),
+        new Failure("service delete web --force", 2, "'--force'"),
         new Failure("explain web tcp 10.2.1.2 10.99.0.1:80", 2, "SRC:PORT '10.2.1.2' is refused"),
         new Failure("service list -o xml", 2, "expected one of [table, json]"),
         new Failure("--api ftp://host service list", 2, "--api 'ftp://host' is refused"),

@@ -10,6 +10,7 @@ import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.Hash;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -123,20 +124,13 @@ class JournalTest {
 
   private static Note note(long generation, Optional<String> key) {
     AuditEntry entry =
-        new AuditEntry(
-            AuditEntry.FORMAT,
-            "2026-01-01T00:00:00Z",
-            "alice",
-            "PUT /v1/services/web/backends/7",
-            Optional.empty(),
-            Optional.of("web"),
-            AuditEntry.COMMITTED,
-            generation,
-            3,
-            Optional.of(2).filter(returned -> generation % 2 == 0),
-            0,
-            "test",
-            key);
+        AuditEntry.committed("alice", "PUT /v1/services/web/backends/7", "web")
+            .at(Instant.parse("2026-01-01T00:00:00Z"))
+            .generation(generation)
+            .buckets(3, generation % 2 == 0 ? 2 : 0, 0)
+            .by("test", 0)
+            .key(key)
+            .build();
     return new Note(
         entry,
         key.map(

@@ -149,9 +149,7 @@ class AddressesTest extends EmbeddedController {
       for (boolean isBackend : List.of(isBackendFirst, !isBackendFirst)) {
         both.add(
             isBackend
-                ? controller
-                    .backends()
-                    .change("web", List.of(at(1 + i, address)), WriteOptions.COMMIT)
+                ? controller.backends().change("web", List.of(at(1 + i, address)), Requests.FORCE)
                 : controller
                     .services()
                     .changeService("dns", vips("10.99.0.2", address), WriteOptions.COMMIT));
@@ -172,7 +170,8 @@ class AddressesTest extends EmbeddedController {
   @Test
   void aClaimCountsUntilItIsSettled() {
     ServiceImage web = image("web", "10.99.0.1");
-    ServiceImage pool = PoolPlan.of(web, List.of(at(1, "10.1.0.1")), 1_700_000_000, false).after();
+    ServiceImage pool =
+        PoolPlan.of(web, List.of(at(1, "10.1.0.1")), 1_700_000_000, WriteOptions.COMMIT).after();
     ServiceImage vip = image("dns", "10.1.0.1");
     Addresses addresses = new Addresses(() -> List.of(web));
     addresses.check(Optional.of(web), pool, 0);

@@ -35,6 +35,7 @@ class BackupAuditTest extends EmbeddedController {
                 0,
                 0,
                 Optional.empty(),
+                Optional.empty(),
                 controller.plane().health().epoch(),
                 "test",
                 Optional.empty()));

@@ -52,13 +52,15 @@ class ConcurrentWritesTest extends EmbeddedController {
   void oneOfTwoPutsOfANewBackendAddsItAndTheOtherWeighsIt() {
     for (int id = 1; id <= ROUNDS; id++) {
       String path = WEB + "/backends/" + id;
+      String forced = path + "?force=true";
       String body = "{\"address\":\"10.1.0.%d\",\"weight\":%d}";
       String light = body.formatted(id, 1);
       String heavy = body.formatted(id, 2);
       List<ApiClient.Reply> replies =
           atOnce(
               Stream.of(
-                  () -> client.send("PUT", path, light), () -> client.send("PUT", path, heavy)));
+                  () -> client.send("PUT", forced, light),
+                  () -> client.send("PUT", forced, heavy)));
       assertThat(replies)
           .extracting(ApiClient.Reply::status)
           .as(path)

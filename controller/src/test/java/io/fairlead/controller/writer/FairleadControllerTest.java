@@ -223,7 +223,7 @@ class FairleadControllerTest extends EmbeddedController {
     done(controller.services().createService(spec("dns", "10.99.0.2"), WriteOptions.COMMIT));
     for (int id = 1; id <= 30; id++) {
       clock.set(clock.seconds() + 1);
-      done(controller.backends().change("web", List.of(add(id)), WriteOptions.COMMIT));
+      done(controller.backends().change("web", List.of(add(id)), Requests.FORCE));
     }
     done(
         controller

@@ -51,7 +51,7 @@ final class KilledController {
     while (true) {
       long next = generation + 1;
       long committed =
-          Requests.done(controller.backends().change("web", changes(next), WriteOptions.COMMIT))
+          Requests.done(controller.backends().change("web", changes(next), Requests.FORCE))
               .generation();
       if (committed != next) {
         throw new IllegalStateException("generation %d after %d".formatted(committed, generation));

@@ -241,7 +241,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
     Planned planned =
         pool.isEmpty()
             ? new Planned(image, ServiceWriter.unmoved(image, options.dryRun()))
-            : Planned.of(PoolPlan.of(image, List.copyOf(pool), now, options.dryRun()));
+            : Planned.of(PoolPlan.of(image, List.copyOf(pool), now, options));
     return new Planned(planned.after(), planned.result().asCreated());
   }
 
@@ -272,7 +272,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image.pool(), members)).orElse(List.of());
           if (!changes.isEmpty()) {
-            return Planned.of(PoolPlan.of(wanted, changes, now(), options.dryRun()));
+            return Planned.of(PoolPlan.of(wanted, changes, now(), options));
           }
           Result unmoved = ServiceWriter.unmoved(wanted, options.dryRun());
           return new Planned(
@@ -301,10 +301,11 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         () -> {
           ServiceImage image = checked(service, options);
           ServiceWriter.checkAbsent(image, changes, options.precondition());
-          Planned plan = Planned.of(PoolPlan.of(image, changes, now(), options.dryRun()));
+          Planned plan = Planned.of(PoolPlan.of(image, changes, now(), options));
           Result result = plan.result();
           Result.Moved moved =
-              new Result.Moved(result.movedBuckets(), chained, returned, result.moves());
+              new Result.Moved(
+                  result.movedBuckets(), chained, returned, result.owners(), result.moves());
           return chained > 0
               ? new Planned(plan.after(), result.with(moved, result.shares()))
               : plan;

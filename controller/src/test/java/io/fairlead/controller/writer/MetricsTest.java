@@ -122,7 +122,7 @@ class MetricsTest {
     assertThat(lag("mux1")).isZero();
     for (int step = 1; step <= 3; step++) {
       clock.set(NOW + 100 * step);
-      done(controller.backends().change("web", List.of(weight(1, step)), WriteOptions.COMMIT));
+      done(controller.backends().change("web", List.of(weight(1, step)), Requests.FORCE));
       applied("mux1", 2 + step);
       assertThat(lag("mux1")).isZero();
       assertThat(lag("mux2")).isEqualTo(100 * (step - 1));
@@ -174,7 +174,7 @@ class MetricsTest {
     assertThat(elsewhere.stillChained()).isEqualTo(elsewhere.movedBuckets()).isEqualTo(341);
     assertThat(elsewhere.returnedBuckets()).isZero();
     Result back =
-        done(controller.backends().change("web", List.of(weight(1, 100)), WriteOptions.COMMIT));
+        done(controller.backends().change("web", List.of(weight(1, 100)), Requests.FORCE));
     assertThat(back.returnedBuckets()).isEqualTo(back.movedBuckets()).isEqualTo(341);
     assertThat(metric(returned)).isEqualTo(341);
     JsonObject record = api.get("/v1/audit?limit=1").array().getJsonObject(0);

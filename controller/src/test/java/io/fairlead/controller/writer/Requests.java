@@ -5,6 +5,7 @@ import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -13,7 +14,9 @@ import java.util.concurrent.TimeUnit;
 
 /** What tests ask of a controller, and how they wait for it. */
 final class Requests {
-  /** For an embedded server's clients. */
+  /** Of tests that change more within a window than operators do: some connections would break. */
+  static final WriteOptions FORCE = WriteOptions.COMMIT.with(WriteOptions.OnLoss.FORCE);
+
   private Requests() {}
 
   static ServiceSpec spec(String name, String vip) {

@@ -78,7 +78,7 @@ class UpkeepServiceTest extends EmbeddedController {
         weights.add(weight(id, round == 11 ? 100 : 20 + (id * 37 + round * 53) % 200));
       }
       advance(WINDOW);
-      done(controller.backends().change("web", weights, WriteOptions.COMMIT));
+      done(controller.backends().change("web", weights, Requests.FORCE));
     }
     advance(WINDOW);
   }
@@ -192,10 +192,10 @@ class UpkeepServiceTest extends EmbeddedController {
     advance(WINDOW);
     close();
     open();
-    done(controller.backends().change("web", List.of(add(5)), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(5)), Requests.FORCE));
     assertThat(owned().get(0)).as("a change of the pool keeps to the costs").isBetween(80, 90);
     advance(WINDOW);
-    done(controller.backends().change("web", List.of(remove(1)), WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(remove(1)), Requests.FORCE));
     assertThat(Shown.upkeep(controller, "web").costs()).doesNotContainKey(1);
     advance(WINDOW);
     done(controller.backends().change("web", List.of(add(1)), WriteOptions.COMMIT));

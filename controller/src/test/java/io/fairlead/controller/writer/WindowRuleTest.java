@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceRules;
 import java.util.List;
 import java.util.Random;
@@ -31,7 +32,7 @@ class WindowRuleTest {
   }
 
   private static ServiceImage after(ServiceImage image, long now, Change change) {
-    return PoolPlan.of(image, List.of(change), now, false).after();
+    return PoolPlan.of(image, List.of(change), now, WriteOptions.COMMIT).after();
   }
 
   @ParameterizedTest

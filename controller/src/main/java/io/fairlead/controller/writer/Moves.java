@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Move;
+import io.fairlead.controller.plane.Result;
+import io.fairlead.controller.plane.Share;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the runs of a plan do to buckets and shares, in the words of its result. */
+final class Moves {
+  /** A large change has millions, too many for an answer. */
+  private static final int LISTED = 4096;
+
+  private final Ring ring;
+  private final long now;
+  private final int windowSeconds;
+  private final List<Move> moves = new ArrayList<>();
+  private int moved;
+  private int stillChained;
+  private int returned;
+  private int unchained;
+
+  private Moves(ServiceImage before, long now) {
+    this.ring = before.ring();
+    this.now = now;
+    this.windowSeconds = before.config().windowSeconds();
+  }
+
+  static Result.Moved of(ServiceImage before, Runs runs, long now, Losses losses) {
+    Moves all = new Moves(before, now);
+    for (int run = 0; run < runs.size(); run++) {
+      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+        all.move(bucket, runs.current(run), losses);
+      }
+    }
+    return new Result.Moved(
+        all.moved,
+        all.stillChained,
+        all.returned,
+        new Result.Owners(losses.count(runs), losses.waiting(), all.unchained),
+        all.moves);
+  }
+
+  private void move(int bucket, int to, Losses losses) {
+    int from = ring.current(bucket);
+    boolean isMoved = ring.isMoved(bucket, now, windowSeconds);
+    unchained += isMoved && losses.isDead(ring.previous(bucket)) ? 1 : 0;
+    if (from == to) {
+      return;
+    }
+    moved++;
+    stillChained += isMoved ? 1 : 0;
+    returned += !losses.isDead(from) && ring.isReturn(bucket, to, now, windowSeconds) ? 1 : 0;
+    int last = moves.size() - 1;
+    if (last >= 0
+        && moves.get(last).start() + moves.get(last).count() == bucket
+        && moves.get(last).from() == from
+        && moves.get(last).to() == to) {
+      moves.set(last, new Move(moves.get(last).start(), moves.get(last).count() + 1, from, to));
+    } else if (moves.size() < LISTED) {
+      moves.add(new Move(bucket, 1, from, to));
+    }
+  }
+
+  /** The shares of all backends whose weight or number of buckets changes, by ascending id. */
+  static List<Share> shares(ServiceImage before, ServiceImage after) {
+    int[] ownedBefore = before.ring().owned();
+    int[] ownedAfter = after.ring().owned();
+    int[] weightsBefore = ServiceImage.weights(before.pool());
+    int[] weightsAfter = ServiceImage.weights(after.pool());
+    List<Share> shares = new ArrayList<>();
+    for (int id = 1; id <= Backend.MAX; id++) {
+      boolean isKnown = before.pool().containsKey(id) || after.pool().containsKey(id);
+      boolean isSame =
+          ownedBefore[id] == ownedAfter[id]
+              && weightsBefore[id] == weightsAfter[id]
+              && before.pool().containsKey(id) == after.pool().containsKey(id);
+      if (isKnown && !isSame) {
+        shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
+      }
+    }
+    return shares;
+  }
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server whose machine dies: removed as dead, it takes no connection of another server with it.
+
+servers 1, 2, 3 ──▶ 4 is added: it takes buckets, whose connections it asks the others for
+                    its machine dies: nothing of its buckets is answered
+                    backend remove --dead: the buckets go back, and nothing is chained to it
+"""
+
+import re
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from lab import Lab, topology
+from lab.dual import UDP_PORT, DualService
+from lab.lab import SERVICE
+
+LONG = 200  # connections that talk
+IDLE = 120  # connections that are silent meanwhile
+ADDED_SECONDS = 5.0  # from the addition to the death
+DEAD_SECONDS = 3.0  # from the death to the removal
+FLOWS = 100
+ANSWER_SECONDS = 8.0
+REQUEST = f"GET / HTTP/1.1\r\nHost: {topology.VIP}\r\n\r\n".encode()
+
+
+@pytest.fixture
+def small_lab(built: None) -> Iterator[Lab]:
+    with Lab(servers=3, muxes=2) as lab:
+        yield lab
+
+
+class Idle:
+    """A connection that says nothing between two requests."""
+
+    def __init__(self, lab: Lab, number: int) -> None:
+        client = lab.clients[number % len(lab.clients)]
+        self.socket = client.namespace.connect(topology.VIP, topology.VIP_PORT, ANSWER_SECONDS)
+        self.server = self.ask()
+
+    def ask(self) -> str:
+        """The server that answers; OSError if the connection is broken."""
+        self.socket.settimeout(ANSWER_SECONDS)
+        self.socket.sendall(REQUEST)
+        answer = b""
+        while not (name := re.search(rb"\r\n\r\n(server\d+)\n", answer)):
+            part = self.socket.recv(4096)
+            if not part:
+                raise ConnectionResetError("closed without an answer")
+            answer += part
+        return name[1].decode()
+
+    def breaks(self) -> str:
+        """How the connection has broken; empty if it has not."""
+        try:
+            return "" if self.ask() == self.server else "another server answers"
+        except OSError as error:
+            return type(error).__name__
+
+
+def die(lab: Lab, number: int) -> None:
+    """The machine is gone: nothing that is sent to it is answered, not even by a reset."""
+    lab.servers[number].namespace.ip("link set eth0 down")
+
+
+def remove_dead(lab: Lab, number: int, service: str = SERVICE) -> dict:
+    path = f"/v1/services/{service}/backends/{number}?dead=true"
+    plan = lab.api("DELETE", f"{path}&dryRun=true")
+    done = lab.api("DELETE", path)
+    assert done == plan | {"dryRun": False}
+    lab.wait_applied(service=service)
+    return done
+
+
+def test_connections_of_the_living_survive(small_lab: Lab) -> None:
+    lab = small_lab
+    with lab.traffic(long=LONG, short_rate=0) as traffic:
+        traffic.wait_open()
+        idle = [Idle(lab, number) for number in range(IDLE)]
+        added, plan = lab.add_server()
+        assert plan["movedBuckets"] > 0
+        its_own = [one for one in (Idle(lab, number) for number in range(IDLE)) if one.server == added.name]
+        assert len(its_own) > IDLE / 10
+        time.sleep(ADDED_SECONDS)
+        die(lab, added.number)
+        time.sleep(DEAD_SECONDS)
+        removed = remove_dead(lab, added.number)
+        assert removed["movedBuckets"] == plan["movedBuckets"]
+        assert removed["lostBuckets"] == 0
+        traffic.wait_seconds(5)
+        traffic.wait_quiet()
+        assert [one for one in traffic.broken() if one["server"] != added.name] == []
+        assert [one.breaks() for one in idle] == [""] * IDLE
+        begun = time.monotonic()
+        assert {one.breaks() for one in its_own} <= {"ConnectionResetError"}
+        assert time.monotonic() - begun < ANSWER_SECONDS, "its clients are reset at once"
+
+
+def unanswered(lab: Lab) -> int:
+    """How many of FLOWS new flows have no answer to their first datagram within a second."""
+    sockets = []
+    with lab.clients[0].namespace.inside():
+        for _ in range(FLOWS):
+            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            one.connect((topology.DUAL_VIP, UDP_PORT))
+            sockets.append(one)
+    failed = 0
+    for one in sockets:
+        one.send(b"question")
+    for one in sockets:
+        one.settimeout(1)
+        try:
+            one.recv(1000)
+        except TimeoutError:
+            failed += 1
+        one.close()
+    return failed
+
+
+def test_new_datagrams_are_answered(small_lab: Lab) -> None:
+    lab = small_lab
+    with DualService(lab) as service:
+        assert unanswered(lab) == 0
+        die(lab, 3)
+        assert unanswered(lab) > FLOWS / 10
+        remove_dead(lab, 3, service.name)
+        assert unanswered(lab) == 0
