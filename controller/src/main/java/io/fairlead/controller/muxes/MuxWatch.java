@@ -6,12 +6,15 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
+import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.cache.ChildData;
@@ -89,6 +92,25 @@ public final class MuxWatch implements AutoCloseable {
             node -> reads.compute(node.getPath(), (path, last) -> read(node, last)).mux().stream())
         .sorted(Comparator.comparing(MuxView::id))
         .toList();
+  }
+
+  /**
+   * The highest generation that a mux has applied, by service, once {@code wait} is over: muxes
+   * that are away need a moment to write their nodes into an empty ZooKeeper.
+   */
+  public Map<String, Long> appliedAfter(Duration wait) throws StoreException {
+    try {
+      Thread.sleep(wait.toMillis());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while waiting for muxes", e);
+    }
+    Map<String, Long> applied = new TreeMap<>();
+    for (MuxView mux : muxes()) {
+      mux.services()
+          .forEach((name, service) -> applied.merge(name, service.generation(), Math::max));
+    }
+    return applied;
   }
 
   private static Read read(ChildData node, Read last) {

@@ -15,7 +15,6 @@ import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RefusedException;
-import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.NodeJson;
 import io.fairlead.controller.store.StoreException;
 import java.io.IOException;
@@ -23,11 +22,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -37,7 +38,7 @@ import java.util.Set;
  * owner of every bucket. With the same buckets no connection breaks.
  *
  * @param cluster the name by which muxes recognize the cluster that they serve
- * @param taken ISO 8601, for people
+ * @param taken ISO 8601
  * @param lastServiceId ids up to this one were handed out
  * @param services by ascending id
  */
@@ -52,10 +53,9 @@ public record Backup(
   public static final int FORMAT = 1;
 
   /**
-   * How far the generations of a restored service are above those of the backup, which may be older
-   * than what muxes have applied and servers have seen: a server drops what comes from a lower
-   * generation. No cluster commits as often between two backups, and 4,294 restores fit into 32
-   * bits.
+   * How far the generations of a restored service are at least above those of the backup, which may
+   * be older than what muxes have applied and servers have seen: a server drops what comes from a
+   * lower generation. No cluster commits as often between two backups.
    */
   public static final long AHEAD = 1_000_000;
 
@@ -130,15 +130,25 @@ public record Backup(
   }
 
   /**
-   * All services as they are to be restored.
+   * All services as they are to be restored. Each starts at the highest of three generations:
+   * {@link #AHEAD} above the backup's; AHEAD above what a mux has applied; and the Unix time in
+   * seconds, which is higher at every restore, also of the same backup, as services commit less
+   * than once a second on average. A clock that is slow is caught by the muxes, muxes that are away
+   * by the clock.
    *
-   * @throws IllegalArgumentException if a generation is too high
+   * @param applied the highest generation that a mux reports, by service
+   * @throws IllegalArgumentException if the clock is before the backup, or a generation is too high
    */
-  public List<ServiceImage> restored() throws StoreException {
+  public List<ServiceImage> restored(Instant now, Map<String, Long> applied) throws StoreException {
+    if (now.isBefore(Instant.parse(taken))) {
+      throw new IllegalArgumentException(
+          "--restore is refused: this machine's clock is at %s; allowed: after %s, when the backup was taken"
+              .formatted(now, taken));
+    }
     List<ServiceImage> images = new ArrayList<>();
     for (Service service : services) {
       try {
-        images.add(ahead(service.image()));
+        images.add(ahead(service.image(), now, applied));
       } catch (RefusedException e) {
         throw new StoreException("the backup is damaged: " + e.getMessage(), e);
       }
@@ -146,14 +156,23 @@ public record Backup(
     return images;
   }
 
-  private static ServiceImage ahead(ServiceImage image) {
-    Ring ring = image.ring();
-    if (ring.generation() > GENERATION_MAX - AHEAD) {
+  private static ServiceImage ahead(ServiceImage image, Instant now, Map<String, Long> applied) {
+    String name = image.config().name();
+    long seen = Math.max(image.ring().generation(), applied.getOrDefault(name, 0L));
+    long start = Math.max(seen + AHEAD, now.getEpochSecond());
+    if (start > GENERATION_MAX - AHEAD) {
       throw new IllegalArgumentException(
-          "service '%s' is at generation %d; allowed: at most %d, as a restore adds %d"
-              .formatted(image.config().name(), ring.generation(), GENERATION_MAX - AHEAD, AHEAD));
+          ("--restore is refused: service '%s' would start at generation %d (backup: %d, muxes: %d,"
+                  + " clock: %d); allowed: at most %d")
+              .formatted(
+                  name,
+                  start,
+                  image.ring().generation(),
+                  applied.getOrDefault(name, 0L),
+                  now.getEpochSecond(),
+                  GENERATION_MAX - AHEAD));
     }
-    return image.withRing(ring.withGeneration(ring.generation() + AHEAD));
+    return image.withRing(image.ring().withGeneration(start));
   }
 
   public byte[] json() {
@@ -179,6 +198,11 @@ public record Backup(
     }
     if (backup.format() != FORMAT) {
       throw refused(file, "its format is %d".formatted(backup.format()));
+    }
+    try {
+      Instant.parse(backup.taken());
+    } catch (DateTimeParseException e) {
+      throw refused(file, "taken is '%s'".formatted(backup.taken()));
     }
     if (!backup.cluster().matches("[0-9a-f]{32}")) {
       throw refused(file, "cluster is '%s'".formatted(backup.cluster()));

@@ -43,6 +43,7 @@ import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -75,6 +76,8 @@ public final class FairleadController implements AutoCloseable {
    * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
    * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
    * @param writing wraps the client that elects and writes; the identity, except in tests
+   * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
+   *     try again each second
    */
   public record Options(
       String zookeeper,
@@ -84,7 +87,10 @@ public final class FairleadController implements AutoCloseable {
       Clock clock,
       boolean checksClock,
       Optional<ZooKeeperAccess> access,
-      UnaryOperator<CuratorFramework> writing) {
+      UnaryOperator<CuratorFramework> writing,
+      Duration muxesRegister) {
+    private static final Duration MUXES_REGISTER = Duration.ofSeconds(3);
+
     /** Without protection. */
     public static Options of(
         String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
@@ -96,21 +102,52 @@ public final class FairleadController implements AutoCloseable {
           clock,
           true,
           Optional.empty(),
-          UnaryOperator.identity());
+          UnaryOperator.identity(),
+          MUXES_REGISTER);
     }
 
     public Options with(Optional<ZooKeeperAccess> newAccess) {
       return new Options(
-          zookeeper, zookeeperListen, root, id, clock, checksClock, newAccess, writing);
+          zookeeper,
+          zookeeperListen,
+          root,
+          id,
+          clock,
+          checksClock,
+          newAccess,
+          writing,
+          muxesRegister);
     }
 
     public Options with(UnaryOperator<CuratorFramework> newWriting) {
       return new Options(
-          zookeeper, zookeeperListen, root, id, clock, checksClock, access, newWriting);
+          zookeeper,
+          zookeeperListen,
+          root,
+          id,
+          clock,
+          checksClock,
+          access,
+          newWriting,
+          muxesRegister);
     }
 
     public Options withClockCheck(boolean checks) {
-      return new Options(zookeeper, zookeeperListen, root, id, clock, checks, access, writing);
+      return new Options(
+          zookeeper, zookeeperListen, root, id, clock, checks, access, writing, muxesRegister);
+    }
+
+    public Options with(Duration newMuxesRegister) {
+      return new Options(
+          zookeeper,
+          zookeeperListen,
+          root,
+          id,
+          clock,
+          checksClock,
+          access,
+          writing,
+          newMuxesRegister);
     }
   }
 
@@ -330,17 +367,18 @@ public final class FairleadController implements AutoCloseable {
    */
   public void restore(Backup backup) throws IOException {
     client.start();
+    muxWatch.start();
     try {
       client.blockUntilConnected();
       Origin origin = Origin.controller("restore of the backup of " + backup.taken());
-      List<ServiceImage> images = backup.restored();
       new Restore(client, tree, options.access(), WRITE_DEADLINE)
           .run(
               backup.cluster(),
               backup.epoch(),
               backup.lastServiceId(),
               epoch -> {
-                for (ServiceImage image : images) {
+                Map<String, Long> applied = muxWatch.appliedAfter(options.muxesRegister());
+                for (ServiceImage image : backup.restored(options.clock().instant(), applied)) {
                   Result result = ServiceWriter.unmoved(image, false);
                   repository.with(notes.of(epoch, origin, result)).create(epoch, image);
                 }

@@ -32,6 +32,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -49,6 +50,7 @@ class RestoreTest {
 
   @TempDir private Path directory;
   private final SettableClock clock = new SettableClock(NOW);
+  private Duration muxesRegister = Duration.ZERO;
   private TestingServer server;
   private FairleadController controller;
 
@@ -67,7 +69,8 @@ class RestoreTest {
   private FairleadController.Options options() {
     return FairleadController.Options.of(
             server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock)
-        .withClockCheck(false);
+        .withClockCheck(false)
+        .with(muxesRegister);
   }
 
   private FairleadController lead() throws Exception {
@@ -144,8 +147,7 @@ class RestoreTest {
     controller = lead();
     assertThat(Shown.services(controller)).hasSize(1);
     assertThat(Shown.service(controller, "web").orElseThrow().config().id()).isEqualTo(2);
-    assertThat(Shown.service(controller, "web").orElseThrow().generation())
-        .isEqualTo(3 + Backup.AHEAD);
+    assertThat(Shown.service(controller, "web").orElseThrow().generation()).isEqualTo(NOW + 1000);
     assertThat(explanations()).isEqualTo(before);
     assertThat(Shown.ring(controller, "web").runs()).usingRecursiveComparison().isEqualTo(runs);
     assertThat(Shown.backends(controller, "web")).isEqualTo(backends);
@@ -159,8 +161,7 @@ class RestoreTest {
         .as("ids are handed out once, also those of deleted services")
         .isEqualTo(5);
     done(controller.backends().change("web", List.of(add(4)), WriteOptions.COMMIT));
-    assertThat(Shown.service(controller, "web").orElseThrow().generation())
-        .isEqualTo(4 + Backup.AHEAD);
+    assertThat(Shown.service(controller, "web").orElseThrow().generation()).isEqualTo(NOW + 1001);
   }
 
   @Test
@@ -219,6 +220,88 @@ class RestoreTest {
     done(controller.backends().change("web", List.of(new Change.Remove(1)), WriteOptions.COMMIT));
   }
 
+  /** Servers drop what comes from a lower generation than they have seen. */
+  @Test
+  void theSameBackupTwiceStartsAboveWhatTheFirstRestoreHasCommitted() throws Exception {
+    build();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    clock.set(clock.seconds() + 60);
+    for (int weight = 1; weight <= 20; weight++) {
+      done(controller.backends().change("web", List.of(weight(1, weight)), Requests.FORCE));
+    }
+    long seen = Shown.service(controller, "web").orElseThrow().generation();
+    loseZooKeeper();
+    restore(backup);
+    controller = lead();
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isGreaterThan(seen)
+        .isEqualTo(clock.seconds());
+  }
+
+  /** Which clocks and muxes there are, and at which generation a backup at 3 starts. */
+  @Test
+  void startsAboveTheBackupTheMuxesAndTheClock() throws Exception {
+    build();
+    Backup backup = read(controller.backup().apply(Origin.ANONYMOUS));
+    Instant taken = Instant.parse(backup.taken());
+    long seconds = taken.getEpochSecond();
+    record Row(Instant now, Map<String, Long> applied, long starts) {}
+    for (Row row :
+        List.of(
+            new Row(taken, Map.of(), seconds),
+            new Row(taken.plusSeconds(86_400), Map.of(), seconds + 86_400),
+            new Row(taken, Map.of("other", 2 * seconds), seconds),
+            new Row(taken, Map.of("web", 2L), seconds),
+            // a burst of commits since a restore, or a clock that was ahead at that restore
+            new Row(taken, Map.of("web", seconds + 5), seconds + 5 + Backup.AHEAD))) {
+      assertThat(backup.restored(row.now(), row.applied()).get(0).ring().generation())
+          .as(row.toString())
+          .isEqualTo(row.starts());
+    }
+    assertThatThrownBy(() -> backup.restored(taken.minusSeconds(1), Map.of()))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("this machine's clock is at 2023-11-14T22:29:59Z; allowed: after");
+    for (Row row :
+        List.of(
+            new Row(Instant.parse("2106-02-07T06:28:15Z"), Map.of(), 0),
+            new Row(taken, Map.of("web", (1L << 32) - 1), 0))) {
+      assertThatThrownBy(() -> backup.restored(row.now(), row.applied()))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("service 'web' would start at generation 429")
+          .hasMessageContaining("allowed: at most 4293967295");
+    }
+  }
+
+  /** A mux writes its node as soon as it reaches the empty ZooKeeper, whose cluster is not its. */
+  @Test
+  void asksTheMuxesHowFarTheyAre() throws Exception {
+    build();
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    loseZooKeeper();
+    muxesRegister = Duration.ofSeconds(3);
+    long applied = NOW + 5_000_000;
+    try (CuratorFramework mux = ZooKeeperClient.create(server.getConnectString())) {
+      mux.start();
+      mux.create()
+          .creatingParentsIfNeeded()
+          .forPath(
+              new Tree("/fairlead").muxes() + "/mux1",
+              """
+              {"format": 1, "id": "mux1", "version": "0.1.0", "ports": ["eth0"],
+               "services": {"web": {"generation": %d, "state": "serving"}}}\
+              """
+                  .formatted(applied)
+                  .getBytes(StandardCharsets.UTF_8));
+      restore(backup);
+    }
+    controller = lead();
+    assertThat(Shown.service(controller, "web").orElseThrow().generation())
+        .isEqualTo(applied + Backup.AHEAD);
+  }
+
   @Test
   void leavesAnAuditRecordOfEachService() throws Exception {
     build();
@@ -241,7 +324,7 @@ class RestoreTest {
               assertThat(entry.what()).isEqualTo("restore of the backup of 2023-11-14T22:30:00Z");
               assertThat(entry.epoch()).isEqualTo(2);
             });
-    assertThat(entries.get(1).generation()).isEqualTo(3 + Backup.AHEAD);
+    assertThat(entries.get(1).generation()).isEqualTo(NOW + 1000);
   }
 
   @Test
