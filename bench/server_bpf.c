@@ -96,6 +96,7 @@ static void unknown_make(struct packet *packet)
 {
 	struct fl_steer steer = steer_of(RIG_GENERATION);
 
+	steer.hops = 1; /* from another server: a mux's own packet without a move ends what is remembered */
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
 }
 
@@ -142,6 +143,7 @@ static void unknown_tagged_make(struct packet *packet)
 {
 	struct fl_steer steer = steer_of(RIG_GENERATION);
 
+	steer.hops = 1;
 	steer.flags = FL_STEER_TAG;
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
 	tag_put(packet);
