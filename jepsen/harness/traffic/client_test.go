@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -106,6 +107,25 @@ func TestOrderly(t *testing.T) {
 	}
 }
 
+// bound: an address whose port the test holds, without a listener. A port that a listener has just freed may be
+// another process's at once.
+func bound(t *testing.T) string {
+	t.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+}
+
 // TestBroken: each way to break has its word.
 func TestBroken(t *testing.T) {
 	t.Run("another server", func(t *testing.T) {
@@ -146,9 +166,7 @@ func TestBroken(t *testing.T) {
 		}
 	})
 	t.Run("no listener", func(t *testing.T) {
-		address, stop := serve(t, nil)
-		stop()
-		lines, said := start(t, options(address))
+		lines, said := start(t, options(bound(t)))
 		each := awaitEnd(t, said)
 		lines()
 		if each.End != "refused" || each.Requests != 0 {
