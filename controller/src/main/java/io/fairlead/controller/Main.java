@@ -17,8 +17,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -190,7 +190,7 @@ public class Main implements Callable<Integer> {
                       new InetSocketAddress(client.host(), client.port()),
                       ROOT,
                       id(endpoint),
-                      Clock.systemUTC())
+                      InstantSource.system())
                   .with(
                       Optional.ofNullable(zookeeperAuth)
                           .map(path -> new SecretFile("--zookeeper-auth", path))

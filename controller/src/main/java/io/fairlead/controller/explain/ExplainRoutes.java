@@ -6,10 +6,10 @@ import io.fairlead.controller.api.Request;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.plane.Plane;
-import java.time.Clock;
+import java.time.InstantSource;
 
 /** Which backend owns which buckets, and where the packets of one connection go. */
-public record ExplainRoutes(Plane plane, Clock clock) implements Resource {
+public record ExplainRoutes(Plane plane, InstantSource clock) implements Resource {
   @Override
   public void register(Routes routes) {
     routes.ofService("getRing", (request, service) -> RingView.of(service.image()));

@@ -13,7 +13,7 @@ import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.upkeep.UpkeepView;
-import java.time.Clock;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -35,11 +35,11 @@ public final class MetricsView {
 
   private record Counted(ServiceImage image, Service metrics) {}
 
-  private final Clock clock;
+  private final InstantSource clock;
   private Map<String, Counted> counted = Map.of();
   private final Map<String, TreeMap<Long, Long>> committed = new HashMap<>();
 
-  public MetricsView(Clock clock) {
+  public MetricsView(InstantSource clock) {
     this.clock = clock;
   }
 

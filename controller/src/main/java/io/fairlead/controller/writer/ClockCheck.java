@@ -4,9 +4,9 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
-import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -66,7 +66,7 @@ final class ClockCheck {
 
   private static final Logger LOG = LoggerFactory.getLogger(ClockCheck.class);
 
-  private final Clock clock;
+  private final InstantSource clock;
   private final LongSupplier nanos;
   private final Source source;
   private final Runnable refused;
@@ -78,12 +78,12 @@ final class ClockCheck {
    * @param nanos a monotonic clock, as {@link System#nanoTime}
    * @param refused runs for each refused commit
    */
-  ClockCheck(Clock clock, LongSupplier nanos, Source source, Runnable refused) {
+  ClockCheck(InstantSource clock, LongSupplier nanos, Source source, Runnable refused) {
     this(clock, nanos, source, refused, true);
   }
 
   private ClockCheck(
-      Clock clock, LongSupplier nanos, Source source, Runnable refused, boolean isOn) {
+      InstantSource clock, LongSupplier nanos, Source source, Runnable refused, boolean isOn) {
     this.clock = clock;
     this.nanos = nanos;
     this.source = source;
@@ -92,7 +92,7 @@ final class ClockCheck {
   }
 
   /** Trusts {@code clock} whatever it says; still measures. */
-  static ClockCheck off(Clock clock, LongSupplier nanos, Source source) {
+  static ClockCheck off(InstantSource clock, LongSupplier nanos, Source source) {
     return new ClockCheck(clock, nanos, source, () -> {}, false);
   }
 

@@ -40,8 +40,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.security.SecureRandom;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -84,7 +84,7 @@ public final class FairleadController implements AutoCloseable {
       InetSocketAddress zookeeperListen,
       String root,
       String id,
-      Clock clock,
+      InstantSource clock,
       boolean checksClock,
       Optional<ZooKeeperAccess> access,
       UnaryOperator<CuratorFramework> writing,
@@ -93,7 +93,11 @@ public final class FairleadController implements AutoCloseable {
 
     /** Without protection. */
     public static Options of(
-        String zookeeper, InetSocketAddress zookeeperListen, String root, String id, Clock clock) {
+        String zookeeper,
+        InetSocketAddress zookeeperListen,
+        String root,
+        String id,
+        InstantSource clock) {
       return new Options(
           zookeeper,
           zookeeperListen,
@@ -314,7 +318,7 @@ public final class FairleadController implements AutoCloseable {
     return connectString;
   }
 
-  public Clock clock() {
+  public InstantSource clock() {
     return options.clock();
   }
 

@@ -6,16 +6,16 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Note;
-import java.time.Clock;
+import java.time.InstantSource;
 
 /**
  * Makes the audit records and kept answers of this controller's writes.
  *
  * @param made runs for each note
  */
-public record Notes(String controller, Clock clock, Runnable made) {
+public record Notes(String controller, InstantSource clock, Runnable made) {
   /** Without a counter. */
-  public Notes(String controller, Clock clock) {
+  public Notes(String controller, InstantSource clock) {
     this(controller, clock, () -> {});
   }
 

@@ -18,8 +18,8 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -89,7 +89,7 @@ class ApplyTest {
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "test",
-                Clock.systemUTC()));
+                InstantSource.system()));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
     server =
         ApiServer.open(

@@ -7,10 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
-import java.time.Clock;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
+import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,23 +34,7 @@ class ClockCheckTest {
   private int writes;
   private int refusals;
 
-  private final Clock wall =
-      new Clock() {
-        @Override
-        public ZoneId getZone() {
-          return ZoneOffset.UTC;
-        }
-
-        @Override
-        public Clock withZone(ZoneId zone) {
-          throw new UnsupportedOperationException("only instants are asked for");
-        }
-
-        @Override
-        public Instant instant() {
-          return Instant.ofEpochMilli(START + passed + ahead);
-        }
-      };
+  private final InstantSource wall = () -> Instant.ofEpochMilli(START + passed + ahead);
 
   private final ClockCheck check = new ClockCheck(wall, this::nanos, this::write, () -> refusals++);
 

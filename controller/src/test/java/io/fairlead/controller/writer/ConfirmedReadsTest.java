@@ -17,8 +17,8 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.services.ServiceView;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -183,7 +183,7 @@ class ConfirmedReadsTest {
       String zookeeper, String id, UnaryOperator<CuratorFramework> writing) throws Exception {
     return FairleadController.open(
         FairleadController.Options.of(
-                zookeeper, FreePorts.nextAddress(), "/fairlead", id, Clock.systemUTC())
+                zookeeper, FreePorts.nextAddress(), "/fairlead", id, InstantSource.system())
             .with(writing));
   }
 }

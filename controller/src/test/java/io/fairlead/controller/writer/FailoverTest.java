@@ -16,8 +16,8 @@ import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.upkeep.UpkeepJob;
 import io.fairlead.controller.upkeep.UpkeepOrder;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import org.apache.curator.test.TestingServer;
@@ -154,10 +154,10 @@ class FailoverTest {
   }
 
   private static FairleadController open(String zookeeper, String id) throws Exception {
-    return open(zookeeper, id, Clock.systemUTC());
+    return open(zookeeper, id, InstantSource.system());
   }
 
-  private static FairleadController open(String zookeeper, String id, Clock clock)
+  private static FairleadController open(String zookeeper, String id, InstantSource clock)
       throws Exception {
     return FairleadController.open(
         FairleadController.Options.of(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock)

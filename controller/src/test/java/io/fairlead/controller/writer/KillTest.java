@@ -12,8 +12,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -127,7 +127,7 @@ class KillTest {
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
-                Clock.systemUTC()))) {
+                InstantSource.system()))) {
       assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();
       long latest = Shown.service(controller, "web").orElseThrow().generation();
       assertThat(latest).isBetween(acknowledged, acknowledged + 1);

@@ -6,8 +6,8 @@ import io.fairlead.controller.backends.BackendView;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.plane.WriteOptions;
 import java.io.PrintStream;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -34,7 +34,7 @@ final class KilledController {
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
-                Clock.systemUTC()));
+                InstantSource.system()));
     if (!controller.awaitLeader(Duration.ofSeconds(30))) {
       throw new IllegalStateException("not elected within 30 s");
     }

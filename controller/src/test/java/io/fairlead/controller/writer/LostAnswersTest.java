@@ -13,8 +13,8 @@ import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceView;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutionException;
@@ -102,6 +102,6 @@ class LostAnswersTest {
             FreePorts.nextAddress(),
             "/fairlead",
             "test-" + zookeeper,
-            Clock.systemUTC()));
+            InstantSource.system()));
   }
 }

@@ -40,7 +40,7 @@ import io.fairlead.controller.upkeep.UpkeepRoutes;
 import io.fairlead.controller.upkeep.Upkeeps;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.time.Clock;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -87,7 +87,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         new ServiceRoutes(this, this),
         new BackendRoutes(this),
         new UpkeepRoutes(this),
-        new ExplainRoutes(this, Clock.systemUTC()),
+        new ExplainRoutes(this, InstantSource.system()),
         new MuxRoutes(live),
         new EventRoutes(this, live),
         new AuditRoutes(this),
@@ -96,7 +96,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   }
 
   private synchronized byte[] backup(Origin origin) {
-    AuditEntry read = new Notes("memory", Clock.systemUTC()).read(EPOCH.number(), origin);
+    AuditEntry read = new Notes("memory", InstantSource.system()).read(EPOCH.number(), origin);
     records.add(0, new Journal.Numbered(records.size(), read));
     return BACKUP;
   }
@@ -351,7 +351,8 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
       if (!options.dryRun()) {
         commit(planned);
         Note note =
-            new Notes("memory", Clock.systemUTC()).of(EPOCH, options.origin(), planned.result());
+            new Notes("memory", InstantSource.system())
+                .of(EPOCH, options.origin(), planned.result());
         records.add(0, new Journal.Numbered(records.size(), note.entry()));
         note.kept().ifPresent(answer -> kept.put(answer.key(), answer));
       }
@@ -407,6 +408,6 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   }
 
   private static long now() {
-    return Clock.systemUTC().instant().getEpochSecond();
+    return InstantSource.system().instant().getEpochSecond();
   }
 }

@@ -18,8 +18,8 @@ import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.WriteOptions;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
@@ -110,6 +110,6 @@ class OutageTest {
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
         FairleadController.Options.of(
-            zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", Clock.systemUTC()));
+            zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", InstantSource.system()));
   }
 }

@@ -14,8 +14,8 @@ import io.fairlead.controller.store.Roots;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -50,7 +50,7 @@ class RetentionTest {
       Roots.create(client, TREE, Optional.empty());
       Journal journal = new Journal(client, TREE);
       Retention retention = new Retention(journal, this::run, () -> leading, EVERY, KEPT);
-      Notes notes = new Notes("test", Clock.systemUTC(), retention::noted);
+      Notes notes = new Notes("test", InstantSource.system(), retention::noted);
       ServiceRepository repository =
           new ServiceRepository(new ServiceStore(client, TREE, Duration.ofSeconds(5)));
       // A record is counted before it is written, so that of the fifth only four are there to

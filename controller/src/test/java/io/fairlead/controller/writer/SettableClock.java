@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
-import java.time.Clock;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
+import java.time.InstantSource;
 
 /** A clock that moves only when it is set. */
-final class SettableClock extends Clock {
+final class SettableClock implements InstantSource {
   private volatile long seconds;
 
   SettableClock(long seconds) {
@@ -20,16 +18,6 @@ final class SettableClock extends Clock {
 
   long seconds() {
     return seconds;
-  }
-
-  @Override
-  public ZoneId getZone() {
-    return ZoneOffset.UTC;
-  }
-
-  @Override
-  public Clock withZone(ZoneId zone) {
-    throw new UnsupportedOperationException("only seconds are asked for");
   }
 
   @Override

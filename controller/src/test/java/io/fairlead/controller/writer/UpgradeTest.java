@@ -15,8 +15,8 @@ import io.fairlead.controller.services.ServiceView;
 import io.fairlead.controller.store.Tree;
 import io.fairlead.controller.store.ZooKeeperClient;
 import java.nio.charset.StandardCharsets;
-import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
@@ -59,7 +59,7 @@ class UpgradeTest {
             FreePorts.nextAddress(),
             "/fairlead",
             "test",
-            Clock.systemUTC()));
+            InstantSource.system()));
   }
 
   private void edit(String path, String from, String to) throws Exception {

@@ -14,11 +14,9 @@ import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.services.ServiceSpec;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -35,22 +33,12 @@ class WrongClockTest {
   private static final long MONTH = 30L * 24 * 3600 * 1000;
 
   /** The machine's clock and so much. */
-  private static final class ShiftedClock extends Clock {
+  private static final class ShiftedClock implements InstantSource {
     private volatile long millis;
 
     @Override
-    public ZoneId getZone() {
-      return ZoneOffset.UTC;
-    }
-
-    @Override
-    public Clock withZone(ZoneId zone) {
-      throw new UnsupportedOperationException("only instants are asked for");
-    }
-
-    @Override
     public Instant instant() {
-      return Clock.systemUTC().instant().plusMillis(millis);
+      return InstantSource.system().instant().plusMillis(millis);
     }
   }
 
