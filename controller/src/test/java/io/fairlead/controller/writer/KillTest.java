@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
@@ -33,6 +34,13 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class KillTest {
   private static final int KILLS = 6;
+
+  /** Of one controller, with its start. */
+  private static final Duration DEADLINE = Duration.ofSeconds(120);
+
+  /** The exit value after SIGKILL. */
+  private static final int KILLED = 128 + 9;
+
   private static final String WEB = "/fairlead/services/web";
 
   @TempDir private Path directory;
@@ -64,12 +72,15 @@ class KillTest {
                 directory.toString())
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
+    CompletableFuture<Void> deadline =
+        CompletableFuture.runAsync(
+            () -> kill(process),
+            CompletableFuture.delayedExecutor(DEADLINE.toSeconds(), TimeUnit.SECONDS));
     try (BufferedReader lines =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-      String loaded = lines.readLine();
-      assertThat(loaded).isNotNull().startsWith("loaded ");
-      long generation = Long.parseLong(loaded.split(" ")[1]);
+      String loaded = said(lines.readLine(), "loaded ");
+      long generation = Long.parseLong(loaded.split(" ")[0]);
       // The change in flight when it was killed may have been committed without being acknowledged,
       // and only that.
       assertThat(generation).isBetween(acknowledged, acknowledged + 1);
@@ -90,8 +101,7 @@ class KillTest {
                 } catch (InterruptedException e) {
                   Thread.currentThread().interrupt();
                 }
-                // The process's own destroyForcibly would discard what it has printed already.
-                process.toHandle().destroyForcibly();
+                kill(process);
               });
       killer.start();
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -99,15 +109,32 @@ class KillTest {
       }
       killer.join();
       assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).as("killed; otherwise see standard error").isEqualTo(KILLED);
       return last.get();
     } finally {
+      deadline.cancel(false);
       process.destroyForcibly();
     }
   }
 
+  /** The process's own destroyForcibly would discard what it has printed already. */
+  private static void kill(Process process) {
+    process.toHandle().destroyForcibly();
+  }
+
   private static long committed(String line) {
-    assertThat(line).isNotNull().startsWith("committed ");
-    return Long.parseLong(line.substring("committed ".length()));
+    return Long.parseLong(said(line, "committed "));
+  }
+
+  /** What follows {@code start} in a line of the controller. */
+  private static String said(String line, String start) {
+    assertThat(line)
+        .as(
+            "line \"%s...\" of the controller; none: it failed, see standard error, or took %d s",
+            start, DEADLINE.toSeconds())
+        .isNotNull()
+        .startsWith(start);
+    return line.substring(start.length());
   }
 
   private static List<Integer> weights(long generation) {

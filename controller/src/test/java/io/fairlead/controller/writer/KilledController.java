@@ -24,13 +24,23 @@ final class KilledController {
 
   private KilledController() {}
 
-  public static void main(String[] arguments) throws Exception {
+  /** Ends the process on any failure, which ZooKeeper's threads would otherwise keep alive. */
+  public static void main(String[] arguments) {
     // As in Main: ZooKeeper prints what it purges.
     System.setOut(System.err);
+    try {
+      commit(arguments[0]);
+    } catch (Throwable e) {
+      e.printStackTrace();
+      Runtime.getRuntime().halt(1);
+    }
+  }
+
+  private static void commit(String directory) throws Exception {
     FairleadController controller =
         FairleadController.open(
             FairleadController.Options.of(
-                "embedded:" + arguments[0],
+                "embedded:" + directory,
                 FreePorts.nextAddress(),
                 "/fairlead",
                 "killed",
