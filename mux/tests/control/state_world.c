@@ -61,8 +61,7 @@ void state_world_load(uint32_t generation)
 int state_world_set_up(void **state)
 {
 	(void)state;
-	memset(&world, 0, sizeof(world));
-	strcpy(world.folder, "/tmp/test_state.XXXXXX");
+	world = (struct state_world){.folder = "/tmp/test_state.XXXXXX"};
 	assert_non_null(mkdtemp(world.folder));
 	world.zk = fake_zk_new();
 	world.context = (struct service_sync_context){
