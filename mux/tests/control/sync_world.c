@@ -49,9 +49,8 @@ static void on_vanished(void *owner)
 	world->vanished++;
 }
 
-int sync_world_set_up(void **state)
+static void set_up(void)
 {
-	(void)state;
 	world = calloc(1, sizeof(*world));
 	assert_non_null(world);
 	world->zk = fake_zk_new();
@@ -70,12 +69,10 @@ int sync_world_set_up(void **state)
 	world->stderr_before = stderr;
 	stderr = open_memstream(&world->log, &world->log_len);
 	assert_non_null(stderr);
-	return 0;
 }
 
-int sync_world_tear_down(void **state)
+static void tear_down(void)
 {
-	(void)state;
 	if (world->sync)
 		service_sync_end(world->sync);
 	fake_zk_free(world->zk);
@@ -86,7 +83,6 @@ int sync_world_tear_down(void **state)
 	tables_free(world->context.place.tables);
 	counters_free(world->context.place.counters);
 	free(world);
-	return 0;
 }
 
 /* --- state ----------------------------------------------------------------------------------------------------- */
@@ -296,30 +292,33 @@ static void rival(const char *how)
 static bool act(const char *event);
 
 /* Configuration and latest generation are read. */
-static bool act_read(const char *generation)
+static bool act_read(const char *generation, const char *config)
 {
-	char latest[32];
+	char read[48], latest[48];
 
+	snprintf(read, sizeof(read), "config %s", config);
 	snprintf(latest, sizeof(latest), "latest %s", generation);
-	return act("config ok") && act(latest);
+	return act(read) && act(latest);
 }
 
-/* A first load: the snapshot is the latest generation. */
-static bool act_load(const char *generation)
+/* A first load: the snapshot is the latest generation, and with the method "labels" its blob is read. */
+static bool act_load(const char *generation, const char *config)
 {
-	char number[32], snapshot[32];
+	char number[48], snapshot[48], blob[48];
 
 	snprintf(number, sizeof(number), "number %s", generation);
 	snprintf(snapshot, sizeof(snapshot), "S%s ok", generation);
-	return act("refresh") && act_read(generation) && act(number) && act(snapshot);
+	snprintf(blob, sizeof(blob), "B%s ok", generation);
+	return act("refresh") && act_read(generation, config) && act(number) && act(snapshot) &&
+	       (strcmp(config, "labels") || act(blob));
 }
 
 static bool act(const char *event)
 {
-	char what[16], how[32] = "";
+	char what[16], how[32] = "", config[32] = "ok";
 	int i;
 
-	if (sscanf(event, "%15s %31s", what, how) < 1)
+	if (sscanf(event, "%15s %31s %31s", what, how, config) < 1)
 		return false;
 	if (!strcmp(what, "refresh"))
 		service_sync_refresh(world->sync);
@@ -328,9 +327,9 @@ static bool act(const char *event)
 	else if (!strcmp(what, "confirm"))
 		service_sync_confirm(world->sync);
 	else if (!strcmp(what, "asked"))
-		return act("refresh") && act_read(how);
+		return act("refresh") && act_read(how, config);
 	else if (!strcmp(what, "loaded"))
-		return act_load(how);
+		return act_load(how, config);
 	else if (!strcmp(what, "rival"))
 		rival(how);
 	else if (!strcmp(what, "announce"))
@@ -339,7 +338,7 @@ static bool act(const char *event)
 		world->now = service_sync_deadline(world->sync);
 		fake_zk_set_now(world->zk, world->now);
 		service_sync_refresh(world->sync);
-		return !*how || act_read(how);
+		return !*how || act_read(how, config);
 	} else if (!strcmp(what, "end")) {
 		service_sync_end(world->sync);
 		world->sync = NULL;
@@ -357,15 +356,23 @@ static bool act(const char *event)
 	return true;
 }
 
-void sync_world_play(const struct sync_row *rows, size_t count)
+static void play(const struct sync_row *row, size_t i)
 {
-	for (size_t i = 0; i < count; i++) {
-		char text[TEXT_MAX];
+	char text[TEXT_MAX];
 
-		if (!act(rows[i].event))
-			fail_msg("row %zu: nothing waits for '%s'", i, rows[i].event);
-		describe(text);
-		if (strcmp(text, rows[i].after))
-			fail_msg("row %zu, after '%s':\n  %s\nexpected\n  %s", i, rows[i].event, text, rows[i].after);
-	}
+	if (!act(row->event))
+		fail_msg("row %zu: nothing waits for '%s'", i, row->event);
+	describe(text);
+	if (strcmp(text, row->after))
+		fail_msg("row %zu, after '%s':\n  %s\nexpected\n  %s", i, row->event, text, row->after);
+}
+
+void sync_world_play(void **state)
+{
+	const struct sync_case *all = *state;
+
+	set_up();
+	for (size_t i = 0; i < all->count; i++)
+		play(&all->rows[i], i);
+	tear_down();
 }

@@ -7,6 +7,12 @@
  *
  * D7, S7 and B7 are the chunks of generation 7's delta, snapshot and blob; +250 is when the next retry is due, in milliseconds;
  * then come the refusals counted, how often the service asked whether it is still listed, and the events logged.
+ *
+ * Three events stand for several, with the answer "ok" or the one given to the request for the configuration:
+ *
+ *	asked 3 [HOW]	refresh, config HOW, latest 3
+ *	loaded 3 [HOW]	the same, number 3, S3 ok; with labels, B3 ok
+ *	retry 3 [HOW]	retry, config HOW, latest 3
  */
 #ifndef FAIRLEAD_MUX_TESTS_SYNC_WORLD_H
 #define FAIRLEAD_MUX_TESTS_SYNC_WORLD_H
@@ -18,11 +24,18 @@ struct sync_row {
 	const char *after;
 };
 
-/* For cmocka: a service that has read nothing yet. */
-int sync_world_set_up(void **state);
-int sync_world_tear_down(void **state);
+struct sync_case {
+	const struct sync_row *rows;
+	size_t count;
+};
 
-/* Plays the rows; fails at the first one that differs. */
-void sync_world_play(const struct sync_row *rows, size_t count);
+/* For cmocka, as a test whose state is a struct sync_case: plays its rows and fails at the first one that differs. */
+void sync_world_play(void **state);
+
+/* A test of an array of rows, with its name. */
+#define SYNC_CASE(rows)                                                                                                \
+	{                                                                                                              \
+#rows, sync_world_play, NULL, NULL, &(struct sync_case){rows, sizeof(rows) / sizeof(rows[0]) },        \
+	}
 
 #endif

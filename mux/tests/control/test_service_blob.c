@@ -62,9 +62,7 @@ static const struct sync_row a_generation_waits_for_its_blob[] = {
 };
 
 static const struct sync_row a_staged_ring_is_published_with_the_last_blob[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 5", "number | loading 0 |"},
+    {"asked 5 labels", "number | loading 0 |"},
     {"number 3", "S3 B3 | loading 0 |"},
     {"B3 ok", "S3 | loading 0 |"},
     {"S3 ok", "D4 B4 | loading 0 |"},
@@ -75,12 +73,7 @@ static const struct sync_row a_staged_ring_is_published_with_the_last_blob[] = {
 };
 
 static const struct sync_row a_missing_blob_is_refused[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
-    {"number 3", "S3 B3 | loading 0 |"},
-    {"S3 ok", "B3 | loading 0 |"},
-    {"B3 ok", "| serving 3 | blob_3 loaded announced"},
+    {"loaded 3 labels", "| serving 3 | blob_3 loaded announced"},
     {"watch latest", "latest* D4 B4 | serving 3 |"},
     {"latest 4", "D4 B4 | serving 3 |"},
     {"D4 ok", "B4 | serving 3 |"},
@@ -99,9 +92,7 @@ static const struct sync_row a_missing_blob_is_refused[] = {
 };
 
 static const struct sync_row a_staged_ring_without_its_next_blob_is_published_as_it_is[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 5", "number | loading 0 |"},
+    {"asked 5 labels", "number | loading 0 |"},
     {"number 3", "S3 B3 | loading 0 |"},
     {"S3 ok", "B3 | loading 0 |"},
     {"B3 ok", "D4 B4 | loading 0 |"},
@@ -110,12 +101,7 @@ static const struct sync_row a_staged_ring_without_its_next_blob_is_published_as
 };
 
 static const struct sync_row a_damaged_blob_is_refused[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
-    {"number 3", "S3 B3 | loading 0 |"},
-    {"S3 ok", "B3 | loading 0 |"},
-    {"B3 ok", "| serving 3 | blob_3 loaded announced"},
+    {"loaded 3 labels", "| serving 3 | blob_3 loaded announced"},
     {"watch latest", "latest* D4 B4 | serving 3 |"},
     {"latest 4", "D4 B4 | serving 3 |"},
     {"D4 ok", "B4 | serving 3 |"},
@@ -132,12 +118,7 @@ static const struct sync_row a_damaged_blob_is_refused[] = {
 };
 
 static const struct sync_row a_damaged_delta_with_a_good_blob[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
-    {"number 3", "S3 B3 | loading 0 |"},
-    {"S3 ok", "B3 | loading 0 |"},
-    {"B3 ok", "| serving 3 | blob_3 loaded announced"},
+    {"loaded 3 labels", "| serving 3 | blob_3 loaded announced"},
     {"watch latest", "latest* D4 B4 | serving 3 |"},
     {"latest 4", "D4 B4 | serving 3 |"},
     {"B4 ok", "D4 | serving 3 |"},
@@ -148,9 +129,7 @@ static const struct sync_row a_damaged_delta_with_a_good_blob[] = {
 };
 
 static const struct sync_row a_lost_connection_reads_both_again[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
+    {"asked 3 labels", "number | loading 0 |"},
     {"number 3", "S3 B3 | loading 0 |"},
     {"S3 ok", "B3 | loading 0 |"},
     {"B3 lost", "| loading 0 | +250"},
@@ -169,9 +148,7 @@ static const struct sync_row a_lost_connection_reads_both_again[] = {
 };
 
 static const struct sync_row generations_move_on_while_a_blob_is_read[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
+    {"asked 3 labels", "number | loading 0 |"},
     {"number 3", "S3 B3 | loading 0 |"},
     {"S3 ok", "B3 | loading 0 |"},
     {"watch latest", "B3 latest* | loading 0 |"},
@@ -186,12 +163,7 @@ static const struct sync_row generations_move_on_while_a_blob_is_read[] = {
 };
 
 static const struct sync_row a_generation_read_ahead_that_is_not_committed_is_dropped[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
-    {"number 3", "S3 B3 | loading 0 |"},
-    {"S3 ok", "B3 | loading 0 |"},
-    {"B3 ok", "| serving 3 | blob_3 loaded announced"},
+    {"loaded 3 labels", "| serving 3 | blob_3 loaded announced"},
     {"watch latest", "latest* D4 B4 | serving 3 |"},
     {"latest 3", "D4 B4 | serving 3 |"},
     {"D4 none", "B4 | serving 3 |"},
@@ -199,9 +171,7 @@ static const struct sync_row a_generation_read_ahead_that_is_not_committed_is_dr
 };
 
 static const struct sync_row a_method_without_a_blob_reads_none[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config ok", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
+    {"asked 3", "number | loading 0 |"},
     {"number 3", "S3 | loading 0 |"},
     {"S3 ok", "| serving 3 | loaded announced"},
     {"watch latest", "latest* D4 | serving 3 |"},
@@ -210,9 +180,7 @@ static const struct sync_row a_method_without_a_blob_reads_none[] = {
 };
 
 static const struct sync_row a_blob_is_wanted_only_since_the_configuration_changed[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config ok", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
+    {"asked 3", "number | loading 0 |"},
     {"number 3", "S3 | loading 0 |"},
     {"watch config", "S3 config* | loading 0 |"},
     {"config labels", "S3 | loading 0 |"},
@@ -223,50 +191,28 @@ static const struct sync_row a_blob_is_wanted_only_since_the_configuration_chang
 };
 
 static const struct sync_row ended_with_a_blob_under_way[] = {
-    {"refresh", "config* latest* | loading 0 |"},
-    {"config labels", "latest* | loading 0 |"},
-    {"latest 3", "number | loading 0 |"},
+    {"asked 3 labels", "number | loading 0 |"},
     {"number 3", "S3 B3 | loading 0 |"},
     {"S3 ok", "B3 | loading 0 |"},
     {"end", "B3 | ended"},
     {"B3 ok", "| ended"},
 };
 
-struct sync_case {
-	const struct sync_row *rows;
-	size_t count;
-};
-
-static void play(void **state)
-{
-	const struct sync_case *rows = *state;
-	void *world;
-
-	sync_world_set_up(&world);
-	sync_world_play(rows->rows, rows->count);
-	sync_world_tear_down(&world);
-}
-
-#define CASE(name)                                                                                                     \
-	{                                                                                                              \
-#name, play, NULL, NULL, &(struct sync_case){name, sizeof(name) / sizeof(name[0]) },                   \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(a_generation_waits_for_its_blob),
-	    CASE(a_staged_ring_is_published_with_the_last_blob),
-	    CASE(a_missing_blob_is_refused),
-	    CASE(a_staged_ring_without_its_next_blob_is_published_as_it_is),
-	    CASE(a_damaged_blob_is_refused),
-	    CASE(a_damaged_delta_with_a_good_blob),
-	    CASE(a_lost_connection_reads_both_again),
-	    CASE(generations_move_on_while_a_blob_is_read),
-	    CASE(a_generation_read_ahead_that_is_not_committed_is_dropped),
-	    CASE(a_method_without_a_blob_reads_none),
-	    CASE(a_blob_is_wanted_only_since_the_configuration_changed),
-	    CASE(ended_with_a_blob_under_way),
+	    SYNC_CASE(a_generation_waits_for_its_blob),
+	    SYNC_CASE(a_staged_ring_is_published_with_the_last_blob),
+	    SYNC_CASE(a_missing_blob_is_refused),
+	    SYNC_CASE(a_staged_ring_without_its_next_blob_is_published_as_it_is),
+	    SYNC_CASE(a_damaged_blob_is_refused),
+	    SYNC_CASE(a_damaged_delta_with_a_good_blob),
+	    SYNC_CASE(a_lost_connection_reads_both_again),
+	    SYNC_CASE(generations_move_on_while_a_blob_is_read),
+	    SYNC_CASE(a_generation_read_ahead_that_is_not_committed_is_dropped),
+	    SYNC_CASE(a_method_without_a_blob_reads_none),
+	    SYNC_CASE(a_blob_is_wanted_only_since_the_configuration_changed),
+	    SYNC_CASE(ended_with_a_blob_under_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

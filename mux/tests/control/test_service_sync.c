@@ -456,65 +456,45 @@ static const struct sync_row ended_while_it_serves[] = {
     {"D4 ok", "| ended"},
 };
 
-struct sync_case {
-	const struct sync_row *rows;
-	size_t count;
-};
-
-static void play(void **state)
-{
-	const struct sync_case *rows = *state;
-	void *world;
-
-	sync_world_set_up(&world);
-	sync_world_play(rows->rows, rows->count);
-	sync_world_tear_down(&world);
-}
-
-#define CASE(name)                                                                                                     \
-	{                                                                                                              \
-#name, play, NULL, NULL, &(struct sync_case){name, sizeof(name) / sizeof(name[0]) },                   \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(a_ring_is_loaded_and_followed),
-	    CASE(deltas_are_folded_into_an_image_aside),
-	    CASE(numbers_that_move_while_an_image_is_built),
-	    CASE(a_snapshot_newer_than_the_number_counts),
-	    CASE(a_service_without_config_is_deleted_once_the_list_confirms),
-	    CASE(a_config_that_returns_begins_the_service_again),
-	    CASE(a_config_that_is_there_after_all),
-	    CASE(a_missing_latest_gen_is_refused_once_the_list_confirms),
-	    CASE(a_bad_config_keeps_the_service_as_it_was),
-	    CASE(a_bad_config_at_first),
-	    CASE(a_config_with_other_vips_changes_under_the_ring),
-	    CASE(a_config_with_another_ring_is_another_service),
-	    CASE(a_config_with_another_ring_drops_the_image),
-	    CASE(a_generation_that_goes_back_is_another_service),
-	    CASE(a_gap_needs_a_snapshot),
-	    CASE(a_missing_delta_backs_off_while_the_image_is_incomplete),
-	    CASE(a_damaged_delta_is_led_around),
-	    CASE(what_comes_before_the_damage_is_published),
-	    CASE(held_services_note_generations_but_read_nothing),
-	    CASE(a_snapshot_that_is_missing),
-	    CASE(numbers_that_are_none),
-	    CASE(the_connection_is_lost_at_each_request),
-	    CASE(the_service_is_deleted_at_the_snapshots_number),
-	    CASE(the_service_is_deleted_at_the_snapshot),
-	    CASE(the_service_is_deleted_at_a_delta),
-	    CASE(the_service_is_deleted_at_a_delta_read_ahead),
-	    CASE(a_deleted_service_counts_refusals_but_reads_nothing),
-	    CASE(a_second_watch_while_a_delta_is_read_asks_for_the_number_alone),
-	    CASE(a_delta_read_ahead_that_is_not_committed_is_dropped),
-	    CASE(announcements_that_fail_are_tried_again),
-	    CASE(a_vip_of_another_service),
-	    CASE(a_new_vip_of_another_service),
-	    CASE(ended_with_a_number_under_way),
-	    CASE(ended_with_a_snapshot_under_way),
-	    CASE(ended_with_an_image_and_a_delta_under_way),
-	    CASE(ended_while_it_serves),
+	    SYNC_CASE(a_ring_is_loaded_and_followed),
+	    SYNC_CASE(deltas_are_folded_into_an_image_aside),
+	    SYNC_CASE(numbers_that_move_while_an_image_is_built),
+	    SYNC_CASE(a_snapshot_newer_than_the_number_counts),
+	    SYNC_CASE(a_service_without_config_is_deleted_once_the_list_confirms),
+	    SYNC_CASE(a_config_that_returns_begins_the_service_again),
+	    SYNC_CASE(a_config_that_is_there_after_all),
+	    SYNC_CASE(a_missing_latest_gen_is_refused_once_the_list_confirms),
+	    SYNC_CASE(a_bad_config_keeps_the_service_as_it_was),
+	    SYNC_CASE(a_bad_config_at_first),
+	    SYNC_CASE(a_config_with_other_vips_changes_under_the_ring),
+	    SYNC_CASE(a_config_with_another_ring_is_another_service),
+	    SYNC_CASE(a_config_with_another_ring_drops_the_image),
+	    SYNC_CASE(a_generation_that_goes_back_is_another_service),
+	    SYNC_CASE(a_gap_needs_a_snapshot),
+	    SYNC_CASE(a_missing_delta_backs_off_while_the_image_is_incomplete),
+	    SYNC_CASE(a_damaged_delta_is_led_around),
+	    SYNC_CASE(what_comes_before_the_damage_is_published),
+	    SYNC_CASE(held_services_note_generations_but_read_nothing),
+	    SYNC_CASE(a_snapshot_that_is_missing),
+	    SYNC_CASE(numbers_that_are_none),
+	    SYNC_CASE(the_connection_is_lost_at_each_request),
+	    SYNC_CASE(the_service_is_deleted_at_the_snapshots_number),
+	    SYNC_CASE(the_service_is_deleted_at_the_snapshot),
+	    SYNC_CASE(the_service_is_deleted_at_a_delta),
+	    SYNC_CASE(the_service_is_deleted_at_a_delta_read_ahead),
+	    SYNC_CASE(a_deleted_service_counts_refusals_but_reads_nothing),
+	    SYNC_CASE(a_second_watch_while_a_delta_is_read_asks_for_the_number_alone),
+	    SYNC_CASE(a_delta_read_ahead_that_is_not_committed_is_dropped),
+	    SYNC_CASE(announcements_that_fail_are_tried_again),
+	    SYNC_CASE(a_vip_of_another_service),
+	    SYNC_CASE(a_new_vip_of_another_service),
+	    SYNC_CASE(ended_with_a_number_under_way),
+	    SYNC_CASE(ended_with_a_snapshot_under_way),
+	    SYNC_CASE(ended_with_an_image_and_a_delta_under_way),
+	    SYNC_CASE(ended_while_it_serves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
