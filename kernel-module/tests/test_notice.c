@@ -105,12 +105,10 @@ static void tagged(void **state)
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "notice.json");
-	struct vectors_bytes bytes = vectors_bytes(file, "key");
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = fl_siphash_key_load(bytes.data);
-	vectors_free(&bytes);
+	key = vectors_key(file, "key");
 	stand_open();
 	vectors_add(&tests, file, "valid", valid);
 	vectors_add(&tests, file, "malformed", malformed);

@@ -112,13 +112,10 @@ static void malformed(void **state)
 
 static struct config config_tagged(void)
 {
-	struct vectors_bytes key = vectors_bytes(tag_key, "key");
 	struct config config = rig_config_both();
 
-	assert_int_equal(key.len, 16);
-	config.program.tag_key = fl_siphash_key_load(key.data);
+	config.program.tag_key = vectors_key(tag_key, "key");
 	config.program.tagged = 1;
-	vectors_free(&key);
 	return config;
 }
 

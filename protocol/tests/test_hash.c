@@ -8,17 +8,6 @@
 
 static struct fl_siphash_key published_key;
 
-static struct fl_siphash_key key_of(const json_t *row, const char *key)
-{
-	struct vectors_bytes bytes = vectors_bytes(row, key);
-	struct fl_siphash_key loaded;
-
-	assert_int_equal(bytes.len, 16);
-	loaded = fl_siphash_key_load(bytes.data);
-	vectors_free(&bytes);
-	return loaded;
-}
-
 static enum fl_hash_kind kind_of(const json_t *row)
 {
 	static const char *const words[] = {[FL_HASH_SIPHASH] = "siphash", [FL_HASH_CRC32] = "crc32"};
@@ -75,7 +64,7 @@ static void flow(void **state)
 {
 	const json_t *row = *state, *answer;
 	struct vectors_bytes key = vectors_bytes(row, "key");
-	struct fl_siphash_key siphash_key = key_of(row, "hashKey");
+	struct fl_siphash_key siphash_key = vectors_key(row, "hashKey");
 	fl_u8 built[FL_KEY_IPV6_LEN];
 	char text[17];
 	fl_u64 hash;
@@ -98,7 +87,7 @@ static void nat(void **state)
 {
 	static fl_u8 hashes[4 * 65536];
 	const json_t *row = *state, *histogram = vectors_list(row, "histogram");
-	struct fl_siphash_key key = key_of(row, "hashKey");
+	struct fl_siphash_key key = vectors_key(row, "hashKey");
 	fl_u32 buckets = (fl_u32)vectors_number(row, "buckets");
 	fl_u32 first = (fl_u32)vectors_number(row, "firstSourcePort");
 	fl_u32 last = (fl_u32)vectors_number(row, "lastSourcePort");
@@ -127,7 +116,7 @@ int main(int argc, char **argv)
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	published_key = key_of(siphash, "key");
+	published_key = vectors_key(siphash, "key");
 	vectors_add(&tests, siphash, "rows", published_siphash);
 	vectors_add(&tests, hash, "rows", flow);
 	vectors_add(&tests, hash, "nat", nat);

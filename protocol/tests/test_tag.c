@@ -86,12 +86,10 @@ static void cut(void **state)
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "tag.json");
-	struct vectors_bytes bytes = vectors_bytes(file, "key");
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = fl_siphash_key_load(bytes.data);
-	vectors_free(&bytes);
+	key = vectors_key(file, "key");
 	vectors_add(&tests, file, "rows", row);
 	vectors_add(&tests, file, "rows", cut);
 	vectors_add(&tests, file, "chained", chained);

@@ -148,6 +148,18 @@ void vectors_free(struct vectors_bytes *bytes)
 	bytes->len = 0;
 }
 
+struct fl_siphash_key vectors_key(const json_t *row, const char *key)
+{
+	struct vectors_bytes bytes = vectors_bytes(row, key);
+	struct fl_siphash_key loaded;
+
+	if (bytes.len != 16)
+		give_up("is not 16 bytes", key);
+	loaded = fl_siphash_key_load(bytes.data);
+	vectors_free(&bytes);
+	return loaded;
+}
+
 struct fl_address vectors_address(const json_t *row, const char *key)
 {
 	struct fl_address address = {{0}};

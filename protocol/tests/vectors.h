@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include <fairlead/types.h>
+#include <fairlead/hash.h>
 
 struct vectors_tests {
 	struct CMUnitTest *tests;
@@ -49,6 +49,9 @@ const char *vectors_text(const json_t *row, const char *key);
 /* Hex as bytes, to be freed by vectors_free(). */
 struct vectors_bytes vectors_bytes(const json_t *row, const char *key);
 void vectors_free(struct vectors_bytes *bytes);
+
+/* 16 bytes in hex as a key. */
+struct fl_siphash_key vectors_key(const json_t *row, const char *key);
 
 /* An address in text, null is none. */
 struct fl_address vectors_address(const json_t *row, const char *key);

@@ -101,7 +101,6 @@ static void chained(void **state)
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "tag.json");
-	struct vectors_bytes key = vectors_bytes(file, "key");
 	struct config config = rig_config_both();
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
@@ -110,8 +109,7 @@ int main(int argc, char **argv)
 	config.program.chaining = 0;
 	without_key = rig_load(&config);
 	config.program.tagged = 1;
-	config.program.tag_key = fl_siphash_key_load(key.data);
-	vectors_free(&key);
+	config.program.tag_key = vectors_key(file, "key");
 	with_key = rig_load(&config);
 	config.program.chaining = 1;
 	chaining = rig_load(&config);

@@ -94,11 +94,9 @@ static void judged(void **state)
 	if (vectors_is_null(reader, "key")) {
 		peers = hello_peers_new(&self, NULL);
 	} else {
-		struct vectors_bytes text = vectors_bytes(reader, "key");
-		struct fl_siphash_key its = fl_siphash_key_load(text.data);
+		struct fl_siphash_key its = vectors_key(reader, "key");
 
 		peers = hello_peers_new(&self, &its);
-		vectors_free(&text);
 	}
 	assert_non_null(peers);
 	if (!vectors_is_null(reader, "cluster")) {
@@ -157,12 +155,10 @@ static void clusters(void **state)
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "hello.json");
-	struct vectors_bytes bytes = vectors_bytes(file, "key");
 	struct vectors_tests tests = {NULL, 0};
 	int failed;
 
-	key = fl_siphash_key_load(bytes.data);
-	vectors_free(&bytes);
+	key = vectors_key(file, "key");
 	vectors_add(&tests, file, "valid", valid);
 	vectors_add(&tests, file, "malformed", malformed);
 	vectors_add(&tests, file, "judged", judged);
