@@ -245,7 +245,8 @@ static struct losing *find_losing(const struct notices *notices, uint16_t servic
 	return losing;
 }
 
-static void note_losses(struct notices *notices, const struct service *service, const struct delta *change)
+/* All losses, this change's included. */
+static struct losses note_losses(struct notices *notices, const struct service *service, const struct delta *change)
 {
 	struct losing *losing = find_losing(notices, service->id);
 	int error = 0;
@@ -263,6 +264,7 @@ static void note_losses(struct notices *notices, const struct service *service, 
 		error = losses_note(&losing->losses, change, now(notices), service->window);
 	if (!losing || error)
 		notices->errors[NOTICE_NO_MEMORY]++;
+	return losing ? losing->losses : (struct losses){0};
 }
 
 void notices_before(struct notices *notices, const struct service *service, const struct delta *change)
@@ -273,7 +275,7 @@ void notices_before(struct notices *notices, const struct service *service, cons
 	uint64_t told[WORDS];
 	struct notice_plan plan;
 
-	note_losses(notices, service, change);
+	scope.losses = note_losses(notices, service, change);
 	if (!ring)
 		return;
 	choose_told(notices, ring, told);

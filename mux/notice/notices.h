@@ -3,7 +3,8 @@
  * Tells servers about changes of rings without a client's packet (protocol/README.md, 2). One for all services of a
  * mux; control thread only.
  *
- *	before a change		what notice_plan_make() lists, as far as the burst allows; the rest right after
+ *	before a change		what notice_plan_make() lists, as far as the burst allows; the rest right after:
+ *				to those that lose buckets and those that lost some within the window before
  *	1 s after its end	the same once more
  *	every 10 s		the generation, to the owners that have lost buckets within the window
  *

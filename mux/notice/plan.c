@@ -149,9 +149,18 @@ static void note_by_number(struct draft *draft, const struct ring *ring, const s
 	}
 }
 
+static bool is_earlier(const struct draft *draft, const struct notice_owner *owner)
+{
+	const struct notice_scope *scope = draft->scope;
+
+	return losses_is_open(owner, scope->now, scope->window) && has(scope->told, owner->id) &&
+	       !has(draft->losers, owner->id);
+}
+
 static bool list_losers(const struct draft *draft, struct notice_plan *out)
 {
-	uint32_t count = 0;
+	const struct losses *losses = &draft->scope->losses;
+	uint32_t count = losses->count;
 
 	for (uint32_t word = 0; word < WORDS; word++)
 		count += (uint32_t)__builtin_popcountll(draft->losers[word]);
@@ -161,6 +170,9 @@ static bool list_losers(const struct draft *draft, struct notice_plan *out)
 	for (uint32_t id = 0; id < IDS; id++)
 		if (has(draft->losers, (uint16_t)id))
 			out->losers[out->losers_count++] = (uint16_t)id;
+	for (uint32_t i = 0; i < losses->count; i++)
+		if (is_earlier(draft, &losses->list[i]))
+			out->losers[out->losers_count++] = losses->list[i].id;
 	return true;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What servers must be told before a change of a ring is published (protocol/README.md, 2): which owners lose buckets,
- * and of each such bucket whose window is open, its last move. Pure: the published ring and the change go in, a list
- * comes out; notices.h sends it.
+ * or lost some within the window before, and of each bucket that moves and whose window is open, its last move. Pure:
+ * the published ring, earlier losses and the change go in, a list comes out; notices.h sends it.
  *
  *	ring	bucket 7: 2, before that 1, at t		a change gives bucket 7 to 3
- *	plan	losers: 2					2 is told the new generation
+ *	plan	losers: 2, 1					2 and 1 are told the new generation
  *		group: 2 from 1 at t, buckets 7, ...		2 is told where bucket 7 came from
  *
  * Buckets with equal rows are one group: they have the owner, the previous owner and the time of their move in common.
@@ -16,6 +16,7 @@
 #ifndef FAIRLEAD_MUX_NOTICE_PLAN_H
 #define FAIRLEAD_MUX_NOTICE_PLAN_H
 
+#include "notice/losses.h"
 #include "ring/delta.h"
 #include "ring/ring.h"
 
@@ -27,7 +28,7 @@ struct notice_group {
 struct notice_plan {
 	uint32_t generation; /* that the change leads to */
 	uint32_t losers_count;
-	uint16_t *losers; /* by ascending id */
+	uint16_t *losers; /* those by this change, then those before; each by ascending id */
 	uint32_t groups_count;
 	struct notice_group *groups; /* by their first bucket */
 	uint32_t buckets_count;
@@ -39,6 +40,7 @@ struct notice_scope {
 	bool has_moves;       /* whether servers use moves of this service */
 	uint32_t now;         /* Unix seconds */
 	uint32_t window;
+	struct losses losses; /* so far; this change's may be among them */
 };
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
- * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 9 covers, 2 if it can't run.
+ * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 10 covers, 2 if it can't run.
  *
- *	explore [--moves 1..4] [--notices off|lossy|at-once] [--json FILE]
+ *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--json FILE]
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,10 +24,12 @@ struct options {
 
 static bool notices_of(const char *word, enum world_notices *notices)
 {
-	static const char *const words[] = {
-	    [WORLD_NOTICES_OFF] = "off", [WORLD_NOTICES_LOSSY] = "lossy", [WORLD_NOTICES_AT_ONCE] = "at-once"};
+	static const char *const words[] = {[WORLD_NOTICES_OFF] = "off",
+					    [WORLD_NOTICES_LOSSY] = "lossy",
+					    [WORLD_NOTICES_AT_ONCE] = "at-once",
+					    [WORLD_NOTICES_LATE] = "late"};
 
-	for (int i = 0; i <= WORLD_NOTICES_AT_ONCE; i++) {
+	for (int i = 0; i <= WORLD_NOTICES_LATE; i++) {
 		*notices = (enum world_notices)i;
 		if (!strcmp(word, words[i]))
 			return true;
@@ -51,9 +53,10 @@ static bool parse(int argc, char **argv, struct options *options)
 			   *value <= '0' + WORLD_MOVES_MAX) {
 			options->moves = (unsigned)(*value - '0');
 		} else {
-			fprintf(stderr,
-				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once, --json FILE\n",
-				argv[i], value, WORLD_MOVES_MAX);
+			fprintf(
+			    stderr,
+			    "explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --json FILE\n",
+			    argv[i], value, WORLD_MOVES_MAX);
 			return false;
 		}
 	}

@@ -37,6 +37,9 @@ static void tell_step(FILE *out, struct world_step step)
 	case WORLD_CATCH_UP:
 		fprintf(out, "the late mux applies one generation");
 		break;
+	case WORLD_JUMP:
+		fprintf(out, "the late mux loads a snapshot of the newest generation");
+		break;
 	case WORLD_PACKET:
 		fprintf(out, "a packet of the connection comes by %s", mux(step.subject));
 		break;

@@ -25,6 +25,10 @@ enum { A, B, C };
 	{                                                                                                              \
 		WORLD_CATCH_UP, 0                                                                                      \
 	}
+#define JUMP                                                                                                           \
+	{                                                                                                              \
+		WORLD_JUMP, 0                                                                                          \
+	}
 #define PACKET                                                                                                         \
 	{                                                                                                              \
 		WORLD_PACKET, WORLD_CURRENT                                                                            \
@@ -58,7 +62,7 @@ enum { A, B, C };
 		WORLD_SETTLE, 0                                                                                        \
 	}
 
-static const struct row {
+struct row {
 	const char *name;
 	enum world_traffic traffic;
 	int clock_of_b;
@@ -66,7 +70,9 @@ static const struct row {
 	unsigned count;
 	enum world_result result; /* of the last step */
 	enum limit limit;
-} rows[] = {
+};
+
+static const struct row rows[] = {
     {"delivered where it was opened", WORLD_TCP, 0, {PACKET, PACKET}, 2, WORLD_DELIVERED, 0},
     {"chained after a move", WORLD_TCP, 0, {PACKET, MOVE(B), PACKET}, 3, WORLD_DELIVERED, 0},
     {"chained in the window's last tick",
@@ -214,12 +220,36 @@ static const struct row {
     {"all settle: delivered in the end", WORLD_TCP, 0, {MOVE(B), PACKET, NEWS(A), BY_LATE, SETTLE}, 5, WORLD_IDLE, 0},
 };
 
-static void test_row(void **state)
+/* The muxes that tell a server are both behind: one late mux stands for them. */
+static const struct row late_rows[] = {
+    {"a late mux tells the middle owner, generation by generation",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), CATCH_UP, CATCH_UP, PACKET},
+     6,
+     WORLD_DELIVERED,
+     0},
+    {"a late mux has not told it yet",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), CATCH_UP, PACKET},
+     5,
+     WORLD_BROKEN,
+     LIMIT_NOTICE},
+    {"a late mux that jumps over the move cannot tell it",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), MOVE(C), JUMP, PACKET},
+     5,
+     WORLD_BROKEN,
+     LIMIT_NOTICE},
+};
+
+static void play(const struct row *row, enum world_notices notices)
 {
-	const struct row *row = *state;
 	struct world_setting setting = {
 	    .traffic = row->traffic,
-	    .notices = WORLD_NOTICES_LOSSY,
+	    .notices = notices,
 	    .moves = WORLD_MOVES_MAX,
 	    .behind = true,
 	    .death = true,
@@ -241,6 +271,16 @@ static void test_row(void **state)
 	assert_int_equal(result, row->result);
 	if (result == WORLD_BROKEN)
 		assert_int_equal(limit_of(&setting, &before, row->steps[row->count - 1]), row->limit);
+}
+
+static void test_row(void **state)
+{
+	play(*state, WORLD_NOTICES_LOSSY);
+}
+
+static void test_late_row(void **state)
+{
+	play(*state, WORLD_NOTICES_LATE);
 }
 
 /* One move, right clocks, current muxes: only the window breaks a connection, and the shortest way is this one. */
@@ -266,11 +306,12 @@ static void test_one_move(void **state)
 /* Two moves and a late mux: without notices some connections break that nothing excuses; with them none does. */
 static void test_notices(void **state)
 {
-	static const enum world_notices notices[] = {WORLD_NOTICES_OFF, WORLD_NOTICES_LOSSY, WORLD_NOTICES_AT_ONCE};
-	static const enum limit beside_window[] = {LIMIT_NONE, LIMIT_NOTICE, LIMIT_WINDOW};
+	static const enum world_notices notices[] = {WORLD_NOTICES_OFF, WORLD_NOTICES_LOSSY, WORLD_NOTICES_AT_ONCE,
+						     WORLD_NOTICES_LATE};
+	static const enum limit beside_window[] = {LIMIT_NONE, LIMIT_NOTICE, LIMIT_WINDOW, LIMIT_NOTICE};
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct world_setting setting = {.notices = notices[i], .moves = 2, .behind = true};
 		struct tally tally = {0};
 
@@ -284,11 +325,14 @@ static void test_notices(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[sizeof(rows) / sizeof(*rows) + 2];
+	enum { ROWS = sizeof(rows) / sizeof(*rows), LATE_ROWS = sizeof(late_rows) / sizeof(*late_rows) };
+	struct CMUnitTest tests[ROWS + LATE_ROWS + 2];
 	size_t n = 0;
 
-	for (; n < sizeof(rows) / sizeof(*rows); n++)
-		tests[n] = (struct CMUnitTest){rows[n].name, test_row, NULL, NULL, (void *)&rows[n]};
+	for (size_t i = 0; i < ROWS; i++)
+		tests[n++] = (struct CMUnitTest){rows[i].name, test_row, NULL, NULL, (void *)&rows[i]};
+	for (size_t i = 0; i < LATE_ROWS; i++)
+		tests[n++] = (struct CMUnitTest){late_rows[i].name, test_late_row, NULL, NULL, (void *)&late_rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_notices);
 	return _cmocka_run_group_tests("model", tests, n, NULL, NULL);

@@ -122,6 +122,8 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 			steps[n++] = (struct world_step){WORLD_MOVE, s};
 	if (is_late)
 		steps[n++] = (struct world_step){WORLD_CATCH_UP, 0};
+	if (setting->notices == WORLD_NOTICES_LATE && world->late + 1 < world->moves)
+		steps[n++] = (struct world_step){WORLD_JUMP, 0};
 	for (uint8_t mux = WORLD_CURRENT; mux <= (is_late ? WORLD_LATE : WORLD_CURRENT); mux++) {
 		steps[n++] = (struct world_step){WORLD_PACKET, mux};
 		steps[n++] = (struct world_step){WORLD_OTHER, mux};
@@ -186,17 +188,20 @@ static void store(struct world_server *server, const struct fl_verdict_out *out)
 	}
 }
 
-/* A server reads a notice: as it would learn from a packet of the bucket. */
-static void notice_read(const struct world_setting *setting, struct world *world, uint8_t g, uint8_t at)
+/*
+ * A server reads a notice: as it would learn from a packet of the bucket. told: the generation that gave the server the
+ * bucket, or WORLD_NONE: the notice tells of no move.
+ */
+static void notice_read(const struct world_setting *setting, struct world *world, uint8_t g, uint8_t at, uint8_t told)
 {
 	struct fl_steer steer = {.service = 1, .generation = g + FIRST_GENERATION};
 	struct fl_verdict_in in;
 	struct fl_verdict_out out = {0};
 
-	if (notice_has_move(world, g, at)) {
+	if (told != WORLD_NONE) {
 		steer.flags = FL_STEER_MOVED;
-		steer.since = since(world->age[g - 1]);
-		steer.previous = address(world->previous[g - 1]);
+		steer.since = since(world->age[told]);
+		steer.previous = address(world->previous[told]);
 	}
 	in = input(setting, world, at, FL_PACKET_UNKNOWN, &steer);
 	out.generation_seen = in.generation_seen;
@@ -205,12 +210,49 @@ static void notice_read(const struct world_setting *setting, struct world *world
 	store(&world->server[at], &out);
 }
 
+/* A notice of the current mux. */
+static void notice_arrive(const struct world_setting *setting, struct world *world, uint8_t g, uint8_t at)
+{
+	notice_read(setting, world, g, at, notice_has_move(world, g, at) ? (uint8_t)(g - 1) : WORLD_NONE);
+}
+
 void world_tell(const struct world_setting *setting, struct world *world)
 {
 	for (uint8_t g = 1; g <= world->moves; g++)
 		for (uint8_t s = 0; s < WORLD_SERVERS; s++)
 			if (notice_is_sent(world, g, s) && !notice_is_known(world, g, s))
-				notice_read(setting, world, g, s);
+				notice_arrive(setting, world, g, s);
+}
+
+/* Whether the late mux has seen the server lose the bucket within the window. */
+static bool late_mux_saw_loss(const struct world *world, uint8_t server)
+{
+	for (unsigned g = 1; g <= world->late; g++)
+		if (world->owner[g - 1] == server && world->owner[g] != server && !(world->skipped >> g & 1) &&
+		    world->age[g] < WORLD_WINDOW)
+			return true;
+	return false;
+}
+
+/*
+ * The late mux applies everything up to a generation at once. If it sends the notices, it compares its ring with the new
+ * one: moves in between that neither of the two names are told to nobody.
+ */
+static void catch_up(const struct world_setting *setting, struct world *world, uint8_t g)
+{
+	uint8_t from = world->late;
+
+	for (uint8_t s = 0; setting->notices == WORLD_NOTICES_LATE && s < WORLD_SERVERS; s++) {
+		bool loses = world->owner[from] == s && world->owner[g] != s;
+		bool is_named = world->previous[g] == s && world->age[g] < WORLD_WINDOW;
+		bool has_move = loses && world->previous[from] != WORLD_NONE && world->age[from] < WORLD_WINDOW;
+
+		if (s != world->dead && (loses || is_named || late_mux_saw_loss(world, s)))
+			notice_read(setting, world, g, s, has_move ? from : WORLD_NONE);
+	}
+	for (uint8_t over = (uint8_t)(from + 1); setting->notices == WORLD_NOTICES_LATE && over < g; over++)
+		world->skipped |= (uint8_t)(1U << over);
+	world->late = g;
 }
 
 /* What a packet is, and where it ended. */
@@ -313,7 +355,7 @@ static void move(const struct world_setting *setting, struct world *world, uint8
 	if (setting->notices == WORLD_NOTICES_AT_ONCE)
 		world_tell(setting, world);
 	if (!setting->behind)
-		world->late = world->moves;
+		catch_up(setting, world, world->moves);
 }
 
 /*
@@ -339,7 +381,7 @@ static enum world_result settle(const struct world_setting *setting, struct worl
 {
 	if (is_removal_due(world))
 		remove_dead(setting, world);
-	world->late = world->moves;
+	catch_up(setting, world, world->moves);
 	for (int i = 0; i < SETTLE_PACKETS; i++)
 		if (packet(setting, world, WORLD_CURRENT) != WORLD_DROPPED)
 			return WORLD_IDLE;
@@ -373,7 +415,10 @@ enum world_result world_take(const struct world_setting *setting, struct world *
 		move(setting, world, step.subject, world->owner[world->moves]);
 		return WORLD_IDLE;
 	case WORLD_CATCH_UP:
-		world->late++;
+		catch_up(setting, world, world->late + 1);
+		return WORLD_IDLE;
+	case WORLD_JUMP:
+		catch_up(setting, world, world->moves);
 		return WORLD_IDLE;
 	case WORLD_PACKET:
 		return packet(setting, world, step.subject);
@@ -386,7 +431,7 @@ enum world_result world_take(const struct world_setting *setting, struct world *
 		world->server[step.subject].seen = (uint8_t)(world->moves + FIRST_GENERATION);
 		return WORLD_IDLE;
 	case WORLD_NOTICE:
-		notice_read(setting, world, step.subject / WORLD_SERVERS, step.subject % WORLD_SERVERS);
+		notice_arrive(setting, world, step.subject / WORLD_SERVERS, step.subject % WORLD_SERVERS);
 		return WORLD_IDLE;
 	case WORLD_DEATH:
 		world->dead = step.subject;

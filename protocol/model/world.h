@@ -5,7 +5,7 @@
  *
  *	controller	moves the bucket: generation n has owner[n] and previous[n], committed `age` ticks ago
  *	current mux	has applied every generation; before that it tells servers (WORLD_NOTICE, or notices_at_once)
- *	late mux	has applied generations up to `late`
+ *	late mux	has applied generations up to `late`; with WORLD_NOTICES_LATE it alone tells servers
  *	server		what it remembers of the bucket, and the highest generation it has seen
  *	connection	its server (home), WORLD_NONE before it is opened
  *
@@ -40,6 +40,7 @@ enum world_notices {
 	WORLD_NOTICES_OFF,
 	WORLD_NOTICES_LOSSY,   /* lost, late or repeated, each of them on its own */
 	WORLD_NOTICES_AT_ONCE, /* all have arrived before any mux applies the generation */
+	WORLD_NOTICES_LATE,    /* the late mux alone sends them, and they arrive before it applies a generation */
 };
 
 /* Fixed for a run of the explorer. */
@@ -67,24 +68,26 @@ struct world {
 	uint8_t previous[WORLD_MOVES_MAX + 1]; /* [generation]: the owner before, as the ring says; WORLD_NONE: 0 */
 	uint8_t age[WORLD_MOVES_MAX + 1];      /* [generation], of the move that led to it; [0] is not used */
 	uint8_t late;
+	uint8_t skipped; /* with WORLD_NOTICES_LATE, a bit for each generation that the late mux has jumped over */
 	uint8_t home;
 	uint8_t by_late; /* the late mux was behind when it steered the packet that opened the connection */
 	uint8_t dead;    /* a server, or WORLD_NONE */
 	struct world_server server[WORLD_SERVERS];
 };
 
-_Static_assert(sizeof(struct world) == 5 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
+_Static_assert(sizeof(struct world) == 6 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
 
 enum world_action {
 	WORLD_TIME,     /* a tick passes */
 	WORLD_MOVE,     /* + server: the bucket moves there; the current mux applies it at once */
 	WORLD_CATCH_UP, /* the late mux applies one generation */
-	WORLD_PACKET,   /* + mux: a packet of the connection; the first one opens it */
-	WORLD_OTHER,    /* + mux: another client's SYN in the same bucket */
-	WORLD_NEWS,     /* + server: a packet of another bucket by the current mux; only its generation matters */
-	WORLD_NOTICE,   /* + world_notice(): it arrives, again or for the first time */
-	WORLD_DEATH,    /* + server: it never answers again */
-	WORLD_REMOVE,   /* `backend remove --dead` of the dead server; the current mux applies it at once */
+	WORLD_JUMP, /* the late mux loads a snapshot of the newest; only with WORLD_NOTICES_LATE it is a step of its own */
+	WORLD_PACKET, /* + mux: a packet of the connection; the first one opens it */
+	WORLD_OTHER,  /* + mux: another client's SYN in the same bucket */
+	WORLD_NEWS,   /* + server: a packet of another bucket by the current mux; only its generation matters */
+	WORLD_NOTICE, /* + world_notice(): it arrives, again or for the first time */
+	WORLD_DEATH,  /* + server: it never answers again */
+	WORLD_REMOVE, /* `backend remove --dead` of the dead server; the current mux applies it at once */
 	WORLD_SETTLE, /* the dead server is removed, all muxes become current and the client sends again and again; the
 			   last step of a sequence */
 };
@@ -96,7 +99,7 @@ struct world_step {
 	uint8_t subject; /* a server, a mux or a notice */
 };
 
-enum { WORLD_STEPS_MAX = 5 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
+enum { WORLD_STEPS_MAX = 6 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
 
 enum world_result {
 	WORLD_IDLE,      /* no packet of the connection */

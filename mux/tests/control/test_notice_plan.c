@@ -156,9 +156,27 @@ static void check(const struct delta *before, const struct delta *after, const s
 	for (uint16_t id = 0; id <= IDS; id++)
 		if (losers[id])
 			assert_true(at < plan.losers_count && plan.losers[at++] == id);
+	for (uint32_t i = 0; i < scope->losses.count; i++) {
+		const struct notice_owner *owner = &scope->losses.list[i];
+
+		if (NOW - owner->since < WINDOW && scope->told[0] >> owner->id & 1 && !losers[owner->id])
+			assert_true(at < plan.losers_count && plan.losers[at++] == owner->id);
+	}
 	assert_int_equal(at, plan.losers_count);
 	notice_plan_free(&plan);
 	ring_free(ring);
+}
+
+/* Some owners' last losses. */
+static struct losses random_losses(struct chance *chance, struct notice_owner list[IDS])
+{
+	static const uint32_t ages[] = {0, WINDOW - 1, WINDOW, 100000};
+	struct losses losses = {0, list};
+
+	for (uint16_t id = 1; id <= IDS; id++)
+		if (chance_below(chance, 2))
+			list[losses.count++] = (struct notice_owner){id, NOW - ages[chance_below(chance, 4)]};
+	return losses;
 }
 
 enum kind { BY_NUMBER, BY_OWNER, SNAPSHOT, KINDS };
@@ -171,7 +189,9 @@ static void play(enum kind kind)
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct delta before = random_image(&chance), after = image_copy(&before), change = {0};
 		uint64_t told[(FL_BACKEND_MAX + 1) / 64] = {chance_next(&chance)};
-		struct notice_scope scope = {told, chance_below(&chance, 8) > 0, NOW, WINDOW};
+		struct notice_owner list[IDS];
+		struct notice_scope scope = {told, chance_below(&chance, 8) > 0, NOW, WINDOW,
+					     random_losses(&chance, list)};
 
 		if (kind == SNAPSHOT) {
 			image_free(&after);
@@ -215,7 +235,7 @@ static void many_groups(void **state)
 	enum { MANY = 65536 };
 	struct delta before = image_snapshot(1, 7, MANY, IDS), after = image_snapshot(1, 9, MANY, IDS);
 	uint64_t told[(FL_BACKEND_MAX + 1) / 64] = {~0ULL};
-	struct notice_scope scope = {told, true, NOW, 40000};
+	struct notice_scope scope = {told, true, NOW, 40000, {0}};
 	struct ring *ring = ring_new(MANY);
 	struct reason why = {{0}};
 	struct notice_plan plan;

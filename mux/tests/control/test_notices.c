@@ -153,7 +153,8 @@ static void close_world(struct world *w)
 static void move(struct world *w, uint32_t start, uint32_t count, uint16_t to)
 {
 	uint32_t generation = ring_generation(service_ring(w->service)) + 1;
-	struct delta delta = image_move(&w->image, generation, start, count, to, 1, now(w));
+	uint16_t from = fl_row_current(ring_row(service_ring(w->service), start));
+	struct delta delta = image_move(&w->image, generation, start, count, to, from, now(w));
 	struct reason why = {{0}};
 
 	notices_before(w->notices, w->service, &delta);
@@ -198,34 +199,36 @@ static void a_change_is_told_first_then_repeated_then_refreshed(void **state)
 
 	(void)state;
 	move(w, 0, 8, 4); /* 2 of each, but 4's own stay */
-	assert_int_equal(w->seen_count, 6);
+	assert_int_equal(w->seen_count, 7);
 	for (uint16_t id = 1; id <= 3; id++) {
 		assert_int_equal(to_id(w, 0, id, &moves), 2);
 		assert_int_equal(moves, 2);
 	}
+	assert_int_equal(to_id(w, 0, 4, &moves), 1); /* it loses nothing now, but an open window names it */
+	assert_int_equal(moves, 0);
 	for (uint32_t i = 0; i < w->seen_count; i++) {
 		const struct fl_steer *steer = &w->seen[i].notice.steer;
 
 		assert_int_equal(steer->service, SERVICE);
 		assert_int_equal(steer->generation, 8);
-		assert_int_equal(!!(steer->flags & FL_STEER_MOVED), i >= 3);
-		if (i >= 3) {
+		assert_int_equal(!!(steer->flags & FL_STEER_MOVED), i >= 4);
+		if (i >= 4) {
 			struct fl_address previous = address_of((uint16_t)(w->seen[i].first % 4 + 2));
 
 			assert_int_equal(steer->since, UNIX - 100);
 			assert_memory_equal(&steer->previous, &previous, sizeof(previous));
 		}
 	}
-	assert_int_equal(notices_count(w->notices, NOTICE_SENT), 6);
-	assert_int_equal(notices_waiting(w->notices, SERVICE), 6);
+	assert_int_equal(notices_count(w->notices, NOTICE_SENT), 7);
+	assert_int_equal(notices_waiting(w->notices, SERVICE), 7);
 
 	mark = w->seen_count;
 	pass(w, NOTICES_REPEAT_MS - 1);
 	/* the first ring's open windows name all four, told at once and then every 10 s */
 	assert_int_equal(w->seen_count, mark + 4);
 	pass(w, 1);
-	assert_int_equal(w->seen_count, mark + 10);
-	assert_int_equal(notices_count(w->notices, NOTICE_REPEATED), 6);
+	assert_int_equal(w->seen_count, mark + 11);
+	assert_int_equal(notices_count(w->notices, NOTICE_REPEATED), 7);
 	assert_int_equal(notices_moves(w->notices), 12);
 	assert_int_equal(notices_waiting(w->notices, 0), 0);
 
@@ -249,6 +252,32 @@ static void a_change_is_told_first_then_repeated_then_refreshed(void **state)
 	close_world(w);
 }
 
+/* Three owners in turn: the first one is told of the change that it has no part in, once. */
+static void an_earlier_loser_is_told_with_the_change(void **state)
+{
+	struct world *w = open_world(BUCKETS, 1000, NULL, NULL);
+	uint32_t moves;
+
+	(void)state;
+	move(w, 0, 1, 2); /* bucket 0 from 1 */
+	pass(w, 2 * NOTICES_REPEAT_MS);
+	w->seen_count = 0;
+	move(w, 0, 1, 3);
+	assert_int_equal(w->seen_count, 3);
+	assert_int_equal(to_id(w, 0, 1, &moves), 1);
+	assert_int_equal(to_id(w, 0, 2, &moves), 2);
+	assert_int_equal(moves, 1);
+	for (uint32_t i = 0; i < w->seen_count; i++)
+		assert_int_equal(w->seen[i].notice.steer.generation, 9);
+	pass(w, NOTICES_REPEAT_MS);
+	assert_int_equal(w->seen_count, 6);
+	pass(w, 300 * 1000);
+	w->seen_count = 0;
+	move(w, 0, 1, 2); /* of 3 alone: the other windows are over */
+	assert_int_equal(w->seen_count, 1);
+	close_world(w);
+}
+
 static void closed_windows_tell_the_generation_alone(void **state)
 {
 	struct world *w = open_world(BUCKETS, 1000, NULL, NULL);
@@ -269,7 +298,7 @@ static void a_snapshot_over_several_generations(void **state)
 	(void)state;
 	image.current[1] = 4; /* of 2 */
 	notices_before(w->notices, w->service, &image);
-	assert_int_equal(w->seen_count, 2);
+	assert_int_equal(w->seen_count, 5);
 	assert_int_equal(to_id(w, 0, 2, &moves), 2);
 	assert_int_equal(moves, 1);
 	assert_int_equal(w->told[1], 1);
@@ -284,7 +313,7 @@ static void ipip_names_no_bucket(void **state)
 
 	(void)state;
 	move(w, 0, BUCKETS, 4);
-	assert_int_equal(w->seen_count, 3);
+	assert_int_equal(w->seen_count, 4);
 	assert_int_equal(notices_moves(w->notices), 0);
 	close_world(w);
 }
@@ -296,7 +325,7 @@ static void tagged(void **state)
 
 	(void)state;
 	move(w, 0, BUCKETS, 4);
-	assert_int_equal(w->seen_count, 6);
+	assert_int_equal(w->seen_count, 7);
 	assert_int_equal(notices_moves(w->notices), BUCKETS - BUCKETS / BACKENDS);
 	close_world(w);
 }
@@ -305,7 +334,7 @@ static void tagged(void **state)
 static void a_large_change_is_paced(void **state)
 {
 	struct world *w = open_world(BIG, 100, NULL, NULL);
-	uint32_t packets = 3 + 3 * ((BIG / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS), waiting;
+	uint32_t packets = BACKENDS + 3 * ((BIG / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS), waiting;
 	uint64_t longest = 0, started;
 
 	(void)state;
@@ -345,7 +374,7 @@ static void a_change_among_what_waits_is_told_at_once(void **state)
 	assert_true(notices_waiting(w->notices, SERVICE) > 0);
 	mark = w->seen_count;
 	move(w, BIG / 2, 8, 4);
-	assert_int_equal(w->seen_count, mark + 6);
+	assert_int_equal(w->seen_count, mark + 7);
 	assert_int_equal(w->seen[mark].notice.steer.generation, 9);
 	close_world(w);
 }
@@ -366,11 +395,11 @@ static void errors_are_counted_and_do_not_stop_it(void **state)
 
 		w->error = rows[i].error;
 		move(w, 0, 8, 4);
-		assert_int_equal(notices_errors(w->notices, rows[i].counted), 6);
+		assert_int_equal(notices_errors(w->notices, rows[i].counted), 7);
 		assert_int_equal(notices_count(w->notices, NOTICE_SENT), 0);
 		w->error = 0;
 		pass(w, NOTICES_REPEAT_MS);
-		assert_int_equal(notices_count(w->notices, NOTICE_REPEATED), 6);
+		assert_int_equal(notices_count(w->notices, NOTICE_REPEATED), 7);
 		close_world(w);
 	}
 }
@@ -386,7 +415,7 @@ static void a_full_socket_is_tried_again(void **state)
 	assert_int_equal(w->seen_count, 0);
 	w->error = 0;
 	pass(w, NOTICES_PAUSE_MS);
-	assert_int_equal(notices_count(w->notices, NOTICE_SENT), 6);
+	assert_int_equal(notices_count(w->notices, NOTICE_SENT), 7);
 	for (int error = 0; error < NOTICE_ERRORS; error++)
 		assert_int_equal(notices_errors(w->notices, error), 0);
 	close_world(w);
@@ -420,12 +449,12 @@ static void too_much_is_dropped_and_counted(void **state)
 	move(w, 0, FL_BUCKETS_MAX, 4);
 	assert_int_equal(notices_count(w->notices, NOTICE_LIMITED), 0);
 	assert_int_equal(notices_waiting(w->notices, SERVICE),
-			 3 + 3 * ((FL_BUCKETS_MAX / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS));
+			 BACKENDS + 3 * ((FL_BUCKETS_MAX / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS));
 	move(w, 0, FL_BUCKETS_MAX, 3); /* all of 4, of one group */
 	limited = (FL_BUCKETS_MAX * 3ULL / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS;
 	assert_true(notices_count(w->notices, NOTICE_LIMITED) >= limited);
 	assert_int_equal(notices_waiting(w->notices, SERVICE),
-			 3 + 3 * ((FL_BUCKETS_MAX / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS) + 1);
+			 BACKENDS + 3 * ((FL_BUCKETS_MAX / 4 + BATCH_BUCKETS - 1) / BATCH_BUCKETS) + BACKENDS);
 	close_world(w);
 }
 
@@ -469,6 +498,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_change_is_told_first_then_repeated_then_refreshed),
+	    cmocka_unit_test(an_earlier_loser_is_told_with_the_change),
 	    cmocka_unit_test(closed_windows_tell_the_generation_alone),
 	    cmocka_unit_test(a_snapshot_over_several_generations),
 	    cmocka_unit_test(ipip_names_no_bucket),
