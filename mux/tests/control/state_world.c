@@ -15,7 +15,7 @@
 #include "../fake_zookeeper.h"
 #include "../image.h"
 
-enum { WAIT_MS = 30000 };
+enum { WAIT_MS = 30000, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
 
 struct state_world world;
 struct restored restored;
@@ -149,16 +149,20 @@ struct state_keeper *state_world_keeper(void)
 	return keeper;
 }
 
-/* Writes the cluster's file and the service's. */
-void state_world_save(uint32_t generation)
+void state_world_write_out(void)
 {
 	struct state_keeper *keeper = state_world_keeper();
 
-	state_world_load(generation);
 	for (int i = 0; i < 3; i++, world.now += 60000)
 		state_world_settle(keeper);
 	assert_false(published_is_unsaved(state_world_published()));
 	state_keeper_free(keeper);
+}
+
+void state_world_save(uint32_t generation)
+{
+	state_world_load(generation);
+	state_world_write_out();
 }
 
 static void on_cluster(void *context, const char *name, const struct fl_address *addresses, uint32_t count)
@@ -231,4 +235,11 @@ void state_world_write(const char *name, const void *data, size_t len)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, data, len), len);
 	close(fd);
+}
+
+void state_world_mend(struct bytes *file)
+{
+	uint32_t crc = state_file_sum(0, file->data + STATE_FILE_HEADER_LEN, file->len - STATE_FILE_HEADER_LEN);
+
+	fl_store_le32(file->data + AT_CRC, state_file_sum(crc, file->data, AT_CRC));
 }

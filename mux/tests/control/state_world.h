@@ -50,6 +50,8 @@ struct state_view state_world_view(void);
 struct state_keeper *state_world_keeper(void);
 /* Runs the keeper at the world's time until no write is under way. */
 void state_world_settle(struct state_keeper *keeper);
+/* Writes the cluster's file and the service's. */
+void state_world_write_out(void);
 /* Loads a generation, and writes the cluster's file and the service's. */
 void state_world_save(uint32_t generation);
 /* What a mux that starts now restores; returns the reason of the last refusal, NULL: none. */
@@ -57,6 +59,8 @@ const char *state_world_restore(void);
 
 struct bytes state_world_read(const char *name);
 void state_world_write(const char *name, const void *data, size_t len);
+/* Sums a file again whose bytes were changed. */
+void state_world_mend(struct bytes *file);
 void state_world_remove(const char *name);
 void state_world_pause(long ms);
 

@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A steering method with a blob, in place of the product's methods: a generation is published only with its blob,
- * regardless of which arrives first. sync_world.h explains the rows; the method logs blob_7 when it has loaded 7's.
+ * A steering method with a blob (labels.h): a generation is published only with its blob, regardless of which arrives
+ * first. sync_world.h explains the rows; the method logs blob_7 when it has loaded 7's.
  */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <cmocka.h>
 
-#include "steering/ring/steering_ring.h"
 #include "sync_world.h"
-
-/* The method: any generation's blob is that generation's number. */
-static int load(struct service *service, uint32_t generation, const struct steering_blob *blob, struct reason *why)
-{
-	char expected[16];
-	int len = snprintf(expected, sizeof(expected), "%u", generation);
-
-	assert_non_null(service);
-	assert_non_null(blob);
-	if (blob->len != (size_t)len || memcmp(blob->data, expected, blob->len))
-		return reason_set(why, -EINVAL, "the blob is not generation %u's", generation);
-	fprintf(stderr, "mux event=blob_%u\n", generation);
-	return 0;
-}
-
-static const struct steering labels = {
-    .name = "labels",
-    .bucket = steering_ring_bucket,
-    .blob = "labels",
-    .load = load,
-};
-
-/* In place of steering.c's. */
-const struct steering *const steerings[STEERINGS_MAX + 1] = {&steering_ring, &labels};
-
-unsigned steering_number(const struct steering *steering)
-{
-	return steering == &labels;
-}
 
 static const struct sync_row a_generation_waits_for_its_blob[] = {
     {"refresh", "config* latest* | loading 0 |"},

@@ -18,15 +18,7 @@ enum {
 	AT_KIND = 12,
 	AT_CLUSTER = 16,
 	AT_LENGTHS = 88,
-	AT_CRC = 112,
 };
-
-static void mend(struct bytes *file)
-{
-	uint32_t crc = state_file_sum(0, file->data + STATE_FILE_HEADER_LEN, file->len - STATE_FILE_HEADER_LEN);
-
-	fl_store_le32(file->data + AT_CRC, state_file_sum(crc, file->data, AT_CRC));
-}
 
 /* Replaces text by another of the same length. */
 static void replace(struct bytes *file, const char *from, const char *to)
@@ -35,7 +27,7 @@ static void replace(struct bytes *file, const char *from, const char *to)
 
 	assert_non_null(at);
 	memcpy(at, to, strlen(to));
-	mend(file);
+	state_world_mend(file);
 }
 
 static void nothing(struct bytes *file)
@@ -51,25 +43,25 @@ static void cut_header(struct bytes *file)
 static void other_magic(struct bytes *file)
 {
 	file->data[7] = 0;
-	mend(file);
+	state_world_mend(file);
 }
 
 static void newer(struct bytes *file)
 {
 	fl_store_le32(file->data + AT_FORMAT, STATE_FILE_FORMAT + 1);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void longer(struct bytes *file)
 {
 	bytes_append(file, "", 1);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void part_beyond(struct bytes *file)
 {
 	memset(file->data + AT_LENGTHS, 0xff, 8);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void cut_in_the_middle(struct bytes *file)
@@ -85,25 +77,25 @@ static void zeros_at_the_end(struct bytes *file)
 static void of_the_cluster(struct bytes *file)
 {
 	fl_store_le32(file->data + AT_KIND, STATE_CLUSTER);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void other_cluster(struct bytes *file)
 {
 	memcpy(file->data + AT_CLUSTER, "two", 3);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void no_cluster(struct bytes *file)
 {
 	memset(file->data + AT_CLUSTER, 0, 3);
-	mend(file);
+	state_world_mend(file);
 }
 
 static void quote_in_cluster(struct bytes *file)
 {
 	file->data[AT_CLUSTER] = '"';
-	mend(file);
+	state_world_mend(file);
 }
 
 static void other_name(struct bytes *file)
@@ -135,7 +127,7 @@ static void blob_without_a_method(struct bytes *file)
 {
 	file->data[AT_LENGTHS + 16] = 1;
 	bytes_append(file, "x", 1);
-	mend(file);
+	state_world_mend(file);
 }
 
 static const struct damage {
