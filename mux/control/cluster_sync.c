@@ -327,6 +327,7 @@ static void on_restored_cluster(void *context, const char *name, const struct fl
 	snprintf(cluster->name, sizeof(cluster->name), "%s", name);
 	peer_watch_restore(cluster->peers, muxes, count);
 	hello_join(cluster->hello, cluster->name);
+	lag_withdrawal_listen(cluster->withdrawal, zk_now(cluster->zk));
 }
 
 /* Later, ZooKeeper's deltas and configuration apply to it as to any published service. */
@@ -344,15 +345,14 @@ static int on_restored_service(void *context, const struct service_config *confi
 	if (!sync)
 		return reason_set(why, -ENOMEM, "no memory");
 	published = service_sync_published(sync);
+	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
 	error = published_load(published, config, image, blob, why);
 	if (error) {
 		cluster->count--;
 		service_sync_end(sync);
 		return error;
 	}
-	published->restored = image->generation;
 	published->saved_stamp = published->stamp;
-	lag_note(&published->lag, image->generation, 0, zk_now(cluster->zk));
 	return 0;
 }
 
@@ -362,8 +362,10 @@ static void restore(struct cluster_sync *cluster, uint64_t now_ms)
 	const struct state_target target = {cluster, on_restored_cluster, on_restored_service};
 	int restored;
 
-	if (!cluster->restore_at)
+	if (!cluster->restore_at) {
 		cluster->restore_at = now_ms + CLUSTER_SYNC_RESTORE_MS;
+		state_keeper_restore_cluster(cluster->state, &target); /* the others are heard meanwhile */
+	}
 	if (cluster->has_list)
 		cluster->restore_at = UINT64_MAX;
 	if (now_ms < cluster->restore_at || zk_is_connected(cluster->zk))
@@ -489,7 +491,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 {
-	uint64_t at = zk_deadline(cluster->zk);
+	uint64_t at = earlier(zk_deadline(cluster->zk), lag_withdrawal_deadline(cluster->withdrawal));
 
 	if (cluster->state)
 		at = earlier(at, state_keeper_deadline(cluster->state));

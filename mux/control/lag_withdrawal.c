@@ -23,8 +23,10 @@ struct lag_withdrawal {
 	unsigned asked;                  /* nodes without an answer yet */
 	bool failed;                     /* one of them could not be read */
 	bool is_reading;
-	bool is_fresh;    /* others has not been used for a decision */
-	uint64_t look_at; /* the next reading is not before */
+	bool is_fresh;     /* others has not been used for a decision */
+	uint64_t look_at;  /* the next reading is not before */
+	bool is_listening; /* services may be held until then: */
+	uint64_t listen_until;
 	uint64_t hear_at; /* nor, without ZooKeeper, the next decision: each hello wakes the control thread */
 };
 
@@ -165,6 +167,43 @@ static void announce_again(struct published_service *published, const char *caus
 	published_announce(published);
 }
 
+/* Whether everyone who may be ahead had the time to say so. */
+static bool has_listened(const struct lag_withdrawal *withdrawal, uint64_t now_ms)
+{
+	if (now_ms >= withdrawal->listen_until)
+		return true;
+	for (unsigned i = 0; i < hello_peers_count(withdrawal->peers); i++)
+		if (!hello_peer_is_heard(hello_peers_at(withdrawal->peers, i), now_ms))
+			return false;
+	return true;
+}
+
+static bool is_beyond(const struct lag_withdrawal *withdrawal, const struct published_service *published,
+		      uint64_t now_ms)
+{
+	bool is_unconfirmed = published->restored && !published->lag.read;
+
+	return lag_is_beyond(&published->lag, &withdrawal->limits, now_ms) ||
+	       (is_unconfirmed && withdrawal->limits.seconds && lag_generations(&published->lag));
+}
+
+/* The end of a hold. Returns whether it has come. */
+static bool release(struct lag_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
+{
+	char ahead[NAME_MAX_LEN];
+	struct lag_quorum quorum;
+
+	if (!has_listened(withdrawal, now_ms))
+		return false;
+	quorum = count_others(withdrawal, published, false, now_ms, ahead);
+	published->is_held = false;
+	if (is_beyond(withdrawal, published, now_ms) && lag_quorum_withdraws(&quorum))
+		withdraw(published, &quorum, ahead, now_ms);
+	else
+		published_announce(published);
+	return true;
+}
+
 /* Decides about one service. Returns whether it was withdrawn or announced again. */
 static bool decide(struct lag_withdrawal *withdrawal, struct published_service *published, bool follows,
 		   uint64_t now_ms)
@@ -178,7 +217,9 @@ static bool decide(struct lag_withdrawal *withdrawal, struct published_service *
 		if (published->lag.generation)
 			lag_hear(&published->lag, quorum.highest, now_ms);
 	}
-	if (!published->withdrawn_for_lag && !lag_is_beyond(&published->lag, &withdrawal->limits, now_ms))
+	if (published->is_held)
+		return release(withdrawal, published, now_ms);
+	if (!published->withdrawn_for_lag && !is_beyond(withdrawal, published, now_ms))
 		return false;
 	if (published->withdrawn_for_lag && !lag_generations(&published->lag)) {
 		announce_again(published, "caught_up");
@@ -205,13 +246,35 @@ bool lag_withdrawal_run(struct lag_withdrawal *withdrawal, struct service_sync *
 {
 	bool changed = false;
 
-	if (!follows && (!withdrawal->peers || now_ms < withdrawal->hear_at)) /* NULL: nothing tells how others are */
+	if (!follows && !withdrawal->peers) /* nothing tells how others are */
+		return false;
+	if (!follows && !withdrawal->is_listening && now_ms < withdrawal->hear_at)
 		return false;
 	withdrawal->hear_at = now_ms + LAG_WITHDRAWAL_HEAR_MS;
 	for (unsigned i = 0; i < count; i++)
 		changed |= decide(withdrawal, service_sync_published(syncs[i]), follows, now_ms);
 	withdrawal->is_fresh = false;
+	withdrawal->is_listening = withdrawal->is_listening && now_ms < withdrawal->listen_until;
 	return changed;
+}
+
+void lag_withdrawal_listen(struct lag_withdrawal *withdrawal, uint64_t now_ms)
+{
+	withdrawal->is_listening = withdrawal->peers;
+	withdrawal->listen_until = now_ms + LAG_WITHDRAWAL_LISTEN_MS;
+}
+
+void lag_withdrawal_restore(const struct lag_withdrawal *withdrawal, struct published_service *published,
+			    uint32_t generation, uint64_t now_ms)
+{
+	published->restored = generation;
+	lag_note(&published->lag, generation, 0, now_ms);
+	published->is_held = withdrawal->is_listening && (withdrawal->limits.seconds || withdrawal->limits.generations);
+}
+
+uint64_t lag_withdrawal_deadline(const struct lag_withdrawal *withdrawal)
+{
+	return withdrawal->is_listening ? withdrawal->listen_until : UINT64_MAX;
 }
 
 struct lag_withdrawal *lag_withdrawal_new(struct zk_client *zk, const char *path, const char *id,

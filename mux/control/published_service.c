@@ -92,7 +92,8 @@ void published_announce(struct published_service *published)
 	const struct ring *ring = published_ring(published);
 
 	if (published->service)
-		announce(published, !published_withdrawn(published) && ring && owns_buckets(ring));
+		announce(published,
+			 !published_withdrawn(published) && !published->is_held && ring && owns_buckets(ring));
 }
 
 void published_remove(struct published_service *published)
@@ -105,6 +106,7 @@ void published_remove(struct published_service *published)
 	tables_remove(published->place->tables, published->service);
 	published->service = NULL;
 	published->withdrawn_for_lag = false;
+	published->is_held = false;
 	published->lag = (struct lag){0};
 	published->restored = 0;
 	free_blob(published);

@@ -33,6 +33,7 @@ struct published_service {
 	bool is_wanted;          /* the VIPs are to be announced, by this mux or around it */
 	bool announced;
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
+	bool is_held;           /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
 	int announce_error;        /* of the last attempt; published_announce() tries again */
 	uint32_t restored;         /* the generation that was read from disk at the start, 0: none (state_keeper.h) */

@@ -35,6 +35,7 @@ struct state_keeper {
 	bool is_writing;
 	int write_error;                          /* of the last write, as last logged */
 	json_t *names;                            /* of the files in the folder, as keys */
+	bool is_cluster_read;                     /* the cluster's file, even if it was refused */
 	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
 	struct fl_address *muxes;
 	uint32_t muxes_count;
@@ -158,7 +159,7 @@ static bool read_file(struct state_keeper *keeper, const char *name, enum state_
 	return false;
 }
 
-static bool restore_cluster(struct state_keeper *keeper, const struct state_target *target)
+static bool read_cluster(struct state_keeper *keeper, const struct state_target *target)
 {
 	struct state_file file;
 	struct state_part *muxes = &file.parts[0];
@@ -240,6 +241,15 @@ static bool restore_service(struct state_keeper *keeper, const char *name, const
 	return !error;
 }
 
+bool state_keeper_restore_cluster(struct state_keeper *keeper, const struct state_target *target)
+{
+	if (!keeper->is_cluster_read && open_folder(keeper) && json_object_size(keeper->names)) {
+		keeper->is_cluster_read = true;
+		read_cluster(keeper, target);
+	}
+	return keeper->cluster[0];
+}
+
 int state_keeper_restore(struct state_keeper *keeper, const struct state_target *target)
 {
 	int restored = 0;
@@ -248,7 +258,7 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 
 	if (!open_folder(keeper))
 		return -EAGAIN;
-	if (!json_object_size(keeper->names) || !restore_cluster(keeper, target))
+	if (!state_keeper_restore_cluster(keeper, target))
 		return 0;
 	json_object_foreach(keeper->names, name, value) restored += restore_service(keeper, name, target);
 	return restored;

@@ -54,9 +54,12 @@ struct state_keeper *state_keeper_new(const char *path);
 /* Waits for the file that is being written. NULL is allowed. */
 void state_keeper_free(struct state_keeper *keeper);
 
+/* Restores the cluster's file alone; once, whether it is refused or not. False: it is refused, or not there yet. */
+bool state_keeper_restore_cluster(struct state_keeper *keeper, const struct state_target *target);
+
 /*
- * Restores what it can; files that it can't are refused by name. Returns how many services, or -EAGAIN: the folder
- * can't be used.
+ * Restores what it can, the cluster's file first unless that was done; files that it can't are refused by name. Returns
+ * how many services, or -EAGAIN: the folder can't be used.
  */
 int state_keeper_restore(struct state_keeper *keeper, const struct state_target *target);
 

@@ -214,7 +214,7 @@ static void write_restored(FILE *out, const char *name, const struct sources *fr
 	const struct published_service *published = service_sync_view_published(sync);
 
 	(void)from;
-	sample(out, name, "service", service_sync_name(sync), published->restored && !published->lag.latest);
+	sample(out, name, "service", service_sync_name(sync), published->restored && !published->lag.read);
 }
 
 static void write_state(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)

@@ -17,7 +17,7 @@
 #include "service/service.h"
 #include "../fake_zookeeper.h"
 
-enum { ID = 7, BEHIND_S = 60, START_MS = 1000000 };
+enum { ID = 7, BEHIND_S = 60, START_MS = 1000000, MUXES = 9 };
 
 static const char folder[] = "/fairlead/muxes";
 static const uint8_t cluster[HELLO_CLUSTER_LEN] = {1, 2, 3};
@@ -58,7 +58,7 @@ static struct world *new_world(struct lag_limits limits, bool hears)
 {
 	struct fl_address self = address_of(1);
 	struct world *world = calloc(1, sizeof(*world));
-	struct hello_node nodes[9] = {0};
+	struct hello_node nodes[MUXES] = {0};
 
 	assert_non_null(world);
 	world->now = START_MS;
@@ -66,11 +66,11 @@ static struct world *new_world(struct lag_limits limits, bool hears)
 	world->peers = hello_peers_new(&self, NULL);
 	assert_non_null(world->peers);
 	hello_peers_join(world->peers, cluster);
-	for (unsigned i = 0; i < 9; i++) {
+	for (unsigned i = 0; i < MUXES; i++) {
 		nodes[i].address = address_of(i + 1);
 		snprintf(nodes[i].id, sizeof(nodes[i].id), "mux%u", i + 1);
 	}
-	hello_peers_set_nodes(world->peers, nodes, 9, world->now);
+	hello_peers_set_nodes(world->peers, nodes, MUXES, world->now);
 	world->withdrawal = lag_withdrawal_new(world->zk, folder, "mux1", &limits, hears ? world->peers : NULL);
 	assert_non_null(world->withdrawal);
 	world->service.id = ID;
@@ -356,6 +356,106 @@ static void a_hello_is_believed_before_a_node(void **state)
 	assert_true(is_withdrawn(world));
 }
 
+/* --- what was restored from disk --------------------------------------------------------------------------------- */
+
+static void restore(struct world *world, uint32_t generation)
+{
+	lag_withdrawal_listen(world->withdrawal, world->now);
+	lag_withdrawal_restore(world->withdrawal, &world->sync.published, generation, world->now);
+}
+
+static void hear(struct world *world, unsigned first, unsigned last, uint32_t generation)
+{
+	for (unsigned mux = first; mux <= last; mux++)
+		hello(world, mux, generation, HELLO_ANNOUNCES);
+}
+
+static void a_restored_ring_waits_for_the_others(void **state)
+{
+	struct world *world = *state;
+
+	restore(world, 5);
+	assert_int_equal(lag_withdrawal_deadline(world->withdrawal), world->now + LAG_WITHDRAWAL_LISTEN_MS);
+	assert_false(run(world, false));
+	assert_true(world->sync.published.is_held);
+	world->now += 10;
+	hear(world, 2, MUXES - 1, 5);
+	assert_false(run(world, false));
+	assert_true(world->sync.published.is_held);
+	world->now += 10;
+	hear(world, MUXES, MUXES, 5);
+	assert_true(run(world, false)); /* a decision at once, not one a second */
+	assert_false(world->sync.published.is_held);
+	assert_false(is_withdrawn(world));
+}
+
+/* It is not announced for an instant, however long the limit. */
+static void an_old_restored_ring_is_withdrawn_at_once(void **state)
+{
+	struct world *world = *state;
+
+	restore(world, 5);
+	hear(world, 2, MUXES, 6);
+	assert_true(run(world, false));
+	assert_false(world->sync.published.is_held);
+	assert_true(is_withdrawn(world));
+}
+
+static void the_quorum_holds_for_a_restored_ring(void **state)
+{
+	struct world *world = *state;
+
+	restore(world, 5);
+	hear(world, 2, 4, 6);
+	hear(world, 5, MUXES, 5);
+	assert_true(run(world, false));
+	assert_false(world->sync.published.is_held);
+	assert_false(is_withdrawn(world));
+}
+
+static void in_silence_a_restored_ring_is_announced_soon(void **state)
+{
+	struct world *world = *state;
+
+	restore(world, 5);
+	world->now += LAG_WITHDRAWAL_LISTEN_MS - 1;
+	assert_false(run(world, false));
+	assert_true(world->sync.published.is_held);
+	world->now++;
+	assert_true(run(world, false));
+	assert_false(world->sync.published.is_held);
+	assert_false(is_withdrawn(world));
+	assert_int_equal(lag_withdrawal_deadline(world->withdrawal), UINT64_MAX);
+
+	/* the others were cut off until now: nobody knows how old this ring is */
+	world->now += LAG_WITHDRAWAL_HEAR_MS;
+	hear(world, 2, MUXES, 6);
+	assert_true(run(world, false));
+	assert_true(is_withdrawn(world));
+
+	/* as soon as ZooKeeper has confirmed what is served, the limit counts as for any ring */
+	read_latest(world, 6, 6);
+	assert_true(run(world, true));
+	assert_false(is_withdrawn(world));
+	read_latest(world, 6, 7);
+	assert_false(run(world, true));
+	assert_int_equal(fake_zk_count(world->zk), 0);
+}
+
+static void without_hellos_or_limits_nothing_is_held(void **state)
+{
+	struct world *world = *state;
+
+	restore(world, 5);
+	assert_false(world->sync.published.is_held);
+}
+
+static int set_up_unlimited(void **state)
+{
+	*state = new_world((struct lag_limits){0}, true);
+	return 0;
+}
+
 #define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, tear_down)
 
 int main(void)
@@ -371,6 +471,12 @@ int main(void)
 	    CASE(a_partial_reading_decides_nothing, set_up_generations),
 	    CASE(nodes_are_counted_alike, set_up_generations),
 	    CASE(a_hello_is_believed_before_a_node, set_up_generations),
+	    CASE(a_restored_ring_waits_for_the_others, set_up),
+	    CASE(an_old_restored_ring_is_withdrawn_at_once, set_up),
+	    CASE(the_quorum_holds_for_a_restored_ring, set_up),
+	    CASE(in_silence_a_restored_ring_is_announced_soon, set_up),
+	    CASE(without_hellos_or_limits_nothing_is_held, set_up_deaf),
+	    CASE(without_hellos_or_limits_nothing_is_held, set_up_unlimited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

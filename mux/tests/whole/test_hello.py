@@ -196,6 +196,8 @@ def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new
     settle([first, late], web)
     generation = web.image["generation"]
     until(lambda: late.metric("state_unsaved") == 0, 60, late.log())
+    announced = late.logged(event="announced")
+    assert announced > 0
     cut(late)
     late.signal(9)
     late.wait(60)
@@ -206,6 +208,8 @@ def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new
     until(lambda: heard(late) == heard(first) == 1, 60, late.get("/peers"))
     until(lambda: withdrawn(late), 60, late.get("/peers"))
     assert first.routes() == VIP
+    assert late.metric("restored", service="web") == 1
+    assert late.logged(event="announced") == announced, "its ring may be older than the window"
     heal(late)
     until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log())
 
