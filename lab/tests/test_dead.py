@@ -4,6 +4,8 @@
 servers 1, 2, 3 ──▶ 4 is added: it takes buckets, whose connections it asks the others for
                     its machine dies: nothing of its buckets is answered
                     backend remove --dead: the buckets go back, and nothing is chained to it
+
+The same after a plain `backend remove`, which leaves everything chained to the corpse.
 """
 
 import re
@@ -16,6 +18,7 @@ import pytest
 from lab import Lab, topology
 from lab.dual import UDP_PORT, DualService
 from lab.lab import SERVICE
+from lab.traffic import Traffic
 
 LONG = 200  # connections that talk
 IDLE = 120  # connections that are silent meanwhile
@@ -23,6 +26,8 @@ ADDED_SECONDS = 5.0  # from the addition to the death
 DEAD_SECONDS = 3.0  # from the death to the removal
 FLOWS = 100
 ANSWER_SECONDS = 8.0
+TALK_SECONDS = 10.0  # without an answer break a connection that talks
+PATIENCE_SECONDS = 60.0  # the same, where it has to wait until the server is removed as dead
 REQUEST = f"GET / HTTP/1.1\r\nHost: {topology.VIP}\r\n\r\n".encode()
 
 
@@ -74,9 +79,20 @@ def remove_dead(lab: Lab, number: int, service: str = SERVICE) -> dict:
     return done
 
 
-def test_connections_of_the_living_survive(small_lab: Lab) -> None:
+def remove_plainly(lab: Lab, number: int, service: str = SERVICE) -> dict:
+    plan = lab.change({"op": "remove", "id": number}, service=service)
+    lab.wait_applied(service=service)
+    return plan
+
+
+either_way = pytest.mark.parametrize("plain_first", [False, True], ids=["at once", "after a plain removal"])
+
+
+@either_way
+def test_connections_of_the_living_survive(small_lab: Lab, plain_first: bool) -> None:
     lab = small_lab
-    with lab.traffic(long=LONG, short_rate=0) as traffic:
+    seconds = PATIENCE_SECONDS if plain_first else TALK_SECONDS
+    with Traffic(lab.clients, LONG, 0.25, 0, answer_seconds=seconds) as traffic:
         traffic.wait_open()
         idle = [Idle(lab, number) for number in range(IDLE)]
         added, plan = lab.add_server()
@@ -86,8 +102,14 @@ def test_connections_of_the_living_survive(small_lab: Lab) -> None:
         time.sleep(ADDED_SECONDS)
         die(lab, added.number)
         time.sleep(DEAD_SECONDS)
+        if plain_first:
+            assert remove_plainly(lab, added.number)["movedBuckets"] == plan["movedBuckets"]
+            assert its_own[0].breaks() == "TimeoutError", "its clients wait for the corpse"
         removed = remove_dead(lab, added.number)
-        assert removed["movedBuckets"] == plan["movedBuckets"]
+        if plain_first:
+            assert removed["unchainedBuckets"] >= plan["movedBuckets"]
+        else:
+            assert removed["movedBuckets"] == plan["movedBuckets"]
         assert removed["lostBuckets"] == 0
         traffic.wait_seconds(5)
         traffic.wait_quiet()
@@ -119,11 +141,15 @@ def unanswered(lab: Lab) -> int:
     return failed
 
 
-def test_new_datagrams_are_answered(small_lab: Lab) -> None:
+@either_way
+def test_new_datagrams_are_answered(small_lab: Lab, plain_first: bool) -> None:
     lab = small_lab
     with DualService(lab) as service:
         assert unanswered(lab) == 0
         die(lab, 3)
         assert unanswered(lab) > FLOWS / 10
+        if plain_first:
+            remove_plainly(lab, 3, service.name)
+            assert unanswered(lab) > FLOWS / 10, "new flows are chained to the corpse"
         remove_dead(lab, 3, service.name)
         assert unanswered(lab) == 0
