@@ -21,7 +21,9 @@ IDLE = 240
 SILENT_SECONDS = 5  # after the last change
 FEWEST_BROKEN = 5  # of about 20 or more that the rules of packets alone break
 NEVER = (3_600.0,)
-ANSWER_SECONDS = 90.0  # those that wait until a mux has caught up send again after 25 s, then after 51 s
+# Those that wait until a mux has caught up (at most 60 s, wait_applied()) send again after 25, 51 and 102 s, and after
+# 31, 63 and 127 s where the host is so busy that a first round trip took a second.
+ANSWER_SECONDS = 150.0
 
 
 @contextmanager
