@@ -22,6 +22,7 @@ struct hello {
 	struct hello_counters counters;
 	uint64_t now_ms;
 	uint64_t send_at;
+	unsigned starts; /* of others, as of the last hello_receive() */
 	uint64_t expire_at;
 	unsigned seed; /* of the jitter */
 };
@@ -131,13 +132,16 @@ void hello_receive(struct hello *hello, uint64_t now_ms)
 		enum hello_error error = HELLO_LENGTH;
 
 		if (len < 0)
-			return;
+			break;
 		source = source_of(&from);
 		if ((size_t)len <= sizeof(data)) /* else it is cut off here */
 			error = hello_peers_hear(hello->peers, &source, data, (size_t)len, now_ms);
 		hello->counters.received++;
 		hello->counters.refused[error] += error != HELLO_OK;
 	}
+	if (hello_peers_starts(hello->peers) != hello->starts)
+		hello->send_at = now_ms;
+	hello->starts = hello_peers_starts(hello->peers);
 }
 
 void hello_join(struct hello *hello, const char *cluster)

@@ -35,7 +35,7 @@ void hello_close(struct hello *hello);
 
 /* Readable when hello_receive() has work. */
 int hello_fd(const struct hello *hello);
-/* Reads what has arrived. */
+/* Reads what has arrived. A mux that has just been started is answered at once: hellos are due then. */
 void hello_receive(struct hello *hello, uint64_t now_ms);
 
 /* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. NULL: no hellos. */

@@ -10,6 +10,7 @@ struct hello_peers {
 	struct fl_siphash_key key;
 	bool has_cluster;
 	uint8_t cluster[HELLO_CLUSTER_LEN];
+	unsigned starts;
 	unsigned count;
 	struct hello_peer list[HELLO_PEERS_MAX];
 };
@@ -39,6 +40,11 @@ void hello_peers_join(struct hello_peers *peers, const uint8_t *cluster)
 	peers->has_cluster = cluster;
 	if (cluster)
 		memcpy(peers->cluster, cluster, sizeof(peers->cluster));
+}
+
+unsigned hello_peers_starts(const struct hello_peers *peers)
+{
+	return peers->starts;
 }
 
 unsigned hello_peers_count(const struct hello_peers *peers)
@@ -230,6 +236,7 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 		return HELLO_REPLAYED;
 	if (peer->was_heard && head.boot != peer->boot)
 		peer->count = 0; /* what it said before it was started again */
+	peers->starts += !peer->was_heard || head.boot != peer->boot;
 	if (!merge(peer, data, head.count, now_ms))
 		return HELLO_OK; /* without memory as if it were lost: the next one is a second away */
 	peer->was_heard = true;

@@ -71,6 +71,8 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 /* Forgets muxes that have been gone for long; call it now and then. */
 void hello_peers_expire(struct hello_peers *peers, uint64_t now_ms);
 
+/* How often a peer was heard that was not before, or not since it was started. */
+unsigned hello_peers_starts(const struct hello_peers *peers);
 unsigned hello_peers_count(const struct hello_peers *peers);
 /* i below hello_peers_count(); in no particular order. */
 const struct hello_peer *hello_peers_at(const struct hello_peers *peers, unsigned i);

@@ -140,6 +140,35 @@ static void the_next_one_is_due_within_a_second(void **state)
 	assert_in_range(latest, HELLO_INTERVAL_MS - HELLO_JITTER_MS / 2, HELLO_INTERVAL_MS);
 }
 
+/* A mux that starts waits for what the others say before it announces what it has on disk. */
+static void one_that_starts_is_answered_at_once(void **state)
+{
+	struct world *world = *state;
+	struct fl_address self = address_of(0);
+	struct reason why = {""};
+	uint64_t due;
+
+	hello_send(world->muxes[1], NULL, 0, START_MS);
+	assert_true(hello_deadline(world->muxes[1]) > START_MS + 10);
+	hello_send(world->muxes[0], NULL, 0, START_MS);
+	receive(world->muxes[1], 1, START_MS + 10);
+	assert_int_equal(hello_deadline(world->muxes[1]), START_MS + 10);
+	hello_send(world->muxes[1], NULL, 0, START_MS + 10);
+	due = hello_deadline(world->muxes[1]);
+	hello_send(world->muxes[0], NULL, 0, START_MS + 20);
+	receive(world->muxes[1], 2, START_MS + 20);
+	assert_int_equal(hello_deadline(world->muxes[1]), due); /* once */
+
+	hello_close(world->muxes[0]);
+	world->muxes[0] = hello_open(&self, world->port, &key, 78, &why);
+	assert_non_null(world->muxes[0]);
+	hello_join(world->muxes[0], cluster);
+	hello_set_nodes(world->muxes[0], (struct hello_node[]){{.address = address_of(1)}}, 1, START_MS);
+	hello_send(world->muxes[0], NULL, 0, START_MS + 30);
+	receive(world->muxes[1], 3, START_MS + 30);
+	assert_int_equal(hello_deadline(world->muxes[1]), START_MS + 30);
+}
+
 static void a_cluster_without_a_name_is_silent(void **state)
 {
 	struct world *world = *state;
@@ -178,6 +207,7 @@ int main(void)
 	    CASE(a_thousand_services),
 	    CASE(without_services_it_is_heard),
 	    CASE(the_next_one_is_due_within_a_second),
+	    CASE(one_that_starts_is_answered_at_once),
 	    CASE(a_cluster_without_a_name_is_silent),
 	    CASE(a_port_is_bound_once),
 	};
