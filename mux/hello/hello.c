@@ -27,57 +27,35 @@ struct hello {
 	unsigned seed; /* of the jitter */
 };
 
-/* Address and port for the kernel; returns the length. */
-static socklen_t fill(const struct fl_address *address, uint16_t port, struct sockaddr_storage *out)
+/* The mux may be started before the kernel has its address. */
+static int set_options(int fd, int family)
 {
-	memset(out, 0, sizeof(*out));
-	if (fl_address_is_ipv4(address)) {
-		struct sockaddr_in *in = (struct sockaddr_in *)out;
+	int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+	int name = family == AF_INET ? IP_FREEBIND : IPV6_FREEBIND;
+	int on = 1, buffer = HELLO_BUFFER;
 
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		memcpy(&in->sin_addr, address->bytes + 12, sizeof(in->sin_addr));
-		return sizeof(*in);
-	}
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	memcpy(&in6->sin6_addr, address->bytes, sizeof(in6->sin6_addr));
-	return sizeof(*in6);
-}
-
-static struct fl_address source_of(const struct sockaddr_storage *from)
-{
-	struct fl_address address = {{0}};
-
-	if (from->ss_family == AF_INET)
-		return fl_address_from_ipv4((const uint8_t *)&((const struct sockaddr_in *)from)->sin_addr);
-	memcpy(address.bytes, &((const struct sockaddr_in6 *)from)->sin6_addr, sizeof(address.bytes));
-	return address;
+	if (setsockopt(fd, level, name, &on, sizeof(on)))
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) && /* without the capability: */
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)))
+		return -errno;
+	return 0;
 }
 
 static int open_socket(const struct fl_address *self, uint16_t port)
 {
 	struct sockaddr_storage address;
-	socklen_t len = fill(self, port, &address);
-	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int on = 1, buffer = HELLO_BUFFER, error;
+	socklen_t len = address_to_socket(self, port, &address);
+	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
 
 	if (fd < 0)
 		return -errno;
-	if (address.ss_family == AF_INET)
-		error = setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
-	else
-		error = setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
-		error |= setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
-	if (error || bind(fd, (const struct sockaddr *)&address, len)) {
+	error = set_options(fd, address.ss_family);
+	if (!error && bind(fd, (const struct sockaddr *)&address, len))
 		error = -errno;
+	if (error)
 		close(fd);
-		return error;
-	}
-	return fd;
+	return error ? error : fd;
 }
 
 struct hello *hello_open(const struct fl_address *self, uint16_t port, const struct fl_siphash_key *key, uint64_t boot,
@@ -133,7 +111,7 @@ void hello_receive(struct hello *hello, uint64_t now_ms)
 
 		if (len < 0)
 			break;
-		source = source_of(&from);
+		source = address_of_socket((const struct sockaddr *)&from);
 		if ((size_t)len <= sizeof(data)) /* else it is cut off here */
 			error = hello_peers_hear(hello->peers, &source, data, (size_t)len, now_ms);
 		hello->counters.received++;
@@ -171,7 +149,7 @@ static void send_packet(struct hello *hello, const struct hello_service *service
 	for (unsigned i = 0; i < hello_peers_count(hello->peers); i++) {
 		const struct fl_address *to = &hello_peers_at(hello->peers, i)->node.address;
 		struct sockaddr_storage address;
-		socklen_t address_len = fill(to, hello->port, &address);
+		socklen_t address_len = address_to_socket(to, hello->port, &address);
 
 		if (fl_address_is_ipv4(to) != fl_address_is_ipv4(&hello->head.sender))
 			continue;

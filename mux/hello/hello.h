@@ -38,7 +38,7 @@ int hello_fd(const struct hello *hello);
 /* Reads what has arrived. A mux that has just been started is answered at once: hellos are due then. */
 void hello_receive(struct hello *hello, uint64_t now_ms);
 
-/* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. NULL: no hellos. */
+/* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. hello may be NULL. */
 void hello_join(struct hello *hello, const char *cluster);
 
 /* Milliseconds of the monotonic clock when the next hellos are due. */

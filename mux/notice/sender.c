@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <fairlead/notice.h>
+
+#include "config/address.h"
 
 enum { FAMILIES = 2, SEND_BUFFER = 2 * 1024 * 1024 };
 
@@ -70,25 +71,6 @@ void notice_sender_free(struct notice_sender *sender)
 	free(sender);
 }
 
-/* The socket address of either family; returns its length. */
-static socklen_t fill(struct sockaddr_storage *out, const struct fl_address *address, uint16_t port)
-{
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)out;
-	struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)out;
-
-	memset(out, 0, sizeof(*out));
-	if (fl_address_is_ipv4(address)) {
-		ipv4->sin_family = AF_INET;
-		ipv4->sin_port = htons(port);
-		memcpy(&ipv4->sin_addr, address->bytes + 12, 4);
-		return sizeof(*ipv4);
-	}
-	ipv6->sin6_family = AF_INET6;
-	ipv6->sin6_port = htons(port);
-	memcpy(&ipv6->sin6_addr, address->bytes, 16);
-	return sizeof(*ipv6);
-}
-
 /* Sets DF: a server refuses an outer fragment. */
 static int set_options(int fd, int family)
 {
@@ -103,7 +85,7 @@ static int set_options(int fd, int family)
 static int open_socket(const struct fl_address *source)
 {
 	struct sockaddr_storage name;
-	socklen_t len = fill(&name, source, 0);
+	socklen_t len = address_to_socket(source, 0, &name);
 	int fd = socket(name.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP), error;
 
 	if (fd < 0)
@@ -121,7 +103,7 @@ int notice_sender_send(void *context, const struct fl_address *to, const uint8_t
 	struct notice_sender *sender = context;
 	int family = fl_address_is_ipv4(to) ? 0 : 1, *fd = &sender->fd[family];
 	struct sockaddr_storage name;
-	socklen_t name_len = fill(&name, to, FL_GUE_PORT);
+	socklen_t name_len = address_to_socket(to, FL_GUE_PORT, &name);
 
 	if (fl_address_is_none(&sender->source[family]))
 		return -EAFNOSUPPORT;

@@ -161,19 +161,6 @@ static bool parse(const struct sources *from, struct MHD_Connection *connection,
 	return true;
 }
 
-/* An IPv4 client of an IPv6 socket has a mapped address. */
-static struct fl_address address_of(const struct sockaddr *socket_address)
-{
-	struct fl_address address = {{0}};
-
-	if (socket_address->sa_family == AF_INET)
-		return fl_address_from_ipv4(
-		    (const uint8_t *)&((const struct sockaddr_in *)(const void *)socket_address)->sin_addr);
-	if (socket_address->sa_family == AF_INET6)
-		memcpy(address.bytes, &((const struct sockaddr_in6 *)(const void *)socket_address)->sin6_addr, 16);
-	return address;
-}
-
 /* Another host can't connect from a loopback address or from the server's own, as it would get no answers. */
 static bool is_local(const struct fl_address *client, const struct fl_address *server)
 {
@@ -195,8 +182,8 @@ static bool check_client(struct MHD_Connection *connection, char text[ADDRESS_TE
 
 	if (!client || !fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &len))
 		return refuse(refusal, MHD_HTTP_FORBIDDEN, "client", "unknown", "this host");
-	theirs = address_of(client->client_addr);
-	ours = address_of((const struct sockaddr *)&own);
+	theirs = address_of_socket(client->client_addr);
+	ours = address_of_socket((const struct sockaddr *)&own);
 	return is_local(&theirs, &ours) ||
 	       refuse(refusal, MHD_HTTP_FORBIDDEN, "client", address_print(&theirs, text), "this host");
 }
