@@ -10,7 +10,7 @@ struct reason {
 	char text[320];
 };
 
-/* Writes the sentence and returns error (a negative errno), so that a check fails in one statement. */
+/* Writes the sentence and returns error (a negative errno, or an enum's), so that a check fails in one statement. */
 __attribute__((format(printf, 3, 4))) static inline int reason_set(struct reason *why, int error, const char *format,
 								   ...)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hello/hello_packet.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const uint8_t magic[4] = "FLH1";
@@ -39,25 +40,15 @@ const char *hello_error_name(enum hello_error error)
 	return names[error];
 }
 
-static uint64_t load_be64(const uint8_t *p)
+/* Where the i-th service begins; the tag is behind the last one. */
+static size_t service_at(unsigned i)
 {
-	return (uint64_t)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
-}
-
-static void store_be64(uint8_t *p, uint64_t value)
-{
-	fl_store_be32(p, (uint32_t)(value >> 32));
-	fl_store_be32(p + 4, (uint32_t)value);
-}
-
-static size_t tag_at(unsigned count)
-{
-	return HELLO_HEAD_LEN + (size_t)count * HELLO_SERVICE_LEN;
+	return HELLO_HEAD_LEN + (size_t)i * HELLO_SERVICE_LEN;
 }
 
 struct hello_service hello_service_at(const uint8_t *data, unsigned i)
 {
-	const uint8_t *p = data + tag_at(i);
+	const uint8_t *p = data + service_at(i);
 
 	return (struct hello_service){.id = fl_load_be16(p), .flags = p[2], .generation = fl_load_be32(p + 4)};
 }
@@ -69,7 +60,8 @@ static bool are_services_valid(const uint8_t *data, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		struct hello_service service = hello_service_at(data, i);
 
-		if (service.id <= last || service.flags > HELLO_BEHIND || data[tag_at(i) + 3] || !service.generation)
+		if (service.id <= last || service.flags > HELLO_BEHIND || data[service_at(i) + 3] ||
+		    !service.generation)
 			return false;
 		last = service.id;
 	}
@@ -88,14 +80,14 @@ enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head 
 		return HELLO_FLAGS_UNKNOWN;
 	found.has_tag = data[AT_FLAGS] & HELLO_TAG;
 	found.count = fl_load_be16(data + AT_COUNT);
-	if (found.count > HELLO_SERVICES_MAX || len != tag_at(found.count) + (found.has_tag ? HELLO_TAG_LEN : 0))
+	if (found.count > HELLO_SERVICES_MAX || len != service_at(found.count) + (found.has_tag ? HELLO_TAG_LEN : 0))
 		return HELLO_LENGTH;
 	if (!are_services_valid(data, found.count))
 		return HELLO_SERVICE;
 	memcpy(found.sender.bytes, data + AT_SENDER, sizeof(found.sender.bytes));
 	memcpy(found.cluster, data + AT_CLUSTER, sizeof(found.cluster));
-	found.boot = load_be64(data + AT_BOOT);
-	found.counter = load_be64(data + AT_COUNTER);
+	found.boot = fl_load_be64(data + AT_BOOT);
+	found.counter = fl_load_be64(data + AT_COUNTER);
 	if (!found.boot || !found.counter)
 		return HELLO_BOOT;
 	*head = found;
@@ -104,15 +96,15 @@ enum hello_error hello_parse(const uint8_t *data, size_t len, struct hello_head 
 
 bool hello_tag_is_right(const uint8_t *data, const struct hello_head *head, const struct fl_siphash_key *key)
 {
-	size_t at = tag_at(head->count);
+	size_t at = service_at(head->count);
 
-	return load_be64(data + at) == fl_siphash(key, data, (uint32_t)at);
+	return fl_load_be64(data + at) == fl_siphash(key, data, (uint32_t)at);
 }
 
 size_t hello_write(const struct hello_head *head, const struct hello_service *services,
 		   const struct fl_siphash_key *key, uint8_t *out)
 {
-	size_t at = tag_at(head->count);
+	size_t at = service_at(head->count);
 
 	memset(out, 0, at);
 	memcpy(out, magic, sizeof(magic));
@@ -120,10 +112,10 @@ size_t hello_write(const struct hello_head *head, const struct hello_service *se
 	fl_store_be16(out + AT_COUNT, head->count);
 	memcpy(out + AT_SENDER, head->sender.bytes, sizeof(head->sender.bytes));
 	memcpy(out + AT_CLUSTER, head->cluster, sizeof(head->cluster));
-	store_be64(out + AT_BOOT, head->boot);
-	store_be64(out + AT_COUNTER, head->counter);
+	fl_store_be64(out + AT_BOOT, head->boot);
+	fl_store_be64(out + AT_COUNTER, head->counter);
 	for (unsigned i = 0; i < head->count; i++) {
-		uint8_t *p = out + tag_at(i);
+		uint8_t *p = out + service_at(i);
 
 		fl_store_be16(p, services[i].id);
 		p[2] = services[i].flags;
@@ -131,30 +123,15 @@ size_t hello_write(const struct hello_head *head, const struct hello_service *se
 	}
 	if (!key)
 		return at;
-	store_be64(out + at, fl_siphash(key, out, (uint32_t)at));
+	fl_store_be64(out + at, fl_siphash(key, out, (uint32_t)at));
 	return at + HELLO_TAG_LEN;
-}
-
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool hello_cluster_parse(const char *name, uint8_t out[HELLO_CLUSTER_LEN])
 {
-	uint8_t bytes[HELLO_CLUSTER_LEN];
-
-	if (strlen(name) != 2 * HELLO_CLUSTER_LEN)
+	if (strspn(name, "0123456789abcdef") != 2 * HELLO_CLUSTER_LEN || name[2 * HELLO_CLUSTER_LEN])
 		return false;
-	for (int i = 0; i < HELLO_CLUSTER_LEN; i++) {
-		int high = digit(name[2 * i]), low = digit(name[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		bytes[i] = (uint8_t)(high << 4 | low);
-	}
-	memcpy(out, bytes, sizeof(bytes));
+	for (int i = 0; i < HELLO_CLUSTER_LEN; i++)
+		sscanf(name + 2 * i, "%2hhx", &out[i]);
 	return true;
 }

@@ -84,17 +84,6 @@ struct layout {
 	const uint8_t *columns; /* of a snapshot */
 };
 
-__attribute__((format(printf, 3, 4))) static enum fl_delta_error refuse(struct reason *why, enum fl_delta_error error,
-									const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why->text, sizeof(why->text), format, args);
-	va_end(args);
-	return error;
-}
-
 const char *delta_error_name(enum fl_delta_error error)
 {
 	return names[error];
@@ -109,30 +98,30 @@ static enum fl_delta_error check_header(const uint8_t *data, size_t len, const s
 	uint64_t min, max;
 
 	if (error == FL_DELTA_TRUNCATED)
-		return refuse(why, error, "length %zu; allowed: %d and more", len, FL_DELTA_HEADER_LEN);
+		return reason_set(why, error, "length %zu; allowed: %d and more", len, FL_DELTA_HEADER_LEN);
 	if (error == FL_DELTA_MAGIC || header->snapshot != expected->snapshot)
-		return refuse(why, FL_DELTA_MAGIC, "magic %02x%02x%02x%02x; allowed: %s", data[0], data[1], data[2],
-			      data[3], magic);
+		return reason_set(why, FL_DELTA_MAGIC, "magic %02x%02x%02x%02x; allowed: %s", data[0], data[1], data[2],
+				  data[3], magic);
 	if (header->service != expected->service)
-		return refuse(why, FL_DELTA_SERVICE, "service %u; allowed: %u", header->service, expected->service);
+		return reason_set(why, FL_DELTA_SERVICE, "service %u; allowed: %u", header->service, expected->service);
 	if (header->generation != expected->generation)
-		return refuse(why, FL_DELTA_GENERATION, "generation %u; allowed: %u", header->generation,
-			      expected->generation);
+		return reason_set(why, FL_DELTA_GENERATION, "generation %u; allowed: %u", header->generation,
+				  expected->generation);
 	if (header->base != base)
-		return refuse(why, FL_DELTA_GENERATION, "base %u; allowed: %u", header->base, base);
+		return reason_set(why, FL_DELTA_GENERATION, "base %u; allowed: %u", header->base, base);
 	if (header->buckets != expected->buckets)
-		return refuse(why, FL_DELTA_BUCKETS, "buckets %u; allowed: %u", header->buckets, expected->buckets);
+		return reason_set(why, FL_DELTA_BUCKETS, "buckets %u; allowed: %u", header->buckets, expected->buckets);
 	if (header->buckets < FL_BUCKETS_MIN || header->buckets > FL_BUCKETS_MAX ||
 	    (header->buckets & (header->buckets - 1)))
-		return refuse(why, FL_DELTA_BUCKETS, "buckets %u; allowed: powers of two in %d..%d", header->buckets,
-			      FL_BUCKETS_MIN, FL_BUCKETS_MAX);
+		return reason_set(why, FL_DELTA_BUCKETS, "buckets %u; allowed: powers of two in %d..%d",
+				  header->buckets, FL_BUCKETS_MIN, FL_BUCKETS_MAX);
 	min = header->snapshot ? 8 + (uint64_t)header->buckets * 8 : DELTA_BODY_MIN;
 	max = min + DELTA_BACKENDS_LEN_MAX;
 	if (!header->snapshot)
 		max += (uint64_t)header->buckets * FL_DELTA_OWNER_RUN_LEN;
 	if (header->body_len < min || header->body_len > max)
-		return refuse(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; allowed: %" PRIu64 "..%" PRIu64,
-			      header->body_len, min, max);
+		return reason_set(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; allowed: %" PRIu64 "..%" PRIu64,
+				  header->body_len, min, max);
 	return FL_DELTA_OK;
 }
 
@@ -143,19 +132,19 @@ static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body,
 	size_t got;
 
 	if (ZSTD_isError(frame))
-		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(frame));
+		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(frame));
 	if (frame != len)
-		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame of %zu bytes; allowed: %zu, to the end", frame,
-			      len);
+		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame of %zu bytes; allowed: %zu, to the end", frame,
+				  len);
 	got = ZSTD_decompress(body, body_len, src, len);
 	if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
-		return refuse(why, FL_DELTA_LENGTH, "more than %" PRIu64 " bytes unpacked; allowed: body length",
-			      body_len);
+		return reason_set(why, FL_DELTA_LENGTH, "more than %" PRIu64 " bytes unpacked; allowed: body length",
+				  body_len);
 	if (ZSTD_isError(got))
-		return refuse(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(got));
+		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(got));
 	if (got != body_len)
-		return refuse(why, FL_DELTA_LENGTH, "%zu bytes unpacked; allowed: body length, %" PRIu64, got,
-			      body_len);
+		return reason_set(why, FL_DELTA_LENGTH, "%zu bytes unpacked; allowed: body length, %" PRIu64, got,
+				  body_len);
 	return FL_DELTA_OK;
 }
 
@@ -176,15 +165,15 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 	out->backends = body + at;
 	at += (uint64_t)out->backends_count * FL_DELTA_BACKEND_LEN;
 	if (at + rest > body_len)
-		return refuse(why, FL_DELTA_LENGTH, "backends %u; allowed: what fits %" PRIu64 " bytes",
-			      out->backends_count, body_len);
+		return reason_set(why, FL_DELTA_LENGTH, "backends %u; allowed: what fits %" PRIu64 " bytes",
+				  out->backends_count, body_len);
 	if (header->snapshot) {
 		out->columns = body + at;
 	} else {
 		uint32_t order = fl_load_le32(body + at + 4);
 
 		if (order >= FL_DELTA_ORDERS)
-			return refuse(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
+			return reason_set(why, FL_DELTA_RUN, "order %u; allowed: 0, by number, or 1, by owner", order);
 		out->runs_count = fl_load_le32(body + at);
 		out->order = (enum fl_delta_order)order;
 		out->runs = body + at + 8;
@@ -192,8 +181,9 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 			(out->order == FL_DELTA_BY_OWNER ? FL_DELTA_OWNER_RUN_LEN : FL_DELTA_RUN_LEN);
 	}
 	if (at + rest != body_len)
-		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs take %" PRIu64 " bytes; allowed: %" PRIu64,
-			      out->backends_count, out->runs_count, at + rest, body_len);
+		return reason_set(why, FL_DELTA_LENGTH,
+				  "%u backends and %u runs take %" PRIu64 " bytes; allowed: %" PRIu64,
+				  out->backends_count, out->runs_count, at + rest, body_len);
 	return FL_DELTA_OK;
 }
 
@@ -207,13 +197,13 @@ static enum fl_delta_error read_backends(const struct layout *layout, struct del
 		struct fl_delta_backend b = fl_delta_backend_load(layout->backends + (size_t)i * FL_DELTA_BACKEND_LEN);
 
 		if (b.id <= last)
-			return refuse(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d", b.id,
-				      last, FL_BACKEND_MAX);
+			return reason_set(why, FL_DELTA_BACKEND, "backend id %u after %u; allowed: ascending, 1..%d",
+					  b.id, last, FL_BACKEND_MAX);
 		if (b.flags & ~FL_BACKEND_REMOVED)
-			return refuse(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0x%04x", b.id, b.flags,
-				      FL_BACKEND_REMOVED);
+			return reason_set(why, FL_DELTA_BACKEND, "backend %u flags 0x%04x; allowed: 0x%04x", b.id,
+					  b.flags, FL_BACKEND_REMOVED);
 		if (fl_address_is_none(&b.address))
-			return refuse(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
+			return reason_set(why, FL_DELTA_BACKEND, "backend %u has no address", b.id);
 		last = b.id;
 		ids_add(ids, &b);
 		out->backends[out->backends_count++] = b;
@@ -226,11 +216,11 @@ static enum fl_delta_error check_owners(uint32_t bucket, uint16_t current, uint1
 					struct reason *why)
 {
 	if (current != FL_BACKEND_NONE && !is_live(ids, current))
-		return refuse(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
-			      current);
+		return reason_set(why, FL_DELTA_RUN, "bucket %u current %u; allowed: 0 or a backend in service", bucket,
+				  current);
 	if (previous != FL_BACKEND_NONE && !is_known(ids, previous))
-		return refuse(why, FL_DELTA_RUN, "bucket %u previous %u; allowed: 0 or a backend that is known", bucket,
-			      previous);
+		return reason_set(why, FL_DELTA_RUN, "bucket %u previous %u; allowed: 0 or a backend that is known",
+				  bucket, previous);
 	return FL_DELTA_OK;
 }
 
@@ -249,17 +239,17 @@ static enum fl_delta_error read_runs(const struct layout *layout, struct delta *
 
 		if (owned && (!i || run.owner != out->runs[i - 1].owner)) {
 			if (i && run.owner < out->runs[i - 1].owner)
-				return refuse(why, FL_DELTA_RUN, "run of owner %u after %u; allowed: ascending",
-					      run.owner, out->runs[i - 1].owner);
+				return reason_set(why, FL_DELTA_RUN, "run of owner %u after %u; allowed: ascending",
+						  run.owner, out->runs[i - 1].owner);
 			end = 0;
 			most = owned[run.owner];
 		}
 		if (!run.count)
-			return refuse(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", end + run.start);
+			return reason_set(why, FL_DELTA_RUN, "run at %" PRIu64 " is empty", end + run.start);
 		if (end + run.start + run.count > most)
-			return refuse(why, FL_DELTA_RUN,
-				      "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
-				      end + run.start, most, owned ? ", those of its owner" : "");
+			return reason_set(why, FL_DELTA_RUN,
+					  "run of %u at %" PRIu64 "; allowed: within %" PRIu64 " buckets%s", run.count,
+					  end + run.start, most, owned ? ", those of its owner" : "");
 		error = check_owners(run.start, run.current, run.previous, ids, why);
 		if (error)
 			return error;
@@ -278,7 +268,7 @@ static enum fl_delta_error read_runs_by_owner(const struct layout *layout, struc
 	enum fl_delta_error error;
 
 	if (!owned)
-		return refuse(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
+		return reason_set(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", layout->runs_count);
 	expected->count(expected->base, owned);
 	error = read_runs(layout, out, ids, owned, why);
 	free(owned);
@@ -331,8 +321,8 @@ static enum fl_delta_error read_body(const struct layout *layout, const struct d
 	enum fl_delta_error error;
 
 	if (!reserve(layout, out))
-		return refuse(why, FL_DELTA_LENGTH, "%u backends and %u runs; no memory", layout->backends_count,
-			      layout->runs_count);
+		return reason_set(why, FL_DELTA_LENGTH, "%u backends and %u runs; no memory", layout->backends_count,
+				  layout->runs_count);
 	if (!out->snapshot && layout->runs_count < expected->backends_count / LOOKUPS_PAY) {
 		ids.base = expected->backends;
 		ids.base_count = expected->backends_count;
@@ -363,8 +353,8 @@ static enum fl_delta_error decode_body(const uint8_t *data, size_t len, const st
 		return error;
 	found = checksum(data, body, header->body_len);
 	if (found != header->checksum)
-		return refuse(why, FL_DELTA_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
-			      header->checksum, found);
+		return reason_set(why, FL_DELTA_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
+				  header->checksum, found);
 	error = lay_out(body, header->body_len, header, &layout, why);
 	if (error)
 		return error;
@@ -389,7 +379,7 @@ enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct d
 		return error;
 	body = malloc(header.body_len);
 	if (!body)
-		return refuse(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; no memory", header.body_len);
+		return reason_set(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; no memory", header.body_len);
 	error = decode_body(data, len, &header, expected, body, &decoded, why);
 	if (!error)
 		decoded.committed = fl_load_le32(body);

@@ -2,7 +2,6 @@
 #include "state/state_file.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include <fairlead/delta.h>
@@ -36,22 +35,6 @@ const char *state_error_name(enum state_error error)
 	return names[error];
 }
 
-static uint32_t load32(const uint8_t *p)
-{
-	return fl_load_le32(p);
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	return load32(p) | (uint64_t)load32(p + 4) << 32;
-}
-
-static void store64(uint8_t *p, uint64_t value)
-{
-	fl_store_le32(p, (uint32_t)value);
-	fl_store_le32(p + 4, (uint32_t)(value >> 32));
-}
-
 uint32_t state_file_sum(uint32_t crc, const void *bytes, size_t len)
 {
 	return fl_crc32c(crc, bytes, len);
@@ -70,21 +53,10 @@ void state_file_header(const struct state_file *file, uint32_t crc, uint8_t head
 	fl_store_le32(header + AT_FORMAT, STATE_FILE_FORMAT);
 	fl_store_le32(header + AT_KIND, file->kind);
 	memcpy(header + AT_CLUSTER, file->cluster, strnlen(file->cluster, STATE_FILE_CLUSTER_MAX));
-	store64(header + AT_SAVED, file->saved);
+	fl_store_le64(header + AT_SAVED, file->saved);
 	for (int i = 0; i < STATE_FILE_PARTS; i++)
-		store64(header + AT_LENGTHS + 8 * i, file->parts[i].len);
+		fl_store_le64(header + AT_LENGTHS + 8 * i, file->parts[i].len);
 	fl_store_le32(header + AT_CRC, sum_header(crc, header));
-}
-
-__attribute__((format(printf, 3, 4))) static enum state_error refuse(struct reason *why, enum state_error error,
-								     const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why->text, sizeof(why->text), format, args);
-	va_end(args);
-	return error;
 }
 
 /* Whether the parts' lengths add up to the rest; none of them can wrap the sum around. */
@@ -93,7 +65,7 @@ static bool read_parts(const uint8_t *data, size_t len, struct state_file *out)
 	size_t at = STATE_FILE_HEADER_LEN;
 
 	for (int i = 0; i < STATE_FILE_PARTS; i++) {
-		uint64_t part = load64(data + AT_LENGTHS + 8 * i);
+		uint64_t part = fl_load_le64(data + AT_LENGTHS + 8 * i);
 
 		if (part > len - at)
 			return false;
@@ -121,22 +93,22 @@ static enum state_error check_header(const uint8_t *data, size_t len, struct sta
 	uint32_t format, crc;
 
 	if (len < STATE_FILE_HEADER_LEN)
-		return refuse(why, STATE_TRUNCATED, "length %zu; allowed: %d and more", len, STATE_FILE_HEADER_LEN);
+		return reason_set(why, STATE_TRUNCATED, "length %zu; allowed: %d and more", len, STATE_FILE_HEADER_LEN);
 	if (memcmp(data, magic, sizeof(magic)) != 0)
-		return refuse(why, STATE_MAGIC, "magic %02x%02x%02x%02x; allowed: FLSTATE", data[0], data[1], data[2],
-			      data[3]);
-	format = load32(data + AT_FORMAT);
+		return reason_set(why, STATE_MAGIC, "magic %02x%02x%02x%02x; allowed: FLSTATE", data[0], data[1],
+				  data[2], data[3]);
+	format = fl_load_le32(data + AT_FORMAT);
 	if (format != STATE_FILE_FORMAT)
-		return refuse(why, STATE_FORMAT, "format %u; allowed: %d", format, STATE_FILE_FORMAT);
+		return reason_set(why, STATE_FORMAT, "format %u; allowed: %d", format, STATE_FILE_FORMAT);
 	if (!read_parts(data, len, out))
-		return refuse(why, STATE_LENGTH,
-			      "length %zu; allowed: %d and its parts, %" PRIu64 ", %" PRIu64 " and %" PRIu64, len,
-			      STATE_FILE_HEADER_LEN, load64(data + AT_LENGTHS), load64(data + AT_LENGTHS + 8),
-			      load64(data + AT_LENGTHS + 16));
+		return reason_set(why, STATE_LENGTH,
+				  "length %zu; allowed: %d and its parts, %" PRIu64 ", %" PRIu64 " and %" PRIu64, len,
+				  STATE_FILE_HEADER_LEN, fl_load_le64(data + AT_LENGTHS),
+				  fl_load_le64(data + AT_LENGTHS + 8), fl_load_le64(data + AT_LENGTHS + 16));
 	crc = sum_header(state_file_sum(0, data + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN), data);
-	if (crc != load32(data + AT_CRC))
-		return refuse(why, STATE_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
-			      load32(data + AT_CRC), crc);
+	if (crc != fl_load_le32(data + AT_CRC))
+		return reason_set(why, STATE_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
+				  fl_load_le32(data + AT_CRC), crc);
 	return STATE_OK;
 }
 
@@ -148,14 +120,14 @@ enum state_error state_file_parse(const uint8_t *data, size_t len, enum state_ki
 
 	if (error)
 		return error;
-	if (load32(data + AT_KIND) != (uint32_t)kind)
-		return refuse(why, STATE_KIND, "kind %u; allowed: %d", load32(data + AT_KIND), kind);
+	if (fl_load_le32(data + AT_KIND) != (uint32_t)kind)
+		return reason_set(why, STATE_KIND, "kind %u; allowed: %d", fl_load_le32(data + AT_KIND), kind);
 	if (!read_cluster(data + AT_CLUSTER, file.cluster))
-		return refuse(why, STATE_FOREIGN, "cluster has no valid name; allowed: 1..%d printable characters",
-			      STATE_FILE_CLUSTER_MAX);
+		return reason_set(why, STATE_FOREIGN, "cluster has no valid name; allowed: 1..%d printable characters",
+				  STATE_FILE_CLUSTER_MAX);
 	if (cluster && strcmp(cluster, file.cluster) != 0)
-		return refuse(why, STATE_FOREIGN, "cluster is '%s'; allowed: '%s'", file.cluster, cluster);
-	file.saved = load64(data + AT_SAVED);
+		return reason_set(why, STATE_FOREIGN, "cluster is '%s'; allowed: '%s'", file.cluster, cluster);
+	file.saved = fl_load_le64(data + AT_SAVED);
 	memcpy(out, &file, sizeof(*out));
 	return STATE_OK;
 }

@@ -116,13 +116,12 @@ FL_INLINE fl_u64 fl_tag(const struct fl_siphash_key *key, const struct fl_tag_me
 
 FL_INLINE fl_u64 fl_tag_load(const fl_u8 *p)
 {
-	return (fl_u64)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
+	return fl_load_be64(p);
 }
 
 FL_INLINE void fl_tag_store(fl_u8 *p, fl_u64 tag)
 {
-	fl_store_be32(p, (fl_u32)(tag >> 32));
-	fl_store_be32(p + 4, (fl_u32)tag);
+	fl_store_be64(p, tag);
 }
 
 /*

@@ -58,6 +58,17 @@ FL_INLINE fl_u16 fl_load_le16(const fl_u8 *p)
 	return (fl_u16)((fl_u16)p[1] << 8 | p[0]);
 }
 
+FL_INLINE fl_u64 fl_load_be64(const fl_u8 *p)
+{
+	return (fl_u64)fl_load_be32(p) << 32 | fl_load_be32(p + 4);
+}
+
+FL_INLINE void fl_store_be64(fl_u8 *p, fl_u64 v)
+{
+	fl_store_be32(p, (fl_u32)(v >> 32));
+	fl_store_be32(p + 4, (fl_u32)v);
+}
+
 FL_INLINE fl_u32 fl_load_le32(const fl_u8 *p)
 {
 	return (fl_u32)p[3] << 24 | (fl_u32)p[2] << 16 | (fl_u32)p[1] << 8 | p[0];
@@ -74,6 +85,12 @@ FL_INLINE void fl_store_le32(fl_u8 *p, fl_u32 v)
 	p[1] = (fl_u8)(v >> 8);
 	p[2] = (fl_u8)(v >> 16);
 	p[3] = (fl_u8)(v >> 24);
+}
+
+FL_INLINE void fl_store_le64(fl_u8 *p, fl_u64 v)
+{
+	fl_store_le32(p, (fl_u32)v);
+	fl_store_le32(p + 4, (fl_u32)(v >> 32));
 }
 
 /*
