@@ -161,31 +161,31 @@ static bool read_file(struct state_keeper *keeper, const char *name, enum state_
 
 static bool read_cluster(struct state_keeper *keeper, const struct state_target *target)
 {
+	struct reason why = {"no memory"};
+	struct fl_address *copy = NULL;
 	struct state_file file;
 	struct state_part *muxes = &file.parts[0];
-	bool sound;
 	uint8_t *data;
 
 	if (!read_file(keeper, cluster_file, STATE_CLUSTER, &data, &file))
 		return false;
-	sound = muxes->len % ADDRESS_LEN == 0 && muxes->len / ADDRESS_LEN <= UINT16_MAX && !file.parts[1].len &&
-		!file.parts[2].len;
-	if (sound) {
-		struct fl_address *copy = malloc(muxes->len + 1); /* aligned */
-
-		sound = copy;
-		if (copy) {
-			memcpy(copy, muxes->data, muxes->len);
-			strcpy(keeper->cluster, file.cluster);
-			keeper->muxes = copy;
-			keeper->muxes_count = (uint32_t)(muxes->len / ADDRESS_LEN);
-			target->cluster(target->context, file.cluster, copy, keeper->muxes_count);
-		}
+	if (muxes->len % ADDRESS_LEN || muxes->len / ADDRESS_LEN > UINT16_MAX || file.parts[1].len || file.parts[2].len)
+		reason_set(&why, -EINVAL,
+			   "parts of %zu, %zu and %zu bytes; allowed: %zu for each of at most %d muxes, 0 and 0",
+			   muxes->len, file.parts[1].len, file.parts[2].len, sizeof(*copy), UINT16_MAX);
+	else
+		copy = malloc(muxes->len + 1); /* aligned */
+	if (copy) {
+		memcpy(copy, muxes->data, muxes->len);
+		strcpy(keeper->cluster, file.cluster);
+		keeper->muxes = copy;
+		keeper->muxes_count = (uint32_t)(muxes->len / ADDRESS_LEN);
+		target->cluster(target->context, file.cluster, copy, keeper->muxes_count);
+	} else {
+		refuse(keeper, cluster_file, STATE_CONTENT, why.text);
 	}
-	if (!sound)
-		refuse(keeper, cluster_file, STATE_CONTENT, "the muxes' addresses are not a list of 16 bytes each");
 	free(data);
-	return sound;
+	return copy;
 }
 
 /* Decodes the parts of a service's file and passes them on. */
