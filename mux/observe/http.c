@@ -413,9 +413,19 @@ static const struct endpoint {
 	const char *path;
 	void (*get)(struct http *http, struct MHD_Connection *connection, struct answer *answer);
 } endpoints[] = {
-    {"/metrics", get_metrics}, {"/healthz", get_health},  {"/ring", get_ring},     {"/notices", get_notices},
-    {"/rings", get_rings},     {"/explain", get_explain}, {"/sample", get_sample}, {"/peers", get_peers},
+    {"/metrics", get_metrics}, {"/healthz", get_health}, {"/ring", get_ring},       {"/rings", get_rings},
+    {"/explain", get_explain}, {"/sample", get_sample},  {"/notices", get_notices}, {"/peers", get_peers},
 };
+
+enum { ENDPOINTS = sizeof(endpoints) / sizeof(endpoints[0]), PATHS_MAX = 128 };
+
+static const char *list_paths(char text[PATHS_MAX])
+{
+	text[0] = 0;
+	for (size_t i = 0; i < ENDPOINTS; i++)
+		snprintf(text + strlen(text), PATHS_MAX - strlen(text), "%s%s", i ? ", " : "", endpoints[i].path);
+	return text;
+}
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
 {
@@ -443,6 +453,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 				  const char *version, const char *upload, size_t *upload_len, void **state)
 {
 	struct answer answer = {0};
+	char paths[PATHS_MAX];
 
 	(void)version;
 	(void)upload;
@@ -459,13 +470,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		*upload_len = 0;
 		return MHD_YES;
 	}
-	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
+	for (size_t i = 0; i < ENDPOINTS; i++)
 		if (!strcmp(url, endpoints[i].path)) {
 			endpoints[i].get(context, connection, &answer);
 			return send_answer(connection, &answer);
 		}
-	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url,
-		"/metrics, /healthz, /ring, /rings, /explain, /sample, /peers");
+	problem(&answer, MHD_HTTP_NOT_FOUND, "path", url, list_paths(paths));
 	return send_answer(connection, &answer);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP server: GET /metrics, /healthz, /ring?service=, /rings?since=, /explain?service=&protocol=&source=
- * &sourcePort=&destination=&destinationPort=, and /sample (recording.h). It runs in the control thread, which owns all
- * data that the answers use. Errors are problem documents (RFC 9457) that name the field, its value and what is
- * allowed.
+ * &sourcePort=&destination=&destinationPort=, /sample (recording.h), /notices?service= and /peers. It runs in the
+ * control thread, which owns all data that the answers use. Errors are problem documents (RFC 9457) that name the field,
+ * its value and what is allowed.
  */
 #ifndef FAIRLEAD_MUX_HTTP_H
 #define FAIRLEAD_MUX_HTTP_H

@@ -88,7 +88,7 @@ def test_http_refuses(mux: MuxProcess):
     assert mux.get("/")[0] == 404
     assert mux.get("/ring")[0] == 400
     assert mux.get("/ring", service="unknown")[0] == 404
-    allowed = "/metrics, /healthz, /ring, /rings, /explain, /sample, /peers"
+    allowed = "/metrics, /healthz, /ring, /rings, /explain, /sample, /notices, /peers"
     assert json.loads(mux.get("/nowhere")[1])["allowed"] == allowed
 
 
