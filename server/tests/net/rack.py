@@ -32,6 +32,7 @@ from steering_mux import (
     open_mux,
 )
 
+from lab.deadline import until
 from lab.namespace import Namespace
 
 __all__ = ["CLIENT", "GUE_PORT", "MUX", "PEERS", "PEERS_BOTH", "SERVERS", "SERVERS6", "VIP", "VIP6", "Client", "Rack"]
@@ -134,6 +135,19 @@ class Rack:
             one.bind((CLIENT, source_port))
             one.sendto(payload, (VIP, port))
             return one.recv(65536).decode()
+
+    def drop_late(self, client: "Client") -> None:
+        """A mux one generation behind sends a request of a's connection to b, which drops it; then it catches up."""
+        current = self.mux.generation
+        self.mux.generation = current - 1
+        self.mux.flows[client.port] = "b"
+        client.stream.write(b"late\n")
+        client.stream.flush()
+        until("a stale packet", lambda: self["b"].counter("drop_stale") >= 1, SECONDS)
+        self.mux.generation = current
+        self.mux.flows[client.port] = "a"
+        assert client.stream.readline() == b"a late\n"
+        assert self["b"].counter("deliver_unknown") == 0
 
     def counted(self, name: str) -> int:
         """Sum over the servers."""
