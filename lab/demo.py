@@ -25,6 +25,7 @@ from lab.traffic import Traffic
 WINDOW = 600  # seconds; longer than the demo, so that connections of its first second may live to its last
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4
+IDLE = 60  # connections, besides, that are silent for up to nearly the window, and then asked again
 
 
 class Watch:
@@ -66,9 +67,11 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
     chained_at_first = lab.chained_packets()
-    with lab.traffic(connections, interval, short_rate) as traffic:
+    with lab.traffic(connections, interval, short_rate, idle=IDLE) as traffic:
         traffic.wait_open()
-        timeline.heading(f"{traffic.held()} long-lived connections and {short_rate} short ones a second")
+        timeline.heading(
+            f"{traffic.held()} long-lived connections, {IDLE} of them idle, and {short_rate} short ones a second"
+        )
         timeline.columns()
         with Watch(lab, traffic, timeline):
             traffic.wait_seconds(QUIET_SECONDS)
@@ -93,7 +96,10 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     chained = lab.chained_packets() - chained_at_first
     timeline.table(rows, {**total, "name": "all of it", "seconds": time.monotonic() - began, "chained": chained})
     for line in traffic.broken():
-        timeline.note(f"broken: {line['kind']}, {line['local']} with {line['server']}, {line['age']} s old")
+        timeline.note(
+            f"broken: {line['kind']}, {line['local']} with {line['server']}, {line['age']} s old, "
+            f"silent for {line['silent']} s"
+        )
     return {
         "connections": total["connections"],
         "requests": total["requests"],

@@ -11,16 +11,17 @@ from lab.rest import Refused
 from lab.traffic import Traffic
 
 LONG = 200
+IDLE = 48  # besides
 
 
 def under_traffic(lab: Lab, event: Callable[[Lab, Traffic, events.Tell], object]) -> tuple[dict[str, Any], int, str]:
-    """Runs the event with 200 long-lived and 40 short connections a second; counts, packets chained, what broke."""
-    with lab.traffic(long=LONG, interval=0.2, short_rate=40) as traffic:
+    """Runs the event with long-lived, idle and 40 short connections a second; counts, packets chained, what broke."""
+    with lab.traffic(long=LONG, interval=0.2, short_rate=40, idle=IDLE) as traffic:
         traffic.wait_open()
         chained = lab.chained_packets()
         event(lab, traffic, print)
     assert traffic.total is not None
-    assert traffic.total["connections"] >= LONG
+    assert traffic.total["connections"] >= LONG + IDLE
     assert traffic.total["requests"] > LONG
     return traffic.total, lab.chained_packets() - chained, "\n".join(map(str, traffic.broken()[:10]))
 
