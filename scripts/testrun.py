@@ -32,7 +32,10 @@ SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are listed after the table
 OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own
 # Arguments of each run of the harness on a lab of its own.
-SWITCHES = ("chaining-off", "fencing-off", "generation-check-off", "half-delta", "early-ack")
+SWITCHES = (
+    *("chaining-off", "notices-off", "clock-check-off"),
+    *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
+)
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")

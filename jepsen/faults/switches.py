@@ -11,8 +11,8 @@ TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
 CONTROLLER = "io.fairlead.controller.SabotagedController"
 
 OF_MUX = ("generation-check-off", "half-delta")
-OF_CONTROLLER = ("fencing-off", "early-ack")
-NAMES = ("chaining-off", *OF_CONTROLLER, *OF_MUX)
+OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
+NAMES = ("chaining-off", "notices-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
@@ -23,6 +23,8 @@ def variant(switch: str | None) -> dict[str, Any]:
         raise LabError(f"unknown switch '{switch}'; allowed: {', '.join(NAMES)}")
     if switch == "chaining-off":
         return {"chaining": False}
+    if switch == "notices-off":
+        return {"mux_options": ("--notices", "off")}
     environment = {"FAIRLEAD_SABOTAGE": switch}
     if switch in OF_MUX:
         if not MUX.exists():

@@ -134,7 +134,7 @@ func prepare(o *options) (*conductor, error) {
 		if c.broken, err = c.scenario.Switch(o.breaks); err != nil {
 			return nil, err
 		}
-		c.schedule, chosen = scenario.Schedule{Seconds: c.broken.Seconds, Steps: c.broken.Steps}, c.broken.Workloads
+		c.schedule, chosen = scenario.Schedule{Seconds: c.broken.Seconds, Steps: c.broken.Steps, Moves: c.broken.Moves}, c.broken.Workloads
 	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.minutes*60, o.seed); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (c *conductor) make() error {
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
 		Window: c.scenario.Cluster.WindowSeconds, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
-	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.WindowSeconds, Seed: c.seed, Say: c.say}
+	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.WindowSeconds, Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
 	return nil

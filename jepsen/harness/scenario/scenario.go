@@ -84,10 +84,12 @@ type Fault struct {
 // Step is one fault of a schedule: when, for how long, which, on which role or node, and words for its commands.
 type Step map[edn.Keyword]any
 
-// Schedule has its steps, or says how to draw them.
+// Schedule has its steps, or says how to draw them. At Moves, in seconds, the weights of the connections' service change;
+// without any, from time to time.
 type Schedule struct {
 	Seconds float64                 `edn:"seconds"`
 	Steps   []Step                  `edn:"steps"`
+	Moves   []float64               `edn:"moves"`
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
 	Overlap float64                 `edn:"overlap"`
@@ -102,6 +104,7 @@ type Switch struct {
 	Workloads map[edn.Keyword]bool `edn:"workloads"`
 	Seconds   float64              `edn:"seconds"`
 	Steps     []Step               `edn:"steps"`
+	Moves     []float64            `edn:"moves"`
 }
 
 // Read decodes the file and refuses steps with unknown faults or roles.
@@ -122,19 +125,22 @@ func Read(path string) (*Scenario, error) {
 		return nil, fmt.Errorf("%s: workload :connections: :idle %g; allowed: 0..%g, the share of the long-lived ones without :mptcp", path, share, 1-numbers.MPTCP)
 	}
 	for name, schedule := range all.Schedules {
-		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps); err != nil {
+		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps, schedule.Moves); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	for name, each := range all.Switches {
-		if err := all.check(fmt.Sprintf("switch :%s", string(name)), each.Steps); err != nil {
+		if err := all.check(fmt.Sprintf("switch :%s", string(name)), each.Steps, each.Moves); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return &all, nil
 }
 
-func (s *Scenario) check(where string, steps []Step) error {
+func (s *Scenario) check(where string, steps []Step, moves []float64) error {
+	if len(moves) > 0 && moves[0] < 0 || !slices.IsSorted(moves) {
+		return fmt.Errorf("%s: :moves %v; allowed: ascending seconds from 0", where, moves)
+	}
 	for number, step := range steps {
 		name, ok := step["fault"].(edn.Keyword)
 		fault, known := s.Faults[name]

@@ -121,6 +121,8 @@ func TestRefused(t *testing.T) {
 		{":fault :kill :on :mux", ":fault :explode :on :mux", "fault ':explode'; allowed: :clock"},
 		{":fault :kill :on :mux", ":fault :kill :on :router", ":on ':router'; allowed for :kill: :controller"},
 		{":fault :kill :on :mux", ":fault :kill :on :mux :at -1", "allowed: seconds from 0"},
+		{":moves [4 10]", ":moves [10 4]", "switch :notices-off: :moves [10 4]; allowed: ascending seconds from 0"},
+		{":moves [4 10]", ":moves [-1 4]", ":moves [-1 4]; allowed: ascending seconds from 0"},
 		{"{:cluster", "{:cluster #", "scenarios"},
 	} {
 		path := filepath.Join(t.TempDir(), "scenarios.edn")

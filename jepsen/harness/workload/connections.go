@@ -327,6 +327,7 @@ type Mover struct {
 	API     *API
 	Service string
 	Window  float64
+	Moves   []float64 // when, in seconds from the beginning; nil: from time to time
 	Seed    uint64
 	Say     func(format string, args ...any)
 	stop    chan struct{}
@@ -334,25 +335,31 @@ type Mover struct {
 	moved   int
 }
 
-// Start moves buckets from time to time: no bucket more than movesMost times in the longest life of a connection.
+// Start moves buckets at the times given; without any, so that no bucket moves more than movesMost times in the longest
+// life of a connection.
 func (m *Mover) Start() {
 	m.stop = make(chan struct{})
-	pause := time.Duration(lifeMost * m.Window / movesMost * 1.05 * float64(time.Second))
 	m.wait.Add(1)
 	go func() {
 		defer m.wait.Done()
 		draw := rand.New(rand.NewPCG(m.Seed, 99))
-		for number := 0; ; number++ {
+		pause := time.Duration(lifeMost * m.Window / movesMost * 1.05 * float64(time.Second))
+		began, next := time.Now(), time.Duration(0)
+		for number := 0; m.Moves == nil || number < len(m.Moves); number++ {
+			if m.Moves != nil {
+				next = time.Duration(m.Moves[number] * float64(time.Second))
+			}
+			select {
+			case <-m.stop:
+				return
+			case <-time.After(time.Until(began.Add(next))):
+			}
 			if err := m.move(number, draw); err != nil {
 				m.Say("weights were not changed: %v", err)
 			} else {
 				m.moved++
 			}
-			select {
-			case <-m.stop:
-				return
-			case <-time.After(pause):
-			}
+			next = time.Since(began) + pause
 		}
 	}()
 }
@@ -367,11 +374,31 @@ func (m *Mover) Stop() error {
 	return nil
 }
 
-// move shifts load from some servers to the others.
+// rolling returns the weights after a move: each of so many servers is drained in turn, when it has got the most by the
+// move before. So many buckets move twice in a row.
+func rolling(number, count int, draw *rand.Rand) []int64 {
+	others := []int64{50, 100, 150}
+	draw.Shuffle(len(others), func(a, b int) { others[a], others[b] = others[b], others[a] })
+	weights := make([]int64, count)
+	for at := range weights {
+		weights[at] = others[at%len(others)]
+	}
+	weights[number%count] = 0
+	weights[(number+1)%count] = 200
+	return weights
+}
+
+// move drains one server and shifts load between the others.
 func (m *Mover) move(number int, draw *rand.Rand) error {
-	weights := []int64{0, 50, 100, 150, 200}
-	draw.Shuffle(len(weights), func(a, b int) { weights[a], weights[b] = weights[b], weights[a] })
-	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int, _ Backend) int64 { return weights[at%len(weights)] })
+	all, err := backends(m.API, m.Service)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("service %s has no backends; allowed: one or more", m.Service)
+	}
+	weights := rolling(number, len(all), draw)
+	return SetWeights(m.API, m.Service, fmt.Sprintf("move-%d-%d", m.Seed, number), func(at int, _ Backend) int64 { return weights[at] })
 }
 
 func backends(api *API, service string) ([]Backend, error) {

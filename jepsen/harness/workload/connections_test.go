@@ -3,8 +3,10 @@
 package workload
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,5 +47,25 @@ func TestProgram(t *testing.T) {
 	c := &Connections{Cluster: cluster.Cluster{Bin: bin}, Listing: cluster.Listing{Over: "ssh"}, Self: "/bin/sh", Remote: "/dev/null/harness"}
 	if _, err := c.program("client1"); err == nil || !strings.Contains(err.Error(), "/dev/null/harness cannot be copied to client1") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestRolling: each server is drained in turn, and had the most just before; the others keep a weight.
+func TestRolling(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for count := 2; count <= 7; count++ {
+		before := rolling(0, count, draw)
+		for number := 1; number <= 3*count; number++ {
+			weights := rolling(number, count, draw)
+			for at, weight := range weights {
+				if drained := at == number%count; drained != (weight == 0) || drained && before[at] != slices.Max(before) {
+					t.Errorf("move %d of %d servers: %v after %v", number, count, weights, before)
+				}
+			}
+			before = weights
+		}
+	}
+	if alone := rolling(3, 1, draw); alone[0] == 0 {
+		t.Error("the only server is drained")
 	}
 }

@@ -82,13 +82,13 @@
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
 (defn schedule
-  "`{:seconds :steps}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
+  "`{:seconds :steps :moves}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
   drawn from the seed for so many seconds."
   [{:keys [faults schedules]} name seconds seed]
   (let [{:keys [every] :as described} (get schedules name)]
     (if every
       {:seconds seconds, :steps (drawn-steps faults described seconds seed)}
-      (select-keys described [:seconds :steps]))))
+      (select-keys described [:seconds :steps :moves]))))
 
 (def programs
   "By role, the program that has it."

@@ -25,18 +25,31 @@
   "Least and longest of a long connection, as parts of the window."
   [0.15 0.5])
 
-(def weights
-  "What backends get, another one each time: one is drained."
-  [0 50 100 150 200])
+(defn- rolling
+  "The weights of so many backends after the move `n`, by id: each is drained in turn, when it has got the most by the
+  move before. So many buckets move twice in a row."
+  [n backends]
+  (-> (zipmap (range 1 (inc backends)) (cycle (rand/shuffle [50 100 150])))
+      (assoc (inc (mod n backends)) 0)
+      (assoc (inc (mod (inc n) backends)) 200)))
 
 (def open-seconds
-  "The first change comes so late that long connections are there to be moved."
+  "The first change comes so late that long connections are there to be moved, unless a switch says when."
   5)
 
 (defn- weigh-seconds
   "How often weights change: at most three times in the longest life."
   [scenarios]
   (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/3 1.05))
+
+(defn- weighing
+  "Changes of weights: at the times of `moves`, or from time to time."
+  [scenarios moves]
+  (let [{:keys [service servers]} (:cluster scenarios)
+        changes (map (fn [n] {:f :weigh, :value [service (rolling n servers)]}) (range))]
+    (if moves
+      (mapcat (fn [pause change] [(gen/sleep pause) change]) (map - moves (cons 0 moves)) changes)
+      [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) changes)])))
 
 (def counted-connections
   "How many are opened to see how new connections are shared out."
@@ -203,14 +216,12 @@
 
 (defn workload
   "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
-  [{:keys [scenarios connections] :as opts}]
+  [{:keys [scenarios connections moves] :as opts}]
   (let [{:keys [short-per-second]} (get-in scenarios [:workloads :connections])
         service  (get-in scenarios [:cluster :service])
         servers  (get-in scenarios [:cluster :servers])
         connections (or connections (get-in scenarios [:workloads :connections :connections]))
         shorts   (max 4 (quot short-per-second 2))
-        weigh    (fn []
-                   {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (rand/shuffle (take servers (cycle weights))))]})
         uneven   {:f :weigh, :value [service (zipmap (range 1 (inc servers)) (cycle [100 50 150 0 100]))]}]
     {:threads         (+ connections shorts 1)
      :client          (Client. (client/http) (atom nil) (atom 0))
@@ -218,7 +229,7 @@
                         connections (long-connection opts)
                         shorts      (gen/stagger (/ short-per-second)
                                                  (gen/repeat {:f :connection, :value {:kind :tcp, :seconds 0}}))
-                        [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) weigh)])
+                        (weighing scenarios moves))
      :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
      :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))

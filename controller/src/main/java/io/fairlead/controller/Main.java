@@ -152,6 +152,11 @@ public class Main implements Callable<Integer> {
     return client;
   }
 
+  /** Of everything that it commits; as {@link #resources}. */
+  InstantSource clock() {
+    return InstantSource.system();
+  }
+
   /** ZooKeeper prints what it purges to standard output, which is for our own lines. */
   public static void main(String[] args) {
     PrintWriter out = new PrintWriter(System.out, true);
@@ -190,7 +195,7 @@ public class Main implements Callable<Integer> {
                       new InetSocketAddress(client.host(), client.port()),
                       ROOT,
                       id(endpoint),
-                      InstantSource.system())
+                      clock())
                   .with(
                       Optional.ofNullable(zookeeperAuth)
                           .map(path -> new SecretFile("--zookeeper-auth", path))

@@ -5,9 +5,12 @@ import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.backends.BackendRoutes;
 import io.fairlead.controller.writer.FairleadController;
 import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
+import picocli.CommandLine;
 
 /**
  * A controller that is broken on purpose, to show that checkers notice (docs/fault-injection.md).
@@ -15,13 +18,18 @@ import org.apache.curator.framework.CuratorFramework;
  * environment says how:
  *
  * <ul>
+ *   <li>{@code clock-check-off}: its clock is a month behind, and it runs with {@code
+ *       --clock-check off}
  *   <li>{@code early-ack}: changes are acknowledged before they are committed
  *   <li>{@code fencing-off}: a replaced leader does not notice it and continues to commit
  * </ul>
  */
 public final class SabotagedController extends Main {
+  private static final String CLOCK_CHECK_OFF = "clock-check-off";
   private static final String EARLY_ACK = "early-ack";
   private static final String FENCING_OFF = "fencing-off";
+  private static final List<String> ALL = List.of(CLOCK_CHECK_OFF, EARLY_ACK, FENCING_OFF);
+  private static final Duration CLOCK_ERROR = Duration.ofDays(-30);
 
   private final String how;
 
@@ -31,14 +39,19 @@ public final class SabotagedController extends Main {
 
   public static void main(String[] args) {
     String how = String.valueOf(System.getenv("FAIRLEAD_SABOTAGE"));
-    if (!how.equals(EARLY_ACK) && !how.equals(FENCING_OFF)) {
+    if (!ALL.contains(how)) {
       System.err.printf(
-          "FAIRLEAD_SABOTAGE '%s' is not known; allowed: %s, %s%n", how, EARLY_ACK, FENCING_OFF);
+          "FAIRLEAD_SABOTAGE '%s' is not known; allowed: %s%n", how, String.join(", ", ALL));
       System.exit(2);
     }
     PrintWriter out = new PrintWriter(System.out, true);
     System.setOut(System.err);
-    System.exit(commandLine(new SabotagedController(how)).setOut(out).execute(args));
+    List<String> words = new ArrayList<>(List.of(args));
+    if (how.equals(CLOCK_CHECK_OFF)) {
+      words.addAll(List.of("--clock-check", "off"));
+    }
+    CommandLine command = commandLine(new SabotagedController(how)).setOut(out);
+    System.exit(command.execute(words.toArray(String[]::new)));
   }
 
   @Override
@@ -57,5 +70,12 @@ public final class SabotagedController extends Main {
   @Override
   CuratorFramework writing(CuratorFramework client) {
     return how.equals(FENCING_OFF) ? Unfenced.of(client) : client;
+  }
+
+  @Override
+  InstantSource clock() {
+    return how.equals(CLOCK_CHECK_OFF)
+        ? InstantSource.offset(super.clock(), CLOCK_ERROR)
+        : super.clock();
   }
 }
