@@ -6,6 +6,8 @@ import io.fairlead.controller.cli.Api.Reply;
 import java.io.PrintWriter;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,6 +55,15 @@ public abstract class Verb implements Callable<Integer> {
 
   private Fairleadctl root() {
     return (Fairleadctl) spec.root().userObject();
+  }
+
+  /** The query of a write, with "?"; empty without parameters. */
+  protected static String query(boolean isDryRun, List<String> parameters) {
+    List<String> given = new ArrayList<>(parameters);
+    if (isDryRun) {
+      given.add(0, "dryRun=true");
+    }
+    return given.isEmpty() ? "" : "?" + String.join("&", given);
   }
 
   public static String servicePath(String service) {

@@ -3,7 +3,6 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api.Reply;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +20,8 @@ public abstract class Write extends Verb {
 
   /** {@code past} and {@code plan} complete "WHAT: generation N", as in "added" and "would add". */
   protected final int write(String method, String path, JsonNode body, String past, String plan) {
-    Reply reply = api().send(method, path + query(), body.isMissingNode() ? "" : body.toString());
+    String query = query(isDryRun, parameters());
+    Reply reply = api().send(method, path + query, body.isMissingNode() ? "" : body.toString());
     print(reply, result -> printResult(result, past, plan));
     return 0;
   }
@@ -29,14 +29,6 @@ public abstract class Write extends Verb {
   /** Parameters of the query besides the dry run. */
   protected List<String> parameters() {
     return List.of();
-  }
-
-  private String query() {
-    List<String> given = new ArrayList<>(parameters());
-    if (isDryRun) {
-      given.add(0, "dryRun=true");
-    }
-    return given.isEmpty() ? "" : "?" + String.join("&", given);
   }
 
   private void printResult(JsonNode result, String past, String plan) {

@@ -127,7 +127,7 @@ public final class ApplyCommand extends Verb {
 
   private void apply(Api api, String name, ObjectNode state) {
     Api.Reply reply =
-        api.send("PUT", servicePath(name) + query(onLoss.parameters()), state.toString());
+        api.send("PUT", servicePath(name) + query(isDryRun, onLoss.parameters()), state.toString());
     if (!reply.json().path("changed").asBoolean()) {
       done(name, "unchanged", reply.json());
     } else {
@@ -136,15 +136,8 @@ public final class ApplyCommand extends Verb {
   }
 
   private void delete(Api api, String name) {
-    done(name, "deleted", api.send("DELETE", servicePath(name) + query(List.of()), "").json());
-  }
-
-  private String query(List<String> parameters) {
-    List<String> given = new ArrayList<>(parameters);
-    if (isDryRun) {
-      given.add(0, "dryRun=true");
-    }
-    return given.isEmpty() ? "" : "?" + String.join("&", given);
+    String path = servicePath(name) + query(isDryRun, List.of());
+    done(name, "deleted", api.send("DELETE", path, "").json());
   }
 
   private void done(String name, String outcome, JsonNode result) {
