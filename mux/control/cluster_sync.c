@@ -14,6 +14,8 @@
 #include "control/mux_node.h"
 #include "control/peer_watch.h"
 #include "control/registration.h"
+#include "control/service_list.h"
+#include "control/tree_access.h"
 
 enum { PATH_MAX_LEN = 512 };
 
@@ -27,61 +29,15 @@ struct cluster_sync {
 	bool is_restored;
 	struct hello *hello; /* NULL: no hellos */
 	struct service_sync_context context;
+	struct service_list *services;
+	struct tree_access access;
 	char *root;
-	char *services; /* path of the list */
-	json_t *self;   /* the constant part of our node */
-	struct service_sync **syncs;
-	unsigned count;
-	bool has_list;
-	bool list_missing; /* as last logged */
-	bool is_listing;
-	bool list_again; /* requested while it was being read */
-	uint64_t relist_at;
+	json_t *self; /* the constant part of our node */
 	char *cluster_path;
 	char name[CLUSTER_NAME_MAX + 1]; /* the cluster of these services, "": not known yet */
 	bool is_foreign;                 /* the tree is another cluster's */
-	bool is_held; /* the tree is, or since the last connection may be, another cluster's: nothing is read from it */
-	uint64_t cluster_at; /* when to read it again, UINT64_MAX: never */
-	bool has_login;
-	bool is_denied; /* the tree may not be read, as last logged */
+	uint64_t cluster_at;             /* when to read it again, UINT64_MAX: never */
 };
-
-static void list(struct cluster_sync *cluster);
-
-static struct service_sync *find(const struct cluster_sync *cluster, const char *name, size_t len)
-{
-	for (unsigned i = 0; i < cluster->count; i++)
-		if (!strncmp(service_sync_name(cluster->syncs[i]), name, len) &&
-		    !service_sync_name(cluster->syncs[i])[len])
-			return cluster->syncs[i];
-	return NULL;
-}
-
-/* A service that has read nothing yet. NULL: no memory. */
-static struct service_sync *append(struct cluster_sync *cluster, const char *name)
-{
-	struct service_sync **syncs = realloc(cluster->syncs, (cluster->count + 1) * sizeof(struct service_sync *));
-	struct service_sync *sync = service_sync_new(&cluster->context, name);
-
-	if (syncs)
-		cluster->syncs = syncs;
-	if (!syncs || !sync) {
-		if (sync)
-			service_sync_end(sync);
-		return NULL;
-	}
-	syncs[cluster->count++] = sync;
-	return sync;
-}
-
-static bool add(struct cluster_sync *cluster, const char *name)
-{
-	struct service_sync *sync = append(cluster, name);
-
-	if (sync)
-		service_sync_refresh(sync);
-	return sync;
-}
 
 /* The node's text has changed. */
 static void note_change(struct cluster_sync *cluster)
@@ -93,131 +49,23 @@ static void note_change(struct cluster_sync *cluster)
 			     spread < REGISTRATION_SPREAD_MAX_MS ? (uint32_t)spread : REGISTRATION_SPREAD_MAX_MS);
 }
 
-/* Services leave the list before they end, because our node is written from the list. */
-static void end_unlisted(struct cluster_sync *cluster, const struct zk_reply *reply)
-{
-	unsigned count = cluster->count, kept = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		struct service_sync *sync = cluster->syncs[i];
-
-		if (!zk_has_child(reply, service_sync_name(sync)))
-			continue;
-		cluster->syncs[i] = cluster->syncs[kept];
-		cluster->syncs[kept++] = sync;
-	}
-	cluster->count = kept;
-	for (unsigned i = kept; i < count; i++) {
-		if (!service_sync_is_deleted(cluster->syncs[i]))
-			fprintf(stderr, "mux event=deleted service=%s\n", service_sync_name(cluster->syncs[i]));
-		service_sync_end(cluster->syncs[i]);
-	}
-	if (kept != count)
-		note_change(cluster);
-}
-
-static void on_list_exists(void *context, const struct zk_reply *reply)
-{
-	struct cluster_sync *cluster = context;
-
-	if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
-		list(cluster);
-	else if (reply->rc != ZNONODE)
-		cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
-}
-
-static void note_list(struct cluster_sync *cluster, bool missing)
-{
-	if (missing != cluster->list_missing)
-		fprintf(stderr, "mux event=list_%s path=%s services=%u\n", missing ? "missing" : "found",
-			cluster->services, cluster->count);
-	cluster->list_missing = missing;
-}
-
-/* The login is missing, wrong or no longer valid. Reads go on, since access may be granted later. */
-static void note_denied(struct cluster_sync *cluster, const char *path, int rc)
-{
-	bool is_denied = rc == ZNOAUTH || rc == ZAUTHFAILED;
-
-	if (is_denied == cluster->is_denied || (!is_denied && rc != ZOK))
-		return;
-	if (is_denied)
-		fprintf(stderr, "mux event=zookeeper_denied path=%s services=%u why=\"--zookeeper-auth is %s\"\n", path,
-			cluster->count, cluster->has_login ? "wrong" : "missing");
-	else
-		fprintf(stderr, "mux event=zookeeper_allowed path=%s services=%u\n", path, cluster->count);
-	cluster->is_denied = is_denied;
-}
-
-static void on_list(void *context, const struct zk_reply *reply)
-{
-	struct cluster_sync *cluster = context;
-
-	cluster->is_listing = false;
-	note_denied(cluster, cluster->services, reply->rc);
-	if (reply->rc == ZNONODE) {
-		note_list(cluster, true);
-		zk_exists(cluster->zk, cluster->services, true, on_list_exists, cluster);
-		return;
-	}
-	if (cluster->is_held) /* requested before the hold */
-		return;
-	if (reply->rc != ZOK) {
-		cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
-		return;
-	}
-	cluster->has_list = true;
-	note_list(cluster, false);
-	end_unlisted(cluster, reply);
-	for (unsigned i = 0; i < cluster->count; i++)
-		service_sync_confirm(cluster->syncs[i]);
-	for (int i = 0; i < reply->child_count; i++) {
-		const char *name = reply->children[i];
-
-		if (!service_config_is_name(name))
-			fprintf(stderr, "mux event=ignored service=\"%.80s\" why=\"not a service name\"\n", name);
-		else if (!find(cluster, name, strlen(name)) && !add(cluster, name))
-			cluster->relist_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS; /* no memory now */
-	}
-	if (cluster->list_again)
-		list(cluster);
-}
-
-static void list(struct cluster_sync *cluster)
-{
-	cluster->list_again = cluster->is_listing;
-	if (cluster->is_listing)
-		return;
-	cluster->is_listing = true;
-	cluster->relist_at = UINT64_MAX;
-	zk_children(cluster->zk, cluster->services, true, on_list, cluster);
-}
-
-static void refresh(struct cluster_sync *cluster)
-{
-	list(cluster);
-	for (unsigned i = 0; i < cluster->count; i++)
-		service_sync_refresh(cluster->syncs[i]);
-}
-
 /* Keeps what is served; the watch on the cluster's node reports when the tree is ours again. */
 static void hold(struct cluster_sync *cluster, const char *found)
 {
 	if (!cluster->is_foreign)
 		fprintf(stderr, "mux event=foreign_cluster expected=%s found=%s services=%u\n", cluster->name, found,
-			cluster->count);
+			service_list_count(cluster->services));
 	cluster->is_foreign = true;
-	cluster->is_held = true;
-	cluster->relist_at = UINT64_MAX;
+	service_list_hold(cluster->services);
 }
 
 static void release(struct cluster_sync *cluster)
 {
 	if (cluster->is_foreign)
-		fprintf(stderr, "mux event=own_cluster cluster=%s services=%u\n", cluster->name, cluster->count);
+		fprintf(stderr, "mux event=own_cluster cluster=%s services=%u\n", cluster->name,
+			service_list_count(cluster->services));
 	cluster->is_foreign = false;
-	cluster->is_held = false;
-	refresh(cluster);
+	service_list_release(cluster->services);
 }
 
 static void read_cluster(struct cluster_sync *cluster);
@@ -229,30 +77,31 @@ static void on_cluster_exists(void *context, const struct zk_reply *reply)
 	if (reply->rc == ZOK) /* created meanwhile; otherwise the watch reports it */
 		read_cluster(cluster);
 	else if (reply->rc != ZNONODE)
-		cluster->cluster_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
+		cluster->cluster_at = zk_now(cluster->zk) + CLUSTER_SYNC_RETRY_MS;
 }
 
 static void on_cluster(void *context, const struct zk_reply *reply)
 {
 	struct cluster_sync *cluster = context;
 	const char *found = (const char *)reply->data;
+	unsigned services = service_list_count(cluster->services);
 	bool is_ours;
 
-	note_denied(cluster, cluster->cluster_path, reply->rc);
+	tree_access_note(&cluster->access, cluster->cluster_path, reply->rc, services);
 	if (reply->rc == ZNONODE) {
 		zk_exists(cluster->zk, cluster->cluster_path, true, on_cluster_exists, cluster);
-		if (cluster->name[0] && cluster->count)
+		if (cluster->name[0] && services)
 			hold(cluster, "none");
 		else
 			release(cluster);
 		return;
 	}
 	if (reply->rc != ZOK || !reply->len || reply->len > CLUSTER_NAME_MAX) {
-		cluster->cluster_at = zk_now(cluster->zk) + CLUSTER_SYNC_RELIST_MS;
+		cluster->cluster_at = zk_now(cluster->zk) + CLUSTER_SYNC_RETRY_MS;
 		return;
 	}
 	is_ours = !strcmp(cluster->name, found);
-	if (!is_ours && cluster->name[0] && cluster->count) {
+	if (!is_ours && cluster->name[0] && services) {
 		hold(cluster, found);
 		return;
 	}
@@ -275,7 +124,7 @@ static void on_connected(void *context)
 	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n", (uint64_t)zk_session(cluster->zk));
 	registration_connected(cluster->registration);
 	peer_watch_connected(cluster->peers);
-	cluster->is_held = true;
+	service_list_hold(cluster->services); /* it may be another cluster's tree by now */
 	read_cluster(cluster);
 }
 
@@ -283,31 +132,18 @@ static void on_disconnected(void *context)
 {
 	const struct cluster_sync *cluster = context;
 
-	fprintf(stderr, "mux event=zookeeper_lost services=%u\n", cluster->count);
+	fprintf(stderr, "mux event=zookeeper_lost services=%u\n", service_list_count(cluster->services));
 }
 
 static void on_changed(void *context, const char *path)
 {
 	struct cluster_sync *cluster = context;
-	size_t len = strlen(cluster->services);
-	const char *name, *end;
-	struct service_sync *sync;
 
 	registration_watched(cluster->registration, path);
 	peer_watch_watched(cluster->peers, path);
 	if (!strcmp(path, cluster->cluster_path))
 		read_cluster(cluster);
-	if (cluster->is_held || strncmp(path, cluster->services, len))
-		return;
-	if (!path[len])
-		list(cluster);
-	if (path[len] != '/')
-		return;
-	name = path + len + 1;
-	end = strchrnul(name, '/');
-	sync = *end ? find(cluster, name, (size_t)(end - name)) : NULL;
-	if (sync)
-		service_sync_changed(sync, end + 1);
+	service_list_watched(cluster->services, path);
 }
 
 static void on_service_changed(void *owner)
@@ -317,7 +153,9 @@ static void on_service_changed(void *owner)
 
 static void on_vanished(void *owner)
 {
-	list(owner);
+	const struct cluster_sync *cluster = owner;
+
+	service_list_read(cluster->services);
 }
 
 static void on_restored_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count)
@@ -334,22 +172,21 @@ static void on_restored_cluster(void *context, const char *name, const struct fl
 static int on_restored_service(void *context, const struct service_config *config, struct delta *image,
 			       const struct steering_blob *blob, struct reason *why)
 {
-	struct cluster_sync *cluster = context;
+	const struct cluster_sync *cluster = context;
 	struct published_service *published;
 	struct service_sync *sync;
 	int error;
 
 	if (!service_config_is_name(config->name))
 		return reason_set(why, -EINVAL, "name is '%.70s'; allowed: a service's name", config->name);
-	sync = append(cluster, config->name);
+	sync = service_list_append(cluster->services, config->name);
 	if (!sync)
 		return reason_set(why, -ENOMEM, "no memory");
 	published = service_sync_published(sync);
 	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
 	error = published_load(published, config, image, blob, why);
 	if (error) {
-		cluster->count--;
-		service_sync_end(sync);
+		service_list_take_back(cluster->services);
 		return error;
 	}
 	published->saved_stamp = published->stamp;
@@ -366,12 +203,12 @@ static void restore(struct cluster_sync *cluster, uint64_t now_ms)
 		cluster->restore_at = now_ms + CLUSTER_SYNC_RESTORE_MS;
 		state_keeper_restore_cluster(cluster->state, &target); /* the others are heard meanwhile */
 	}
-	if (cluster->has_list)
+	if (service_list_is_known(cluster->services))
 		cluster->restore_at = UINT64_MAX;
 	if (now_ms < cluster->restore_at || zk_is_connected(cluster->zk))
 		return;
 	restored = state_keeper_restore(cluster->state, &target);
-	cluster->restore_at = restored < 0 ? now_ms + CLUSTER_SYNC_RELIST_MS : UINT64_MAX;
+	cluster->restore_at = restored < 0 ? now_ms + CLUSTER_SYNC_RETRY_MS : UINT64_MAX;
 	cluster->is_restored = restored > 0;
 	if (!cluster->is_restored)
 		cluster->name[0] = 0;
@@ -382,9 +219,10 @@ static void keep(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	struct state_view view = {
 	    .cluster = cluster->name,
-	    .is_listed = cluster->has_list && !cluster->is_held && zk_is_connected(cluster->zk),
-	    .syncs = cluster->syncs,
-	    .count = cluster->count,
+	    .is_listed = service_list_is_known(cluster->services) && !service_list_is_held(cluster->services) &&
+			 zk_is_connected(cluster->zk),
+	    .syncs = service_list_syncs(cluster->services),
+	    .count = service_list_count(cluster->services),
 	};
 
 	view.muxes = peer_watch_addresses(cluster->peers, &view.muxes_count);
@@ -406,17 +244,14 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 
 	if (!cluster)
 		goto fail;
-	cluster->relist_at = UINT64_MAX;
 	cluster->cluster_at = UINT64_MAX;
 	cluster->self = mux_node_begin(options);
 	cluster->root = strdup(options->root);
-	snprintf(path, sizeof(path), "%s/services", options->root);
-	cluster->services = strdup(path);
 	snprintf(path, sizeof(path), "%s/cluster", options->root);
 	cluster->cluster_path = strdup(path);
-	if (!cluster->self || !cluster->root || !cluster->services || !cluster->cluster_path)
+	if (!cluster->self || !cluster->root || !cluster->cluster_path)
 		goto fail;
-	cluster->has_login = options->login && options->login->count;
+	cluster->access.has_login = options->login && options->login->count;
 	cluster->zk = zk_open(options->zookeeper, options->login, &events, cluster);
 	if (!cluster->zk) {
 		reason_set(why, -errno,
@@ -433,7 +268,8 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	    lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, hello_peers(options->hello));
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
-	if (!cluster->registration || !cluster->peers || !cluster->withdrawal ||
+	cluster->services = service_list_new(&cluster->context, cluster->root, &cluster->access);
+	if (!cluster->registration || !cluster->peers || !cluster->withdrawal || !cluster->services ||
 	    (options->state_dir && *options->state_dir && !cluster->state))
 		goto fail;
 	cluster->context = (struct service_sync_context){
@@ -459,9 +295,8 @@ fail:
 
 void cluster_sync_free(struct cluster_sync *cluster)
 {
-	for (unsigned i = 0; i < cluster->count; i++)
-		service_sync_end(cluster->syncs[i]);
-	cluster->count = 0;
+	if (cluster->services)
+		service_list_clear(cluster->services);
 	if (cluster->zk)
 		zk_close(cluster->zk);
 	if (cluster->registration)
@@ -471,9 +306,8 @@ void cluster_sync_free(struct cluster_sync *cluster)
 	if (cluster->withdrawal)
 		lag_withdrawal_free(cluster->withdrawal);
 	state_keeper_free(cluster->state);
+	service_list_free(cluster->services);
 	json_decref(cluster->self);
-	free(cluster->syncs);
-	free(cluster->services);
 	free(cluster->cluster_path);
 	free(cluster->root);
 	free(cluster);
@@ -500,12 +334,7 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 	if (!zk_is_connected(cluster->zk))
 		return at; /* everything else waits for the connection */
 	at = earlier(at, earlier(cluster->cluster_at, registration_deadline(cluster->registration)));
-	if (cluster->is_held)
-		return at;
-	at = earlier(at, cluster->relist_at);
-	for (unsigned i = 0; i < cluster->count; i++)
-		at = earlier(at, service_sync_deadline(cluster->syncs[i]));
-	return at;
+	return earlier(at, service_list_deadline(cluster->services));
 }
 
 /* Everything that needs ZooKeeper. False: it is not connected, or holds another cluster. */
@@ -517,32 +346,35 @@ static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 	peer_watch_run(cluster->peers, now_ms);
 	if (now_ms >= cluster->cluster_at)
 		read_cluster(cluster);
-	if (cluster->is_held)
-		return false;
-	if (now_ms >= cluster->relist_at)
-		list(cluster);
-	for (unsigned i = 0; i < cluster->count; i++)
-		if (now_ms >= service_sync_deadline(cluster->syncs[i]))
-			service_sync_refresh(cluster->syncs[i]);
-	return true;
+	service_list_run(cluster->services, now_ms);
+	return !service_list_is_held(cluster->services);
 }
 
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 {
+	struct service_sync *const *syncs;
+	unsigned count;
+	bool follows;
+
 	zk_run(cluster->zk, now_ms);
 	if (cluster->state) {
 		restore(cluster, now_ms);
 		keep(cluster, now_ms);
 	}
-	if (lag_withdrawal_run(cluster->withdrawal, cluster->syncs, cluster->count, follow(cluster, now_ms), now_ms))
+	follows = follow(cluster, now_ms);
+	syncs = service_list_syncs(cluster->services);
+	count = service_list_count(cluster->services);
+	if (lag_withdrawal_run(cluster->withdrawal, syncs, count, follows, now_ms))
 		note_change(cluster);
-	hello_round_run(cluster->hello, cluster->syncs, cluster->count, now_ms);
+	hello_round_run(cluster->hello, syncs, count, now_ms);
 }
 
 void cluster_sync_announce(struct cluster_sync *cluster)
 {
-	for (unsigned i = 0; i < cluster->count; i++)
-		published_announce(service_sync_published(cluster->syncs[i]));
+	struct service_sync *const *syncs = service_list_syncs(cluster->services);
+
+	for (unsigned i = 0; i < service_list_count(cluster->services); i++)
+		published_announce(service_sync_published(syncs[i]));
 }
 
 void cluster_sync_leave(struct cluster_sync *cluster)
@@ -569,7 +401,7 @@ bool cluster_sync_is_foreign(const struct cluster_sync *cluster)
 
 bool cluster_sync_has_list(const struct cluster_sync *cluster)
 {
-	return cluster->has_list;
+	return service_list_is_known(cluster->services);
 }
 
 bool cluster_sync_is_restored(const struct cluster_sync *cluster)
@@ -589,12 +421,13 @@ bool cluster_sync_is_registered(const struct cluster_sync *cluster)
 
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after)
 {
-	unsigned i = 0;
+	struct service_sync *const *syncs = service_list_syncs(cluster->services);
+	unsigned i = 0, count = service_list_count(cluster->services);
 
-	while (after && i < cluster->count && cluster->syncs[i] != after)
+	while (after && i < count && syncs[i] != after)
 		i++;
 	i += after ? 1 : 0;
-	while (i < cluster->count && service_sync_is_deleted(cluster->syncs[i]))
+	while (i < count && service_sync_is_deleted(syncs[i]))
 		i++;
-	return i < cluster->count ? cluster->syncs[i] : NULL;
+	return i < count ? syncs[i] : NULL;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that a mux follows in ZooKeeper: the list of services, each service (service_sync.h), the other muxes, and
- * the mux's own node.
+ * Everything that a mux follows in ZooKeeper: the services (service_list.h), the other muxes, and the mux's own node.
  *
- * A service is removed when its config is gone or its name leaves the list. If the list itself is missing, nothing is
- * removed: an empty ZooKeeper is more likely an accident than intended. The same holds while ZooKeeper can't be reached
- * and while the tree belongs to another cluster: a controller that finds ZooKeeper empty creates a new cluster without
- * services, and a restored one has the old name (protocol/README.md, 4). A mux without services follows any cluster.
+ * While ZooKeeper can't be reached, and while the tree belongs to another cluster, no service is removed: a controller
+ * that finds ZooKeeper empty creates a new cluster without services, and a restored one has the old name
+ * (protocol/README.md, 4). A mux without services follows any cluster.
  */
 #ifndef MUX_CLUSTER_SYNC_H
 #define MUX_CLUSTER_SYNC_H
@@ -16,7 +14,7 @@
 #include "control/state_keeper.h"
 
 enum cluster_sync_limits {
-	CLUSTER_SYNC_RELIST_MS = 1000,
+	CLUSTER_SYNC_RETRY_MS = 1000,
 	CLUSTER_SYNC_RESTORE_MS = 500, /* without a session after the start, what is on disk is served */
 	CLUSTER_NAME_MAX = STATE_FILE_CLUSTER_MAX,
 };
