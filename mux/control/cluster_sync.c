@@ -414,6 +414,11 @@ const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster
 	return cluster->state;
 }
 
+const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster)
+{
+	return registration_clock(cluster->registration);
+}
+
 bool cluster_sync_is_registered(const struct cluster_sync *cluster)
 {
 	return registration_is_registered(cluster->registration);

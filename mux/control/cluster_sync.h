@@ -9,6 +9,7 @@
 #ifndef MUX_CLUSTER_SYNC_H
 #define MUX_CLUSTER_SYNC_H
 
+#include "control/clock_compare.h"
 #include "control/service_sync.h"
 #include "config/reason.h"
 #include "control/state_keeper.h"
@@ -68,6 +69,8 @@ bool cluster_sync_is_restored(const struct cluster_sync *cluster);
 /* NULL: nothing is kept on disk. */
 const struct state_keeper *cluster_sync_state(const struct cluster_sync *cluster);
 bool cluster_sync_is_registered(const struct cluster_sync *cluster);
+/* The mux's clock against ZooKeeper's, at the last write of the mux's own node. */
+const struct clock_compare *cluster_sync_clock(const struct cluster_sync *cluster);
 /* Iterates over the services that are not deleted, in no particular order: starts and ends with NULL. */
 const struct service_sync *cluster_sync_next(const struct cluster_sync *cluster, const struct service_sync *after);
 

@@ -14,11 +14,21 @@ struct registration {
 	bool is_ours;
 	bool is_writing;   /* a create, a set or a read of its owner is under way */
 	int64_t taken;     /* session that owns it, as last logged */
-	uint64_t write_at; /* when the next write is due, UINT64_MAX: nothing has changed */
+	bool has_changed;  /* since the last write was sent */
+	uint64_t write_at; /* when the next write is due */
 	uint64_t retry_at;
+	struct clock_compare clock;
 };
 
 static void write_node(struct registration *own);
+
+/* When to write the node again although nothing changes. The answer to the write that creates it has no time in it. */
+static uint64_t compare_later(const struct registration *own)
+{
+	if (!own->is_ours)
+		return zk_jitter(CLOCK_COMPARE_FIRST_MS);
+	return CLOCK_COMPARE_PERIOD_MS + zk_jitter(CLOCK_COMPARE_PERIOD_MS / 10);
+}
 
 static void on_owner(void *context, const struct zk_reply *reply)
 {
@@ -69,6 +79,8 @@ static void on_set(void *context, const struct zk_reply *reply)
 	struct registration *own = context;
 
 	own->is_writing = false;
+	if (reply->rc == ZOK)
+		clock_compare_answered(&own->clock, reply->written_ms, clock_compare_now());
 	if (reply->rc == ZNONODE) { /* deleted by hand */
 		own->is_ours = false;
 		write_node(own);
@@ -89,7 +101,9 @@ static void write_node(struct registration *own)
 		return;
 	}
 	own->is_writing = true;
-	own->write_at = UINT64_MAX;
+	own->has_changed = false;
+	own->write_at = zk_now(own->zk) + compare_later(own);
+	clock_compare_sent(&own->clock, clock_compare_now());
 	if (own->is_ours)
 		zk_set(own->zk, own->path, text, on_set, own);
 	else
@@ -105,8 +119,13 @@ void registration_connected(struct registration *own)
 
 void registration_changed(struct registration *own, uint32_t within_ms)
 {
-	if (own->write_at == UINT64_MAX)
-		own->write_at = zk_now(own->zk) + (within_ms ? zk_jitter(within_ms) : 0);
+	uint64_t at = zk_now(own->zk) + (within_ms ? zk_jitter(within_ms) : 0);
+
+	if (own->has_changed)
+		return;
+	own->has_changed = true;
+	if (at < own->write_at)
+		own->write_at = at;
 }
 
 void registration_watched(struct registration *own, const char *path)
@@ -132,6 +151,11 @@ void registration_run(struct registration *own, uint64_t now_ms)
 		return;
 	own->retry_at = UINT64_MAX;
 	write_node(own);
+}
+
+const struct clock_compare *registration_clock(const struct registration *own)
+{
+	return &own->clock;
 }
 
 bool registration_is_registered(const struct registration *own)

@@ -29,6 +29,7 @@ struct message {
 	uint8_t *data;
 	size_t len;
 	int64_t owner;
+	int64_t written_ms;
 	char **children;
 	int child_count;
 	char *path; /* of a watch */
@@ -145,6 +146,7 @@ static void on_data(int rc, const char *value, int len, const struct Stat *stat,
 		if (m->len)
 			memcpy(m->data, value, m->len);
 		m->owner = stat ? stat->ephemeralOwner : 0;
+		m->written_ms = stat ? stat->mtime : 0;
 	}
 	push(m);
 }
@@ -154,8 +156,10 @@ static void on_stat(int rc, const struct Stat *stat, const void *data)
 	struct message *m = (struct message *)(uintptr_t)data;
 
 	m->rc = rc;
-	if (rc == ZOK && stat)
+	if (rc == ZOK && stat) {
 		m->owner = stat->ephemeralOwner;
+		m->written_ms = stat->mtime;
+	}
 	push(m);
 }
 
@@ -384,6 +388,7 @@ static void deliver(struct zk_client *zk, struct message *m, uint64_t now_ms)
 	    .data = m->data,
 	    .len = m->len,
 	    .owner = m->owner,
+	    .written_ms = m->written_ms,
 	    .children = m->children,
 	    .child_count = m->child_count,
 	};

@@ -43,7 +43,8 @@ struct zk_reply {
 	int rc; /* ZOK or another of ZooKeeper's codes */
 	const uint8_t *data;
 	size_t len;
-	int64_t owner; /* session that owns an ephemeral node, 0 for others */
+	int64_t owner;      /* session that owns an ephemeral node, 0 for others */
+	int64_t written_ms; /* of a node that was read or set: when it was last set, in Unix milliseconds */
 	char *const *children;
 	int child_count;
 };

@@ -99,6 +99,19 @@ static void write_state_refused(FILE *out, const char *name, const struct source
 		sample(out, name, "reason", state_error_name(error), state_keeper_refused(state, error));
 }
 
+/* Whether it is current: while there is no session, nothing is compared. */
+static bool has_clock(const struct sources *from)
+{
+	return cluster_sync_is_registered(from->cluster) && cluster_sync_clock(from->cluster)->is_known;
+}
+
+static void write_clock(FILE *out, const char *name, const struct sources *from)
+{
+	if (has_clock(from))
+		fprintf(out, "fairlead_mux_%s %.3f\n", name,
+			(double)cluster_sync_clock(from->cluster)->ahead_ms / 1000);
+}
+
 static void write_packets(FILE *out, const char *name, const struct sources *from)
 {
 	for (int v = 0; v < VERDICTS; v++)
@@ -306,6 +319,9 @@ static const struct metric metrics[] = {
 	 .write = write_state_writes, .is_there = has_state},
 	{"state_refused_total", "counter", "Files of the state on disk that were refused at the start, by reason.",
 	 .write = write_state_refused, .is_there = has_state},
+	{"clock_difference_seconds", "gauge",
+	 "How far this clock is ahead of ZooKeeper's for certain, negative: behind; absent while not known.",
+	 .write = write_clock},
 	{"packets_total", "counter", "Packets received: steered, passed to the kernel, or sent by it.",
 	 .write = write_packets},
 	{"drops_total", "counter", "Packets received and dropped, by reason.", .write = write_drops},

@@ -81,6 +81,28 @@ void zk_children(struct zk_client *zk, const char *path, bool watch, zk_fn fn, v
 	ask(zk, FAKE_CHILDREN, path, watch, fn, context);
 }
 
+void zk_set(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context)
+{
+	(void)text;
+	ask(zk, FAKE_SET, path, false, fn, context);
+}
+
+void zk_create_ephemeral(struct zk_client *zk, const char *path, const char *text, zk_fn fn, void *context)
+{
+	(void)text;
+	ask(zk, FAKE_CREATE, path, false, fn, context);
+}
+
+bool zk_is_connected(const struct zk_client *zk)
+{
+	return !zk->closing;
+}
+
+int64_t zk_session(const struct zk_client *zk)
+{
+	return zk_is_connected(zk) ? 1 : 0;
+}
+
 uint64_t zk_now(const struct zk_client *zk)
 {
 	return zk->now_ms;

@@ -8,7 +8,7 @@
 
 #include "control/zookeeper.h"
 
-enum fake_kind { FAKE_GET, FAKE_EXISTS, FAKE_CHILDREN };
+enum fake_kind { FAKE_GET, FAKE_EXISTS, FAKE_CHILDREN, FAKE_SET, FAKE_CREATE };
 
 struct fake_request {
 	enum fake_kind kind;
