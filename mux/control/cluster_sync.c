@@ -14,6 +14,7 @@
 #include "control/mux_node.h"
 #include "control/peer_watch.h"
 #include "control/registration.h"
+#include "control/seed_watch.h"
 #include "control/service_list.h"
 #include "control/tree_access.h"
 
@@ -23,6 +24,7 @@ struct cluster_sync {
 	struct zk_client *zk;
 	struct registration *registration;
 	struct peer_watch *peers;
+	struct seed_watch *seed;
 	struct lag_withdrawal *withdrawal;
 	struct state_keeper *state; /* NULL: nothing is kept on disk */
 	uint64_t restore_at;        /* 0: not known yet, UINT64_MAX: never */
@@ -124,6 +126,7 @@ static void on_connected(void *context)
 	fprintf(stderr, "mux event=zookeeper_connected session=0x%" PRIx64 "\n", (uint64_t)zk_session(cluster->zk));
 	registration_connected(cluster->registration);
 	peer_watch_connected(cluster->peers);
+	seed_watch_connected(cluster->seed);
 	service_list_hold(cluster->services); /* it may be another cluster's tree by now */
 	read_cluster(cluster);
 }
@@ -141,6 +144,7 @@ static void on_changed(void *context, const char *path)
 
 	registration_watched(cluster->registration, path);
 	peer_watch_watched(cluster->peers, path);
+	seed_watch_watched(cluster->seed, path);
 	if (!strcmp(path, cluster->cluster_path))
 		read_cluster(cluster);
 	service_list_watched(cluster->services, path);
@@ -158,12 +162,14 @@ static void on_vanished(void *owner)
 	service_list_read(cluster->services);
 }
 
-static void on_restored_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count)
+static void on_restored_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
+				const struct fl_siphash_key *seed)
 {
 	struct cluster_sync *cluster = context;
 
 	snprintf(cluster->name, sizeof(cluster->name), "%s", name);
 	peer_watch_restore(cluster->peers, muxes, count);
+	seed_watch_restore(cluster->seed, seed);
 	hello_join(cluster->hello, cluster->name);
 	lag_withdrawal_listen(cluster->withdrawal, zk_now(cluster->zk));
 }
@@ -219,6 +225,7 @@ static void keep(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	struct state_view view = {
 	    .cluster = cluster->name,
+	    .seed = seed_watch_used(cluster->seed),
 	    .is_listed = service_list_is_known(cluster->services) && !service_list_is_held(cluster->services) &&
 			 zk_is_connected(cluster->zk),
 	    .syncs = service_list_syncs(cluster->services),
@@ -264,12 +271,13 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	snprintf(path, sizeof(path), "%s/muxes", options->root);
 	cluster->hello = options->hello;
 	cluster->peers = peer_watch_new(cluster->zk, path, options->tables, options->hello);
+	cluster->seed = seed_watch_new(cluster->zk, options->root, options->tables);
 	cluster->withdrawal =
 	    lag_withdrawal_new(cluster->zk, path, options->id, &options->behind, hello_peers(options->hello));
 	if (options->state_dir && *options->state_dir)
 		cluster->state = state_keeper_new(options->state_dir);
 	cluster->services = service_list_new(&cluster->context, cluster->root, &cluster->access);
-	if (!cluster->registration || !cluster->peers || !cluster->withdrawal || !cluster->services ||
+	if (!cluster->registration || !cluster->peers || !cluster->seed || !cluster->withdrawal || !cluster->services ||
 	    (options->state_dir && *options->state_dir && !cluster->state))
 		goto fail;
 	cluster->context = (struct service_sync_context){
@@ -303,6 +311,7 @@ void cluster_sync_free(struct cluster_sync *cluster)
 		registration_free(cluster->registration);
 	if (cluster->peers)
 		peer_watch_free(cluster->peers);
+	seed_watch_free(cluster->seed);
 	if (cluster->withdrawal)
 		lag_withdrawal_free(cluster->withdrawal);
 	state_keeper_free(cluster->state);
@@ -334,6 +343,7 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 	if (!zk_is_connected(cluster->zk))
 		return at; /* everything else waits for the connection */
 	at = earlier(at, earlier(cluster->cluster_at, registration_deadline(cluster->registration)));
+	at = earlier(at, earlier(peer_watch_deadline(cluster->peers), seed_watch_deadline(cluster->seed)));
 	return earlier(at, service_list_deadline(cluster->services));
 }
 
@@ -344,6 +354,9 @@ static bool follow(struct cluster_sync *cluster, uint64_t now_ms)
 		return false;
 	registration_run(cluster->registration, now_ms);
 	peer_watch_run(cluster->peers, now_ms);
+	if (peer_watch_is_read(cluster->peers))
+		seed_watch_decide(cluster->seed, peer_watch_know_seed(cluster->peers));
+	seed_watch_run(cluster->seed, now_ms);
 	if (now_ms >= cluster->cluster_at)
 		read_cluster(cluster);
 	service_list_run(cluster->services, now_ms);

@@ -46,8 +46,8 @@ static void describe_address(json_t *self, const char *key, const struct fl_addr
 json_t *mux_node_begin(const struct cluster_sync_options *options)
 {
 	json_t *ports = json_array();
-	json_t *self =
-	    json_pack("{s:i, s:s, s:s}", "format", NODE_FORMAT, "id", options->id, "version", FAIRLEAD_VERSION);
+	json_t *self = json_pack("{s:i, s:s, s:s, s:b}", "format", NODE_FORMAT, "id", options->id, "version",
+				 FAIRLEAD_VERSION, "fragmentSeed", 1);
 
 	describe_address(self, "address", options->address);
 	describe_address(self, "address6", options->address6);

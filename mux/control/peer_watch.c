@@ -19,8 +19,11 @@ struct peer_watch {
 	bool is_reading;
 	bool again; /* requested while it was being read */
 	uint64_t retry_at;
-	int asked;   /* nodes without an answer yet */
-	bool failed; /* one of them could not be read: that mux may be alive */
+	int asked;        /* nodes without an answer yet */
+	bool failed;      /* one of them could not be read: that mux may be alive */
+	bool found_older; /* of this reading: a mux that does not know the seed */
+	bool is_read;     /* all of them, since the start */
+	bool know_seed;   /* at the last whole reading */
 	uint32_t found_count;
 	struct fl_address *found;       /* of this reading, */
 	struct hello_node *found_nodes; /* and in the order of answers */
@@ -62,10 +65,13 @@ static void finish(struct peer_watch *watch)
 	watch->is_reading = false;
 	if (!watch->failed && watch->hello)
 		hello_set_nodes(watch->hello, watch->found_nodes, watch->found_count, zk_now(watch->zk));
-	if (watch->failed)
+	if (watch->failed) {
 		watch->retry_at = zk_now(watch->zk) + PEER_WATCH_RETRY_MS;
-	else
+	} else {
+		watch->is_read = true;
+		watch->know_seed = !watch->found_older;
 		hand_on(watch);
+	}
 	if (watch->again)
 		read_list(watch);
 }
@@ -79,8 +85,8 @@ static bool is_id(const char *id)
 	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == len;
 }
 
-/* A mux's node; false: it has no address. */
-static bool read_node(const struct zk_reply *reply, struct hello_node *out)
+/* A mux's node; false: it has no address. is_older is set if the mux does not know the seed. */
+static bool read_node(const struct zk_reply *reply, struct hello_node *out, bool *is_older)
 {
 	json_t *node = json_loadb((const char *)reply->data, reply->len, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(node, "id"));
@@ -89,6 +95,7 @@ static bool read_node(const struct zk_reply *reply, struct hello_node *out)
 	bool found = (address && address_parse(address, &out->address)) ||
 		     (!address && address6 && address_parse(address6, &out->address));
 
+	*is_older |= found && !json_is_true(json_object_get(node, "fragmentSeed"));
 	snprintf(out->id, sizeof(out->id), "%s", id && is_id(id) ? id : "");
 	json_decref(node);
 	return found;
@@ -107,7 +114,7 @@ static void on_node(void *context, const struct zk_reply *reply)
 	struct peer_watch *watch = context;
 	struct hello_node node;
 
-	if (reply->rc == ZOK && read_node(reply, &node) && !is_found(watch, &node.address)) {
+	if (reply->rc == ZOK && read_node(reply, &node, &watch->found_older) && !is_found(watch, &node.address)) {
 		watch->found[watch->found_count] = node.address;
 		watch->found_nodes[watch->found_count++] = node;
 	} else if (reply->rc != ZOK && reply->rc != ZNONODE) {
@@ -144,6 +151,7 @@ static void on_list(void *context, const struct zk_reply *reply)
 	watch->found_nodes = zk_alloc(((size_t)reply->child_count + 1) * sizeof(*watch->found_nodes));
 	watch->found_count = 0;
 	watch->failed = false;
+	watch->found_older = false;
 	watch->listed = (uint32_t)reply->child_count;
 	watch->asked = reply->child_count;
 	if (!reply->child_count)
@@ -201,6 +209,16 @@ void peer_watch_restore(struct peer_watch *watch, const struct fl_address *addre
 		hello_set_nodes(watch->hello, watch->found_nodes, count, zk_now(watch->zk));
 	}
 	hand_on(watch);
+}
+
+bool peer_watch_is_read(const struct peer_watch *watch)
+{
+	return watch->is_read;
+}
+
+bool peer_watch_know_seed(const struct peer_watch *watch)
+{
+	return watch->know_seed;
 }
 
 uint64_t peer_watch_deadline(const struct peer_watch *watch)

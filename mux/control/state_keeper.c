@@ -18,6 +18,7 @@ enum {
 	BLOB_BYTES_MAX = 1 << 28,
 	FILE_BYTES_MAX = STATE_FILE_HEADER_LEN + CONFIG_BYTES_MAX + DELTA_BYTES_MAX + BLOB_BYTES_MAX,
 	ADDRESS_LEN = sizeof(struct fl_address),
+	SEED_LEN = 16,
 	SCAN_MS = 250, /* between two looks at all services */
 };
 
@@ -39,6 +40,7 @@ struct state_keeper {
 	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
 	struct fl_address *muxes;
 	uint32_t muxes_count;
+	struct fl_siphash_key seed;
 	unsigned next; /* the service to look at first */
 	uint64_t written, failed, refused[STATE_ERRORS];
 };
@@ -46,6 +48,15 @@ struct state_keeper {
 static uint64_t unix_seconds(void)
 {
 	return (uint64_t)time(NULL);
+}
+
+static void *copy(const void *from, size_t len)
+{
+	void *to = malloc(len + 1);
+
+	if (to && len)
+		memcpy(to, from, len);
+	return to;
 }
 
 static bool is_service_file(const char *name)
@@ -159,33 +170,52 @@ static bool read_file(struct state_keeper *keeper, const char *name, enum state_
 	return false;
 }
 
+static struct fl_siphash_key load_seed(const struct state_part *part)
+{
+	static const struct fl_siphash_key zero;
+
+	return part->len ? fl_siphash_key_load(part->data) : zero;
+}
+
+/* As one part of a file. NULL: no memory. */
+static uint8_t *store_seed(const struct fl_siphash_key *seed, size_t *len)
+{
+	uint8_t bytes[SEED_LEN];
+
+	fl_store_le64(bytes, seed->k0);
+	fl_store_le64(bytes + 8, seed->k1);
+	*len = seed->k0 | seed->k1 ? SEED_LEN : 0;
+	return copy(bytes, *len);
+}
+
 static bool read_cluster(struct state_keeper *keeper, const struct state_target *target)
 {
 	struct reason why = {"no memory"};
-	struct fl_address *copy = NULL;
+	struct fl_address *addresses = NULL;
 	struct state_file file;
-	struct state_part *muxes = &file.parts[0];
+	const struct state_part *muxes = &file.parts[0], *seed = &file.parts[2];
 	uint8_t *data;
 
 	if (!read_file(keeper, cluster_file, STATE_CLUSTER, &data, &file))
 		return false;
-	if (muxes->len % ADDRESS_LEN || muxes->len / ADDRESS_LEN > UINT16_MAX || file.parts[1].len || file.parts[2].len)
+	if (muxes->len % ADDRESS_LEN || muxes->len / ADDRESS_LEN > UINT16_MAX || file.parts[1].len ||
+	    (seed->len && seed->len != SEED_LEN))
 		reason_set(&why, -EINVAL,
-			   "parts of %zu, %zu and %zu bytes; allowed: %zu for each of at most %d muxes, 0 and 0",
-			   muxes->len, file.parts[1].len, file.parts[2].len, sizeof(*copy), UINT16_MAX);
+			   "parts of %zu, %zu and %zu bytes; allowed: %d for each of at most %d muxes, 0, and %d or 0",
+			   muxes->len, file.parts[1].len, seed->len, ADDRESS_LEN, UINT16_MAX, SEED_LEN);
 	else
-		copy = malloc(muxes->len + 1); /* aligned */
-	if (copy) {
-		memcpy(copy, muxes->data, muxes->len);
+		addresses = copy(muxes->data, muxes->len); /* aligned */
+	if (addresses) {
 		strcpy(keeper->cluster, file.cluster);
-		keeper->muxes = copy;
+		keeper->muxes = addresses;
 		keeper->muxes_count = (uint32_t)(muxes->len / ADDRESS_LEN);
-		target->cluster(target->context, file.cluster, copy, keeper->muxes_count);
+		keeper->seed = load_seed(seed);
+		target->cluster(target->context, file.cluster, addresses, keeper->muxes_count, &keeper->seed);
 	} else {
 		refuse(keeper, cluster_file, STATE_CONTENT, why.text);
 	}
 	free(data);
-	return copy;
+	return addresses;
 }
 
 /* Decodes the parts of a service's file and passes them on. */
@@ -266,15 +296,6 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 
 /* --- writing ----------------------------------------------------------------------------------------------------- */
 
-static void *copy(const void *from, size_t len)
-{
-	void *to = malloc(len + 1);
-
-	if (to && len)
-		memcpy(to, from, len);
-	return to;
-}
-
 static struct state_job *new_job(const struct state_keeper *keeper, enum state_kind kind, const char *name)
 {
 	struct state_job *job = calloc(1, sizeof(*job));
@@ -302,14 +323,17 @@ static bool write_cluster(struct state_keeper *keeper, const struct state_view *
 	struct state_job *job;
 
 	if (!strcmp(keeper->cluster, view->cluster) && keeper->muxes_count == view->muxes_count &&
-	    (!len || !memcmp(keeper->muxes, view->muxes, len)))
+	    (!len || !memcmp(keeper->muxes, view->muxes, len)) && keeper->seed.k0 == view->seed.k0 &&
+	    keeper->seed.k1 == view->seed.k1)
 		return false;
 	muxes = copy(view->muxes, len);
 	snprintf(keeper->cluster, sizeof(keeper->cluster), "%s", view->cluster);
 	job = new_job(keeper, STATE_CLUSTER, cluster_file);
-	if (job)
+	if (job) {
 		job->first = copy(view->muxes, len);
-	if (!muxes || !job || !job->first) {
+		job->blob = store_seed(&view->seed, &job->blob_len);
+	}
+	if (!muxes || !job || !job->first || !job->blob) {
 		keeper->cluster[0] = 0; /* so that it is written later */
 		free(muxes);
 		state_job_free(job);
@@ -318,6 +342,7 @@ static bool write_cluster(struct state_keeper *keeper, const struct state_view *
 	free(keeper->muxes);
 	keeper->muxes = muxes;
 	keeper->muxes_count = view->muxes_count;
+	keeper->seed = view->seed;
 	job->first_len = len;
 	give(keeper, job);
 	return true;

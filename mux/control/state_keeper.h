@@ -35,13 +35,15 @@ struct state_view {
 	unsigned count;
 	const struct fl_address *muxes;
 	uint32_t muxes_count;
+	struct fl_siphash_key seed; /* by which they deal fragments out */
 };
 
 /* Where a state is restored to. */
 struct state_target {
 	void *context;
 	/* Once, first; muxes may be empty. */
-	void (*cluster)(void *context, const char *name, const struct fl_address *muxes, uint32_t count);
+	void (*cluster)(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
+			const struct fl_siphash_key *seed);
 	/* Serves it. Negative errno and why. */
 	int (*service)(void *context, const struct service_config *config, struct delta *image,
 		       const struct steering_blob *blob, struct reason *why);

@@ -49,6 +49,7 @@ struct zk_reply {
 	int child_count;
 };
 
+/* Whether one of the children has this name. */
 static inline bool zk_has_child(const struct zk_reply *reply, const char *name)
 {
 	for (int i = 0; i < reply->child_count; i++)

@@ -315,7 +315,7 @@ static bool forward(struct fragments *f, const struct peers *peers, uint64_t has
 	    fl_address_is_ipv4(&peer->address) != fl_address_is_ipv4(&peers->list[0].address))
 		return false;
 	packet->hash = hash;
-	verdict = mux_to_mux_wrap(&peer->line, peers_tag(peers) ? FL_STEER_TAG : 0, mbuf, packet);
+	verdict = mux_to_mux_wrap(&peer->line, peers->tags ? FL_STEER_TAG : 0, mbuf, packet);
 	finish(f, mbuf, packet, verdict);
 	return true;
 }

@@ -19,7 +19,7 @@ static void fill(struct peer *peer, const struct fl_address *address, const stru
 }
 
 struct peers *peers_new(const struct fl_address *addresses, uint32_t count, const struct fl_address *self,
-			const struct fl_siphash_key *seed, const struct next_hops *hops)
+			const struct peers_deal *deal, const struct next_hops *hops)
 {
 	size_t bytes = sizeof(struct peers) + (count + 1U) * sizeof(struct peer);
 	struct peers *peers = aligned_alloc(_Alignof(struct peers), (bytes + 63) & ~(size_t)63);
@@ -27,13 +27,14 @@ struct peers *peers_new(const struct fl_address *addresses, uint32_t count, cons
 	if (!peers)
 		return NULL;
 	memset(peers, 0, bytes);
-	peers->seed = *seed;
+	peers->seed = deal->seed;
+	peers->tags = deal->tags;
 	peers->list[0].self = true;
-	fill(&peers->list[0], self, seed, hops);
+	fill(&peers->list[0], self, &deal->seed, hops);
 	peers->count = 1;
 	for (uint32_t i = 0; i < count; i++)
 		if (!fl_address_equal(&addresses[i], self))
-			fill(&peers->list[peers->count++], &addresses[i], seed, hops);
+			fill(&peers->list[peers->count++], &addresses[i], &deal->seed, hops);
 	return peers;
 }
 
@@ -51,7 +52,7 @@ bool peers_differ(const struct peers *peers, const struct next_hops *hops)
 	return false;
 }
 
-struct peers *peers_renew(const struct peers *old, const struct next_hops *hops)
+struct peers *peers_renew(const struct peers *old, const struct peers_deal *deal, const struct next_hops *hops)
 {
 	struct fl_address *addresses = calloc(old->count, sizeof(*addresses));
 	struct peers *peers;
@@ -60,7 +61,7 @@ struct peers *peers_renew(const struct peers *old, const struct next_hops *hops)
 		return NULL;
 	for (uint32_t i = 0; i < old->count; i++)
 		addresses[i] = old->list[i].address;
-	peers = peers_new(addresses, old->count, &addresses[0], &old->seed, hops);
+	peers = peers_new(addresses, old->count, &addresses[0], deal, hops);
 	free(addresses);
 	return peers;
 }

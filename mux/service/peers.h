@@ -20,22 +20,28 @@ struct peer {
 
 struct peers {
 	uint32_t count;
+	bool tags; /* packets to servers carry a tag */
 	struct fl_siphash_key seed;
 	struct peer list[]; /* the mux itself first */
 };
 
+/* What all muxes of a cluster have in common (protocol/README.md, 8). */
+struct peers_deal {
+	struct fl_siphash_key seed;
+	bool tags; /* the cluster has a key, which is then the seed */
+};
+
 /*
- * addresses: those of all muxes, each once, in any order; self is added if missing. seed: shared by all muxes of the
- * cluster. NULL: no memory.
+ * addresses: those of all muxes, each once, in any order; self is added if missing. NULL: no memory.
  */
 struct peers *peers_new(const struct fl_address *addresses, uint32_t count, const struct fl_address *self,
-			const struct fl_siphash_key *seed, const struct next_hops *hops);
+			const struct peers_deal *deal, const struct next_hops *hops);
 
 /* Whether a next hop has changed since; also false if memory ran out. */
 bool peers_differ(const struct peers *peers, const struct next_hops *hops);
 
-/* The same peers with their current next hops. NULL: no memory. */
-struct peers *peers_renew(const struct peers *old, const struct next_hops *hops);
+/* The same peers with their current next hops, perhaps dealt to by another seed. NULL: no memory. */
+struct peers *peers_renew(const struct peers *old, const struct peers_deal *deal, const struct next_hops *hops);
 
 void peers_free(struct peers *peers);
 
@@ -49,11 +55,5 @@ const struct peer *peers_owner(const struct peers *peers, uint64_t hash);
 bool peers_tells(const struct peers *peers, const struct fl_address *server, uint32_t most);
 
 bool peers_has(const struct peers *peers, const struct fl_address *address);
-
-/* Whether the cluster has a key, which is then the seed, and packets to servers carry a tag. */
-static inline bool peers_tag(const struct peers *peers)
-{
-	return peers->seed.k0 | peers->seed.k1;
-}
 
 #endif

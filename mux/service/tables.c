@@ -18,7 +18,7 @@ struct tables {
 	struct publication *publication;
 	struct peers *peers;         /* the published lookup points to them */
 	struct fl_address selves[2]; /* first the one that peers know */
-	struct fl_siphash_key seed;
+	struct peers_deal deal;
 	const struct options *options;
 	struct next_hops hops;         /* of any address */
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
@@ -63,7 +63,7 @@ struct tables *tables_new(unsigned readers, const struct next_hops *hops)
 	tables->hops = *hops;
 	tables->options = &none;
 	tables->backend_hops = (struct next_hops){.context = tables, .lookup = lookup_backend};
-	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->seed, hops);
+	tables->peers = peers_new(NULL, 0, &tables->selves[0], &tables->deal, hops);
 	lookup = tables->peers ? build_lookup(tables, tables->peers) : NULL;
 	tables->publication = lookup ? publication_new(readers, lookup) : NULL;
 	if (!tables->publication) {
@@ -167,17 +167,35 @@ static int publish_peers(struct tables *tables, struct peers *peers)
 }
 
 int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
-		    const struct fl_siphash_key *seed)
+		    const struct fl_siphash_key *key)
 {
 	tables->selves[0] = *self;
 	tables->selves[1] = *other;
-	tables->seed = *seed;
+	tables->deal = (struct peers_deal){.seed = *key, .tags = key->k0 | key->k1};
 	return tables_set_peers(tables, NULL, 0);
+}
+
+bool tables_has_key(const struct tables *tables)
+{
+	return tables->deal.tags;
+}
+
+int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed)
+{
+	struct peers_deal deal = {.seed = *seed};
+	int error;
+
+	if (tables->deal.tags)
+		return 0;
+	error = publish_peers(tables, peers_renew(tables->peers, &deal, &tables->hops));
+	if (!error)
+		tables->deal = deal;
+	return error;
 }
 
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count)
 {
-	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->seed, &tables->hops));
+	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->deal, &tables->hops));
 }
 
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
@@ -250,7 +268,7 @@ bool tables_is_stale(const struct tables *tables)
 void tables_refresh(struct tables *tables)
 {
 	if (peers_differ(tables->peers, &tables->hops))
-		publish_peers(tables, peers_renew(tables->peers, &tables->hops));
+		publish_peers(tables, peers_renew(tables->peers, &tables->deal, &tables->hops));
 	tables->stale = !publication_refresh(tables->publication, tables->registry.services, tables->registry.count,
 					     &tables->backend_hops);
 }

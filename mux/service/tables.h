@@ -30,11 +30,20 @@ struct vip_listener {
 struct tables *tables_new(unsigned readers, const struct next_hops *hops);
 
 /*
- * Sets the mux's own outer addresses, at most one of each family, first the one that other muxes know; and the seed
- * that all muxes of the cluster share, which decides where fragments meet. Clears the peers. -ENOMEM: nothing changed.
+ * Sets the mux's own outer addresses, at most one of each family, first the one that other muxes know; and the
+ * cluster's key, all zero: none, which decides where fragments meet. Clears the peers. -ENOMEM: nothing changed.
  */
 int tables_set_self(struct tables *tables, const struct fl_address *self, const struct fl_address *other,
-		    const struct fl_siphash_key *seed);
+		    const struct fl_siphash_key *key);
+
+/* Whether the cluster has a key. */
+bool tables_has_key(const struct tables *tables);
+
+/*
+ * Sets the seed that decides where fragments meet in a cluster without a key; with a key it does nothing. All muxes
+ * must have the same. -ENOMEM: nothing has changed.
+ */
+int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed);
 
 /* Sets the live muxes, by the address that others know; may include this one. -ENOMEM: nothing has changed. */
 int tables_set_peers(struct tables *tables, const struct fl_address *addresses, uint32_t count);

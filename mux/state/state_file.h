@@ -3,7 +3,8 @@
  * A file of the mux's state on disk: what it needs to serve without ZooKeeper. Each file is complete by itself and is
  * replaced as a whole, so no two files have to agree, except on the cluster.
  *
- *	cluster		the cluster's name, and the muxes' addresses, 16 bytes each
+ *	cluster		the cluster's name, the muxes' addresses, 16 bytes each, and the seed by which they deal
+ *			fragments out
  *	NAME.service	config and last ring of a service
  *
  * All fields little-endian:
@@ -15,7 +16,7 @@
  *	112 CRC-32C u32			of the bytes before it and of all parts
  *	116 the parts, to the end
  *
- *	kind 1, cluster	addresses | empty | empty
+ *	kind 1, cluster	addresses | empty | seed 16, or empty: zero
  *	kind 2, service	config, JSON as in protocol/README.md section 4 | snapshot, section 5 | the steering method's blob
  */
 #ifndef FAIRLEAD_MUX_STATE_FILE_H

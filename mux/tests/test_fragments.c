@@ -45,7 +45,8 @@ static struct mux muxes[MUXES];
 static struct service *service;
 static struct seen seen[SEEN_MAX];
 static uint32_t seen_count, counts[VERDICTS_ALL];
-static uint16_t told; /* the last MTU reported to a sender */
+static uint16_t told;                        /* the last MTU reported to a sender */
+static const struct fl_siphash_key *tag_key; /* NULL: packets to servers have no tag */
 
 static struct rte_ring *make_ring(void)
 {
@@ -87,6 +88,7 @@ static int set_up(void **state)
 
 	(void)state;
 	image_wire.mtu = 1600;
+	tag_key = &key;
 	for (uint8_t i = 0; i < MUXES; i++) {
 		make_mux(&muxes[i], i);
 		all[i] = muxes[i].address;
@@ -176,7 +178,7 @@ static void pump(struct mux *mux, bool forwarded_in, uint64_t now_ms)
 		struct packet packets[BURST_MAX];
 		uint32_t count;
 
-		burst = (struct burst){.lookup = tables_lookup(mux->tables), .tag_key = &key, .now = NOW};
+		burst = (struct burst){.lookup = tables_lookup(mux->tables), .tag_key = tag_key, .now = NOW};
 		if (!fragments_ready(mux->fragments, &burst))
 			return;
 		burst_steer_classified(&burst);
@@ -478,6 +480,79 @@ static void a_mux_takes_wrapped_fragments_of_muxes_alone(void **state)
 	assert_int_equal(counts[VERDICT_SERVICE], 1);
 }
 
+/* The mux that gets the datagram, as this mux sees it. */
+static uint8_t owner_of(const struct mux *mux, uint64_t hash)
+{
+	return peers_owner(tables_lookup(mux->tables)->peers, hash)->address.bytes[15];
+}
+
+/* Without the cluster's key the drawn seed counts, and packets carry no tag; with the key it does not count. */
+static void a_drawn_seed_deals_anew_at_muxes_without_a_key(void **state)
+{
+	static const struct fl_siphash_key zero, drawn = {3, 5};
+	struct fl_address all[MUXES] = {muxes[0].address, muxes[1].address, muxes[2].address};
+	const struct fl_address none = {{0}};
+	struct chance chance = {20261122};
+	int moved = 0;
+
+	(void)state;
+	assert_true(tables_lookup(muxes[0].tables)->peers->tags);
+	assert_int_equal(tables_set_seed(muxes[0].tables, &drawn), 0);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t hash = chance_next(&chance);
+
+		assert_int_equal(owner_of(&muxes[0], hash), owner_of(&muxes[1], hash));
+	}
+	assert_true(tables_lookup(muxes[0].tables)->peers->tags);
+	for (int i = 0; i < MUXES; i++) {
+		assert_int_equal(tables_set_self(muxes[i].tables, &muxes[i].address, &none, &zero), 0);
+		assert_int_equal(tables_set_peers(muxes[i].tables, all, MUXES), 0);
+	}
+	assert_int_equal(tables_set_seed(muxes[0].tables, &drawn), 0);
+	assert_int_equal(tables_set_seed(muxes[1].tables, &drawn), 0);
+	tables_refresh(muxes[1].tables);
+	assert_int_equal(tables_set_peers(muxes[1].tables, all, MUXES), 0); /* keeps it */
+	for (int i = 0; i < 30000; i++) {
+		uint64_t hash = chance_next(&chance);
+
+		assert_int_equal(owner_of(&muxes[0], hash), owner_of(&muxes[1], hash));
+		moved += owner_of(&muxes[0], hash) != owner_of(&muxes[2], hash);
+	}
+	assert_true(moved > 30000 / 2 && moved < 30000 * 5 / 6); /* two of three */
+	assert_false(tables_lookup(muxes[0].tables)->peers->tags);
+	assert_int_equal(tables_set_seed(muxes[0].tables, &zero), 0);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t hash = chance_next(&chance);
+
+		assert_int_equal(owner_of(&muxes[0], hash), owner_of(&muxes[2], hash));
+	}
+}
+
+/* One byte more than without a tag: the seed is no key, so it needs no room for one. */
+static void a_drawn_seed_takes_no_room_for_tags(void **state)
+{
+	static const struct fl_siphash_key zero, drawn = {3, 5};
+	struct fl_address all[MUXES] = {muxes[0].address, muxes[1].address, muxes[2].address};
+	const struct fl_address none = {{0}};
+	struct flow flow = flow_of(4);
+
+	(void)state;
+	image_wire.mtu = 20 + PIECE + 44 + 7;
+	tag_key = NULL;
+	for (int i = 0; i < MUXES; i++) {
+		assert_int_equal(tables_set_self(muxes[i].tables, &muxes[i].address, &none, &zero), 0);
+		assert_int_equal(tables_set_peers(muxes[i].tables, all, MUXES), 0);
+		assert_int_equal(tables_set_seed(muxes[i].tables, &drawn), 0);
+		tables_refresh(muxes[i].tables);
+	}
+	for (uint32_t id = 1; id <= DATAGRAMS; id++)
+		for (uint32_t piece = 0; piece < pieces(&flow); piece++)
+			give_piece(&muxes[0], &flow, id, piece, 1000);
+	assert_int_equal(counts[VERDICT_TOO_BIG], 0);
+	assert_int_equal(counts[VERDICT_SERVICE], DATAGRAMS * pieces(&flow));
+	assert_true(counts[VERDICT_FRAGMENT_FORWARDED] > counts[VERDICT_SERVICE] / 2);
+}
+
 static void muxes_agree_and_a_lost_one_moves_only_its_own(void **state)
 {
 	struct fl_address two[2] = {muxes[0].address, muxes[1].address};
@@ -514,6 +589,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(one_for_another_mux_is_told_of_like_one_that_stays, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(none_is_sent_to_a_mux_of_the_other_family_alone, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_mux_takes_wrapped_fragments_of_muxes_alone, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_drawn_seed_deals_anew_at_muxes_without_a_key, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_drawn_seed_takes_no_room_for_tags, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(muxes_agree_and_a_lost_one_moves_only_its_own, set_up, tear_down),
 	};
 

@@ -117,8 +117,13 @@ static const struct fl_address *muxes(void)
 
 struct state_view state_world_view(void)
 {
-	return (struct state_view){
-	    .cluster = "one", .is_listed = true, .syncs = &world.sync, .count = 1, .muxes = muxes(), .muxes_count = 2};
+	return (struct state_view){.cluster = "one",
+				   .is_listed = true,
+				   .syncs = &world.sync,
+				   .count = 1,
+				   .muxes = muxes(),
+				   .muxes_count = 2,
+				   .seed = world.seed};
 }
 
 void state_world_pause(long ms)
@@ -165,11 +170,13 @@ void state_world_save(uint32_t generation)
 	state_world_write_out();
 }
 
-static void on_cluster(void *context, const char *name, const struct fl_address *addresses, uint32_t count)
+static void on_cluster(void *context, const char *name, const struct fl_address *addresses, uint32_t count,
+		       const struct fl_siphash_key *seed)
 {
 	(void)context;
 	strcpy(restored.cluster, name);
 	restored.muxes = count;
+	restored.seed = *seed;
 	assert_memory_equal(addresses, muxes(), count * sizeof(*addresses));
 }
 

@@ -496,7 +496,14 @@ def test_node(tree: Tree, mux: MuxProcess):
     until(lambda: tree.mux() is not None, 60, "the node")
     node = tree.mux()
     version = node.pop("version")
-    assert node == {"format": 1, "id": "mux1", "address": "10.1.0.11", "ports": [], "services": {}}
+    assert node == {
+        "format": 1,
+        "id": "mux1",
+        "fragmentSeed": True,
+        "address": "10.1.0.11",
+        "ports": [],
+        "services": {},
+    }
     assert version.count(".") == 2
     tree.client.delete("/fairlead/muxes/mux1")
     served(tree, mux)

@@ -463,7 +463,7 @@ static void two_muxes_tell_each_server(void **state)
 {
 	enum { MUXES = 5, SERVERS = 200 };
 	struct fl_address muxes[MUXES];
-	struct fl_siphash_key seed = {3, 4};
+	const struct peers_deal deal = {.seed = {3, 4}};
 	unsigned tells[MUXES] = {0};
 
 	(void)state;
@@ -474,7 +474,7 @@ static void two_muxes_tell_each_server(void **state)
 		unsigned all = 0, without = 0;
 
 		for (uint32_t i = 0; i < MUXES; i++) {
-			struct peers *peers = peers_new(muxes, MUXES, &muxes[i], &seed, &image_hops);
+			struct peers *peers = peers_new(muxes, MUXES, &muxes[i], &deal, &image_hops);
 
 			assert_non_null(peers);
 			all += peers_tells(peers, &server, NOTICES_SENDERS);
@@ -482,7 +482,7 @@ static void two_muxes_tell_each_server(void **state)
 			peers_free(peers);
 			if (!i)
 				continue;
-			peers = peers_new(muxes + 1, MUXES - 1, &muxes[i], &seed, &image_hops);
+			peers = peers_new(muxes + 1, MUXES - 1, &muxes[i], &deal, &image_hops);
 			assert_non_null(peers);
 			without += peers_tells(peers, &server, NOTICES_SENDERS);
 			peers_free(peers);

@@ -36,6 +36,36 @@ static void what_is_kept_is_restored(void **state)
 	assert_int_equal(ring_generation(ring), 9);
 }
 
+/* By which muxes deal fragments out; none takes no bytes, as in files of before there was one. */
+static void the_seed_is_kept_and_each_change_of_it(void **state)
+{
+	static const struct fl_siphash_key seeds[] = {{3, 4}, {0, 0}, {0, 1}, {UINT64_MAX, UINT64_MAX - 1}};
+	static const uint8_t bytes[] = {3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0};
+	struct state_keeper *keeper;
+	struct bytes file;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		world.seed = seeds[i];
+		state_world_save(9);
+		assert_null(state_world_restore());
+		assert_memory_equal(&restored.seed, &seeds[i], sizeof(seeds[i]));
+		file = state_world_read("cluster");
+		assert_int_equal(file.len, STATE_FILE_HEADER_LEN + 2 * 16 + (i == 1 ? 0 : 16));
+		if (!i)
+			assert_memory_equal(file.data + file.len - sizeof(bytes), bytes, sizeof(bytes));
+		free(file.data);
+	}
+	keeper = state_world_keeper();
+	state_world_settle(keeper);
+	world.now += 60000;
+	world.seed = seeds[0]; /* of one process, too */
+	state_world_settle(keeper);
+	state_keeper_free(keeper);
+	assert_null(state_world_restore());
+	assert_memory_equal(&restored.seed, &seeds[0], sizeof(seeds[0]));
+}
+
 /* --- crashes and full disks -------------------------------------------------------------------------------------- */
 
 static struct state_job kill_job(uint32_t generation, fl_row *rows)
@@ -221,6 +251,8 @@ int main(void)
 					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(a_full_disk_keeps_the_old_file, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_kept_is_restored, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(the_seed_is_kept_and_each_change_of_it, state_world_set_up,
+					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(writing_is_bounded, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_not_listed_is_removed, state_world_set_up, state_world_tear_down),
 	};

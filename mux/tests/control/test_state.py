@@ -83,6 +83,32 @@ def test_a_restart_during_an_outage_serves_from_disk(
     assert not mux.logged(event="refused") and not mux.logged(event="state_refused")
 
 
+def test_fragments_are_dealt_out_as_before(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, folder: Path):
+    """By the seed that the other muxes still use; the tree's own is used only once the muxes' nodes are read."""
+    seed = "/fairlead/fragment_seed"
+    tree.client.create(seed, bytes(range(16)).hex().encode())
+    web = served(tree, mux)
+    until(lambda: mux.logged(event="fragment_seed", **{"from": seed}) == 1, 60, mux.log())
+    until_saved(mux)
+    until(lambda: bytes(range(16)) in (folder / "cluster").read_bytes(), 60, "the seed on disk")
+    zookeeper.stop()
+    restart(mux)
+    mux.until_serving(web.image)
+    assert mux.logged(event="fragment_seed", **{"from": "disk"}) == 1
+    zookeeper.start()
+    until(lambda: mux.metric("restored", service="web") == 0, 60, mux.log())
+    until(lambda: tree.answers() and tree.mux(), 60, "the mux's node")
+    stays(lambda: mux.logged(event="fragment_seed") == 2, 1, "the seed")
+    older = b'{"format": 1, "id": "mux2", "address": "10.1.0.12", "ports": [], "services": {}}'
+    tree.client.create("/fairlead/muxes/mux2", older)
+    until(lambda: mux.logged(event="fragment_seed", **{"from": "zero"}) == 1, 60, mux.log())
+    until(lambda: bytes(range(16)) not in (folder / "cluster").read_bytes(), 60, "no seed on disk")
+    zookeeper.stop()
+    restart(mux)
+    mux.until_serving(web.image)
+    assert mux.logged(event="fragment_seed") == 3, "zero, as it was"
+
+
 def test_what_changed_during_the_outage_is_followed(tree: Tree, mux: MuxProcess, zookeeper: ZooKeeperProcess, folder):
     """The mux was off for longer than ZooKeeper: deltas, a service that is gone, and one that is new."""
     web, mail = served(tree, mux), served(tree, mux, id_=2, name="mail", vips=["10.99.0.2"])

@@ -35,9 +35,10 @@ static void save(void)
 	state_world_write_out();
 }
 
-static void on_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count)
+static void on_cluster(void *context, const char *name, const struct fl_address *muxes, uint32_t count,
+		       const struct fl_siphash_key *seed)
 {
-	(void)context, (void)name, (void)muxes, (void)count;
+	(void)context, (void)name, (void)muxes, (void)count, (void)seed;
 }
 
 static int on_service(void *context, const struct service_config *config, struct delta *image,

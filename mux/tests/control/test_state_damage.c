@@ -224,6 +224,37 @@ static void without_the_cluster_s_file_nothing_is_restored(void **state)
 	free(file.data);
 }
 
+/* A file whose parts are sound, but are no addresses and no seed. */
+static void what_the_cluster_s_file_must_not_hold_is_refused(void **state)
+{
+	static const uint64_t lengths[][STATE_FILE_PARTS] = {
+	    {32, 0, 15}, {32, 0, 17}, {32, 0, 32}, {31, 0, 16}, {32, 1, 16}, {32, 16, 0},
+	};
+
+	(void)state;
+	world.seed = (struct fl_siphash_key){3, 4};
+	state_world_save(9);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct bytes whole = state_world_read("cluster"), file = {0};
+
+		bytes_append(&file, whole.data, STATE_FILE_HEADER_LEN);
+		for (int part = 0; part < STATE_FILE_PARTS; part++) {
+			fl_store_le32(file.data + AT_LENGTHS + 8 * part, (uint32_t)lengths[i][part]);
+			for (uint64_t at = 0; at < lengths[i][part]; at++)
+				bytes_append(&file, "", 1);
+		}
+		state_world_mend(&file);
+		state_world_write("cluster", file.data, file.len);
+		assert_string_equal(state_world_restore(), "content");
+		assert_int_equal(restored.services, 0);
+		state_world_write("cluster", whole.data, whole.len);
+		assert_null(state_world_restore());
+		assert_int_equal(restored.services, 1);
+		free(whole.data);
+		free(file.data);
+	}
+}
+
 static void every_flipped_bit_and_every_cut_is_found(void **state)
 {
 	struct bytes whole;
@@ -256,6 +287,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(every_damage_is_refused_by_name, state_world_set_up, state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, state_world_set_up, state_world_tear_down),
+	    cmocka_unit_test_setup_teardown(what_the_cluster_s_file_must_not_hold_is_refused, state_world_set_up,
+					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(without_the_cluster_s_file_nothing_is_restored, state_world_set_up,
 					    state_world_tear_down),
 	    cmocka_unit_test_setup_teardown(every_flipped_bit_and_every_cut_is_found, state_world_set_up,

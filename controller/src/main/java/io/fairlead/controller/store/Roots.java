@@ -13,12 +13,12 @@ import org.slf4j.LoggerFactory;
 /** The nodes that every tree has, created by the first controller. */
 public final class Roots {
   private static final Logger LOG = LoggerFactory.getLogger(Roots.class);
-  private static final int CLUSTER_BYTES = 16;
+  private static final int DRAWN_BYTES = 16;
 
   private Roots() {}
 
   /**
-   * Creates missing nodes, in a new tree including the cluster's name.
+   * Creates missing nodes, in a new tree including the cluster's name and seed.
    *
    * @throws StoreException if the tree has an unknown format
    */
@@ -32,6 +32,7 @@ public final class Roots {
     }
     createIfAbsent(client, tree.cluster(), draw());
     createIfAbsent(client, tree.epoch(), "0");
+    createIfAbsent(client, tree.fragmentSeed(), draw());
     createIfAbsent(client, tree.clock(), "");
     createIfAbsent(client, tree.lastServiceId(), "0");
     createIfAbsent(client, tree.services(), "");
@@ -67,8 +68,8 @@ public final class Roots {
   }
 
   private static String draw() {
-    byte[] cluster = new byte[CLUSTER_BYTES];
-    new SecureRandom().nextBytes(cluster);
-    return HexFormat.of().formatHex(cluster);
+    byte[] drawn = new byte[DRAWN_BYTES];
+    new SecureRandom().nextBytes(drawn);
+    return HexFormat.of().formatHex(drawn);
   }
 }

@@ -26,6 +26,11 @@ public record Tree(String root) {
     return root + "/cluster";
   }
 
+  /** By which muxes without a cluster key deal out fragments: 32 hex digits, drawn once. */
+  public String fragmentSeed() {
+    return root + "/fragment_seed";
+  }
+
   /** Exists while a restore is under way or was interrupted. */
   public String restoring() {
     return root + "/restoring";

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a mux shares with all of its cluster, by a real ZooKeeper: the seed that deals fragments out, and the time."""
+
+import json
+
+from deadline import stays, until
+from mux_process import MuxProcess
+from tree import Tree
+
+SEED = "/fairlead/fragment_seed"
+NODE = {"format": 1, "id": "mux2", "address": "10.1.0.12", "ports": [], "services": {}}
+
+
+def uses(mux: MuxProcess) -> str | None:
+    """Where the seed comes from, as the mux logged it last."""
+    lines = [line for line in mux.log().splitlines() if "event=fragment_seed " in line]
+    return lines[-1].rsplit("from=", 1)[1] if lines else None
+
+
+def test_the_seed_is_used_while_every_mux_knows_it(tree: Tree, mux: MuxProcess):
+    """A controller that draws one is upgraded last; a mux that does not know it joins and leaves."""
+    until(lambda: tree.mux() and tree.mux()["fragmentSeed"], 60, "the mux's node")
+    stays(lambda: uses(mux) is None, 0.5, "no seed")
+    tree.client.create(SEED, b"000102030405060708090a0b0c0d0e0f")
+    until(lambda: uses(mux) == SEED, 60, "the seed")
+    tree.client.create("/fairlead/muxes/mux2", json.dumps(NODE).encode())
+    until(lambda: uses(mux) == "zero", 60, "the seed that mux2 has")
+    tree.client.delete("/fairlead/muxes/mux2")
+    until(lambda: uses(mux) == SEED, 60, "the seed")
+    tree.client.create("/fairlead/muxes/mux2", json.dumps(NODE | {"fragmentSeed": True}).encode())
+    until(lambda: mux.logged(event="peers", muxes=2) == 2, 60, "mux2")
+    stays(lambda: uses(mux) == SEED, 0.5, "the seed")
+    tree.client.delete(SEED)
+    until(lambda: uses(mux) == "zero", 60, "no seed")
+
+
+def test_the_clock_is_compared_with_zookeepers(tree: Tree, mux: MuxProcess):
+    """Both run on one machine: nothing differs, though a loaded machine may take a while to answer."""
+    until(lambda: mux.metric("clock_difference_seconds") is not None, 60, "a comparison")
+    assert mux.metric("clock_difference_seconds") == 0

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seed that deals fragments out: used only while every mux knows it; read again after failures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "control/seed_watch.h"
+#include "../fake_zookeeper.h"
+
+static const char path[] = "/fairlead/fragment_seed";
+static const char text[] = "000102030405060708090a0b0c0d0e0f";
+
+/* What the tables were told. */
+static struct {
+	unsigned calls;
+	bool has_key;
+	int error; /* that they answer */
+	struct fl_siphash_key seed;
+} told;
+
+int tables_set_seed(struct tables *tables, const struct fl_siphash_key *seed)
+{
+	(void)tables;
+	told.calls++;
+	if (!told.error)
+		told.seed = *seed;
+	return told.error;
+}
+
+bool tables_has_key(const struct tables *tables)
+{
+	(void)tables;
+	return told.has_key;
+}
+
+struct world {
+	struct zk_client *zk;
+	struct seed_watch *watch;
+};
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	memset(&told, 0, sizeof(told));
+	world->zk = fake_zk_new();
+	world->watch = seed_watch_new(world->zk, "/fairlead", NULL);
+	assert_non_null(world->watch);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	fake_zk_free(world->zk);
+	seed_watch_free(world->watch);
+	free(world);
+	return 0;
+}
+
+static void answer(const struct world *world, enum fake_kind kind, int rc, const char *data)
+{
+	const struct zk_reply reply = {.rc = rc, .data = (const uint8_t *)data, .len = data ? strlen(data) : 0};
+
+	assert_int_equal(fake_zk_count(world->zk), 1);
+	assert_int_equal(fake_zk_at(world->zk, 0)->kind, kind);
+	assert_string_equal(fake_zk_at(world->zk, 0)->path, path);
+	assert_true(fake_zk_at(world->zk, 0)->watch);
+	fake_zk_answer(world->zk, 0, &reply);
+}
+
+static void run(const struct world *world, bool all_know)
+{
+	seed_watch_run(world->watch, zk_now(world->zk));
+	seed_watch_decide(world->watch, all_know);
+}
+
+static bool is_used(const struct world *world)
+{
+	struct fl_siphash_key used = seed_watch_used(world->watch);
+
+	assert_true(used.k0 == told.seed.k0 && used.k1 == told.seed.k1);
+	return used.k0 | used.k1;
+}
+
+static void assert_told(unsigned calls, uint64_t k0, uint64_t k1)
+{
+	assert_int_equal(told.calls, calls);
+	assert_true(told.seed.k0 == k0 && told.seed.k1 == k1);
+}
+
+static const uint64_t K0 = 0x0706050403020100, K1 = 0x0f0e0d0c0b0a0908;
+
+/* One mux that does not know the seed keeps all on the one that it uses, zero, for as long as it lives. */
+static void it_is_used_while_all_muxes_know_it(void **state)
+{
+	struct world *world = *state;
+
+	seed_watch_connected(world->watch);
+	run(world, true);
+	answer(world, FAKE_GET, ZOK, text);
+	run(world, false);
+	assert_told(0, 0, 0);
+	run(world, true);
+	assert_told(1, K0, K1);
+	assert_true(is_used(world));
+	run(world, true);
+	run(world, false);
+	assert_told(2, 0, 0);
+	assert_false(is_used(world));
+	run(world, true);
+	assert_told(3, K0, K1);
+}
+
+/* Controllers create it when they are upgraded, perhaps after the muxes. */
+static void a_node_that_is_not_there_is_waited_for(void **state)
+{
+	struct world *world = *state;
+
+	seed_watch_connected(world->watch);
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_EXISTS, ZNONODE, NULL);
+	fake_zk_set_now(world->zk, 100 * SEED_WATCH_RETRY_MS);
+	run(world, true);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_told(0, 0, 0);
+	seed_watch_watched(world->watch, "/fairlead/cluster");
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	seed_watch_watched(world->watch, path);
+	answer(world, FAKE_GET, ZOK, text);
+	run(world, true);
+	assert_told(1, K0, K1);
+}
+
+static void one_that_is_created_meanwhile_is_read(void **state)
+{
+	struct world *world = *state;
+
+	seed_watch_connected(world->watch);
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_EXISTS, ZOK, NULL);
+	run(world, true);
+	answer(world, FAKE_GET, ZOK, text);
+	run(world, true);
+	assert_told(1, K0, K1);
+}
+
+/* A lost connection changes nothing; what changes while it is read is read again. */
+static void failures_keep_the_last_seed(void **state)
+{
+	static const int losses[] = {ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED, ZNOAUTH};
+	struct world *world = *state;
+
+	seed_watch_connected(world->watch);
+	answer(world, FAKE_GET, ZOK, text);
+	run(world, true);
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		seed_watch_connected(world->watch);
+		answer(world, FAKE_GET, losses[i], NULL);
+		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch) - 1);
+		run(world, true);
+		assert_int_equal(fake_zk_count(world->zk), 0);
+		fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
+		run(world, true);
+		answer(world, FAKE_GET, ZOK, text);
+	}
+	assert_told(1, K0, K1);
+	seed_watch_connected(world->watch);
+	seed_watch_watched(world->watch, path);
+	answer(world, FAKE_GET, ZOK, "ffffffffffffffffffffffffffffffff");
+	run(world, true);
+	assert_told(1, K0, K1);
+	answer(world, FAKE_GET, ZNONODE, NULL);
+	answer(world, FAKE_EXISTS, ZNONODE, NULL);
+	run(world, true);
+	assert_told(2, 0, 0);
+}
+
+static void what_is_no_seed_is_none(void **state)
+{
+	static const char *const malformed[] = {
+	    "",
+	    "0",
+	    "000102030405060708090a0b0c0d0e0",
+	    "000102030405060708090a0b0c0d0e0f0",
+	    "000102030405060708090a0b0c0d0e0f\n",
+	    "000102030405060708090A0B0C0D0E0F",
+	    "000102030405060708090a0b0c0d0e0g",
+	    "0x0102030405060708090a0b0c0d0e0f",
+	    "                                ",
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+		seed_watch_connected(world->watch);
+		answer(world, FAKE_GET, ZOK, text);
+		run(world, true);
+		assert_told(2 * (unsigned)i + 1, K0, K1);
+		seed_watch_watched(world->watch, path);
+		answer(world, FAKE_GET, ZOK, malformed[i]);
+		run(world, true);
+		assert_told(2 * (unsigned)i + 2, 0, 0);
+	}
+}
+
+static void without_memory_it_is_told_later(void **state)
+{
+	struct world *world = *state;
+
+	told.error = -1;
+	seed_watch_connected(world->watch);
+	answer(world, FAKE_GET, ZOK, text);
+	run(world, true);
+	assert_false(is_used(world));
+	told.error = 0;
+	run(world, true);
+	assert_told(2, K0, K1);
+}
+
+/* The others still use what they used: nothing changes before it is known what they use now. */
+static void one_from_disk_is_used_until_the_tree_is_read(void **state)
+{
+	const struct fl_siphash_key kept = {3, 4};
+	struct world *world = *state;
+
+	seed_watch_restore(world->watch, &kept);
+	assert_told(1, 3, 4);
+	run(world, true);
+	run(world, false);
+	assert_told(1, 3, 4);
+	seed_watch_connected(world->watch);
+	answer(world, FAKE_GET, ZCONNECTIONLOSS, NULL);
+	run(world, true);
+	run(world, false);
+	assert_told(1, 3, 4);
+	fake_zk_set_now(world->zk, seed_watch_deadline(world->watch));
+	run(world, true);
+	answer(world, FAKE_GET, ZOK, text);
+	assert_told(1, 3, 4);
+	run(world, true);
+	assert_told(2, K0, K1);
+	run(world, false);
+	assert_told(3, 0, 0);
+}
+
+/* The key deals fragments out. */
+static void with_a_key_nothing_is_read_or_used(void **state)
+{
+	const struct fl_siphash_key kept = {3, 4};
+	struct world *world = *state;
+
+	told.has_key = true;
+	seed_watch_restore(world->watch, &kept);
+	seed_watch_connected(world->watch);
+	seed_watch_watched(world->watch, path);
+	run(world, true);
+	assert_int_equal(fake_zk_count(world->zk), 0);
+	assert_told(0, 0, 0);
+	assert_false(is_used(world));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(it_is_used_while_all_muxes_know_it),
+	    CASE(a_node_that_is_not_there_is_waited_for),
+	    CASE(one_that_is_created_meanwhile_is_read),
+	    CASE(failures_keep_the_last_seed),
+	    CASE(what_is_no_seed_is_none),
+	    CASE(without_memory_it_is_told_later),
+	    CASE(one_from_disk_is_used_until_the_tree_is_read),
+	    CASE(with_a_key_nothing_is_read_or_used),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
