@@ -33,7 +33,7 @@ NAMED = 50  # cases of a part that are listed after the table
 OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan")  # tests with labs of their own
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = (
-    *("chaining-off", "notices-off", "clock-check-off"),
+    *("chaining-off", "notices-off", "hello-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
 )
 JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))

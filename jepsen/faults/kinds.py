@@ -7,8 +7,10 @@ from pathlib import Path
 
 from jepsen.faults.cluster import Cluster, Node
 from lab.deadline import LabError
+from lab.router import HASH_POLICY, HASHED_FIELDS
 
 MULTIPATH = Path("/proc/sys/net/ipv4")
+WITHOUT_PROTOCOL = HASHED_FIELDS & ~0x04  # ports differ enough
 FILLER = "filler-of-a-fault"
 
 
@@ -207,23 +209,26 @@ class Corrupt(OfZooKeeper):
 
 
 class Reshuffle(Fault):
-    """Changes the seed of the router's ECMP hash or, if its kernel has no seed, the fields that are hashed."""
+    """
+    Has the router's ECMP hash packets anew: other fields of theirs and, if its kernel has one, another seed. Healed, it
+    hashes addresses, ports and protocol, with the kernel's seed.
+    """
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         if node.kind != "router":
             raise LabError(f"node '{node.name}' has no ECMP; allowed: the router")
 
     def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
-        seed = random.randrange(1, 2**32)
-        self._set(cluster, node, f"echo {seed} >fib_multipath_hash_seed", "echo 9 >fib_multipath_hash_fields; echo 3")
+        self._set(cluster, node, random.randrange(1, 2**32), WITHOUT_PROTOCOL)
 
     def heal(self, cluster: Cluster, node: Node) -> None:
-        self._set(cluster, node, "echo 0 >fib_multipath_hash_seed", "echo 1")
+        self._set(cluster, node, 0, HASHED_FIELDS)
 
     @staticmethod
-    def _set(cluster: Cluster, node: Node, seeded: str, otherwise: str) -> None:
-        script = f"if [ -e fib_multipath_hash_seed ]; then {seeded}; else {otherwise} >fib_multipath_hash_policy; fi"
-        cluster.run(node, "sh", "-ec", f"cd {MULTIPATH}; {script}")
+    def _set(cluster: Cluster, node: Node, seed: int, fields: int) -> None:
+        seeded = f"if [ -e fib_multipath_hash_seed ]; then echo {seed} >fib_multipath_hash_seed; fi"
+        chosen = f"echo {fields} >fib_multipath_hash_fields; echo {HASH_POLICY} >fib_multipath_hash_policy"
+        cluster.run(node, "sh", "-ec", f"cd {MULTIPATH}; {seeded}; {chosen}")
 
 
 class Halves(Fault):

@@ -35,18 +35,22 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    for key in (*BROUGHT_UP, "window-seconds"):
+    for key in (*BROUGHT_UP, "window-seconds", "behind-seconds"):
         if type(described.get(key)) is not int:
             raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
     broken = switches.variant(switch)
+    mux_options = ("--behind-seconds", str(described["behind-seconds"]), *broken.pop("mux_options", ()))
     lab = Lab(
         **{key: described[key] for key in BROUGHT_UP},
         window=described["window-seconds"],
         buckets=described.get("buckets"),
-        variant=Variant(runner=True, mptcp=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, **broken),
+        variant=Variant(
+            runner=True, mptcp=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, mux_options=mux_options, **broken
+        ),
     )
     lab.settings = {"faults": {"switch": switch, "zookeepers": described["zookeepers"]}}
     lab.up_or_undone()
+    lab.router.hash_packets()
     lab.detach()
     return lab.instance.name
 

@@ -12,7 +12,7 @@ CONTROLLER = "io.fairlead.controller.SabotagedController"
 
 OF_MUX = ("generation-check-off", "half-delta")
 OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
-NAMES = ("chaining-off", "notices-off", *OF_CONTROLLER, *OF_MUX)
+NAMES = ("chaining-off", "notices-off", "hello-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
@@ -25,6 +25,8 @@ def variant(switch: str | None) -> dict[str, Any]:
         return {"chaining": False}
     if switch == "notices-off":
         return {"mux_options": ("--notices", "off")}
+    if switch == "hello-off":
+        return {"mux_options": ("--hello", "off")}
     environment = {"FAIRLEAD_SABOTAGE": switch}
     if switch in OF_MUX:
         if not MUX.exists():

@@ -18,8 +18,8 @@ from lab.instance import Instance
 
 BIN = build.ROOT / "jepsen" / "bin"
 SMALL = """\
-{:cluster {:over :lab :zookeepers 3 :controllers 2 :muxes 2 :servers 2 :clients 2 :window-seconds 120 :buckets 1024
-           :service "web" :vip "10.99.0.1" :port 80}}
+{:cluster {:over :lab :zookeepers 3 :controllers 2 :muxes 2 :servers 2 :clients 2 :window-seconds 120 :behind-seconds 5
+           :buckets 1024 :service "web" :vip "10.99.0.1" :port 80}}
 """
 COMMAND_SECONDS = 300
 

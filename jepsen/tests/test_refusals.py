@@ -137,7 +137,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: str, sentence: s
     assert sentence in capsys.readouterr().err
 
 
-GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120"
+GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120 :behind-seconds 5"
 
 
 @pytest.mark.parametrize(
