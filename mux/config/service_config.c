@@ -37,6 +37,7 @@ static const struct field {
     FIELD("encap", encap, true),
     FIELD("quicServerId", quic, false),
     FIELD("maxSegmentSize", mss, false),
+    FIELD("statelessUdp", stateless_udp, false),
     FIELD("windowSeconds", window, false),
 };
 

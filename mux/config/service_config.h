@@ -61,6 +61,7 @@ struct service_config {
 	const struct encap *encap;  /* encap.h */
 	struct quic_server_id quic; /* of its UDP ports */
 	uint16_t mss;               /* 0: SYNs are left as they are */
+	bool stateless_udp;         /* datagrams name no bucket: each is answered by itself */
 	uint32_t window;            /* seconds */
 };
 

@@ -128,7 +128,7 @@ static int get_ports(const json_t *object, struct service_config *out, struct re
 	return 0;
 }
 
-/* An optional key, as are the two below. */
+/* An optional key, as are the three below. */
 static int get_mptcp_ports(const json_t *object, struct service_config *out, struct reason *why)
 {
 	const json_t *ports = json_object_get(object, "mptcpPorts");
@@ -182,6 +182,18 @@ static int get_mss(const json_t *object, struct service_config *out, struct reas
 	error = get_integer(object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX, &mss, why);
 	out->mss = (uint16_t)mss;
 	return error;
+}
+
+static int get_stateless_udp(const json_t *object, struct service_config *out, struct reason *why)
+{
+	const json_t *value = json_object_get(object, "statelessUdp");
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (!json_is_boolean(value))
+		return reason_set(why, -EINVAL, "statelessUdp is not a boolean; allowed: true, false");
+	out->stateless_udp = json_is_true(value);
+	return 0;
 }
 
 static int get_key(const json_t *object, struct fl_siphash_key *out, struct reason *why)
@@ -289,6 +301,8 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_quic_server_id(object, out, why);
 	if (!error)
 		error = get_mss(object, out, why);
+	if (!error)
+		error = get_stateless_udp(object, out, why);
 	if (!error && out->encap->check)
 		error = out->encap->check(out, why);
 	return error;
@@ -326,6 +340,8 @@ static int add_optional(json_t *object, const struct service_config *config)
 					      json_pack("{s:i, s:i}", "offset", quic->offset, "length", quic->length));
 	if (config->mss)
 		failed |= json_object_set_new(object, "maxSegmentSize", json_integer(config->mss));
+	if (config->stateless_udp)
+		failed |= json_object_set_new(object, "statelessUdp", json_true());
 	return failed;
 }
 

@@ -152,8 +152,10 @@ static inline void read_row(struct packet *packet)
 	const struct ring *ring = packet->ring;
 
 	packet->generation = ring_generation(ring);
-	if (is_by_id(packet)) {
-		packet->row = fl_row_make((uint16_t)packet->bucket, FL_BACKEND_NONE, 0);
+	if (packet->flags & (PACKET_BY_ID | PACKET_STATELESS)) {
+		uint32_t id = is_by_id(packet) ? packet->bucket : fl_row_current(ring_row(ring, packet->bucket));
+
+		packet->row = fl_row_make((uint16_t)id, FL_BACKEND_NONE, 0);
 		packet->bucket = FL_STEER_BUCKET_NONE;
 	} else {
 		packet->row = ring_row(ring, packet->bucket);

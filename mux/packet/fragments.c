@@ -232,6 +232,8 @@ static void go_on(struct fragments *f, const struct lookup *lookup, const struct
 		verdict = !vip ? VERDICT_NO_SERVICE_PORT
 			       : transport_service(lookup, vip, (uint8_t)(entry->ports >> 32),
 						   fl_load_be16((const uint8_t *)&entry->ports + 2), packet);
+	if (verdict == VERDICT_SERVICE)
+		transport_stateless((uint8_t)(entry->ports >> 32), packet);
 	finish(f, mbuf, packet, verdict);
 }
 

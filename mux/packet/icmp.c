@@ -28,8 +28,10 @@ static enum verdict quoted_service(const struct lookup *lookup, const struct loo
 		return VERDICT_ICMP_TRUNCATED;
 	out->flags |= PACKET_QUOTE;
 	out->key[1] = swapped_ports(l4, protocol);
-	return transport_service(lookup, vip, protocol, fl_load_be16(l4), out) == VERDICT_SERVICE ? VERDICT_SERVICE
-												  : VERDICT_ICMP_QUOTE;
+	if (transport_service(lookup, vip, protocol, fl_load_be16(l4), out) != VERDICT_SERVICE)
+		return VERDICT_ICMP_QUOTE;
+	transport_stateless(protocol, out);
+	return VERDICT_SERVICE;
 }
 
 static enum verdict quote_ipv4(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,

@@ -21,6 +21,7 @@ enum packet_flags {
 	PACKET_SYN = 0x10,    /* TCP with SYN */
 	PACKET_LATER = 0x40,  /* not the first fragment, or from another mux or worker: not reported to its sender */
 	PACKET_ELSE_BUCKET = 0x20, /* by id if a backend has that id, else by bucket */
+	PACKET_STATELESS = 0x80,   /* its header names no bucket and no move, so that no server chains it */
 };
 
 /* Classification fills the fields from verdict to service, for VERDICT_SERVICE; later stages fill the rest. */

@@ -85,6 +85,13 @@ static inline enum verdict transport_service(const struct lookup *lookup, const 
 	return VERDICT_SERVICE;
 }
 
+/* Of a datagram, a fragment of one or an ICMP error about one. */
+static inline void transport_stateless(uint8_t protocol, struct packet *out)
+{
+	if (protocol == IPPROTO_UDP && __atomic_load_n(&out->service->stateless_udp, __ATOMIC_RELAXED))
+		out->flags |= PACKET_STATELESS;
+}
+
 /* A UDP packet of a service whose QUIC connection ids may name backends. l4: l4_len bytes, all in the buffer. */
 static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct packet *out)
 {
@@ -136,8 +143,10 @@ static inline enum verdict transport_classify(const struct lookup *lookup, const
 	}
 	out->key[1] = transport_load32(l4) | (uint64_t)protocol << 32;
 	verdict = transport_service(lookup, vip, protocol, fl_load_be16(l4 + 2), out);
-	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP)
+	if (verdict == VERDICT_SERVICE && protocol == IPPROTO_UDP) {
+		transport_stateless(protocol, out);
 		transport_quic(l4, l4_len, out);
+	}
 	return verdict;
 }
 

@@ -21,6 +21,7 @@ struct service {
 	uint8_t steering;           /* the number of its method (steering.h) */
 	bool chooses;               /* whether the method has a `choose` */
 	struct quic_server_id quic; /* atomic */
+	bool stateless_udp;         /* atomic */
 	const struct encap *encap;
 
 	struct service_config config; /* workers may read only what tables_change can't change */

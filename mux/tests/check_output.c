@@ -189,6 +189,16 @@ static bool is_simple(const struct ip *ip)
 	return ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP;
 }
 
+/* Of a simple packet. */
+static struct flow flow_of(const struct ip *ip)
+{
+	return (struct flow){.source = ip->source,
+			     .destination = ip->destination,
+			     .source_port = fl_load_be16(ip->bytes + ip->header),
+			     .destination_port = fl_load_be16(ip->bytes + ip->header + 2),
+			     .protocol = ip->protocol};
+}
+
 static const char *check_bucket(const struct output_world *world, const struct service *service, const struct ip *inner,
 				const struct fl_steer *steer, const struct fl_address *to)
 {
@@ -211,14 +221,29 @@ static const char *check_bucket(const struct output_world *world, const struct s
 		return "a wrong move";
 	if (!is_simple(inner))
 		return NULL;
-	flow = (struct flow){.source = inner->source,
-			     .destination = inner->destination,
-			     .source_port = fl_load_be16(inner->bytes + inner->header),
-			     .destination_port = fl_load_be16(inner->bytes + inner->header + 2),
-			     .protocol = inner->protocol};
+	flow = flow_of(inner);
 	return (service_flow_hash(service, &flow) & (ring_buckets(ring) - 1)) == steer->bucket
 		   ? NULL
 		   : "not the bucket of its hash";
+}
+
+/* A datagram of a service whose UDP is stateless, or a fragment: to the bucket's backend, which sees no bucket. */
+static const char *check_stateless(const struct service *service, const struct ip *inner, const struct fl_steer *steer,
+				   const struct fl_address *to)
+{
+	const struct ring *ring = service_ring(service);
+	struct fl_address owner;
+	struct flow flow;
+	uint32_t bucket;
+
+	if (steer->bucket != FL_STEER_BUCKET_NONE || steer->flags & FL_STEER_MOVED)
+		return "a stateless datagram with a bucket or a move";
+	if (!is_simple(inner))
+		return NULL;
+	flow = flow_of(inner);
+	bucket = (uint32_t)service_flow_hash(service, &flow) & (ring_buckets(ring) - 1);
+	backends_address(ring_backends(ring), fl_row_current(ring_row(ring, bucket)), &owner);
+	return fl_address_equal(&owner, to) ? NULL : "a stateless datagram to another backend than its bucket's";
 }
 
 /* Sent by id, or to the backend that the flow had: any backend of the service is right. */
@@ -280,6 +305,8 @@ static const char *check_steered(const struct output_world *world, const struct 
 	complaint = check_tag(world, gue, end, &steer);
 	if (complaint)
 		return complaint;
+	if (service->config.stateless_udp && inner->protocol == IPPROTO_UDP)
+		return check_stateless(service, inner, &steer, &outer->destination);
 	return steer.bucket == FL_STEER_BUCKET_NONE ? check_some_backend(service, &steer, &outer->destination)
 						    : check_bucket(world, service, inner, &steer, &outer->destination);
 }

@@ -169,6 +169,7 @@ static void serve(struct tables *tables)
 			config.hash = FL_HASH_CRC32;
 			config.affinity = AFFINITY_CLIENT;
 			config.mss = 600;
+			config.stateless_udp = true;
 			break;
 		case 3:
 			config.encap = &encap_ipip;

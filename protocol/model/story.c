@@ -16,6 +16,7 @@ static void tell_setting(FILE *out, const struct world_setting *setting)
 	    [WORLD_FRAGMENTS] = "UDP, connected sockets, datagrams in two fragments",
 	    [WORLD_DATAGRAMS] = "UDP, unconnected sockets",
 	    [WORLD_BY_ID] = "QUIC, connection ids name the server",
+	    [WORLD_STATELESS] = "UDP, stateless",
 	};
 
 	fprintf(out, "server A owns the bucket; %s", traffic[setting->traffic]);

@@ -217,6 +217,13 @@ static const struct row rows[] = {
      8,
      WORLD_BROKEN,
      LIMIT_DATAGRAM},
+    {"a stateless datagram has another server with each move",
+     WORLD_STATELESS,
+     0,
+     {PACKET, MOVE(B), PACKET, MOVE(C), BY_LATE, DEATH(C), PACKET, REMOVE, PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
     {"all settle: delivered in the end", WORLD_TCP, 0, {MOVE(B), PACKET, NEWS(A), BY_LATE, SETTLE}, 5, WORLD_IDLE, 0},
 };
 
@@ -323,10 +330,32 @@ static void test_notices(void **state)
 	}
 }
 
+/* A new owner answers stateless datagrams at once, and all others when the window is over. */
+static void test_stateless(void **state)
+{
+	static const struct {
+		enum world_traffic traffic;
+		bool has_waited;
+		uint8_t answers;
+	} cases[] = {{WORLD_DATAGRAMS, false, A}, {WORLD_DATAGRAMS, true, B}, {WORLD_STATELESS, false, B}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world_setting setting = {.traffic = cases[i].traffic, .moves = 1};
+		struct world world = world_first();
+
+		world_take(&setting, &world, (struct world_step)MOVE(B));
+		for (int ticks = 0; cases[i].has_waited && ticks < WORLD_WINDOW; ticks++)
+			world_take(&setting, &world, (struct world_step)TIME);
+		assert_int_equal(world_take(&setting, &world, (struct world_step)PACKET), WORLD_DELIVERED);
+		assert_int_equal(world.home, cases[i].answers);
+	}
+}
+
 int main(void)
 {
 	enum { ROWS = sizeof(rows) / sizeof(*rows), LATE_ROWS = sizeof(late_rows) / sizeof(*late_rows) };
-	struct CMUnitTest tests[ROWS + LATE_ROWS + 2];
+	struct CMUnitTest tests[ROWS + LATE_ROWS + 3];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ROWS; i++)
@@ -335,5 +364,6 @@ int main(void)
 		tests[n++] = (struct CMUnitTest){late_rows[i].name, test_late_row, NULL, NULL, (void *)&late_rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_notices);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_stateless);
 	return _cmocka_run_group_tests("model", tests, n, NULL, NULL);
 }

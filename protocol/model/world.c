@@ -328,9 +328,11 @@ static enum world_result packet(const struct world_setting *setting, struct worl
 		way.first = world->home;
 		way.has_bucket = false;
 	}
+	way.has_bucket &= setting->traffic != WORLD_STATELESS;
 	later = way;
 	later.is_later = true;
 	walk(setting, world, &way);
+	opens |= setting->traffic == WORLD_STATELESS;
 	if (!opens && world->home == world->dead)
 		return WORLD_ENDED;
 	if (way.verdict != FL_VERDICT_DELIVER)

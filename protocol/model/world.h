@@ -33,6 +33,7 @@ enum world_traffic {
 	WORLD_FRAGMENTS, /* the same in two fragments each: only the first shows its socket */
 	WORLD_DATAGRAMS, /* an unconnected socket: no server recognises a datagram as its own */
 	WORLD_BY_ID,     /* the same, and but for the first packet steered to the server that its connection id names */
+	WORLD_STATELESS, /* each datagram is answered by itself, and muxes name no bucket: only a lost one is broken */
 	WORLD_TRAFFICS,
 };
 

@@ -90,6 +90,15 @@ static void reads_optional_fields(void **state)
 	assert_int_equal(config.mss, 1400);
 	assert_int_equal(config.quic.length, 0);
 	free(text);
+	assert_false(config.stateless_udp);
+	text = changed("statelessUdp", "true");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_true(config.stateless_udp);
+	free(text);
+	text = changed("statelessUdp", "false");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_false(config.stateless_udp);
+	free(text);
 	text = changed("steering", "\"flowtable\"");
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_ptr_equal(config.steering, &steering_flowtable);
@@ -168,6 +177,7 @@ static void refuses(void **state)
 	    {"quicServerId", "{\"offset\": 1, \"length\": 3}", "1..2"},
 	    {"maxSegmentSize", "535", "536..65535"},
 	    {"maxSegmentSize", "\"1400\"", "an integer 536..65535"},
+	    {"statelessUdp", "1", "statelessUdp is not a boolean; allowed: true, false"},
 	    {"mptcpPorts", "[20000, 20999]", "first and last"},
 	    {"mptcpPorts", "{\"first\": 70, \"last\": 90}", "tcp:80"},
 	    {"mptcpPorts", "{\"first\": 80, \"last\": 81}", "tcp:80"},
