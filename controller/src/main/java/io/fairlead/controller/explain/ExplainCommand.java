@@ -83,11 +83,15 @@ public final class ExplainCommand extends Verb {
                   Instant.ofEpochSecond(since),
                   explanation.path("moved").asBoolean()
                       ? "open: older connections are chained to the previous backend"
-                      : "closed"));
+                      : closed()));
     } else {
       fields.add("moved", "never");
     }
     fields.print(out());
+  }
+
+  private String closed() {
+    return protocol.equals("udp") ? "closed, or not used: stateless UDP" : "closed";
   }
 
   private static String owner(JsonNode owner) {

@@ -18,7 +18,7 @@ import java.util.Optional;
  * @param bucket absent where the port names the backend ({@link MptcpPorts})
  * @param previous the owner before the last move
  * @param since Unix seconds of the last move, 0 for never
- * @param moved whether the window since then is open
+ * @param moved whether the window since then is open, and the packet tells its server so
  */
 public record Explanation(
     String service,
@@ -67,8 +67,12 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
         ring.since(bucket),
-        ring.isMoved(bucket, now, config.windowSeconds()),
+        ring.isMoved(bucket, now, config.windowSeconds()) && !isStateless(config, flow),
         ring.generation());
+  }
+
+  private static boolean isStateless(ServiceConfig config, Flow flow) {
+    return config.statelessUdp() && flow.protocol().equals("udp");
   }
 
   private static long hash(

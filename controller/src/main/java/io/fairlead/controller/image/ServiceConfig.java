@@ -30,7 +30,8 @@ import java.util.Optional;
   "mptcpPorts",
   "assignment",
   "quicServerId",
-  "maxSegmentSize"
+  "maxSegmentSize",
+  "statelessUdp"
 })
 public record ServiceConfig(
     int format,
@@ -48,7 +49,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<MptcpPorts> mptcpPorts,
     AssignmentMethod assignment,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize)
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -120,6 +122,7 @@ public record ServiceConfig(
     builder.assignment = assignment;
     builder.quicServerId = quicServerId;
     builder.maxSegmentSize = maxSegmentSize;
+    builder.statelessUdp = statelessUdp;
     return builder;
   }
 
@@ -140,6 +143,7 @@ public record ServiceConfig(
     private AssignmentMethod assignment = AssignmentMethod.BEAMER;
     private Optional<QuicServerId> quicServerId = Optional.empty();
     private Optional<Integer> maxSegmentSize = Optional.empty();
+    private boolean statelessUdp;
 
     private Builder(int id, String name) {
       this.id = id;
@@ -210,6 +214,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder statelessUdp(boolean to) {
+      statelessUdp = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -227,7 +236,8 @@ public record ServiceConfig(
           mptcpPorts,
           assignment,
           quicServerId,
-          maxSegmentSize);
+          maxSegmentSize,
+          statelessUdp);
     }
   }
 }

@@ -94,12 +94,13 @@ public final class DiffCommand extends Verb {
         lines.add("%s: %s -> %s".formatted(field.getKey(), old, field.getValue()));
       }
     }
-    for (String field : List.of("windowSeconds", "mptcpPorts", "quicServerId", "maxSegmentSize")) {
+    for (String field :
+        List.of("windowSeconds", "mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
     }
-    for (String field : List.of("mptcpPorts", "quicServerId", "maxSegmentSize")) {
+    for (String field : List.of("mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

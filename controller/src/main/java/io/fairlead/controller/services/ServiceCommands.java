@@ -219,6 +219,9 @@ public final class ServiceCommands {
             if (service.has("maxSegmentSize")) {
               fields.add("max segment", service.path("maxSegmentSize").asText());
             }
+            if (service.has("statelessUdp")) {
+              fields.add("stateless udp", service.path("statelessUdp").asText());
+            }
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());
             fields.print(out());

@@ -112,6 +112,7 @@ public final class ServiceRules {
             .mptcpPorts(spec.mptcpPorts().map(range -> checked(range, ports)))
             .quicServerId(spec.quicServerId().map(ServiceRules::checked))
             .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
+            .statelessUdp(spec.statelessUdp().orElse(false))
             .build());
   }
 
@@ -138,6 +139,7 @@ public final class ServiceRules {
                     .filter(some -> some.offset() != 0 || some.length() != 0)
                     .map(ServiceRules::checked))
             .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
+            .statelessUdp(change.statelessUdp().orElse(config.statelessUdp()))
             .build());
   }
 

@@ -11,7 +11,12 @@ import picocli.CommandLine.TypeConversionException;
 final class ServiceSettings {
   static final List<String> NAMES =
       List.of(
-          "--window", "--mptcp-ports", "--assignment", "--quic-server-id", "--max-segment-size");
+          "--window",
+          "--mptcp-ports",
+          "--assignment",
+          "--quic-server-id",
+          "--max-segment-size",
+          "--stateless-udp");
 
   @Option(
       names = "--window",
@@ -45,6 +50,13 @@ final class ServiceSettings {
       converter = SegmentSizeConverter.class,
       description = "Bound of the MSS that clients ask for, 536..65535; or none.")
   private Integer maxSegmentSize;
+
+  @Option(
+      names = "--stateless-udp",
+      paramLabel = "true|false",
+      arity = "1",
+      description = "Whether each datagram is answered by itself, as of DNS: none is chained.")
+  private Boolean statelessUdp;
 
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
@@ -121,6 +133,9 @@ final class ServiceSettings {
     }
     if (maxSegmentSize != null) {
       spec.put("maxSegmentSize", maxSegmentSize);
+    }
+    if (statelessUdp != null) {
+      spec.put("statelessUdp", statelessUdp);
     }
   }
 }

@@ -33,7 +33,8 @@ public record ServiceSpec(
     Optional<MptcpPorts> mptcpPorts,
     Optional<String> assignment,
     Optional<QuicServerId> quicServerId,
-    Optional<Integer> maxSegmentSize) {
+    Optional<Integer> maxSegmentSize,
+    Optional<Boolean> statelessUdp) {
 
   public static Builder builder() {
     return new Builder();
@@ -55,6 +56,7 @@ public record ServiceSpec(
     builder.assignment = assignment;
     builder.quicServerId = quicServerId;
     builder.maxSegmentSize = maxSegmentSize;
+    builder.statelessUdp = statelessUdp;
     return builder;
   }
 
@@ -76,6 +78,7 @@ public record ServiceSpec(
     private Optional<String> assignment = Optional.empty();
     private Optional<QuicServerId> quicServerId = Optional.empty();
     private Optional<Integer> maxSegmentSize = Optional.empty();
+    private Optional<Boolean> statelessUdp = Optional.empty();
 
     private Builder() {}
 
@@ -149,6 +152,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder statelessUdp(boolean to) {
+      statelessUdp = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -164,7 +172,8 @@ public record ServiceSpec(
           mptcpPorts,
           assignment,
           quicServerId,
-          maxSegmentSize);
+          maxSegmentSize,
+          statelessUdp);
     }
   }
 }

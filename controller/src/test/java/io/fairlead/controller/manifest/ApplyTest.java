@@ -71,6 +71,7 @@ class ApplyTest {
         buckets: 1024
         quicServerId: {offset: 3, length: 1}
         maxSegmentSize: 1300
+        statelessUdp: true
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
       """;

@@ -128,6 +128,21 @@ class WireTest {
   }
 
   @Test
+  void udpIsStatelessOnlyIfAskedFor() {
+    ServiceConfig config = config("10.99.0.1", GUE);
+    assertThat(config.statelessUdp()).isFalse();
+    ServiceSpec on = ServiceSpec.builder().statelessUdp(true).build();
+    ServiceConfig stateless = ServiceRules.changed(config, on);
+    assertThat(stateless).isEqualTo(config.toBuilder().statelessUdp(true).build());
+    assertThat(ServiceRules.changed(stateless, change(Optional.empty(), Optional.of(1200))))
+        .isEqualTo(stateless.toBuilder().maxSegmentSize(Optional.of(1200)).build());
+    assertThat(ServiceRules.changed(stateless, ServiceSpec.builder().statelessUdp(false).build()))
+        .isEqualTo(config);
+    ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
+    assertThat(ServiceRules.replaced(stateless, plain).statelessUdp()).isFalse();
+  }
+
+  @Test
   void aChangeToWhatNoPacketHasIsRefused() {
     ServiceConfig config = config("10.99.0.1", GUE);
     assertThatThrownBy(
