@@ -32,8 +32,10 @@ def backend_address(server: Server) -> str:
 class DualService(BesideService):
     name = "dual"
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, **settings: Any) -> None:
+        """Settings are fields of the service as it is created, such as `statelessUdp`."""
         super().__init__(lab)
+        self._settings = settings
         self._programs: list[Process] = []
 
     def _up(self) -> None:
@@ -42,6 +44,7 @@ class DualService(BesideService):
             "vips": list(VIPS),
             "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}, {"protocol": "udp", "port": UDP_PORT}],
             "windowSeconds": self.lab.window,
+            **self._settings,
         }
         self.lab.api("POST", "/v1/services", spec)
         for server in self.lab.servers.values():
