@@ -46,6 +46,11 @@ def until_saved(mux: MuxProcess) -> None:
     until(lambda: mux.metric("state_unsaved") == 0 and mux.metric("state_usable") == 1, 60, mux.log())
 
 
+def restored(tree: Tree, service: str) -> int | None:
+    """By the mux's node. That of the session before the outage ends with it, and then there is none for a moment."""
+    return (tree.mux() or {"services": {}})["services"].get(service, {}).get("restored")
+
+
 def restart(mux: MuxProcess) -> None:
     mux.kill()
     mux.start()
@@ -75,8 +80,7 @@ def test_a_restart_during_an_outage_serves_from_disk(
 
     zookeeper.start()
     until(lambda: mux.metric("restored", service="web") == mux.metric("restored", service="mail") == 0, 60, mux.log())
-    until(lambda: tree.answers() and tree.mux(), 60, "the mux's node")
-    until(lambda: tree.mux()["services"]["web"].get("restored") == 2, 60, "the node to say so")
+    until(lambda: tree.answers() and restored(tree, "web") == 2, 60, "the mux's node to say so")
     loaded = mux.logged(event="loaded")
     mux.until_serving(web.commit([backend(3)], [run(0, 40, 3, 1)]))
     assert mux.logged(event="loaded") == loaded, "the delta follows the restored ring: no snapshot is read"
