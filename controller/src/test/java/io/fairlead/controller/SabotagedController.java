@@ -18,8 +18,8 @@ import picocli.CommandLine;
  * environment says how:
  *
  * <ul>
- *   <li>{@code clock-check-off}: its clock is a month behind, and it runs with {@code
- *       --clock-check off}
+ *   <li>{@code clock-check-off}: its clock is a month behind, and it runs with {@code --clock-check
+ *       off}
  *   <li>{@code early-ack}: changes are acknowledged before they are committed
  *   <li>{@code fencing-off}: a replaced leader does not notice it and continues to commit
  * </ul>
