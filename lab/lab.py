@@ -280,7 +280,9 @@ class Lab:
         if machine:
             if self.vm_kernel is None:
                 raise LabError("this lab has no virtual machines; allowed: a lab with vm_servers or a vm_kernel")
-            server = MachineServer(self.instance, self.router, number, self.window, self.vm_kernel, self._archive)
+            server = MachineServer(
+                self.instance, self.router, number, self.window, self.vm_kernel, self._archive, self.variant
+            )
         else:
             server = XdpServer(self.instance, self.router, number, self.window, self.variant)
         self._numbered = max(self._numbered, number)

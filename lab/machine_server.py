@@ -9,10 +9,12 @@ import shlex
 from pathlib import Path
 
 from lab import build, nginx, topology
+from lab.cluster_key import KEY, NAME
 from lab.instance import Instance
 from lab.node import SYSCTLS as NODE_SYSCTLS
 from lab.router import BRIDGE, Router
 from lab.server import SYSCTLS, VIPS, Server
+from lab.variant import USUAL, Variant
 from lab.vm.image import initramfs
 from lab.vm.kernel import Kernel
 from lab.vm.machine import Machine, Plug
@@ -20,11 +22,13 @@ from lab.vm.machine import Machine, Plug
 PROCESS = "machine"
 MEMORY = 192  # MiB
 NGINX = Path("/run/nginx")
+KEY_FILE = Path("/run") / NAME
 SETUP = """\
 {sysctls}
 ip link set eth0 mtu {mtu} up
 {addresses}
 insmod /modules/fairlead.ko
+(umask 077 && echo {key} >{key_file})
 mkdir {directory}
 cat >{directory}/nginx.conf <<'END'
 {config}END
@@ -42,9 +46,17 @@ class MachineServer(Server):
     form = ("--form", "module")
 
     def __init__(
-        self, instance: Instance, router: Router, number: int, window: int, kernel: Kernel, archive: Path
+        self,
+        instance: Instance,
+        router: Router,
+        number: int,
+        window: int,
+        kernel: Kernel,
+        archive: Path,
+        variant: Variant = USUAL,
     ) -> None:
         super().__init__(instance, number, window, machine=True)
+        self.key = KEY_FILE if variant.tagged else None
         mac = f"52:54:00:00:00:{number:02x}"
         plug = Plug(router.namespace.name, self.name, mac, topology.RACK_MTU, BRIDGE)
         self.machine = Machine(self.directory, kernel, archive, plug, self._setup(), MEMORY)
@@ -62,6 +74,8 @@ class MachineServer(Server):
             addresses="\n".join(f"ip {words}" for words in addresses),
             port=topology.VIP_PORT,
             directory=NGINX,
+            key=KEY,
+            key_file=KEY_FILE,
             config=nginx.config(NGINX, self.name),
             nginx=shlex.join(nginx.command(NGINX)),
             attach=shlex.join(self.attachment()),

@@ -4,6 +4,7 @@
 import re
 
 from lab import topology
+from lab.cluster_key import key_file
 from lab.deadline import LabError
 from lab.frr import Frr, mux_config
 from lab.instance import Instance
@@ -39,6 +40,7 @@ class Mux(Node):
         self.namespace.ip(f"route add default via {topology.ROUTER}", f"route add default via {topology.ROUTER6}")
         self.frr = Frr(self, mux_config(topology.mux_as(number), self.address))
         login = ["--zookeeper-auth", str(login_file(self, MUXES_LOGIN))] if zookeepers > 1 else []
+        key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
         state.mkdir(mode=0o700, exist_ok=True)
         self.process = self.program(
@@ -48,6 +50,7 @@ class Mux(Node):
                 *("--id", self.name),
                 *("--zookeeper", connect_string(max(1, zookeepers))),
                 *login,
+                *key,
                 *("--port", f"{port}:eth0"),
                 "--no-huge",
                 *("--withdraw-wait", "1"),

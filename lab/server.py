@@ -6,9 +6,11 @@ Two kinds with one interface: `XdpServer` is a namespace with the XDP program on
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 from lab import build, nginx, topology
+from lab.cluster_key import key_file
 from lab.instance import Instance
 from lab.node import Node, wire
 from lab.router import Router
@@ -22,18 +24,29 @@ VIPS = (f"{topology.VIP}/32", f"{topology.DUAL_VIP}/32", f"{topology.DUAL_VIP6}/
 
 
 def attachment(
-    command: str, form: tuple[str, ...], address: str, window: int, chaining: bool = True, clock_seconds: int = 0
+    command: str,
+    form: tuple[str, ...],
+    address: str,
+    window: int,
+    chaining: bool = True,
+    clock_seconds: int = 0,
+    key: Path | None = None,
 ) -> list[str]:
-    """The command that sets a server side up; its clock is `clock_seconds` ahead of the machine's."""
+    """The command that sets a server side up; its clock is `clock_seconds` ahead of the machine's.
+
+    `key`: the file with the cluster's key; None: tags are not required.
+    """
     addresses, peers = f"{address},{topology.rack_address6(address)}", f"{topology.RACK},{topology.RACK6}"
     own = ["--address", addresses, "--peers", peers, "--window", str(window)]
     own += [] if chaining else ["--no-chaining"]
+    own += ["--tag-key", str(key)] if key else []
     return [command, "attach", *form, *own, *(["--clock-error", str(clock_seconds)] if clock_seconds else [])]
 
 
 class Server(Node):
     command: str  # fairlead-server, where this server's commands run
     form: tuple[str, ...]  # its arguments that choose the form
+    key: Path | None  # where its commands run
 
     def __init__(
         self, instance: Instance, number: int, window: int, machine: bool = False, chaining: bool = True
@@ -54,7 +67,7 @@ class Server(Node):
 
     def attachment(self, chaining: bool = True) -> list[str]:
         """The command that sets the server side up."""
-        return attachment(self.command, self.form, self.address, self.window, chaining)
+        return attachment(self.command, self.form, self.address, self.window, chaining, key=self.key)
 
     def attach(self, chaining: bool = True) -> None:
         """Sets the server side up, or replaces its configuration; its tables stay."""
@@ -80,6 +93,7 @@ class XdpServer(Server):
     def __init__(self, instance: Instance, router: Router, number: int, window: int, variant: Variant = USUAL) -> None:
         super().__init__(instance, number, window, chaining=variant.chaining)
         self.mptcp = variant.mptcp
+        self.key = key_file(self.directory) if variant.tagged else None
         wire(self, router, self.name, topology.RACK_MTU, self.interface_addresses)
         router.plug(self.name)
         self.namespace.sysctl(**SYSCTLS)

@@ -18,6 +18,8 @@
      fairlead-mux          nginx on the VIPs at port 80 (on lo), fairlead-server (XDP) on eth0
      + FRR                 replies go straight to the router: direct return
 
+Muxes and servers have a cluster key (lab/cluster_key.py), so that packets to servers and hellos have tags.
+
 The service of every lab is web, on the VIP 10.99.0.1. lab/dual.py adds one of both families, on 10.99.0.2 and
 2001:db8:99::1.
 

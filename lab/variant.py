@@ -16,6 +16,7 @@ class Variant:
     controller: tuple[str, ...] = (str(build.CONTROLLER),)
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers
+    tagged: bool = True  # muxes and servers have the cluster's key
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 

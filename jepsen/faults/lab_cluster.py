@@ -14,7 +14,7 @@ from typing import Any
 
 from jepsen.faults import switches
 from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
-from lab import build, server, topology, zookeeper
+from lab import build, cluster_key, server, topology, zookeeper
 from lab.deadline import LabError
 from lab.instance import Instance
 from lab.lab import CLIENTS, SERVICE, Lab
@@ -267,8 +267,9 @@ class LabCluster(Cluster):
     def attach(self, server_node: Node, clock_seconds: int) -> None:
         window = self.instance.state["settings"]["window"]
         chaining = switches.variant(self.settings["switch"]).get("chaining", True)
+        key = self.directory / server_node.name / cluster_key.NAME
         argv = server.attachment(
-            str(build.SERVER), server.XdpServer.form, server_node.address, window, chaining, clock_seconds
+            str(build.SERVER), server.XdpServer.form, server_node.address, window, chaining, clock_seconds, key
         )
         self.run(server_node, *argv)
 

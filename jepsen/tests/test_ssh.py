@@ -13,7 +13,7 @@ import pytest
 from jepsen.faults.lab_cluster import LabCluster
 from jepsen.tests.conftest import Commands
 from jepsen.tests.test_faults import check_ways, datagrams, reaches
-from lab import build, server, topology
+from lab import build, cluster_key, server, topology
 from lab.deadline import until
 from lab.instance import Instance
 from lab.namespace import run
@@ -78,7 +78,8 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
     for file, (node, program) in pids.items():
         (servers / f"{file}.pid").write_text(str(lab.process(lab.node(node), program).pid))
     environment = " ".join(f"{key}='{value}'" for key, value in zookeeper.env.items())
-    attach = server.attachment(str(build.SERVER), server.XdpServer.form, lab.node("server1").address, 120)
+    key = lab.directory / "server1" / cluster_key.NAME
+    attach = server.attachment(str(build.SERVER), server.XdpServer.form, lab.node("server1").address, 120, key=key)
     by_ssh = Commands(servers / "ssh.edn")
     by_ssh.file.write_text(
         CLUSTER.format(

@@ -13,6 +13,7 @@ import pytest
 from lab import Lab, topology
 from lab.deadline import until
 from lab.lab import SERVICE
+from lab.variant import Variant
 from lab.vm.kernel import kernels
 from protocol.vectors.oracle import ipip
 
@@ -24,8 +25,8 @@ CAPTURED = 20  # packets of each kind
 
 @pytest.fixture(scope="module")
 def ipip_lab(built: None) -> Iterator[Lab]:
-    """Two machines, and the lab's service created again with encap ipip."""
-    with Lab(servers=0, window=WINDOW, vm_servers=2, vm_kernel=kernels()[0]) as lab:
+    """Two machines, and the lab's service created again with encap ipip, which has no room for tags."""
+    with Lab(servers=0, window=WINDOW, vm_servers=2, vm_kernel=kernels()[0], variant=Variant(tagged=False)) as lab:
         lab.api("DELETE", f"/v1/services/{SERVICE}")
         spec = {"name": SERVICE, "vips": [topology.VIP], "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}]}
         lab.api("POST", "/v1/services", spec | {"encap": "ipip", "windowSeconds": WINDOW})

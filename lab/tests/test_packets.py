@@ -14,10 +14,10 @@ from lab.deadline import until
 from lab.dual import DualService, backend_address
 
 NARROW = 1500
-# What fits beside outer IP, UDP, GUE, steer, and room for a move, by outer family.
-TOLD = NARROW - 40 - 8 - 4 - 12 - 20  # the longest chain of a pool of both families, for every backend of it
+# What fits beside outer IP, UDP, GUE, steer, room for a move, and the tag, by outer family.
+TOLD = NARROW - 40 - 8 - 4 - 12 - 20 - 8  # the longest chain of a pool of both families, for every backend of it
 BODY = 500_000
-KEY = "000102030405060708090a0b0c0d0e0f"
+OTHER_KEY = "000102030405060708090a0b0c0d0e0f"
 TOO_BIG = 'fairlead_mux_drops_total{reason="too_big"}'
 
 
@@ -120,22 +120,24 @@ def test_the_ipv6_vip_answers_a_ping(lab: Lab, dual: DualService) -> None:
 
 
 @contextlib.contextmanager
-def restarted(lab: Lab, *more: str) -> Iterator[None]:
-    """Restarts each mux in turn with further arguments, and without them afterwards."""
+def keyed(lab: Lab, *arguments: str) -> Iterator[None]:
+    """Restarts each mux in turn with these arguments in place of the lab's key, and with that again afterwards."""
+    usual = {mux: list(mux.process.argv) for mux in lab.muxes.values()}
 
     def restart() -> None:
         for number, mux in lab.muxes.items():
             mux.kill()
             lab.start_mux(number)
 
-    for mux in lab.muxes.values():
-        mux.process.argv += more
     try:
+        for mux, argv in usual.items():
+            at = argv.index("--tag-key")
+            mux.process.argv[at : at + 2] = arguments
         restart()
         yield
     finally:
-        for mux in lab.muxes.values():
-            del mux.process.argv[-len(more) :]
+        for mux, argv in usual.items():
+            mux.process.argv[:] = argv
         restart()
 
 
@@ -143,24 +145,25 @@ def refused(lab: Lab, reason: str) -> int:
     return sum(server.show()["counters"][f"drop_untrusted_tag_{reason}"] for server in lab.servers.values())
 
 
+def answers(lab: Lab) -> None:
+    for _ in range(40):
+        with contextlib.closing(lab.clients[0].namespace.connect(topology.VIP, topology.VIP_PORT, 10)) as sock:
+            sock.settimeout(10)
+            assert request(sock, "GET").startswith(b"server")
+
+
 def test_servers_take_what_muxes_have_tagged_and_nothing_else(lab: Lab, tmp_path: Path) -> None:
     key = tmp_path / "key"
-    key.write_text(KEY + "\n")
+    key.write_text(OTHER_KEY + "\n")
     key.chmod(0o600)
     client = lab.clients[0].namespace
-    try:
-        with restarted(lab, "--tag-key", str(key)):
-            for server in lab.servers.values():
-                server.run(*server.attachment(), "--tag-key", str(key))
-            missing, wrong = refused(lab, "missing"), refused(lab, "wrong")
-            for _ in range(40):
-                with contextlib.closing(client.connect(topology.VIP, topology.VIP_PORT, 10)) as sock:
-                    sock.settimeout(10)
-                    assert request(sock, "GET").startswith(b"server")
-            assert (refused(lab, "missing"), refused(lab, "wrong")) == (missing, wrong)
-        with pytest.raises(TimeoutError):
-            client.connect(topology.VIP, topology.VIP_PORT, 2)
-        until("the untagged SYN is counted", lambda: refused(lab, "missing") > missing, 60)
-    finally:
-        for server in lab.servers.values():
-            server.attach()
+    missing, wrong = refused(lab, "missing"), refused(lab, "wrong")
+    answers(lab)
+    assert (refused(lab, "missing"), refused(lab, "wrong")) == (missing, wrong)
+    for arguments, reason in ((), "missing"), (("--tag-key", str(key)), "wrong"):
+        before = refused(lab, reason)
+        with keyed(lab, *arguments):
+            with pytest.raises(TimeoutError):
+                client.connect(topology.VIP, topology.VIP_PORT, 2)
+            until(f"the SYN's tag is counted as {reason}", lambda b=before, r=reason: refused(lab, r) > b, 60)
+    answers(lab)
