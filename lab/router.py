@@ -14,15 +14,20 @@ SINGLE_MUX_TABLE = 100  # of the route to the only mux
 # Fixed: otherwise the bridge takes the lowest MAC address of its ports, which may change when a machine joins, and
 # neighbours of the router's IPv6 address would keep sending to the old one.
 MAC = "02:00:00:00:00:01"
-HASH_POLICY = 3  # by the fields that are chosen, of each packet
+# ECMP hashes each packet's own fields, as routers do. By policy 1 Linux would take the hash that each TCP socket of the
+# clients' namespaces gives its packets: no seed changes that, and the socket changes it whenever its retransmission
+# timer expires, so that a flow that one mux loses soon arrives at another, and what breaks stays hidden.
+HASH_POLICY = 3  # by the fields that are chosen
 HASHED_FIELDS = 0x37  # addresses, protocol, ports
 
 
 class Router(Node):
     def __init__(self, instance: Instance) -> None:
         super().__init__(instance, "router", topology.ROUTER, topology.ROUTER6)
-        self.namespace.sysctl(ipv4__ip_forward=1, ipv4__fib_multipath_hash_policy=1)
-        self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__fib_multipath_hash_policy=1)
+        self.namespace.sysctl(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1)
+        for family in ("ipv4", "ipv6"):
+            self.namespace.sysctl(**{f"{family}__fib_multipath_hash_fields": HASHED_FIELDS})
+            self.namespace.sysctl(**{f"{family}__fib_multipath_hash_policy": HASH_POLICY})
         self.namespace.ip(
             f"link add {BRIDGE} address {MAC} mtu {topology.RACK_MTU} type bridge "
             "stp_state 0 forward_delay 0 mcast_snooping 0",
@@ -35,15 +40,6 @@ class Router(Node):
     def plug(self, interface: str) -> None:
         """Adds the far end of a machine's wire to the rack's bridge."""
         self.namespace.ip(f"link set {interface} master {BRIDGE}")
-
-    def hash_packets(self) -> None:
-        """
-        Has ECMP hash each packet's own fields, as routers do. Otherwise it takes the hash that each TCP socket of the
-        clients' namespaces gives its packets: no seed changes that, and the socket changes it whenever its
-        retransmission timer expires, so that a flow that one mux loses soon arrives at another.
-        """
-        self.namespace.sysctl(ipv4__fib_multipath_hash_fields=HASHED_FIELDS)
-        self.namespace.sysctl(ipv4__fib_multipath_hash_policy=HASH_POLICY)
 
     @contextlib.contextmanager
     def only_by(self, address: str, vip: str = topology.VIP) -> Iterator[None]:
