@@ -11,6 +11,7 @@ import pytest
 
 from lab import Lab, topology
 from lab.chains import Chains
+from lab.deadline import until
 from lab.dual import UDP_PORT, VIPS, DualService, backend_address
 from lab.mux import Mux
 
@@ -102,7 +103,13 @@ def test_fragments_meet_at_one_server_though_they_reach_different_muxes(lab: Lab
         assert (int(length), digest) == (SIZE, hashlib.sha256(data).hexdigest())
         servers[server] += 1
         sent += attempts
-    grown = [counts(mux) - earlier for mux, earlier in zip(muxes, before, strict=True)]
+
+    def steered_all() -> list[Counter[str]]:
+        """What each mux has counted; empty until that is all fragments: a packet is counted after it is sent."""
+        grown = [counts(mux) - earlier for mux, earlier in zip(muxes, before, strict=True)]
+        return grown if sum(each["service"] for each in grown) >= DATAGRAMS * FRAGMENTS else []
+
+    grown = until("each fragment to be counted", steered_all, 30)
     print(f"{sent} datagrams, by server {dict(servers)}, by mux {[dict(each) for each in grown]}")
     assert len(servers) > 1
     # Each mux got half of each datagram's fragments, and forwarded those of the datagrams that the other one has.
