@@ -2,26 +2,21 @@
 #include "config/tag_key.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DIGITS = 32 };
+#include "config/hex.h"
 
 static bool parse(const char *text, struct fl_siphash_key *out)
 {
-	uint8_t bytes[DIGITS / 2];
+	size_t len = strlen(text);
+	uint8_t bytes[HEX_BYTES];
+	bool is_key = hex_parse(text, len && text[len - 1] == '\n' ? len - 1 : len, HEX_EITHER, bytes);
 
-	if (strspn(text, "0123456789abcdefABCDEF") != DIGITS || (text[DIGITS] && strcmp(text + DIGITS, "\n")))
-		return false;
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		char digits[3] = {text[2 * i], text[2 * i + 1], 0};
-
-		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
-	}
-	*out = fl_siphash_key_load(bytes);
+	if (is_key)
+		*out = fl_siphash_key_load(bytes);
 	explicit_bzero(bytes, sizeof(bytes));
-	return true;
+	return is_key;
 }
 
 /* Checks the mode of the open file, not of its name, which may refer to another file by then. */

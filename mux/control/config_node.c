@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "config/address.h"
+#include "config/hex.h"
 #include "encap/encap.h"
 #include "steering/steering.h"
 
@@ -200,15 +201,13 @@ static int get_key(const json_t *object, struct fl_siphash_key *out, struct reas
 {
 	const char *text = NULL;
 	int error = get_string(object, "hashKey", &text, why);
-	uint8_t bytes[16];
+	uint8_t bytes[HEX_BYTES];
 
 	if (error)
 		return error;
-	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32) /* its value is a secret: not shown */
+	if (!hex_parse(text, strlen(text), HEX_EITHER, bytes)) /* its value is a secret: not shown */
 		return reason_set(why, -EINVAL, "hashKey has %zu characters or an invalid one; allowed: 32 hex digits",
 				  strlen(text));
-	for (int i = 0; i < 16; i++)
-		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
 	*out = fl_siphash_key_load(bytes);
 	return 0;
 }

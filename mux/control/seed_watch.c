@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED_BYTES = 16, SEED_DIGITS = 2 * SEED_BYTES };
+#include "config/hex.h"
 
 struct seed_watch {
 	struct zk_client *zk;
@@ -22,27 +22,12 @@ struct seed_watch {
 
 static void read_seed(struct seed_watch *watch);
 
-static int digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* 32 hex digits in lower case, byte 0 first. */
 static bool parse(const struct zk_reply *reply, struct fl_siphash_key *out)
 {
-	uint8_t bytes[SEED_BYTES];
+	uint8_t bytes[HEX_BYTES];
 
-	if (reply->len != SEED_DIGITS)
+	if (!hex_parse((const char *)reply->data, reply->len, HEX_LOWER, bytes))
 		return false;
-	for (int i = 0; i < SEED_BYTES; i++) {
-		int high = digit(reply->data[2 * i]), low = digit(reply->data[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		bytes[i] = (uint8_t)(high << 4 | low);
-	}
 	*out = fl_siphash_key_load(bytes);
 	return true;
 }
@@ -87,7 +72,7 @@ static void on_seed(void *context, const struct zk_reply *reply)
 		watch->known = none;
 	if (is_malformed && !watch->is_malformed)
 		fprintf(stderr, "mux event=ignored path=%s why=\"%zu bytes; allowed: %d hex digits in lower case\"\n",
-			watch->path, reply->len, SEED_DIGITS);
+			watch->path, reply->len, HEX_DIGITS);
 	watch->is_malformed = is_malformed;
 }
 

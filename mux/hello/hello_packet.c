@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hello/hello_packet.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "config/hex.h"
 
 static const uint8_t magic[4] = "FLH1";
 
@@ -129,9 +130,5 @@ size_t hello_write(const struct hello_head *head, const struct hello_service *se
 
 bool hello_cluster_parse(const char *name, uint8_t out[HELLO_CLUSTER_LEN])
 {
-	if (strspn(name, "0123456789abcdef") != 2 * HELLO_CLUSTER_LEN || name[2 * HELLO_CLUSTER_LEN])
-		return false;
-	for (int i = 0; i < HELLO_CLUSTER_LEN; i++)
-		sscanf(name + 2 * i, "%2hhx", &out[i]);
-	return true;
+	return hex_parse(name, strlen(name), HEX_LOWER, out);
 }
