@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /** A test of the API on a port of its own, with a control plane in memory. */
-abstract class ServedApi {
+public abstract class ServedApi {
   protected final MemoryPlane plane = new MemoryPlane();
   protected ApiServer server;
   protected ApiClient client;

@@ -4,42 +4,17 @@ package io.fairlead.controller.services;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlMain;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.writer.MemoryPlane;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import java.io.IOException;
+import io.fairlead.controller.api.ServedApi;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
 /** {@code statelessUdp} by the commands: kept, changed, and what becomes of an explained flow. */
-class StatelessUdpTest {
+class StatelessUdpTest extends ServedApi {
   private static final String CREATE =
       "service create dns --vip 10.99.0.1 --port udp:53,tcp:53 --buckets 1024";
-
-  private ApiServer server;
-
-  @BeforeEach
-  void open() throws IOException {
-    MemoryPlane plane = new MemoryPlane();
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
-  }
 
   private record Run(int exit, String out, String err) {}
 
