@@ -10,6 +10,7 @@ it received (lab/udp_server.py).
         service.drain(1)
 """
 
+import socket
 import sys
 from typing import Any
 
@@ -27,6 +28,17 @@ VIPS = (topology.DUAL_VIP, topology.DUAL_VIP6)
 def backend_address(server: Server) -> str:
     """The server's address as a backend of this service."""
     return server.address if server.number % 2 else server.address6
+
+
+def udp_sockets(lab: Lab, count: int) -> list[socket.socket]:
+    """Sockets of a client that send to the service's UDP port, each from a port of its own."""
+    opened = []
+    with lab.clients[0].namespace.inside():
+        for _ in range(count):
+            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            one.connect((topology.DUAL_VIP, UDP_PORT))
+            opened.append(one)
+    return opened
 
 
 class DualService(BesideService):

@@ -9,14 +9,13 @@ The same after a plain `backend remove`, which leaves everything chained to the 
 """
 
 import re
-import socket
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from lab import Lab, topology
-from lab.dual import UDP_PORT, DualService
+from lab.dual import DualService, udp_sockets
 from lab.lab import SERVICE
 from lab.traffic import Traffic
 
@@ -122,12 +121,7 @@ def test_connections_of_the_living_survive(small_lab: Lab, plain_first: bool) ->
 
 def unanswered(lab: Lab) -> int:
     """How many of FLOWS new flows have no answer to their first datagram within a second."""
-    sockets = []
-    with lab.clients[0].namespace.inside():
-        for _ in range(FLOWS):
-            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            one.connect((topology.DUAL_VIP, UDP_PORT))
-            sockets.append(one)
+    sockets = udp_sockets(lab, FLOWS)
     failed = 0
     for one in sockets:
         one.send(b"question")

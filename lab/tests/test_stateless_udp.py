@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab import Lab, topology
-from lab.dual import UDP_PORT, DualService
+from lab.dual import DualService, udp_sockets
 
 QUERIES = 200  # each from a port of its own, as resolvers send them
 FLOWS = 60  # ports that ask again and again
@@ -31,17 +31,6 @@ QUERY = bytes.fromhex("1d2a 0100 0001 0000 0000 0000 03777777 076578616d706c65 0
 def small_lab(built: None) -> Iterator[Lab]:
     with Lab(servers=3, muxes=2) as lab:
         yield lab
-
-
-def sockets(lab: Lab, count: int) -> list[socket.socket]:
-    """Sockets of a client, each with a port of its own."""
-    opened = []
-    with lab.clients[0].namespace.inside():
-        for _ in range(count):
-            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            one.connect((topology.DUAL_VIP, UDP_PORT))
-            opened.append(one)
-    return opened
 
 
 def asked(opened: list[socket.socket]) -> list[str]:
@@ -62,7 +51,7 @@ def asked(opened: list[socket.socket]) -> list[str]:
 def queried(lab: Lab) -> Counter[str]:
     """How many of QUERIES new queries each server answers."""
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(one) for one in sockets(lab, QUERIES)]
+        opened = [stack.enter_context(one) for one in udp_sockets(lab, QUERIES)]
         return Counter(asked(opened))
 
 
@@ -77,7 +66,7 @@ def test_servers_come_and_go(small_lab: Lab, is_stateless: bool) -> None:
     with DualService(lab, statelessUdp=is_stateless) as service, contextlib.ExitStack() as stack:
         with lab.traffic(long=LONG, short_rate=0, vip=topology.DUAL_VIP) as traffic:
             traffic.wait_open()
-            flows = [stack.enter_context(one) for one in sockets(lab, FLOWS)]
+            flows = [stack.enter_context(one) for one in udp_sockets(lab, FLOWS)]
             at_first = asked(flows)
             assert set(at_first) - {""} == {"server1", "server2", "server3"}
 
