@@ -167,7 +167,7 @@ static void explore(struct world *world, bool from_nothing)
 /* All placements; generations 1..count suffice, as only their order counts. */
 static void place(struct world *world, unsigned at, void (*each)(struct world *))
 {
-	if (at == world->count) {
+	if (at == MUXES_MAX || at == world->count) { /* the compiler does not know that count is at most that */
 		each(world);
 		return;
 	}
