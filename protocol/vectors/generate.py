@@ -18,6 +18,7 @@ from cases.flow import hash_vectors, siphash_vectors
 from cases.hello import hello_vectors
 from cases.ipip import ipip_vectors
 from cases.notice import notice_vectors
+from cases.report import report_vectors
 from cases.steer import steer_vectors
 from cases.tag import tag_vectors
 from cases.verdict import verdict_vectors
@@ -30,6 +31,7 @@ FILES = {
     "tag.json": tag_vectors,
     "notice.json": notice_vectors,
     "hello.json": hello_vectors,
+    "reports.json": report_vectors,
     "delta.json": delta_vectors,
     "verdict.json": verdict_vectors,
 }

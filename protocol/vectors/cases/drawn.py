@@ -14,6 +14,7 @@ from .flow import answer, nat, siphash_vectors
 from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .notice import drawn_notice
+from .report import drawn_reports
 from .tag import drawn_tag
 from .verdict import PACKETS, A, B, C, D, by_id, row, steer
 
@@ -157,6 +158,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
         "hello.json": drawn_hello,
+        "reports.json": drawn_reports,
         "delta.json": drawn_delta,
         "verdict.json": drawn_verdict,
     }

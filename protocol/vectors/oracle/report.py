@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets of buckets in reports of servers (protocol/README.md, 11)."""
+
+import re
+from base64 import b64decode, b64encode
+
+from . import RefusedError
+
+VALUE_MAX = 8_388_608
+BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+
+
+def varint(value: int) -> bytes:
+    groups = [value & 127]
+    while value := value >> 7:
+        groups.append(value & 127)
+    return bytes([group | 128 for group in groups[:-1]] + groups[-1:])
+
+
+def set_bytes(runs: list[tuple[int, int]]) -> bytes:
+    """The runs are pairs of start and count, each after the one before it."""
+    data, end = b"", 0
+    for start, count in runs:
+        data += varint(start - end) + varint(count)
+        end = start + count
+    return data
+
+
+def set_text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def runs_of(buckets: set[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for bucket in sorted(buckets):
+        if runs and sum(runs[-1]) == bucket:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((bucket, 1))
+    return runs
+
+
+def _next(data: bytes, at: int) -> tuple[int, int]:
+    value, group = 0, 0
+    while True:
+        if group == 4:
+            raise RefusedError("varint")
+        if at == len(data):
+            raise RefusedError("truncated")
+        byte, at = data[at], at + 1
+        value |= (byte & 127) << 7 * group
+        group += 1
+        if byte < 128:
+            break
+    if (byte == 0 and group > 1) or value > VALUE_MAX:
+        raise RefusedError("varint")
+    return value, at
+
+
+def read_set(text: str, buckets: int) -> set[int]:
+    if not BASE64.fullmatch(text) or set_text(b64decode(text)) != text:
+        raise RefusedError("base64")
+    data, at, end = b64decode(text), 0, 0
+    found: set[int] = set()
+    while at < len(data):
+        skip, at = _next(data, at)
+        count, at = _next(data, at)
+        if count == 0:
+            raise RefusedError("count")
+        if end + skip + count > buckets:
+            raise RefusedError("ring")
+        found.update(range(end + skip, end + skip + count))
+        end += skip + count
+    return found
