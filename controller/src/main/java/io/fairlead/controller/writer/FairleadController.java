@@ -2,6 +2,8 @@
 package io.fairlead.controller.writer;
 
 import com.google.common.collect.Maps;
+import io.fairlead.controller.agents.AgentReports;
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.image.ServiceImage;
@@ -188,6 +190,8 @@ public final class FairleadController implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("clock"));
   private final ClockCheck clock;
   private final Lead lead = new Lead();
+  private final AgentReports agentReports =
+      new AgentReports(this::standing, System::nanoTime, random::nextLong);
   private final Session session;
   private final Reads reads;
   private final Writes writes;
@@ -348,6 +352,11 @@ public final class FairleadController implements AutoCloseable {
     return muxWatch::muxes;
   }
 
+  /** The connections on backends, as known to this controller while it leads. */
+  public LiveConnections liveConnections() {
+    return agentReports;
+  }
+
   public AuditLog audit() {
     return (before, limit) -> {
       try {
@@ -420,6 +429,7 @@ public final class FairleadController implements AutoCloseable {
             repository, epoch, clock, notes, random, this::writer, serviceWatch::service);
     lead.load(loaded);
     serviceWatch.pause();
+    agentReports.forget();
     lead.begin();
     retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
@@ -427,11 +437,22 @@ public final class FairleadController implements AutoCloseable {
 
   private void follow() {
     lead.end();
+    agentReports.forget();
     lead.last()
         .ifPresent(
             last ->
                 serviceWatch.resume(
                     Maps.uniqueIndex(last.all(), each -> each.image().config().name())));
+  }
+
+  private Optional<AgentReports.Standing> standing(String service, int backend) {
+    return lead.current()
+        .flatMap(catalogue -> catalogue.find(service))
+        .map(StoredService::image)
+        .flatMap(
+            image ->
+                Optional.ofNullable(image.ring().backends().get(backend))
+                    .map(at -> new AgentReports.Standing(image.config().id(), at.address())));
   }
 
   private ServiceWriter writer(Epoch epoch, Addresses addresses, StoredService stored) {

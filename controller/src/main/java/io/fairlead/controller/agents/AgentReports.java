@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.agents;
+
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/**
+ * The latest report of each server, and what servers are asked. Soft state of the leader: it is in
+ * memory only, and a new leader begins with none. Reports are kept by address, so a backend that
+ * gets another address, or a service that is made anew under its old name, is unknown until its own
+ * server reports. One lock guards everything; nothing is decoded and nobody waits under it.
+ */
+public final class AgentReports implements LiveConnections {
+  private static final int HURRY_SECONDS = 1;
+  private static final int CALM_SECONDS = 10;
+
+  /** Boots of one server that are remembered, so that a late report of one changes nothing. */
+  private static final int FORMER_BOOTS = 16;
+
+  /** Where a backend is now. */
+  public interface Directory {
+    Optional<Standing> find(String service, int backend);
+  }
+
+  /**
+   * @param service its id, which no other service ever has
+   */
+  public record Standing(int service, Address address) {}
+
+  /** A service that a server serves, and as which of its backends. */
+  public record Place(String service, int id, int buckets, List<Integer> backends) {}
+
+  /**
+   * What became of a report.
+   *
+   * @param isNew whether it is newer than those before
+   */
+  public record Outcome(boolean isNew, int nextSeconds, List<Report.Question> questions) {}
+
+  /**
+   * What is known of an agent.
+   *
+   * @param service what it said of the service asked for; empty if it said nothing or counts for
+   *     another state of the services
+   */
+  public record Seen(
+      Duration age, String version, String mode, long lostEvents, Optional<Heard> service) {
+    public boolean isSilent() {
+      return age.compareTo(SILENCE) > 0;
+    }
+  }
+
+  /**
+   * @param interval since the report before, to which {@code opened} and {@code closed} refer
+   */
+  public record Heard(Report.Service report, Optional<Duration> interval) {}
+
+  private record Backend(String service, int id) {}
+
+  /** {@code service} is the id; {@code asked} is when, by the clock. */
+  private record Question(String name, int service, BitSet buckets, String encoded, long asked) {}
+
+  /** A decoded answer; {@code index} of its service in the report. */
+  private record Answer(int index, Set<String> questions, long connections, BitSet buckets) {}
+
+  private record Entry(int service, Heard heard, Optional<Answer> answer) {}
+
+  private record Agent(
+      Report report, long heard, List<String> formerBoots, Map<String, Entry> services) {}
+
+  private final Directory directory;
+  private final LongSupplier nanos;
+  private final LongSupplier random;
+  private final Map<Address, Agent> agents = new HashMap<>();
+  private final Map<Backend, Question> questions = new HashMap<>();
+  private final Map<Backend, Long> watched = new HashMap<>();
+  private long term;
+  private long lastQuestion;
+
+  /**
+   * @param nanos a monotonic clock, as {@link System#nanoTime}
+   * @param random tells the questions of this term from those of all others
+   */
+  public AgentReports(Directory directory, LongSupplier nanos, LongSupplier random) {
+    this.directory = directory;
+    this.nanos = nanos;
+    this.random = random;
+    forget();
+  }
+
+  /** Knows nothing and asks nothing, as a new leader. */
+  public synchronized void forget() {
+    agents.clear();
+    questions.clear();
+    watched.clear();
+    term = random.getAsLong() >>> 16;
+    lastQuestion = 0;
+  }
+
+  /** Forgets servers that have none of these addresses, and questions of other services. */
+  public synchronized void retain(Collection<Address> addresses, Collection<String> services) {
+    agents.keySet().retainAll(addresses);
+    questions.keySet().removeIf(backend -> !services.contains(backend.service()));
+    long now = nanos.getAsLong();
+    watched.values().removeIf(since -> now - since >= WATCH.toNanos());
+  }
+
+  /**
+   * Takes in a report.
+   *
+   * @param addresses those of the report
+   * @param isCurrent whether the agent counts for the services as they are now; otherwise it is
+   *     alive, and its numbers are not used
+   * @param places where these addresses stand
+   * @throws Refusal naming the field, if an answer is no answer to its question
+   */
+  public Outcome accept(
+      Report report, Set<Address> addresses, boolean isCurrent, List<Place> places) {
+    Map<String, Place> byName = new HashMap<>();
+    places.forEach(place -> byName.put(place.service(), place));
+    Map<String, Answer> answers = new HashMap<>();
+    if (isCurrent) {
+      for (int i = 0; i < report.services().size(); i++) {
+        Report.Service service = report.services().get(i);
+        Place place = byName.get(service.name());
+        if (service.answer().isPresent() && place != null) {
+          answers.put(service.name(), decode(i, service.answer().get(), place.buckets()));
+        }
+      }
+    }
+    synchronized (this) {
+      long now = nanos.getAsLong();
+      for (Map.Entry<String, Answer> answer : answers.entrySet()) {
+        check(byName.get(answer.getKey()), answer.getValue());
+      }
+      boolean isNew = addresses.stream().allMatch(address -> isNewer(report, agents.get(address)));
+      if (isNew) {
+        for (Address address : addresses) {
+          agents.put(
+              address, agent(report, agents.get(address), isCurrent ? byName : Map.of(), answers));
+        }
+      }
+      boolean isHurried = !isCurrent;
+      List<Report.Question> asked = new ArrayList<>();
+      for (Place place : places) {
+        List<Question> open = open(place);
+        if (!open.isEmpty()) {
+          asked.add(question(place, open, Optional.ofNullable(answers.get(place.service()))));
+        }
+        isHurried |= !open.isEmpty() || isWatched(place, now);
+      }
+      return new Outcome(isNew, isHurried ? HURRY_SECONDS : CALM_SECONDS, asked);
+    }
+  }
+
+  @Override
+  public Optional<Count> connections(String service, int backend) {
+    Optional<Standing> standing = directory.find(service, backend);
+    synchronized (this) {
+      long now = nanos.getAsLong();
+      return standing
+          .flatMap(at -> fresh(service, at, now))
+          .map(
+              found -> {
+                Report.Service report = found.entry().heard().report();
+                return new Count(report.established(), report.halfOpen(), found.age());
+              });
+    }
+  }
+
+  @Override
+  public Optional<String> ask(String service, int backend, BitSet buckets) {
+    Backend of = new Backend(service, backend);
+    Optional<Standing> standing = directory.find(service, backend);
+    BitSet copy = (BitSet) buckets.clone();
+    String encoded = BucketSetCodec.encode(copy);
+    synchronized (this) {
+      if (copy.isEmpty() || standing.isEmpty()) {
+        questions.remove(of);
+        return Optional.empty();
+      }
+      int id = standing.get().service();
+      Question before = questions.get(of);
+      if (before != null && before.service() == id && before.buckets().equals(copy)) {
+        return Optional.of(before.name());
+      }
+      String name = "%012x-%d".formatted(term, ++lastQuestion);
+      questions.put(of, new Question(name, id, copy, encoded, nanos.getAsLong()));
+      return Optional.of(name);
+    }
+  }
+
+  @Override
+  public Optional<Occupied> occupied(String service, int backend) {
+    Optional<Standing> standing = directory.find(service, backend);
+    synchronized (this) {
+      Question question = questions.get(new Backend(service, backend));
+      if (question == null || standing.filter(at -> at.service() == question.service()).isEmpty()) {
+        return Optional.empty();
+      }
+      long now = nanos.getAsLong();
+      Optional<Fresh> found = fresh(service, standing.get(), now);
+      return found
+          .flatMap(fresh -> fresh.entry().answer())
+          .filter(answer -> answer.questions().contains(question.name()))
+          .map(
+              answer -> {
+                BitSet left = (BitSet) answer.buckets().clone();
+                left.and(question.buckets());
+                return new Occupied(
+                    left,
+                    answer.connections(),
+                    question.name(),
+                    found.get().age(),
+                    Duration.ofNanos(now - question.asked()));
+              });
+    }
+  }
+
+  @Override
+  public synchronized void watch(String service, int backend) {
+    watched.put(new Backend(service, backend), nanos.getAsLong());
+  }
+
+  /** What is known of the agent at an address, fresh or not, and of one service there. */
+  public synchronized Optional<Seen> seen(String service, Standing at) {
+    long now = nanos.getAsLong();
+    return Optional.ofNullable(agents.get(at.address()))
+        .map(
+            agent ->
+                new Seen(
+                    Duration.ofNanos(now - agent.heard()),
+                    agent.report().version(),
+                    agent.report().mode(),
+                    agent.report().lostEvents(),
+                    Optional.ofNullable(agent.services().get(service))
+                        .filter(entry -> entry.service() == at.service())
+                        .map(Entry::heard)));
+  }
+
+  private record Fresh(Entry entry, Duration age) {}
+
+  private Optional<Fresh> fresh(String service, Standing at, long now) {
+    Agent agent = agents.get(at.address());
+    if (agent == null || now - agent.heard() > SILENCE.toNanos()) {
+      return Optional.empty();
+    }
+    return Optional.ofNullable(agent.services().get(service))
+        .filter(entry -> entry.service() == at.service())
+        .map(entry -> new Fresh(entry, Duration.ofNanos(now - agent.heard())));
+  }
+
+  private static boolean isNewer(Report report, Agent last) {
+    return last == null
+        || (last.report().boot().equals(report.boot())
+            ? last.report().sequence() < report.sequence()
+            : !last.formerBoots().contains(report.boot()));
+  }
+
+  private Agent agent(
+      Report report, Agent last, Map<String, Place> places, Map<String, Answer> answers) {
+    long now = nanos.getAsLong();
+    boolean isSameBoot = last != null && last.report().boot().equals(report.boot());
+    List<String> former = last == null ? List.of() : last.formerBoots();
+    if (last != null && !isSameBoot) {
+      List<String> more = new ArrayList<>(former);
+      more.add(last.report().boot());
+      former = List.copyOf(more.subList(Math.max(0, more.size() - FORMER_BOOTS), more.size()));
+    }
+    Optional<Duration> interval =
+        isSameBoot ? Optional.of(Duration.ofNanos(now - last.heard())) : Optional.empty();
+    Map<String, Entry> services = new HashMap<>();
+    for (Report.Service service : report.services()) {
+      Place place = places.get(service.name());
+      if (place != null) {
+        services.put(
+            service.name(),
+            new Entry(
+                place.id(),
+                new Heard(service, interval),
+                Optional.ofNullable(answers.get(service.name()))));
+      }
+    }
+    return new Agent(report, now, former, services);
+  }
+
+  private static Answer decode(int index, Report.Answer answer, int buckets) {
+    try {
+      return new Answer(
+          index,
+          new HashSet<>(List.of(answer.question().split("\\+"))),
+          answer.connections(),
+          BucketSetCodec.decode(answer.buckets(), buckets));
+    } catch (BucketSetCodec.MalformedException e) {
+      throw Refusal.invalid(
+          field(index) + ".buckets",
+          "%s (%s)".formatted(shortened(answer.buckets()), e.reason()),
+          "base64 of runs, each a skip and a count, of a ring of %d buckets".formatted(buckets));
+    }
+  }
+
+  /** An answer to questions that are all open has only buckets of these. */
+  private void check(Place place, Answer answer) {
+    List<Question> asked =
+        open(place).stream().filter(each -> answer.questions().contains(each.name())).toList();
+    if (asked.size() < answer.questions().size()) {
+      return; // a question that was replaced meanwhile: not used
+    }
+    BitSet foreign = (BitSet) answer.buckets().clone();
+    asked.forEach(question -> foreign.andNot(question.buckets()));
+    if (!foreign.isEmpty()) {
+      throw Refusal.invalid(
+          field(answer.index()) + ".buckets",
+          "bucket " + foreign.nextSetBit(0),
+          "buckets of the question");
+    }
+  }
+
+  private static String field(int index) {
+    return "services[%d].answer".formatted(index);
+  }
+
+  private static String shortened(String text) {
+    return text.length() <= 40 ? text : text.substring(0, 40) + "...";
+  }
+
+  private List<Question> open(Place place) {
+    List<Question> open = new ArrayList<>();
+    for (int backend : place.backends()) {
+      Question question = questions.get(new Backend(place.service(), backend));
+      if (question != null && question.service() == place.id()) {
+        open.add(question);
+      }
+    }
+    return open;
+  }
+
+  private boolean isWatched(Place place, long now) {
+    return place.backends().stream()
+        .map(backend -> watched.get(new Backend(place.service(), backend)))
+        .anyMatch(since -> since != null && now - since < WATCH.toNanos());
+  }
+
+  /** One question for all backends of a service that a server is; mostly there is one. */
+  private static Report.Question question(
+      Place place, List<Question> open, Optional<Answer> answer) {
+    List<String> names = open.stream().map(Question::name).toList();
+    String name = String.join("+", names);
+    if (answer.filter(each -> each.questions().equals(new HashSet<>(names))).isPresent()) {
+      return new Report.Question(place.service(), name, Optional.empty());
+    }
+    String encoded = open.get(0).encoded();
+    if (open.size() > 1) {
+      BitSet all = new BitSet();
+      open.forEach(question -> all.or(question.buckets()));
+      encoded = BucketSetCodec.encode(all);
+    }
+    return new Report.Question(place.service(), name, Optional.of(encoded));
+  }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.agents;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.agents.AgentReports.Outcome;
+import io.fairlead.controller.agents.AgentReports.Place;
+import io.fairlead.controller.agents.AgentReports.Standing;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.ring.Address;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class AgentReportsTest {
+  private static final Address SEVEN = Address.parse("10.2.0.7").orElseThrow();
+  private static final String BOOT = "0".repeat(31) + "1";
+  private static final String OTHER_BOOT = "0".repeat(31) + "2";
+
+  private long now = Duration.ofDays(1).toNanos();
+  private long terms;
+  private final Map<Integer, Standing> backends = new HashMap<>(Map.of(7, new Standing(1, SEVEN)));
+  private List<Place> places = List.of(new Place("web", 1, 256, List.of(7)));
+  private final AgentReports reports =
+      new AgentReports(
+          (service, backend) ->
+              service.equals("web") ? Optional.ofNullable(backends.get(backend)) : Optional.empty(),
+          () -> now,
+          () -> ++terms << 16);
+
+  private static Report report(String boot, long sequence, Report.Service... services) {
+    return new Report(
+        1, boot, sequence, "0.1.0", "events", List.of("10.2.0.7"), "v", 0, List.of(services));
+  }
+
+  private static Report.Service web(long established, Report.Answer answer) {
+    return new Report.Service(
+        "web", established, 3, Optional.empty(), 5, 4, Optional.ofNullable(answer));
+  }
+
+  private Outcome accept(Report report) {
+    return reports.accept(report, Set.of(SEVEN), true, places);
+  }
+
+  private void pass(int seconds) {
+    now += Duration.ofSeconds(seconds).toNanos();
+  }
+
+  private static BitSet set(int... buckets) {
+    BitSet set = new BitSet();
+    IntStream.of(buckets).forEach(set::set);
+    return set;
+  }
+
+  private static Report.Answer answer(String question, int... buckets) {
+    return new Report.Answer(question, buckets.length, BucketSetCodec.encode(set(buckets)));
+  }
+
+  @Test
+  void nothingIsKnownOfAnAgentThatWasNeverHeard() {
+    assertThat(reports.connections("web", 7)).isEmpty();
+    assertThat(reports.connections("web", 8)).isEmpty();
+    assertThat(reports.connections("dns", 7)).isEmpty();
+    assertThat(reports.occupied("web", 7)).isEmpty();
+  }
+
+  @Test
+  void aReportIsKnownUntilItsAgentIsSilent() {
+    accept(report(BOOT, 1, web(812, null)));
+    pass(30);
+    assertThat(reports.connections("web", 7).orElseThrow())
+        .isEqualTo(new LiveConnections.Count(812, 3, Duration.ofSeconds(30)));
+    now++;
+    assertThat(reports.connections("web", 7)).isEmpty();
+    assertThat(reports.seen("web", backends.get(7)).orElseThrow().isSilent()).isTrue();
+    accept(report(BOOT, 2, web(0, null)));
+    assertThat(reports.connections("web", 7).orElseThrow().established()).isZero();
+  }
+
+  @Test
+  void aServiceThatAReportLeavesOutIsUnknown() {
+    accept(report(BOOT, 1, web(812, null)));
+    accept(report(BOOT, 2));
+    assertThat(reports.connections("web", 7)).isEmpty();
+    assertThat(reports.seen("web", backends.get(7)).orElseThrow().service()).isEmpty();
+  }
+
+  @Test
+  void numbersForAnotherStateOfTheServicesAreNotUsed() {
+    accept(report(BOOT, 1, web(812, null)));
+    Outcome outcome = reports.accept(report(BOOT, 2, web(0, null)), Set.of(SEVEN), false, places);
+    assertThat(outcome.nextSeconds()).isEqualTo(1);
+    assertThat(reports.connections("web", 7)).isEmpty();
+    assertThat(reports.seen("web", backends.get(7)).orElseThrow().isSilent()).isFalse();
+  }
+
+  @Test
+  void anotherServiceOfTheNameAndAnotherAddressAreUnknown() {
+    accept(report(BOOT, 1, web(0, null)));
+    backends.put(7, new Standing(2, SEVEN));
+    assertThat(reports.connections("web", 7)).isEmpty();
+    backends.put(7, new Standing(1, Address.parse("10.2.0.8").orElseThrow()));
+    assertThat(reports.connections("web", 7)).isEmpty();
+  }
+
+  /** By boot and sequence of a report after the first, which is the second of boot 1. */
+  @ParameterizedTest
+  @CsvSource({"1, 3, true", "1, 2, false", "1, 1, false", "2, 1, true", "2, 9, true"})
+  void onlyANewerReportChangesSomething(int boot, long sequence, boolean isNew) {
+    accept(report(BOOT, 2, web(10, null)));
+    String name = boot == 1 ? BOOT : OTHER_BOOT;
+    assertThat(accept(report(name, sequence, web(20, null))).isNew()).isEqualTo(isNew);
+    assertThat(reports.connections("web", 7).orElseThrow().established())
+        .isEqualTo(isNew ? 20 : 10);
+  }
+
+  @Test
+  void aLateReportOfAFormerBootChangesNothing() {
+    accept(report(BOOT, 1, web(0, null)));
+    accept(report(OTHER_BOOT, 1, web(10, null)));
+    assertThat(accept(report(BOOT, 2, web(0, null))).isNew()).isFalse();
+    assertThat(reports.connections("web", 7).orElseThrow().established()).isEqualTo(10);
+  }
+
+  @Test
+  void aQuestionIsAskedUntilItIsWithdrawnAndAnswered() {
+    assertThat(accept(report(BOOT, 1, web(9, null))).questions()).isEmpty();
+    assertThat(accept(report(BOOT, 2, web(9, null))).nextSeconds()).isEqualTo(10);
+    String question = reports.ask("web", 7, set(1, 2, 3)).orElseThrow();
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    Outcome asked = accept(report(BOOT, 3, web(9, null)));
+    assertThat(asked.nextSeconds()).isEqualTo(1);
+    assertThat(asked.questions())
+        .containsExactly(new Report.Question("web", question, Optional.of("AQM=")));
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    pass(2);
+    assertThat(accept(report(BOOT, 4, web(9, answer(question, 2)))).questions())
+        .containsExactly(new Report.Question("web", question, Optional.empty()));
+    pass(1);
+    assertThat(reports.occupied("web", 7).orElseThrow())
+        .isEqualTo(
+            new LiveConnections.Occupied(
+                set(2), 1, question, Duration.ofSeconds(1), Duration.ofSeconds(3)));
+    assertThat(reports.ask("web", 7, set(1, 2, 3))).contains(question);
+    assertThat(reports.occupied("web", 7)).isPresent();
+    accept(report(BOOT, 5, web(9, null)));
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    accept(report(BOOT, 6, web(9, answer(question))));
+    assertThat(reports.occupied("web", 7).orElseThrow().buckets()).isEqualTo(set());
+    assertThat(reports.ask("web", 7, set())).isEmpty();
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    assertThat(accept(report(BOOT, 7, web(9, null))).questions()).isEmpty();
+  }
+
+  @Test
+  void anAnswerToAQuestionThatWasReplacedIsNoAnswer() {
+    String first = reports.ask("web", 7, set(1, 2)).orElseThrow();
+    String second = reports.ask("web", 7, set(2)).orElseThrow();
+    accept(report(BOOT, 1, web(9, answer(first, 1))));
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    assertThat(reports.ask("web", 7, set(1, 2)).orElseThrow()).isNotIn(first, second);
+    assertThat(reports.occupied("web", 7)).isEmpty();
+  }
+
+  @Test
+  void aSilentAgentsAnswerIsNoAnswer() {
+    String question = reports.ask("web", 7, set(1)).orElseThrow();
+    accept(report(BOOT, 1, web(9, answer(question))));
+    pass(31);
+    assertThat(reports.occupied("web", 7)).isEmpty();
+  }
+
+  @Test
+  void aNewLeaderKnowsAndAsksNothing() {
+    String question = reports.ask("web", 7, set(1)).orElseThrow();
+    reports.watch("web", 7);
+    accept(report(BOOT, 1, web(9, answer(question))));
+    reports.forget();
+    assertThat(reports.connections("web", 7)).isEmpty();
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    assertThat(reports.ask("web", 7, set(1)).orElseThrow()).isNotEqualTo(question);
+    accept(report(BOOT, 2, web(9, answer(question))));
+    assertThat(reports.occupied("web", 7)).isEmpty();
+    reports.ask("web", 7, set());
+    assertThat(accept(report(BOOT, 3, web(9, null))).nextSeconds()).isEqualTo(10);
+  }
+
+  @Test
+  void aWatchedBackendReportsEverySecondForAWhile() {
+    reports.watch("web", 7);
+    assertThat(accept(report(BOOT, 1, web(9, null))).nextSeconds()).isEqualTo(1);
+    pass(30);
+    assertThat(accept(report(BOOT, 2, web(9, null))).nextSeconds()).isEqualTo(10);
+  }
+
+  @Test
+  void aServerThatIsTwoBackendsIsAskedOnce() {
+    backends.put(8, new Standing(1, SEVEN));
+    places = List.of(new Place("web", 1, 256, List.of(7, 8)));
+    String seven = reports.ask("web", 7, set(1, 2)).orElseThrow();
+    String eight = reports.ask("web", 8, set(2, 9)).orElseThrow();
+    Report.Question asked = accept(report(BOOT, 1, web(9, null))).questions().get(0);
+    assertThat(asked.buckets()).contains(BucketSetCodec.encode(set(1, 2, 9)));
+    assertThat(asked.question()).hasSizeLessThanOrEqualTo(64);
+    accept(report(BOOT, 2, web(9, answer(asked.question(), 2, 9))));
+    assertThat(reports.occupied("web", 7).orElseThrow().buckets()).isEqualTo(set(2));
+    assertThat(reports.occupied("web", 7).orElseThrow().question()).isEqualTo(seven);
+    assertThat(reports.occupied("web", 8).orElseThrow().buckets()).isEqualTo(set(2, 9));
+    assertThat(reports.occupied("web", 8).orElseThrow().question()).isEqualTo(eight);
+  }
+
+  /** By the buckets of an answer to the question of buckets 1 to 3, in a ring of 256. */
+  @ParameterizedTest
+  @CsvSource({
+    "AAE=, bucket 0",
+    "BAE=, bucket 4",
+    "AP8B, bucket 0",
+    "AIAE, AIAE (ring)",
+    "AQ==, AQ== (truncated)",
+    "x, x (base64)"
+  })
+  void anAnswerOfOtherBucketsIsRefused(String buckets, String value) {
+    String question = reports.ask("web", 7, set(1, 2, 3)).orElseThrow();
+    accept(report(BOOT, 1, web(9, null)));
+    assertThatThrownBy(
+            () -> accept(report(BOOT, 2, web(0, new Report.Answer(question, 1, buckets)))))
+        .isInstanceOf(Refusal.class)
+        .hasMessageContaining("services[0].answer.buckets '%s' is refused".formatted(value));
+    assertThat(reports.connections("web", 7).orElseThrow().established()).isEqualTo(9);
+  }
+
+  @Test
+  void openedAndClosedNeedNotAddUp() {
+    accept(report(BOOT, 1, web(100, null)));
+    accept(report(BOOT, 2, web(3, null)));
+    assertThat(reports.connections("web", 7).orElseThrow().established()).isEqualTo(3);
+  }
+
+  @Test
+  void serversAndServicesThatAreGoneAreForgotten() {
+    String question = reports.ask("web", 7, set(1)).orElseThrow();
+    accept(report(BOOT, 1, web(9, answer(question))));
+    reports.retain(List.of(SEVEN), List.of("web"));
+    assertThat(reports.occupied("web", 7)).isPresent();
+    reports.retain(List.of(), List.of("web"));
+    assertThat(reports.seen("web", backends.get(7))).isEmpty();
+    reports.retain(List.of(), List.of());
+    assertThat(accept(report(BOOT, 1, web(9, null))).questions()).isEmpty();
+  }
+}
