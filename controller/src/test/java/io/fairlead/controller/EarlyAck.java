@@ -43,7 +43,8 @@ final class EarlyAck implements Backends {
                   result.changed(),
                   result.created(),
                   result.moved(),
-                  result.shares());
+                  result.shares(),
+                  result.hold());
             });
   }
 }

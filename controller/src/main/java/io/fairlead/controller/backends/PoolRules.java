@@ -7,7 +7,6 @@ import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -185,8 +184,8 @@ public final class PoolRules {
       throw Refusal.conflict(
           field,
           value,
-          "this one again in %d s: packets are still chained to the removed backend %d"
-              .formatted(until - now, former));
+          "this one again in %d s%s: packets are still chained to the removed backend %d"
+              .formatted(until - now, image.config().holdSeconds() > 0 ? " at most" : "", former));
     }
   }
 
@@ -195,23 +194,20 @@ public final class PoolRules {
    * until when.
    */
   private Map<Integer, Long> chainedUntil(List<Change> changes) {
-    Ring ring = image.ring();
-    int window = image.config().windowSeconds();
+    Reserved reserved = new Reserved(image, now);
     long[] until = new long[Backend.MAX + 1];
-    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.isMoved(bucket, now, window)) {
-        int previous = ring.previous(bucket);
-        until[previous] = Math.max(until[previous], ring.since(bucket) + window);
-      }
+    for (int id = 1; id <= Backend.MAX; id++) {
+      until[id] = reserved.until(id);
     }
-    int[] owned = ring.owned();
+    int[] owned = image.ring().owned();
     Set<Integer> leaving = new HashSet<>();
     for (Change change : changes) {
       if (change instanceof Change.Remove remove && remove.dead()) {
         until[change.id()] = 0;
       } else if (change instanceof Change.Remove && pool.containsKey(change.id())) {
         leaving.add(change.id());
-        until[change.id()] = owned[change.id()] > 0 ? now + window : until[change.id()];
+        until[change.id()] =
+            owned[change.id()] > 0 ? now + image.config().heldSeconds() : until[change.id()];
       }
     }
     Map<Integer, Long> chained = new HashMap<>();
@@ -227,12 +223,8 @@ public final class PoolRules {
    * Checks that packets are chained to a backend that was removed before it was known to be dead.
    */
   private void checkStillNamed(int id) {
-    Ring ring = image.ring();
-    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.previous(bucket) == id
-          && ring.isMoved(bucket, now, image.config().windowSeconds())) {
-        return;
-      }
+    if (new Reserved(image, now).has(id)) {
+      return;
     }
     throw new Refusal(
         Refusal.Kind.NOT_FOUND,

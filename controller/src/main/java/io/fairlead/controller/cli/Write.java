@@ -36,6 +36,7 @@ public abstract class Write extends Verb {
     out().printf("%s: generation %d%n", isPlan ? plan : past, result.path("generation").asLong());
     int moved = result.path("movedBuckets").asInt();
     printOwners(result, isPlan);
+    printHold(result.path("hold"), isPlan);
     if (moved == 0) {
       if (isPlan) {
         out().println("would move no buckets");
@@ -100,6 +101,18 @@ public abstract class Write extends Verb {
               lost == 1 ? "" : "s",
               isPlan ? "would lose" : "lost",
               isPlan ? "refused without --force; --when-safe lets them wait" : "as asked for");
+    }
+  }
+
+  private void printHold(JsonNode hold, boolean isPlan) {
+    if (!hold.isMissingNode()) {
+      out()
+          .printf(
+              "%d buckets are chained to a previous owner; %d of them %s: older connections"
+                  + " break%n",
+              hold.path("heldBuckets").asInt(),
+              hold.path("releasedBuckets").asInt(),
+              isPlan ? "would be released" : "are released");
     }
   }
 

@@ -67,7 +67,7 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
         ring.since(bucket),
-        ring.isMoved(bucket, now, config.windowSeconds()) && !isStateless(config, flow),
+        ring.isMoved(bucket, now, config.chainedSeconds()) && !isStateless(config, flow),
         ring.generation());
   }
 

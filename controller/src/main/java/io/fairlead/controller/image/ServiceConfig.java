@@ -31,7 +31,8 @@ import java.util.Optional;
   "assignment",
   "quicServerId",
   "maxSegmentSize",
-  "statelessUdp"
+  "statelessUdp",
+  "holdSeconds"
 })
 public record ServiceConfig(
     int format,
@@ -50,13 +51,30 @@ public record ServiceConfig(
     AssignmentMethod assignment,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
-    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp)
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds)
     implements Steering.Spec {
   public static final int FORMAT = 1;
+
+  /** Longer than any window: a row with a previous owner is always within it. */
+  private static final int UNTIL_RELEASED = Integer.MAX_VALUE;
 
   public ServiceConfig {
     vips = List.copyOf(vips);
     ports = List.copyOf(ports);
+  }
+
+  /**
+   * For how long after a move a bucket's packets are chained to the previous owner: for the window,
+   * or with a hold until a generation takes the previous owner from the bucket's row.
+   */
+  public int chainedSeconds() {
+    return holdSeconds > 0 ? UNTIL_RELEASED : windowSeconds;
+  }
+
+  /** How long after its last move a bucket keeps a previous owner at most, with a hold. */
+  public int heldSeconds() {
+    return Math.max(windowSeconds, holdSeconds);
   }
 
   public record Port(@JsonProperty("protocol") String protocol, @JsonProperty("port") int port) {
@@ -123,6 +141,7 @@ public record ServiceConfig(
     builder.quicServerId = quicServerId;
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
+    builder.holdSeconds = holdSeconds;
     return builder;
   }
 
@@ -144,6 +163,7 @@ public record ServiceConfig(
     private Optional<QuicServerId> quicServerId = Optional.empty();
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private boolean statelessUdp;
+    private int holdSeconds;
 
     private Builder(int id, String name) {
       this.id = id;
@@ -219,6 +239,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder holdSeconds(int to) {
+      holdSeconds = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -237,7 +262,8 @@ public record ServiceConfig(
           assignment,
           quicServerId,
           maxSegmentSize,
-          statelessUdp);
+          statelessUdp,
+          holdSeconds);
     }
   }
 }

@@ -95,12 +95,19 @@ public final class DiffCommand extends Verb {
       }
     }
     for (String field :
-        List.of("windowSeconds", "mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp")) {
+        List.of(
+            "windowSeconds",
+            "mptcpPorts",
+            "quicServerId",
+            "maxSegmentSize",
+            "statelessUdp",
+            "holdSeconds")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
     }
-    for (String field : List.of("mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp")) {
+    for (String field :
+        List.of("mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp", "holdSeconds")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

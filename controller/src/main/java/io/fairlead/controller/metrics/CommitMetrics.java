@@ -67,6 +67,13 @@ public final class CommitMetrics {
         .increment(movedBuckets);
   }
 
+  /** A generation that ends the chaining of held buckets. */
+  public void released(String service, String reason, int buckets) {
+    registry
+        .counter("fairlead.controller.released.buckets", "service", service, "reason", reason)
+        .increment(buckets);
+  }
+
   public void refused(Enum<?> kind) {
     registry
         .counter("fairlead.controller.refusals", "kind", kind.name().toLowerCase(Locale.ROOT))

@@ -2,8 +2,10 @@
 package io.fairlead.controller.plane;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What a write did, or with a dry run would do.
@@ -12,6 +14,7 @@ import java.util.List;
  * @param changed whether there was anything to do
  * @param created whether the service or backend that the request names is new
  * @param shares of backends whose weight or number of buckets changes
+ * @param hold of a write that changes for how long buckets are held
  */
 public record Result(
     String service,
@@ -20,7 +23,8 @@ public record Result(
     boolean changed,
     @JsonIgnore boolean created,
     @JsonUnwrapped Moved moved,
-    List<Share> shares) {
+    List<Share> shares,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold) {
 
   /**
    * The buckets that a write moves.
@@ -51,9 +55,18 @@ public record Result(
     public static final Owners ALL_FOUND = new Owners(0, 0, 0);
   }
 
+  /**
+   * What another {@code holdSeconds} means for buckets that have moved.
+   *
+   * @param heldBuckets buckets whose packets are chained to a previous owner now
+   * @param releasedBuckets those of them that no longer are, by what the write sets
+   */
+  public record Hold(int heldBuckets, int releasedBuckets) {}
+
   /** Of a write that finds everything as it asks for. */
   public static Result unchanged(String service, long generation, boolean dryRun) {
-    return new Result(service, generation, dryRun, false, false, Moved.NONE, List.of());
+    return new Result(
+        service, generation, dryRun, false, false, Moved.NONE, List.of(), Optional.empty());
   }
 
   /** Of a write that changes something and moves no bucket. */
@@ -63,11 +76,15 @@ public record Result(
 
   /** Of a write that changes something. */
   public Result with(Moved newMoved, List<Share> newShares) {
-    return new Result(service, generation, dryRun, true, created, newMoved, newShares);
+    return new Result(service, generation, dryRun, true, created, newMoved, newShares, hold);
   }
 
   public Result asCreated() {
-    return new Result(service, generation, dryRun, changed, true, moved, shares);
+    return new Result(service, generation, dryRun, changed, true, moved, shares, hold);
+  }
+
+  public Result with(Optional<Hold> newHold) {
+    return new Result(service, generation, dryRun, changed, created, moved, shares, newHold);
   }
 
   public int movedBuckets() {

@@ -14,7 +14,9 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
+import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.store.NodeJson;
 import io.fairlead.controller.store.StoreException;
 import java.io.IOException;
@@ -77,29 +79,35 @@ public record Backup(
    * @param upkeep its rebalance or defragmentation and measured costs, as in ZooKeeper; absent if
    *     it never had one
    * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
+   * @param earlier the moves before each bucket's last one, as beside a snapshot; absent if there
+   *     are none
    */
-  @JsonPropertyOrder({"generation", "config", "upkeep", "snapshot"})
+  @JsonPropertyOrder({"generation", "config", "upkeep", "snapshot", "earlier"})
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record Service(
       @JsonProperty(required = true) long generation,
       @JsonProperty(required = true) JsonNode config,
       Optional<JsonNode> upkeep,
-      @JsonProperty(required = true) byte[] snapshot) {
+      @JsonProperty(required = true) byte[] snapshot,
+      Optional<byte[]> earlier) {
     static Service of(ServiceImage image) {
       return new Service(
           image.ring().generation(),
           MAPPER.valueToTree(image.config()),
           image.upkeep().map(MAPPER::valueToTree),
-          DeltaCodec.encode(image.ring()));
+          DeltaCodec.encode(image.ring()),
+          ServiceRepository.earlier(image.ring()));
     }
 
     ServiceImage image() throws RefusedException, StoreException {
       ServiceConfig settings =
           NodeJson.readConfig(config.toString().getBytes(StandardCharsets.UTF_8));
-      ServiceImage image =
-          new ServiceImage(
-              settings,
-              DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets()));
+      Ring ring =
+          DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets());
+      if (earlier.isPresent()) {
+        ring = ring.withEarlier(EarlierMovesCodec.decode(earlier.get(), ring));
+      }
+      ServiceImage image = new ServiceImage(settings, ring);
       JsonNode state = upkeep.orElse(NullNode.getInstance());
       return state.isNull() // as Jackson reads an absent one
           ? image

@@ -80,7 +80,7 @@ public final class ServiceRepository {
               ? snapshot(read, read.snapshot().get())
               : known.orElseThrow().image().ring();
       for (byte[] delta : read.deltas()) {
-        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.windowSeconds());
+        ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.chainedSeconds());
       }
       ServiceImage image = new ServiceImage(config, ring);
       return new StoredService(state.upkeep().map(image::withUpkeep).orElse(image), state);
@@ -101,7 +101,11 @@ public final class ServiceRepository {
 
   /** Creates the service with its ring's generation as a snapshot, and takes its id. */
   public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
-    Generation first = generation(image, Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
+    Generation snapshot = generation(image, Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
+    Generation first =
+        earlier(image.ring())
+            .map(bytes -> snapshot.with(Generation.EARLIER, bytes))
+            .orElse(snapshot);
     return new StoredService(image, store.create(epoch, image.config(), image.upkeep(), first));
   }
 
@@ -141,10 +145,14 @@ public final class ServiceRepository {
   /** A snapshot of the service's latest generation, encoded and not yet written. */
   public static SnapshotWrite snapshot(StoredService service) {
     Ring ring = service.image().ring();
-    return new SnapshotWrite(
-        service.state().generations(),
-        DeltaCodec.encode(ring),
-        Optional.of(ring).filter(each -> each.earlier().size() > 0).map(EarlierMovesCodec::encode));
+    return new SnapshotWrite(service.state().generations(), DeltaCodec.encode(ring), earlier(ring));
+  }
+
+  /** What a snapshot does not have of the ring, if there is any. */
+  static Optional<byte[]> earlier(Ring ring) {
+    return ring.earlier().size() > 0
+        ? Optional.of(EarlierMovesCodec.encode(ring))
+        : Optional.empty();
   }
 
   /**

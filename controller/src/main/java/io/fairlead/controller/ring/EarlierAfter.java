@@ -8,13 +8,17 @@ import java.util.Set;
  * The earlier moves of a ring after a delta. A moved bucket's line of owners (its owner, the
  * previous one, and those of the earlier moves) loses what comes before the delta's {@code
  * previous} and that one itself, which the ring's row has; the next two are kept, as far as their
- * windows are open. What a reused id stands for ends there: it is another machine.
+ * windows are open. What a reused id stands for ends there: it is another machine. So does what a
+ * dead backend passed on.
  */
 final class EarlierAfter {
   private final Ring base;
   private final Delta delta;
   private final int windowSeconds;
-  private final Set<Integer> reused = new HashSet<>();
+
+  /** Ids that stand for another machine now, or for one that is gone. */
+  private final Set<Integer> ended = new HashSet<>();
+
   private final EarlierMoves.Builder after = new EarlierMoves.Builder();
 
   /** The next of the base's entries. */
@@ -26,8 +30,12 @@ final class EarlierAfter {
     this.windowSeconds = windowSeconds;
     for (Backend backend : delta.backends()) {
       Backend before = base.backends().get(backend.id());
-      if (!backend.removed() && before != null && before.removed()) {
-        reused.add(backend.id());
+      boolean isReused =
+          !backend.removed()
+              && before != null
+              && (before.removed() || !before.address().equals(backend.address()));
+      if (isReused || backend.isDead()) {
+        ended.add(backend.id());
       }
     }
   }
@@ -99,7 +107,7 @@ final class EarlierAfter {
 
   private boolean isKept(int owner, int since) {
     return owner != Backend.NONE
-        && !reused.contains(owner)
+        && !ended.contains(owner)
         && delta.committed() < Integer.toUnsignedLong(since) + windowSeconds;
   }
 }

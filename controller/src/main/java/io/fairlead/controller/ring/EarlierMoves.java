@@ -4,14 +4,14 @@ package io.fairlead.controller.ring;
 import java.util.Arrays;
 
 /**
- * The moves before the last one, of buckets that moved more than once within their window: which
- * owner they left, and when. A ring has only the last move of each bucket, but servers follow three
- * ({@link Chains}), so a plan has to know the two before. Sparse, by ascending bucket, and
- * immutable: 16 bytes for each bucket that moved twice within a window.
+ * The moves before the last one, of buckets that moved more than once within their window, or while
+ * they were held: which owner they left, and when. A ring has only the last move of each bucket,
+ * but servers follow three ({@link Chains}), so a plan has to know the two before. Sparse, by
+ * ascending bucket, and immutable: 16 bytes for each such bucket.
  */
 public final class EarlierMoves {
   /** Servers follow three moves; the ring has the last one. */
-  static final int DEPTH = 2;
+  public static final int DEPTH = 2;
 
   public static final EarlierMoves NONE = new EarlierMoves(0);
 
@@ -32,6 +32,16 @@ public final class EarlierMoves {
   /** The number of buckets that have any. */
   public int size() {
     return size;
+  }
+
+  /** The bucket of the entry with that index, below {@link #size}. */
+  public int bucketAt(int entry) {
+    return buckets[entry];
+  }
+
+  /** As {@link #owner}, by the entry's index. */
+  public int ownerAt(int entry, int back) {
+    return owners[entry * DEPTH + back];
   }
 
   /**

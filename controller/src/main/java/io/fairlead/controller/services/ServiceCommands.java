@@ -206,6 +206,9 @@ public final class ServiceCommands {
               fields.add(field, service.path(field).asText());
             }
             fields.add("window", service.path("windowSeconds").asText() + " s");
+            if (service.has("holdSeconds")) {
+              fields.add("hold", service.path("holdSeconds").asText() + " s");
+            }
             if (service.has("mptcpPorts")) {
               JsonNode range = service.path("mptcpPorts");
               fields.add(

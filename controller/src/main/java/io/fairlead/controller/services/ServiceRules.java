@@ -37,6 +37,7 @@ public final class ServiceRules {
   private static final int ENTRIES_MAX = 64;
   private static final int DEFAULT_WINDOW_SECONDS = 240;
   private static final int WINDOW_MAX = 86_400;
+  private static final int HOLD_MAX = 604_800;
   private static final int SEGMENT_MIN = 536;
   private static final int BUCKETS_PER_BACKEND = 100;
   private static final int DEFAULT_BACKENDS = 100;
@@ -113,6 +114,7 @@ public final class ServiceRules {
             .quicServerId(spec.quicServerId().map(ServiceRules::checked))
             .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
             .statelessUdp(spec.statelessUdp().orElse(false))
+            .holdSeconds(hold(spec.holdSeconds().orElse(0)))
             .build());
   }
 
@@ -140,6 +142,7 @@ public final class ServiceRules {
                     .map(ServiceRules::checked))
             .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
             .statelessUdp(change.statelessUdp().orElse(config.statelessUdp()))
+            .holdSeconds(change.holdSeconds().map(ServiceRules::hold).orElse(config.holdSeconds()))
             .build());
   }
 
@@ -269,9 +272,10 @@ public final class ServiceRules {
     Ring ring = image.ring();
     long now = Math.max(seconds, ring.committed());
     int window = image.config().windowSeconds();
+    int chained = image.config().chainedSeconds();
     long latest = -WINDOW_MAX;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, window)) {
+      if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, chained)) {
         latest = Math.max(latest, ring.since(bucket));
       }
     }
@@ -339,6 +343,13 @@ public final class ServiceRules {
   private static int window(int seconds) {
     if (seconds < 1 || seconds > WINDOW_MAX) {
       throw Refusal.invalid("windowSeconds", seconds, "1..86400");
+    }
+    return seconds;
+  }
+
+  private static int hold(int seconds) {
+    if (seconds < 0 || seconds > HOLD_MAX) {
+      throw Refusal.invalid("holdSeconds", seconds, "0..604800");
     }
     return seconds;
   }

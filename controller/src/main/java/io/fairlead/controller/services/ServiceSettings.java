@@ -12,6 +12,7 @@ final class ServiceSettings {
   static final List<String> NAMES =
       List.of(
           "--window",
+          "--hold",
           "--mptcp-ports",
           "--assignment",
           "--quic-server-id",
@@ -23,6 +24,12 @@ final class ServiceSettings {
       paramLabel = "SECONDS",
       description = "How long moved connections are chained. A new service: 240")
   private Integer window;
+
+  @Option(
+      names = "--hold",
+      paramLabel = "SECONDS",
+      description = "How long connections may outlive the window, 0..604800. A new service: 0")
+  private Integer hold;
 
   @Option(
       names = "--mptcp-ports",
@@ -119,6 +126,9 @@ final class ServiceSettings {
   void addTo(ObjectNode spec) {
     if (window != null) {
       spec.put("windowSeconds", window);
+    }
+    if (hold != null) {
+      spec.put("holdSeconds", hold);
     }
     if (mptcpPorts != null) {
       spec.putObject("mptcpPorts").put("first", mptcpPorts.first()).put("last", mptcpPorts.last());

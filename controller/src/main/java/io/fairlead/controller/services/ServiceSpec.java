@@ -34,7 +34,8 @@ public record ServiceSpec(
     Optional<String> assignment,
     Optional<QuicServerId> quicServerId,
     Optional<Integer> maxSegmentSize,
-    Optional<Boolean> statelessUdp) {
+    Optional<Boolean> statelessUdp,
+    Optional<Integer> holdSeconds) {
 
   public static Builder builder() {
     return new Builder();
@@ -57,6 +58,7 @@ public record ServiceSpec(
     builder.quicServerId = quicServerId;
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
+    builder.holdSeconds = holdSeconds;
     return builder;
   }
 
@@ -79,6 +81,7 @@ public record ServiceSpec(
     private Optional<QuicServerId> quicServerId = Optional.empty();
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private Optional<Boolean> statelessUdp = Optional.empty();
+    private Optional<Integer> holdSeconds = Optional.empty();
 
     private Builder() {}
 
@@ -157,6 +160,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder holdSeconds(int to) {
+      holdSeconds = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -173,7 +181,8 @@ public record ServiceSpec(
           assignment,
           quicServerId,
           maxSegmentSize,
-          statelessUdp);
+          statelessUdp,
+          holdSeconds);
     }
   }
 }

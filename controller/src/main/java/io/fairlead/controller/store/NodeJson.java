@@ -87,6 +87,7 @@ public final class NodeJson {
         keys.putIfAbsent("maxSegmentSize", keys.nullNode());
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("statelessUdp", keys.booleanNode(false));
+        keys.putIfAbsent("holdSeconds", keys.numberNode(0));
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

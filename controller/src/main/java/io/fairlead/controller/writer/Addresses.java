@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import com.google.common.base.Suppliers;
+import io.fairlead.controller.backends.Reserved;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
-import io.fairlead.controller.ring.Ring;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -109,6 +110,7 @@ final class Addresses {
     if (vips.isEmpty()) {
       return;
     }
+    Supplier<Reserved> reserved = Suppliers.memoize(() -> new Reserved(image, now));
     for (Backend backend : image.ring().backends().values()) {
       if (!vips.contains(backend.address())) {
         continue;
@@ -120,13 +122,17 @@ final class Addresses {
             "an address that no backend has; backend %d of '%s' has it"
                 .formatted(backend.id(), image.config().name()));
       }
-      long left = chainedFor(image, backend.id(), now);
+      long left = reserved.get().secondsLeft(backend.id());
       if (left > 0) {
         throw conflict(
             "vips",
             backend.address(),
-            "this one in %d s: packets are still chained to the removed backend %d of '%s'"
-                .formatted(left, backend.id(), image.config().name()));
+            "this one in %d s%s: packets are still chained to the removed backend %d of '%s'"
+                .formatted(
+                    left,
+                    image.config().holdSeconds() > 0 ? " at most" : "",
+                    backend.id(),
+                    image.config().name()));
       }
     }
   }
@@ -143,19 +149,6 @@ final class Addresses {
             "an address that is not a VIP; it is one of '%s'".formatted(image.config().name()));
       }
     }
-  }
-
-  /** Seconds for which packets may still be chained to a backend. */
-  private static long chainedFor(ServiceImage image, int id, long now) {
-    Ring ring = image.ring();
-    int window = image.config().windowSeconds();
-    long left = 0;
-    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.previous(bucket) == id && ring.isMoved(bucket, now, window)) {
-        left = Math.max(left, ring.since(bucket) + window - now);
-      }
-    }
-    return left;
   }
 
   private static Set<Address> vips(ServiceImage image) {

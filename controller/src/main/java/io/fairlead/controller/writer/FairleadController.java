@@ -469,7 +469,16 @@ public final class FairleadController implements AutoCloseable {
   private void upkeepIfDue() {
     if (session.isConnected()) {
       lead.current()
-          .ifPresent(catalogue -> catalogue.writers().values().forEach(ServiceWriter::upkeepIfDue));
+          .ifPresent(
+              catalogue ->
+                  catalogue
+                      .writers()
+                      .values()
+                      .forEach(
+                          writer -> {
+                            writer.upkeepIfDue();
+                            writer.releaseIfDue();
+                          }));
     }
   }
 

@@ -40,7 +40,12 @@ final class Losses {
     this.pool = pool;
     this.dead = dead;
     this.now = now;
-    chains = new Chains(before.ring(), dead, now, before.config().windowSeconds());
+    chains = new Chains(before.ring(), dead, now, before.config().chainedSeconds());
+  }
+
+  /** Backends that are gone. */
+  Set<Integer> dead() {
+    return dead;
   }
 
   boolean isDead(int id) {
@@ -84,8 +89,8 @@ final class Losses {
           "force",
           false,
           ("true: %d buckets move a fourth time within their window, or back, and lose an owner,"
-                  + " whose connections break; or whenSafe=true: they wait; or this change in %d s")
-              .formatted(lost, secondsLeft(wanted)));
+               + " whose connections break; or whenSafe=true: they wait; or this change in %d s%s")
+              .formatted(lost, secondsLeft(wanted), isHeld() ? " at most: they are held" : ""));
     }
     return wanted;
   }
@@ -148,7 +153,14 @@ final class Losses {
     return kept.build();
   }
 
-  /** Until the first of the moves that these buckets had is over, for all of them. */
+  private boolean isHeld() {
+    return before.config().holdSeconds() > 0;
+  }
+
+  /**
+   * Until the first of the moves that these buckets had is over, for all of them; with a hold,
+   * until they are released at the latest.
+   */
   private long secondsLeft(Runs wanted) {
     long seconds = 0;
     for (int run = 0; run < wanted.size(); run++) {
@@ -156,10 +168,15 @@ final class Losses {
           bucket < wanted.start(run) + wanted.count(run);
           bucket++) {
         if (isLost(wanted, run, bucket)) {
-          seconds = Math.max(seconds, chains.secondsLeft(bucket));
+          long left = isHeld() ? heldFor(bucket) : chains.secondsLeft(bucket);
+          seconds = Math.max(seconds, left);
         }
       }
     }
     return seconds;
+  }
+
+  private long heldFor(int bucket) {
+    return Math.max(1, before.ring().since(bucket) + before.config().heldSeconds() - now);
   }
 }

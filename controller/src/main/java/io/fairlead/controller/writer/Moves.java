@@ -28,7 +28,7 @@ final class Moves {
   private Moves(ServiceImage before, long now) {
     this.ring = before.ring();
     this.now = now;
-    this.windowSeconds = before.config().windowSeconds();
+    this.windowSeconds = before.config().chainedSeconds();
   }
 
   static Result.Moved of(ServiceImage before, Runs runs, long now, Losses losses) {

@@ -10,6 +10,7 @@ import io.fairlead.controller.image.ServiceImage.Member;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.RefusedException;
@@ -17,6 +18,7 @@ import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -56,6 +58,10 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return sharedOut(before, before.pool(), Set.of(), committed, options);
   }
 
+  PoolPlan with(Optional<Result.Hold> hold) {
+    return new PoolPlan(after, delta, result.with(hold));
+  }
+
   /** Whether there is nothing to do: no backend changes, and no bucket moves. */
   boolean isEmpty() {
     return delta.backends().isEmpty() && delta.runs().size() == 0;
@@ -81,7 +87,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
       long committed,
       WriteOptions options) {
     ServiceConfig config = before.config();
-    int window = config.windowSeconds();
+    int window = config.chainedSeconds();
     Ring start = before.ring().without(dead, committed, window);
     Runs assigned =
         Assignment.of(config.assignment()).assign(start, weights(before, pool), committed, window);
@@ -120,11 +126,11 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
             ring.generation() + 1,
             ring.buckets(),
             committed,
-            changedBackends(before.pool(), pool),
+            changedBackends(before, pool, losses.dead()),
             runs);
     Ring next;
     try {
-      next = ring.apply(delta, before.config().windowSeconds());
+      next = ring.apply(delta, before.config().chainedSeconds());
     } catch (RefusedException e) {
       throw new IllegalStateException(
           "%s: generation %d does not follow".formatted(ring, delta.generation()), e);
@@ -139,15 +145,19 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   private static List<Backend> changedBackends(
-      SortedMap<Integer, Member> before, SortedMap<Integer, Member> after) {
+      ServiceImage before, SortedMap<Integer, Member> after, Set<Integer> dead) {
     SortedMap<Integer, Backend> changed = new TreeMap<>();
-    for (Member member : before.values()) {
+    for (Member member : before.pool().values()) {
       if (!after.containsKey(member.id())) {
         changed.put(member.id(), new Backend(member.id(), member.address(), 0, true));
       }
     }
+    for (int id : dead) {
+      Address address = before.ring().backends().get(id).address();
+      changed.put(id, new Backend(id, address, Backend.DEAD_WEIGHT, true));
+    }
     for (Member member : after.values()) {
-      if (!member.equals(before.get(member.id()))) {
+      if (!member.equals(before.pool().get(member.id()))) {
         changed.put(
             member.id(), new Backend(member.id(), member.address(), member.weight(), false));
       }

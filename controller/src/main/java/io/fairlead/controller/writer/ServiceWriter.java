@@ -4,6 +4,7 @@ package io.fairlead.controller.writer;
 import com.google.common.util.concurrent.MoreExecutors;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
@@ -52,6 +53,7 @@ final class ServiceWriter {
   private final CommitMetrics metrics;
   private final Addresses addresses;
   private final UpkeepPlan upkeep = new UpkeepPlan();
+  private final Releases releases = new Releases();
   private final Executor events;
   private final Executor background;
   private volatile StoredService stored;
@@ -63,6 +65,7 @@ final class ServiceWriter {
   private volatile long idleUntil;
 
   private final AtomicBoolean isIterating = new AtomicBoolean();
+  private final AtomicBoolean isReleasing = new AtomicBoolean();
 
   /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
   private boolean isUncertain;
@@ -171,7 +174,7 @@ final class ServiceWriter {
         options,
         () -> {
           checkAbsent(image(), changes, options.precondition());
-          return commit(image(), changes, options);
+          return commit(new Readied(image(), Optional.empty()), changes, options);
         });
   }
 
@@ -201,8 +204,9 @@ final class ServiceWriter {
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
           if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
-            ServiceRules.checkWindow(image(), wanted.windowSeconds(), clock.seconds());
-            return commit(image().withConfig(wanted), changes, options);
+            Readied from = readied(wanted, options);
+            ServiceRules.checkWindow(from.image(), wanted.windowSeconds(), clock.seconds());
+            return commit(from.with(wanted), changes, options);
           }
           return wanted.equals(image().config())
               ? unchanged(image(), options.dryRun())
@@ -267,6 +271,31 @@ final class ServiceWriter {
     return commit(plan, WriteOptions.COMMIT.with(Origin.controller(what)));
   }
 
+  /** Releases held buckets in the background if some are due; called periodically. */
+  void releaseIfDue() {
+    if (isReleaseDue() && isReleasing.compareAndSet(false, true)) {
+      submit(WriteOptions.COMMIT, this::release)
+          .whenComplete((result, failure) -> isReleasing.set(false));
+    }
+  }
+
+  private boolean isReleaseDue() {
+    return !isGone && releases.isDue(image(), clock.seconds());
+  }
+
+  /** Leaves no audit record: it may happen every few seconds for days, and nobody asked for it. */
+  private Result release() throws StoreException {
+    if (!isReleaseDue()) {
+      return unchanged(image(), false);
+    }
+    long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
+    Release release = releases.next(image(), now);
+    PoolPlan plan = PoolPlan.of(image(), release.runs(), now, false);
+    commit(plan, repository);
+    metrics.released(name(), "limit", release.atLimit());
+    return plan.result();
+  }
+
   CompletionStage<Result> delete(WriteOptions options) {
     return submit(
         options,
@@ -286,12 +315,36 @@ final class ServiceWriter {
   }
 
   /**
-   * Commits changes.
+   * The image that a write starts from.
    *
-   * @param from the current image, perhaps with another configuration
+   * @param before what leads there from the current image and has to be committed first
    */
-  private Result commit(ServiceImage from, List<Change> changes, WriteOptions options)
+  private record Readied(ServiceImage image, Optional<PoolPlan> before) {
+    Readied with(ServiceConfig config) {
+      return new Readied(image.withConfig(config), before);
+    }
+  }
+
+  /**
+   * The current image; if {@code wanted} begins a hold, without previous owners that muxes must not
+   * name any more. A crash between the two commits harms nothing: such rows mean nothing without a
+   * hold.
+   */
+  private Readied readied(ServiceConfig wanted, WriteOptions options) {
+    if (image().config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
+      long now = Math.max(clock.seconds(options), image().ring().committed());
+      PoolPlan plan = PoolPlan.of(image(), Release.beforeHold(image(), now), now, options.dryRun());
+      if (!plan.isEmpty()) {
+        return new Readied(plan.after(), Optional.of(plan));
+      }
+    }
+    return new Readied(image(), Optional.empty());
+  }
+
+  /** Commits changes. */
+  private Result commit(Readied readied, List<Change> changes, WriteOptions options)
       throws StoreException {
+    ServiceImage from = readied.image();
     long now = clock.seconds(options);
     // Under another assignment a running upkeep has nothing left to do.
     ServiceImage ready =
@@ -306,39 +359,61 @@ final class ServiceWriter {
       return unchanged(image(), options.dryRun());
     }
     ServiceRules.checkNamesAll(from.config(), plan.after().pool());
-    return commit(plan, options);
+    return commit(plan.with(hold(from.config())), readied.before(), options);
   }
 
   private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {
+    return commit(plan, Optional.empty(), options);
+  }
+
+  private Result commit(PoolPlan plan, Optional<PoolPlan> before, WriteOptions options)
+      throws StoreException {
     claim(plan.after(), options);
     if (!options.dryRun()) {
+      if (before.isPresent()) {
+        commit(before.get(), repository);
+      }
       ServiceRepository noting = noting(options, plan.result());
       int iterations = iterations();
-      show(
-          () ->
-              stored =
-                  metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
+      commit(plan, noting);
       addresses.settle(name());
-      metrics.committed(name(), plan.result().moved());
       if (iterations() > 0 && iterations() != iterations) {
         String kind = image().upkeep().orElseThrow().kind().toString();
         metrics.iterated(name(), kind, plan.result().movedBuckets());
       }
-      events.execute(this::snapshotIfDue);
     }
     return plan.result();
   }
 
+  private void commit(PoolPlan plan, ServiceRepository noting) throws StoreException {
+    show(
+        () ->
+            stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
+    metrics.committed(name(), plan.result().moved());
+    events.execute(this::snapshotIfDue);
+  }
+
+  /** What a write means for held buckets, if it changes for how long. */
+  private Optional<Result.Hold> hold(ServiceConfig changed) {
+    return changed.holdSeconds() == image().config().holdSeconds()
+        ? Optional.empty()
+        : Optional.of(Release.ofChange(image(), changed, clock.seconds()));
+  }
+
   private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
-    ServiceRules.checkWindow(image(), changed.windowSeconds(), clock.seconds(options));
+    Readied from = readied(changed, options);
+    ServiceRules.checkWindow(from.image(), changed.windowSeconds(), clock.seconds(options));
     ServiceRules.checkNamesAll(changed, image().pool());
-    ServiceImage after = image().withConfig(changed);
     if (!isSharedOutAs(changed)) {
-      return commit(after, List.of(), options);
+      return commit(from.with(changed), List.of(), options);
     }
+    ServiceImage after = from.with(changed).image();
     claim(after, options);
-    Result result = unmoved(after, options.dryRun());
+    Result result = unmoved(after, options.dryRun()).with(hold(changed));
     if (!options.dryRun()) {
+      if (from.before().isPresent()) {
+        commit(from.before().get(), repository);
+      }
       ServiceRepository noting = noting(options, result);
       show(() -> stored = metrics.time(() -> noting.changeConfig(epoch, stored, after)));
       addresses.settle(name());

@@ -60,7 +60,7 @@ final class UpkeepPlan {
             state.corrected(ServiceImage.weights(before.pool())),
             new Upkeep.Limits(state.target(), state.maxMoves(), state.moveChained()),
             committed,
-            before.config().windowSeconds());
+            before.config().chainedSeconds());
     UpkeepState after = state.after(committed, step.runs().buckets(), step.left(), step.reached());
     return PoolPlan.of(before.withUpkeep(after), step.runs(), committed, dryRun);
   }

@@ -72,6 +72,7 @@ class ApplyTest {
         quicServerId: {offset: 3, length: 1}
         maxSegmentSize: 1300
         statelessUdp: true
+        holdSeconds: 3600
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
       """;

@@ -143,6 +143,29 @@ class WireTest {
   }
 
   @Test
+  void bucketsAreHeldOnlyIfAskedFor() throws Exception {
+    ServiceConfig config = config("10.99.0.1", GUE);
+    assertThat(config.holdSeconds()).isZero();
+    assertThat(config.chainedSeconds()).isEqualTo(config.windowSeconds());
+    ServiceConfig held =
+        ServiceRules.changed(config, ServiceSpec.builder().holdSeconds(604_800).build());
+    assertThat(held).isEqualTo(config.toBuilder().holdSeconds(604_800).build());
+    assertThat(held.chainedSeconds()).isGreaterThan(604_800);
+    assertThat(ServiceRules.changed(held, change(Optional.empty(), Optional.of(1200))))
+        .isEqualTo(held.toBuilder().maxSegmentSize(Optional.of(1200)).build());
+    assertThat(ServiceRules.changed(held, ServiceSpec.builder().holdSeconds(0).build()))
+        .isEqualTo(config);
+    ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
+    assertThat(ServiceRules.replaced(held, plain).holdSeconds()).isZero();
+    for (int refused : new int[] {-1, 604_801}) {
+      assertThatThrownBy(
+              () ->
+                  ServiceRules.changed(config, ServiceSpec.builder().holdSeconds(refused).build()))
+          .hasMessage("holdSeconds '%d' is refused; allowed: 0..604800".formatted(refused));
+    }
+  }
+
+  @Test
   void aChangeToWhatNoPacketHasIsRefused() {
     ServiceConfig config = config("10.99.0.1", GUE);
     assertThatThrownBy(

@@ -197,6 +197,36 @@ class RestoreTest {
     assertThat(Shown.upkeep(controller, "web").costs()).isEqualTo(before.costs());
   }
 
+  /** From 2 to 3 to 1, both removed and held: their ids stay taken until the release. */
+  @Test
+  void heldBucketsStayHeldWithAllTheirOwners() throws Exception {
+    ServiceSpec web = spec("web", "10.99.0.1").toBuilder().holdSeconds(7200).build();
+    done(controller.services().createService(web, WriteOptions.COMMIT));
+    done(controller.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+    clock.set(NOW + 1000);
+    done(controller.backends().change("web", List.of(remove(2), add(3)), WriteOptions.COMMIT));
+    clock.set(NOW + 2000);
+    done(controller.backends().change("web", List.of(remove(3)), WriteOptions.COMMIT));
+    byte[] backup = controller.backup().apply(Origin.ANONYMOUS);
+    loseZooKeeper();
+    clock.set(NOW + 5000);
+    restore(backup);
+    controller = lead();
+    for (int id : new int[] {2, 3}) {
+      assertThat(
+              Requests.refusal(
+                      controller.backends().change("web", List.of(add(id)), WriteOptions.COMMIT))
+                  .allowed())
+          .startsWith("this one again in 4200 s at most");
+    }
+    clock.set(NOW + 2000 + 7200);
+    long restored = Shown.ring(controller, "web").generation();
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> Shown.ring(controller, "web").generation() > restored);
+    done(controller.backends().change("web", List.of(add(2), add(3)), WriteOptions.COMMIT));
+  }
+
   @Test
   void anAddressThatIsBothIsServedAsItWas() throws Exception {
     done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
