@@ -65,8 +65,9 @@ public final class BackendCommands {
       footer = {
         "  fairleadctl backend add web 5 10.1.0.25",
         "  fairleadctl backend add web 6 10.1.0.26 --weight 50 --dry-run",
+        "  fairleadctl backend add web 7 10.1.0.27 --slow-start 300",
         "",
-        "Buckets move to it at once; open connections stay where they are.",
+        "Buckets move to it at once, or step by step; open connections stay where they are.",
         "To add many in one step, use 'fairleadctl changes'."
       })
   static final class Add extends OfBackend {
@@ -80,16 +81,27 @@ public final class BackendCommands {
         description = "Share relative to the others, 0..65535. Default: 100")
     private int weight;
 
+    @Option(
+        names = "--slow-start",
+        paramLabel = "SECONDS",
+        description =
+            "Let its share grow to that of its weight; 0: at once. Default: the service's")
+    private Integer slowStart;
+
     @Override
     public Integer call() {
       ObjectNode changes = Api.object();
-      changes
-          .putArray("changes")
-          .addObject()
-          .put("op", "add")
-          .put("id", id())
-          .put("address", address)
-          .put("weight", weight);
+      ObjectNode add =
+          changes
+              .putArray("changes")
+              .addObject()
+              .put("op", "add")
+              .put("id", id())
+              .put("address", address)
+              .put("weight", weight);
+      if (slowStart != null) {
+        add.put("slowStartSeconds", slowStart);
+      }
       String what = "%s at %s".formatted(name(), address);
       return write(
           "POST",
@@ -104,7 +116,11 @@ public final class BackendCommands {
       name = "weight",
       description = "Sets the weight of a backend.",
       footerHeading = "%nExample:%n",
-      footer = "  fairleadctl backend weight web 5 200")
+      footer = {
+        "  fairleadctl backend weight web 5 200",
+        "",
+        "It counts at once: a slow start of the backend ends."
+      })
   static final class Weight extends OfBackend {
     @Parameters(index = "2", paramLabel = "W", description = "Weight, 0..65535.")
     private int weight;
@@ -196,13 +212,21 @@ public final class BackendCommands {
                   backend.path("id").asText(),
                   backend.path("address").asText(),
                   backend.path("weight").asText(),
-                  backend.path("state").asText(),
+                  state(backend),
                   backend.path("buckets").asText(),
                   Table.percent(backend.path("buckets").asLong(), total));
             }
             table.print(out());
           });
       return 0;
+    }
+
+    private static String state(JsonNode backend) {
+      String state = backend.path("state").asText();
+      JsonNode start = backend.path("slowStart");
+      return start.isMissingNode()
+          ? state
+          : "%s, starting: %.0f %%".formatted(state, start.path("share").asDouble() * 100);
     }
   }
 }

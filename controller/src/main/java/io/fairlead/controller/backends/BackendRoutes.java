@@ -8,6 +8,7 @@ import io.fairlead.controller.api.Write;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.repository.StoredService;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** The backends of a service, one by one or many at once. */
@@ -15,9 +16,10 @@ public record BackendRoutes(Backends backends) implements Resource {
   private static final int LISTED_IDS = 20;
 
   /** The body of a PUT; the id is in the path. */
-  private record Spec(String address, Integer weight) {
+  private record Spec(String address, Integer weight, Optional<Integer> slowStartSeconds) {
     Change.Put change(int id) {
-      return new Change.Put(id, address, weight == null ? Change.DEFAULT_WEIGHT : weight);
+      return new Change.Put(
+          id, address, weight == null ? Change.DEFAULT_WEIGHT : weight, slowStartSeconds);
     }
   }
 

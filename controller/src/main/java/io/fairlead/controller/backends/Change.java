@@ -5,6 +5,7 @@ import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import java.util.Optional;
 
 /** One change of a service's pool. Weights are 0..65535; addresses are IPv4 or IPv6 literals. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "op")
@@ -18,14 +19,28 @@ public sealed interface Change {
 
   int id();
 
+  /**
+   * @param slowStartSeconds in place of the service's
+   */
   @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
-  record Add(int id, String address, int weight) implements Change {
+  record Add(int id, String address, int weight, Optional<Integer> slowStartSeconds)
+      implements Change {
+    /** As the service starts backends. */
+    public Add(int id, String address, int weight) {
+      this(id, address, weight, Optional.empty());
+    }
+
     @JsonCreator
     static Add read(
         @JsonProperty("id") int id,
         @JsonProperty("address") String address,
-        @JsonProperty("weight") Integer weight) {
-      return new Add(id, address, weight == null ? DEFAULT_WEIGHT : weight);
+        @JsonProperty("weight") Integer weight,
+        @JsonProperty("slowStartSeconds") Integer slowStartSeconds) {
+      return new Add(
+          id,
+          address,
+          weight == null ? DEFAULT_WEIGHT : weight,
+          Optional.ofNullable(slowStartSeconds));
     }
   }
 
@@ -51,6 +66,9 @@ public sealed interface Change {
   /**
    * Adds the backend, or sets the weight of the live one under this id, which must have this
    * address. Which of the two is decided where the change is applied.
+   *
+   * @param slowStartSeconds of a backend that is added, in place of the service's
    */
-  record Put(int id, String address, int weight) implements Change {}
+  record Put(int id, String address, int weight, Optional<Integer> slowStartSeconds)
+      implements Change {}
 }

@@ -62,7 +62,7 @@ public final class PoolRules {
       if (!ids.add(each.id())) {
         throw Refusal.invalid("id", each.id(), "each backend once in a pool");
       }
-      Change change = put(pool, each.id(), each.address(), each.weight());
+      Change change = put(pool, each);
       if (!(change instanceof Change.Weight weight)
           || pool.get(each.id()).weight() != weight.weight()) {
         changes.add(change);
@@ -77,11 +77,12 @@ public final class PoolRules {
   }
 
   /** Adds a backend, or sets the weight of the live one, which must have this address. */
-  private static Change put(SortedMap<Integer, Member> pool, int id, String literal, int weight) {
-    Address address = AddressRules.address("address", literal);
+  private static Change put(SortedMap<Integer, Member> pool, Change.Add wanted) {
+    int id = wanted.id();
+    Address address = AddressRules.address("address", wanted.address());
     Member live = pool.get(id);
     if (live == null) {
-      return new Change.Add(id, literal, weight);
+      return wanted;
     }
     if (!live.address().equals(address)) {
       throw Refusal.conflict(
@@ -89,7 +90,7 @@ public final class PoolRules {
           address,
           "%s, the address of the live backend %d".formatted(live.address(), id));
     }
-    return new Change.Weight(id, weight);
+    return new Change.Weight(id, wanted.weight());
   }
 
   private SortedMap<Integer, Member> change(List<Change> asked) {
@@ -98,7 +99,10 @@ public final class PoolRules {
             .map(
                 change ->
                     change instanceof Change.Put put
-                        ? put(pool, put.id(), put.address(), put.weight())
+                        ? put(
+                            pool,
+                            new Change.Add(
+                                put.id(), put.address(), put.weight(), put.slowStartSeconds()))
                         : change)
             .toList();
     boolean isAdding = changes.stream().anyMatch(Change.Add.class::isInstance);

@@ -2,6 +2,7 @@
 package io.fairlead.controller.events;
 
 import io.fairlead.controller.api.Answer;
+import io.fairlead.controller.image.Transitions.SlowStart;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Health;
@@ -34,7 +35,10 @@ final class EventLog {
   /** {@code data} is one line of JSON. */
   record Event(long number, String type, String data) {}
 
-  record Version(String version, long generation) {}
+  /**
+   * @param starting the slow starts of its backends
+   */
+  record Version(String version, long generation, Map<Integer, SlowStart> starting) {}
 
   /** All that events report. */
   record State(Map<String, Version> services, Map<String, MuxView> muxes, Optional<Health> health) {
@@ -49,7 +53,10 @@ final class EventLog {
         for (StoredService service : plane.services()) {
           services.put(
               service.image().config().name(),
-              new Version(service.version(), service.image().ring().generation()));
+              new Version(
+                  service.version(),
+                  service.image().ring().generation(),
+                  service.image().transitions().slowStarts()));
         }
       } catch (Refusal e) {
         services.putAll(before.services());
@@ -59,6 +66,13 @@ final class EventLog {
   }
 
   private record ServiceEvent(String service, String version, long generation, boolean deleted) {}
+
+  /**
+   * @param share of that of the weight
+   */
+  private record Starting(int backend, double share) {}
+
+  private record SlowStartEvent(String service, List<Starting> starting, List<Integer> ended) {}
 
   private record MuxEvent(String mux, Map<String, MuxService> services, boolean gone) {}
 
@@ -136,6 +150,10 @@ final class EventLog {
               if (old == null || !old.version().equals(view.version())) {
                 found.add(event("service", of(service, view, false)));
               }
+              Map<Integer, SlowStart> started = old == null ? Map.of() : old.starting();
+              if (!started.equals(view.starting())) {
+                found.add(event("slowStart", of(service, started, view.starting())));
+              }
             });
     before.services().entrySet().stream()
         .filter(old -> !now.services().containsKey(old.getKey()))
@@ -176,6 +194,17 @@ final class EventLog {
 
   private static ServiceEvent of(String name, Version version, boolean deleted) {
     return new ServiceEvent(name, version.version(), version.generation(), deleted);
+  }
+
+  private static SlowStartEvent of(
+      String service, Map<Integer, SlowStart> before, Map<Integer, SlowStart> now) {
+    return new SlowStartEvent(
+        service,
+        now.entrySet().stream()
+            .filter(each -> !each.getValue().equals(before.get(each.getKey())))
+            .map(each -> new Starting(each.getKey(), each.getValue().part()))
+            .toList(),
+        before.keySet().stream().filter(id -> !now.containsKey(id)).toList());
   }
 
   private static Event event(String type, Object data) {

@@ -32,7 +32,8 @@ import java.util.Optional;
   "quicServerId",
   "maxSegmentSize",
   "statelessUdp",
-  "holdSeconds"
+  "holdSeconds",
+  "slowStartSeconds"
 })
 public record ServiceConfig(
     int format,
@@ -52,7 +53,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
-    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds)
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -142,6 +144,7 @@ public record ServiceConfig(
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
+    builder.slowStartSeconds = slowStartSeconds;
     return builder;
   }
 
@@ -164,6 +167,7 @@ public record ServiceConfig(
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private boolean statelessUdp;
     private int holdSeconds;
+    private int slowStartSeconds;
 
     private Builder(int id, String name) {
       this.id = id;
@@ -244,6 +248,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder slowStartSeconds(int to) {
+      slowStartSeconds = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -263,7 +272,8 @@ public record ServiceConfig(
           quicServerId,
           maxSegmentSize,
           statelessUdp,
-          holdSeconds);
+          holdSeconds,
+          slowStartSeconds);
     }
   }
 }

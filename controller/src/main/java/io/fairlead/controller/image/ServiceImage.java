@@ -12,23 +12,25 @@ import java.util.TreeMap;
 
 /**
  * The whole of one service at one moment: its configuration, its ring with the pool of backends,
- * and the progress of its rebalance or defragmentation. Immutable.
+ * the progress of its rebalance or defragmentation, and of backends that start slowly. Immutable.
  */
 public final class ServiceImage {
   private final ServiceConfig config;
   private final Ring ring;
   private final SortedMap<Integer, Member> pool;
   private final Optional<UpkeepState> upkeep;
+  private final Transitions transitions;
 
   public ServiceImage(ServiceConfig config, Ring ring) {
-    this(config, ring, members(ring), Optional.empty());
+    this(config, ring, members(ring), Optional.empty(), Transitions.NONE);
   }
 
   private ServiceImage(
       ServiceConfig config,
       Ring ring,
       SortedMap<Integer, Member> pool,
-      Optional<UpkeepState> upkeep) {
+      Optional<UpkeepState> upkeep,
+      Transitions transitions) {
     if (ring.service() != config.id() || ring.buckets() != config.buckets()) {
       throw new IllegalArgumentException(
           "%s does not belong to service '%s' (id %d, %d buckets)"
@@ -38,6 +40,7 @@ public final class ServiceImage {
     this.ring = ring;
     this.pool = pool;
     this.upkeep = upkeep;
+    this.transitions = transitions;
   }
 
   /** A backend in service with its weight; weight 0 means draining. */
@@ -68,14 +71,18 @@ public final class ServiceImage {
   }
 
   public ServiceImage withConfig(ServiceConfig changed) {
-    return new ServiceImage(changed, ring, pool, upkeep);
+    return new ServiceImage(changed, ring, pool, upkeep, transitions);
   }
 
-  /** The next generation; drops the costs of removed backends. */
+  /** The next generation; drops the costs and transitions of removed backends. */
   public ServiceImage withRing(Ring next) {
     SortedMap<Integer, Member> members = members(next);
     return new ServiceImage(
-        config, next, members, upkeep.map(state -> state.within(members.keySet())));
+        config,
+        next,
+        members,
+        upkeep.map(state -> state.within(members.keySet())),
+        transitions.within(members.keySet()));
   }
 
   /** The latest rebalance or defragmentation, if there has been one. */
@@ -84,7 +91,24 @@ public final class ServiceImage {
   }
 
   public ServiceImage withUpkeep(UpkeepState state) {
-    return new ServiceImage(config, ring, pool, Optional.of(state));
+    return new ServiceImage(config, ring, pool, Optional.of(state), transitions);
+  }
+
+  public Progress progress() {
+    return new Progress(upkeep, transitions);
+  }
+
+  public ServiceImage with(Progress progress) {
+    return new ServiceImage(config, ring, pool, progress.upkeep(), progress.transitions());
+  }
+
+  /** The backends on their way from one state to another. */
+  public Transitions transitions() {
+    return transitions;
+  }
+
+  public ServiceImage withTransitions(Transitions state) {
+    return new ServiceImage(config, ring, pool, upkeep, state);
   }
 
   private static SortedMap<Integer, Member> members(Ring ring) {
@@ -104,17 +128,30 @@ public final class ServiceImage {
     return weights;
   }
 
+  /**
+   * Weights by which buckets are assigned to {@code members}: corrected by what buckets cost, and
+   * less what backends lack that start slowly.
+   */
+  public int[] corrected(SortedMap<Integer, Member> members) {
+    int[] weights = weights(members);
+    return transitions
+        .within(members.keySet())
+        .lessened(
+            upkeep.map(state -> state.within(members.keySet()).corrected(weights)).orElse(weights));
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof ServiceImage image
         && config.equals(image.config)
         && ring.equals(image.ring)
-        && upkeep.equals(image.upkeep);
+        && upkeep.equals(image.upkeep)
+        && transitions.equals(image.transitions);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(config, ring, upkeep);
+    return Objects.hash(config, ring, upkeep, transitions);
   }
 
   @Override

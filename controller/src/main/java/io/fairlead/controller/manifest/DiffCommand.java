@@ -101,13 +101,20 @@ public final class DiffCommand extends Verb {
             "quicServerId",
             "maxSegmentSize",
             "statelessUdp",
-            "holdSeconds")) {
+            "holdSeconds",
+            "slowStartSeconds")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
     }
     for (String field :
-        List.of("mptcpPorts", "quicServerId", "maxSegmentSize", "statelessUdp", "holdSeconds")) {
+        List.of(
+            "mptcpPorts",
+            "quicServerId",
+            "maxSegmentSize",
+            "statelessUdp",
+            "holdSeconds",
+            "slowStartSeconds")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

@@ -74,6 +74,14 @@ public final class CommitMetrics {
         .increment(buckets);
   }
 
+  /** A step of slow starts. */
+  public void stepped(String service, int movedBuckets) {
+    registry.counter("fairlead.controller.slow.start.steps", "service", service).increment();
+    registry
+        .counter("fairlead.controller.slow.start.moved.buckets", "service", service)
+        .increment(movedBuckets);
+  }
+
   public void refused(Enum<?> kind) {
     registry
         .counter("fairlead.controller.refusals", "kind", kind.name().toLowerCase(Locale.ROOT))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.metrics;
 
+import com.google.common.collect.Maps;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.Transitions.SlowStart;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.StateMetrics.Applied;
 import io.fairlead.controller.metrics.StateMetrics.Controller;
@@ -85,7 +87,8 @@ public final class MetricsView {
         upkeep.rules(),
         upkeep.fragmentation(),
         upkeep.imbalance(),
-        image.upkeep().filter(UpkeepState::isRunning).isPresent());
+        image.upkeep().filter(UpkeepState::isRunning).isPresent(),
+        Maps.transformValues(image.transitions().slowStarts(), SlowStart::part));
   }
 
   private void remember(String service, Ring ring, Collection<MuxView> muxes) {

@@ -26,6 +26,7 @@ public final class StateMetrics implements MultiCollector {
    * @param fragmentation rules per owner
    * @param imbalance highest load over the average
    * @param upkeep whether a rebalance or defragmentation is running
+   * @param starting shares of backends that start slowly, by id
    */
   public record Service(
       String name,
@@ -36,7 +37,8 @@ public final class StateMetrics implements MultiCollector {
       int rules,
       double fragmentation,
       double imbalance,
-      boolean upkeep) {}
+      boolean upkeep,
+      Map<Integer, Double> starting) {}
 
   /** What one mux has applied of one service, and for how long it has been behind. */
   public record Applied(String mux, String service, long generation, long lagSeconds) {}
@@ -73,6 +75,10 @@ public final class StateMetrics implements MultiCollector {
         gauge(
             "fairlead_controller_upkeep_running",
             "Whether a rebalance or defragmentation is running");
+    GaugeSnapshot.Builder starting =
+        gauge(
+            "fairlead_controller_slow_start_share",
+            "Part of its weight that a backend has that starts slowly");
     Map<String, Long> latest = new HashMap<>();
     for (Service service : now.services()) {
       Labels labels = Labels.of("service", service.name());
@@ -85,6 +91,15 @@ public final class StateMetrics implements MultiCollector {
       fragmentation.dataPoint(point(labels, service.fragmentation()));
       imbalance.dataPoint(point(labels, service.imbalance()));
       upkeep.dataPoint(point(labels, service.upkeep() ? 1 : 0));
+      service
+          .starting()
+          .forEach(
+              (backend, share) ->
+                  starting.dataPoint(
+                      point(
+                          Labels.of(
+                              "service", service.name(), "backend", Integer.toString(backend)),
+                          share)));
       latest.put(service.name(), service.generation());
     }
     GaugeSnapshot.Builder applied =
@@ -132,6 +147,7 @@ public final class StateMetrics implements MultiCollector {
         fragmentation.build(),
         imbalance.build(),
         upkeep.build(),
+        starting.build(),
         applied.build(),
         lag.build());
   }

@@ -20,7 +20,9 @@ public record WriteOptions(
     /** They move, and the connections break. */
     FORCE,
     /** They stay where they are, and move once their windows are over. */
-    WAIT
+    WAIT,
+    /** They stay where they are, until the leader's next step tries again. */
+    KEEP
   }
 
   /** Commits, regardless of the service's version. */

@@ -9,10 +9,10 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
@@ -78,16 +78,18 @@ public record Backup(
    * @param config the service's settings as in ZooKeeper
    * @param upkeep its rebalance or defragmentation and measured costs, as in ZooKeeper; absent if
    *     it never had one
+   * @param transitions of its backends, as in ZooKeeper; absent if there never was one
    * @param snapshot of the ring in its generation (protocol/README.md §5), base64 in JSON
    * @param earlier the moves before each bucket's last one, as beside a snapshot; absent if there
    *     are none
    */
-  @JsonPropertyOrder({"generation", "config", "upkeep", "snapshot", "earlier"})
+  @JsonPropertyOrder({"generation", "config", "upkeep", "transitions", "snapshot", "earlier"})
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record Service(
       @JsonProperty(required = true) long generation,
       @JsonProperty(required = true) JsonNode config,
       Optional<JsonNode> upkeep,
+      Optional<JsonNode> transitions,
       @JsonProperty(required = true) byte[] snapshot,
       Optional<byte[]> earlier) {
     static Service of(ServiceImage image) {
@@ -95,24 +97,36 @@ public record Backup(
           image.ring().generation(),
           MAPPER.valueToTree(image.config()),
           image.upkeep().map(MAPPER::valueToTree),
+          Optional.of(image.transitions())
+              .filter(state -> !state.equals(Transitions.NONE))
+              .map(MAPPER::valueToTree),
           DeltaCodec.encode(image.ring()),
           ServiceRepository.earlier(image.ring()));
     }
 
     ServiceImage image() throws RefusedException, StoreException {
-      ServiceConfig settings =
-          NodeJson.readConfig(config.toString().getBytes(StandardCharsets.UTF_8));
+      ServiceConfig settings = NodeJson.readConfig(bytes(config));
       Ring ring =
           DeltaCodec.decodeSnapshot(snapshot, settings.id(), generation, settings.buckets());
       if (earlier.isPresent()) {
         ring = ring.withEarlier(EarlierMovesCodec.decode(earlier.get(), ring));
       }
       ServiceImage image = new ServiceImage(settings, ring);
-      JsonNode state = upkeep.orElse(NullNode.getInstance());
-      return state.isNull() // as Jackson reads an absent one
-          ? image
-          : image.withUpkeep(
-              NodeJson.readUpkeep(state.toString().getBytes(StandardCharsets.UTF_8)));
+      if (isThere(upkeep)) {
+        image = image.withUpkeep(NodeJson.readUpkeep(bytes(upkeep.get())));
+      }
+      return isThere(transitions)
+          ? image.withTransitions(NodeJson.readTransitions(bytes(transitions.get())))
+          : image;
+    }
+
+    /** Jackson reads an absent one as null. */
+    private static boolean isThere(Optional<JsonNode> state) {
+      return state.isPresent() && !state.get().isNull();
+    }
+
+    private static byte[] bytes(JsonNode state) {
+      return state.toString().getBytes(StandardCharsets.UTF_8);
     }
   }
 

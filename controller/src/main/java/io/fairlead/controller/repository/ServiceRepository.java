@@ -82,8 +82,7 @@ public final class ServiceRepository {
       for (byte[] delta : read.deltas()) {
         ring = ring.apply(DeltaCodec.decodeDelta(delta, ring), config.chainedSeconds());
       }
-      ServiceImage image = new ServiceImage(config, ring);
-      return new StoredService(state.upkeep().map(image::withUpkeep).orElse(image), state);
+      return new StoredService(new ServiceImage(config, ring).with(state.progress()), state);
     } catch (RefusedException e) {
       throw StoreException.Damaged.of(config.name(), e);
     }
@@ -106,7 +105,7 @@ public final class ServiceRepository {
         earlier(image.ring())
             .map(bytes -> snapshot.with(Generation.EARLIER, bytes))
             .orElse(snapshot);
-    return new StoredService(image, store.create(epoch, image.config(), image.upkeep(), first));
+    return new StoredService(image, store.create(epoch, image.config(), image.progress(), first));
   }
 
   /** Writes the configuration of {@code changed}, which has the generation of {@code before}. */
@@ -116,7 +115,7 @@ public final class ServiceRepository {
   }
 
   /**
-   * Commits the next generation, with its configuration and upkeep if they changed.
+   * Commits the next generation, with its configuration and progress if they changed.
    *
    * @param next {@code before}'s image after {@code delta}
    */
@@ -128,7 +127,7 @@ public final class ServiceRepository {
             epoch,
             before.state(),
             next.config(),
-            next.upkeep(),
+            next.progress(),
             generation(next, Generation.DELTA, bytes));
     return new StoredService(next, state);
   }

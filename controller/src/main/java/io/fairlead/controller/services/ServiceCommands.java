@@ -225,6 +225,9 @@ public final class ServiceCommands {
             if (service.has("statelessUdp")) {
               fields.add("stateless udp", service.path("statelessUdp").asText());
             }
+            if (service.has("slowStartSeconds")) {
+              fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
+            }
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());
             fields.print(out());

@@ -2,6 +2,7 @@
 package io.fairlead.controller.services;
 
 import io.fairlead.controller.backends.AddressRules;
+import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceConfig.Port;
@@ -115,6 +116,7 @@ public final class ServiceRules {
             .maxSegmentSize(spec.maxSegmentSize().map(ServiceRules::segment))
             .statelessUdp(spec.statelessUdp().orElse(false))
             .holdSeconds(hold(spec.holdSeconds().orElse(0)))
+            .slowStartSeconds(SlowStartRules.seconds(spec.slowStartSeconds().orElse(0)))
             .build());
   }
 
@@ -143,6 +145,8 @@ public final class ServiceRules {
             .maxSegmentSize(segment.filter(some -> some != 0).map(ServiceRules::segment))
             .statelessUdp(change.statelessUdp().orElse(config.statelessUdp()))
             .holdSeconds(change.holdSeconds().map(ServiceRules::hold).orElse(config.holdSeconds()))
+            .slowStartSeconds(
+                SlowStartRules.seconds(change.slowStartSeconds().orElse(config.slowStartSeconds())))
             .build());
   }
 
@@ -163,6 +167,7 @@ public final class ServiceRules {
 
   private static ServiceConfig checked(ServiceConfig config) {
     checkSteering(config);
+    SlowStartRules.checkAssignment(config, config.slowStartSeconds());
     return checkEncap(config);
   }
 

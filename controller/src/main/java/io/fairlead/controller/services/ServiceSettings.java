@@ -17,7 +17,8 @@ final class ServiceSettings {
           "--assignment",
           "--quic-server-id",
           "--max-segment-size",
-          "--stateless-udp");
+          "--stateless-udp",
+          "--slow-start");
 
   @Option(
       names = "--window",
@@ -64,6 +65,12 @@ final class ServiceSettings {
       arity = "1",
       description = "Whether each datagram is answered by itself, as of DNS: none is chained.")
   private Boolean statelessUdp;
+
+  @Option(
+      names = "--slow-start",
+      paramLabel = "SECONDS",
+      description = "How long the share of an added backend grows. A new service: 0")
+  private Integer slowStart;
 
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
@@ -146,6 +153,9 @@ final class ServiceSettings {
     }
     if (statelessUdp != null) {
       spec.put("statelessUdp", statelessUdp);
+    }
+    if (slowStart != null) {
+      spec.put("slowStartSeconds", slowStart);
     }
   }
 }

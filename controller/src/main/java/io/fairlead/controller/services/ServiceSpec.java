@@ -35,7 +35,8 @@ public record ServiceSpec(
     Optional<QuicServerId> quicServerId,
     Optional<Integer> maxSegmentSize,
     Optional<Boolean> statelessUdp,
-    Optional<Integer> holdSeconds) {
+    Optional<Integer> holdSeconds,
+    Optional<Integer> slowStartSeconds) {
 
   public static Builder builder() {
     return new Builder();
@@ -59,6 +60,7 @@ public record ServiceSpec(
     builder.maxSegmentSize = maxSegmentSize;
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
+    builder.slowStartSeconds = slowStartSeconds;
     return builder;
   }
 
@@ -82,6 +84,7 @@ public record ServiceSpec(
     private Optional<Integer> maxSegmentSize = Optional.empty();
     private Optional<Boolean> statelessUdp = Optional.empty();
     private Optional<Integer> holdSeconds = Optional.empty();
+    private Optional<Integer> slowStartSeconds = Optional.empty();
 
     private Builder() {}
 
@@ -165,6 +168,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder slowStartSeconds(int to) {
+      slowStartSeconds = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -182,7 +190,8 @@ public record ServiceSpec(
           quicServerId,
           maxSegmentSize,
           statelessUdp,
-          holdSeconds);
+          holdSeconds,
+          slowStartSeconds);
     }
   }
 }

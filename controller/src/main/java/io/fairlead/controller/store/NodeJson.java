@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.AssignmentMethod;
@@ -44,6 +45,18 @@ public final class NodeJson {
       throw new StoreException("upkeep has the unknown format " + state.format());
     }
     return state;
+  }
+
+  static byte[] write(Transitions transitions) {
+    return bytes(transitions);
+  }
+
+  public static Transitions readTransitions(byte[] json) throws StoreException {
+    Transitions transitions = read(json, Transitions.class, "transitions");
+    if (transitions.format() != Transitions.FORMAT) {
+      throw new StoreException("transitions have the unknown format " + transitions.format());
+    }
+    return transitions;
   }
 
   static byte[] write(AuditEntry entry) {
@@ -88,6 +101,7 @@ public final class NodeJson {
         keys.putIfAbsent("mptcpPorts", keys.nullNode());
         keys.putIfAbsent("statelessUdp", keys.booleanNode(false));
         keys.putIfAbsent("holdSeconds", keys.numberNode(0));
+        keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.image.Transitions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -79,7 +80,7 @@ final class ServiceReader {
           new Generations(latest, latestStat.getVersion(), snapshot, snapshotBytes, deltaBytes);
       return Optional.of(
           new ServiceReading(
-              new ServiceState(config, configStat.getVersion(), upkeep(name), generations),
+              new ServiceState(config, configStat.getVersion(), progress(name), generations),
               start,
               earlier,
               deltas));
@@ -162,8 +163,11 @@ final class ServiceReader {
     return nodes.stat(path).isPresent() ? Optional.of(chunks.read(path)) : Optional.empty();
   }
 
-  private Optional<UpkeepState> upkeep(String name) throws Exception {
-    Optional<byte[]> json = nodes.data(tree.upkeep(name));
-    return json.isPresent() ? Optional.of(NodeJson.readUpkeep(json.get())) : Optional.empty();
+  private Progress progress(String name) throws Exception {
+    Optional<byte[]> upkeep = nodes.data(tree.upkeep(name));
+    Optional<byte[]> transitions = nodes.data(tree.transitions(name));
+    return new Progress(
+        upkeep.isPresent() ? Optional.of(NodeJson.readUpkeep(upkeep.get())) : Optional.empty(),
+        transitions.isPresent() ? NodeJson.readTransitions(transitions.get()) : Transitions.NONE);
   }
 }

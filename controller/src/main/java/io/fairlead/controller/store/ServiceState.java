@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.UpkeepState;
-import java.util.Optional;
 
 /**
  * What ZooKeeper holds of a service besides the bytes of its generations, and the versions that the
@@ -12,10 +11,7 @@ import java.util.Optional;
  * @param configVersion of the config node
  */
 public record ServiceState(
-    ServiceConfig config,
-    int configVersion,
-    Optional<UpkeepState> upkeep,
-    Generations generations) {
+    ServiceConfig config, int configVersion, Progress progress, Generations generations) {
   String name() {
     return config.name();
   }
@@ -26,16 +22,16 @@ public record ServiceState(
   }
 
   ServiceState with(ServiceConfig changed) {
-    return new ServiceState(changed, configVersion + 1, upkeep, generations);
+    return new ServiceState(changed, configVersion + 1, progress, generations);
   }
 
-  /** After a commit of {@code next}, which may have changed configuration and upkeep as well. */
-  ServiceState with(Generation next, ServiceConfig newConfig, Optional<UpkeepState> newUpkeep) {
+  /** After a commit of {@code next}, which may have changed configuration and progress as well. */
+  ServiceState with(Generation next, ServiceConfig newConfig, Progress newProgress) {
     int newVersion = newConfig.equals(config) ? configVersion : configVersion + 1;
-    return new ServiceState(newConfig, newVersion, newUpkeep, generations.with(next));
+    return new ServiceState(newConfig, newVersion, newProgress, generations.with(next));
   }
 
   ServiceState with(SnapshotWrite written) {
-    return new ServiceState(config, configVersion, upkeep, generations.with(written));
+    return new ServiceState(config, configVersion, progress, generations.with(written));
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
-import io.fairlead.controller.image.UpkeepState;
+import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.store.FencedWrite.Outcome;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -129,8 +130,7 @@ public final class ServiceStore {
    * Creates a service with its first generation, which has a snapshot, and takes its id. What is
    * too large for one step is written ahead: no reader reads a service without a configuration.
    */
-  public ServiceState create(
-      Epoch epoch, ServiceConfig config, Optional<UpkeepState> upkeep, Generation first)
+  public ServiceState create(Epoch epoch, ServiceConfig config, Progress progress, Generation first)
       throws StoreException {
     String name = config.name();
     byte[] json = NodeJson.write(config);
@@ -140,7 +140,7 @@ public final class ServiceStore {
         epoch,
         () -> {
           removeRest(epoch, name);
-          List<CuratorOp> ops = new ArrayList<>(frame(name, upkeep, first.number()));
+          List<CuratorOp> ops = new ArrayList<>(frame(name, progress, first.number()));
           if (isOneStep) {
             ops.addAll(blobs(name, first));
           } else {
@@ -161,12 +161,11 @@ public final class ServiceStore {
           }
           return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return new ServiceState(config, 0, upkeep, Generations.first(first));
+    return new ServiceState(config, 0, progress, Generations.first(first));
   }
 
   /** Everything of a new service except its configuration and the bytes of its generation. */
-  private List<CuratorOp> frame(String name, Optional<UpkeepState> upkeep, long generation)
-      throws Exception {
+  private List<CuratorOp> frame(String name, Progress progress, long generation) throws Exception {
     List<CuratorOp> ops = new ArrayList<>();
     ops.add(nodes.create(tree.service(name)));
     ops.add(nodes.create(tree.ring(name)));
@@ -174,10 +173,27 @@ public final class ServiceStore {
     ops.add(nodes.create(tree.latestSnapshot(name), Nodes.decimal(generation)));
     ops.add(nodes.create(tree.generations(name)));
     ops.add(nodes.create(tree.generation(name, generation)));
-    if (upkeep.isPresent()) {
-      ops.add(nodes.create(tree.upkeep(name), NodeJson.write(upkeep.get())));
+    ops.addAll(changes(name, Progress.NONE, progress));
+    return ops;
+  }
+
+  /** What turns the nodes of {@code before} into those of {@code after}. */
+  private List<CuratorOp> changes(String name, Progress before, Progress after) throws Exception {
+    List<CuratorOp> ops = new ArrayList<>();
+    if (!after.upkeep().equals(before.upkeep())) {
+      byte[] json = NodeJson.write(after.upkeep().orElseThrow());
+      ops.add(written(tree.upkeep(name), before.upkeep().isPresent(), json));
+    }
+    if (!after.transitions().equals(before.transitions())) {
+      byte[] json = NodeJson.write(after.transitions());
+      boolean isThere = !before.transitions().equals(Transitions.NONE);
+      ops.add(written(tree.transitions(name), isThere, json));
     }
     return ops;
+  }
+
+  private CuratorOp written(String path, boolean isThere, byte[] json) throws Exception {
+    return isThere ? nodes.set(path, -1, json) : nodes.create(path, json);
   }
 
   /** Changes the configuration of a service without a new generation. */
@@ -203,20 +219,18 @@ public final class ServiceStore {
   }
 
   /**
-   * Commits the next generation, configuration and upkeep if they changed, and {@code latest_gen}.
+   * Commits the next generation, configuration and progress if they changed, and {@code
+   * latest_gen}.
    *
    * @param next one that has a delta and follows the latest of {@code before}
    */
   public ServiceState commit(
-      Epoch epoch,
-      ServiceState before,
-      ServiceConfig config,
-      Optional<UpkeepState> upkeep,
-      Generation next)
+      Epoch epoch, ServiceState before, ServiceConfig config, Progress progress, Generation next)
       throws StoreException {
     String name = config.name();
     String path = tree.generation(name, next.number());
-    boolean isOneStep = next.size() <= sizes.stepMax();
+    int beside = NodeJson.write(progress.transitions()).length;
+    boolean isOneStep = next.size() + beside <= sizes.stepMax();
     AtomicBoolean isRetry = new AtomicBoolean();
     write.run(
         "generation %d of service '%s'".formatted(next.number(), name),
@@ -236,13 +250,7 @@ public final class ServiceStore {
           if (!config.equals(before.config())) {
             ops.add(nodes.set(tree.config(name), before.configVersion(), NodeJson.write(config)));
           }
-          if (!upkeep.equals(before.upkeep())) {
-            byte[] json = NodeJson.write(upkeep.orElseThrow());
-            ops.add(
-                before.upkeep().isPresent()
-                    ? nodes.set(tree.upkeep(name), -1, json)
-                    : nodes.create(tree.upkeep(name), json));
-          }
+          ops.addAll(changes(name, before.progress(), progress));
           ops.add(
               nodes.set(
                   tree.latestGeneration(name),
@@ -261,7 +269,7 @@ public final class ServiceStore {
                   && holds(name, next);
           return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return before.with(next, config, upkeep);
+    return before.with(next, config, progress);
   }
 
   /** Whether ZooKeeper holds the generation with these very bytes. */

@@ -86,6 +86,11 @@ public record Tree(String root) {
     return service(name) + "/upkeep";
   }
 
+  /** What backends are on their way to. */
+  public String transitions(String name) {
+    return service(name) + "/transitions";
+  }
+
   public String ring(String name) {
     return service(name) + "/ring";
   }

@@ -47,10 +47,8 @@ public record UpkeepView(
         image.upkeep().map(state -> UpkeepJob.of(image, state)));
   }
 
-  /** By the costs, too, where buckets were measured. */
+  /** By the costs, too, where buckets were measured, and by the shares of slow starts. */
   private static double imbalance(ServiceImage image) {
-    int[] weights = ServiceImage.weights(image.pool());
-    return Rebalance.imbalance(
-        image.ring(), image.upkeep().map(state -> state.corrected(weights)).orElse(weights));
+    return Rebalance.imbalance(image.ring(), image.corrected(image.pool()));
   }
 }

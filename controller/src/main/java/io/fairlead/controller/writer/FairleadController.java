@@ -465,7 +465,7 @@ public final class FairleadController implements AutoCloseable {
         .build();
   }
 
-  /** Only submits: an iteration runs on its service's event thread. */
+  /** Only submits: an iteration or step runs on its service's event thread. */
   private void upkeepIfDue() {
     if (session.isConnected()) {
       lead.current()
@@ -478,6 +478,7 @@ public final class FairleadController implements AutoCloseable {
                           writer -> {
                             writer.upkeepIfDue();
                             writer.releaseIfDue();
+                            writer.stepIfDue();
                           }));
     }
   }

@@ -78,8 +78,10 @@ final class Losses {
     if (lost == 0) {
       return wanted;
     }
-    if (options.onLoss() == OnLoss.WAIT) {
-      checkWait();
+    if (options.onLoss() == OnLoss.WAIT || options.onLoss() == OnLoss.KEEP) {
+      if (options.onLoss() == OnLoss.WAIT) {
+        checkWait();
+      }
       Runs kept = without(wanted);
       waiting = lost;
       return kept;

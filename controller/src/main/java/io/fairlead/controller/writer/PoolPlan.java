@@ -4,12 +4,15 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.plane.WriteOptions.OnLoss;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Delta;
@@ -38,13 +41,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    */
   static PoolPlan of(ServiceImage before, List<Change> changes, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
-    PoolPlan plan =
-        sharedOut(
-            before,
-            PoolRules.change(before, changes, committed),
-            dead(changes),
-            committed,
-            options);
+    SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
+    Transitions transitions = SlowStartRules.after(before, changes, pool, committed);
+    boolean isEffective = !pool.equals(before.pool()) || !transitions.equals(before.transitions());
+    // What changes anything takes a step of all slow starts with it; what does not moves nothing.
+    ServiceImage from =
+        before.withTransitions(isEffective ? transitions.at(committed) : transitions);
+    PoolPlan plan = sharedOut(from, pool, dead(changes), committed, options);
     boolean isCreating =
         changes.stream()
             .anyMatch(
@@ -62,9 +65,25 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return new PoolPlan(after, delta, result.with(hold));
   }
 
-  /** Whether there is nothing to do: no backend changes, and no bucket moves. */
-  boolean isEmpty() {
-    return delta.backends().isEmpty() && delta.runs().size() == 0;
+  /** The next step of all slow starts; buckets that would lose an owner wait for a later one. */
+  static PoolPlan step(ServiceImage before, long now) {
+    long committed = Math.max(now, before.ring().committed());
+    ServiceImage from = before.withTransitions(before.transitions().at(committed));
+    return sharedOut(from, from.pool(), Set.of(), committed, WriteOptions.COMMIT.with(OnLoss.KEEP));
+  }
+
+  /**
+   * Whether there is nothing to do: no backend changes, no bucket moves, and no transition of
+   * {@code before} begins or ends.
+   */
+  boolean isEmpty(ServiceImage before) {
+    return delta.backends().isEmpty()
+        && delta.runs().size() == 0
+        && after
+            .transitions()
+            .slowStarts()
+            .keySet()
+            .equals(before.transitions().slowStarts().keySet());
   }
 
   /** The same pool with these buckets moved. */
@@ -97,19 +116,21 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
             : Runs.between(before.ring(), dead, assigned.owners(start), committed, window);
     Losses losses = new Losses(before, pool, dead, committed);
     Runs runs = losses.allowed(wanted, options);
-    ServiceImage from = losses.waiting() > 0 ? losses.withJob(before, runs) : before;
-    return of(from, pool, runs, losses, committed, options.dryRun());
+    ServiceImage from =
+        losses.waiting() > 0 && options.onLoss() == OnLoss.WAIT
+            ? losses.withJob(before, runs)
+            : before;
+    // Those that are whole remain while buckets wait, so that further steps move them.
+    ServiceImage settled =
+        losses.waiting() > 0 ? from : from.withTransitions(from.transitions().unfinished());
+    return of(settled, pool, runs, losses, committed, options.dryRun());
   }
 
-  /** Beamer's method also uses what buckets cost; the others use weights alone. */
+  /** Beamer's method also uses costs and slow starts; the others use weights alone. */
   private static int[] weights(ServiceImage before, SortedMap<Integer, Member> pool) {
-    int[] weights = ServiceImage.weights(pool);
     return before.config().assignment() == AssignmentMethod.BEAMER
-        ? before
-            .upkeep()
-            .map(state -> state.within(pool.keySet()).corrected(weights))
-            .orElse(weights)
-        : weights;
+        ? before.corrected(pool)
+        : ServiceImage.weights(pool);
   }
 
   private static PoolPlan of(

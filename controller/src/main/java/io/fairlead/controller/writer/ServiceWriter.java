@@ -7,6 +7,7 @@ import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Origin;
@@ -66,6 +67,11 @@ final class ServiceWriter {
 
   private final AtomicBoolean isIterating = new AtomicBoolean();
   private final AtomicBoolean isReleasing = new AtomicBoolean();
+
+  /** Unix seconds before which a step of slow starts is not repeated that moved nothing. */
+  private volatile long stepsIdleUntil;
+
+  private final AtomicBoolean isStepping = new AtomicBoolean();
 
   /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
   private boolean isUncertain;
@@ -246,6 +252,35 @@ final class ServiceWriter {
     }
   }
 
+  /** Takes the next step of slow starts in the background if it is due; called periodically. */
+  void stepIfDue() {
+    if (isStepDue() && isStepping.compareAndSet(false, true)) {
+      submit(WriteOptions.COMMIT, this::step)
+          .whenComplete((result, failure) -> isStepping.set(false));
+    }
+  }
+
+  private boolean isStepDue() {
+    long seconds = clock.seconds();
+    return !isGone && seconds >= stepsIdleUntil && seconds >= image().transitions().due();
+  }
+
+  private Result step() throws StoreException {
+    if (!isStepDue()) {
+      return unchanged(image(), false);
+    }
+    PoolPlan plan = PoolPlan.step(image(), clock.seconds(WriteOptions.COMMIT));
+    if (plan.isEmpty(image())) {
+      stepsIdleUntil = plan.after().transitions().due();
+      return unchanged(image(), false);
+    }
+    String what = Transitions.words(image().transitions(), plan.after().transitions());
+    Result result =
+        commit(plan, WriteOptions.COMMIT.with(Origin.controller(what + " of " + name())));
+    metrics.stepped(name(), result.movedBuckets());
+    return result;
+  }
+
   private boolean isUpkeepDue() {
     ServiceImage now = image();
     long seconds = clock.seconds();
@@ -334,7 +369,7 @@ final class ServiceWriter {
     if (image().config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
       long now = Math.max(clock.seconds(options), image().ring().committed());
       PoolPlan plan = PoolPlan.of(image(), Release.beforeHold(image(), now), now, options.dryRun());
-      if (!plan.isEmpty()) {
+      if (!plan.isEmpty(image())) {
         return new Readied(plan.after(), Optional.of(plan));
       }
     }
@@ -346,20 +381,24 @@ final class ServiceWriter {
       throws StoreException {
     ServiceImage from = readied.image();
     long now = clock.seconds(options);
-    // Under another assignment a running upkeep has nothing left to do.
-    ServiceImage ready =
-        isSharedOutAs(from.config())
-            ? from
-            : from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
+    ServiceImage ready = isSharedOutAs(from.config()) ? from : withoutJobs(from);
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
             ? PoolPlan.of(ready, now, options)
             : PoolPlan.of(ready, changes, now, options);
-    if (plan.isEmpty() && from.config().equals(image().config())) {
+    if (plan.isEmpty(image()) && from.config().equals(image().config())) {
       return unchanged(image(), options.dryRun());
     }
     ServiceRules.checkNamesAll(from.config(), plan.after().pool());
     return commit(plan.with(hold(from.config())), readied.before(), options);
+  }
+
+  /** Under another assignment neither a running upkeep nor slow starts have anything left to do. */
+  private static ServiceImage withoutJobs(ServiceImage from) {
+    ServiceImage stopped =
+        from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
+    Transitions transitions = from.transitions();
+    return stopped.withTransitions(transitions.without(transitions.slowStarts().keySet()));
   }
 
   private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {

@@ -57,7 +57,7 @@ final class UpkeepPlan {
     Upkeep.Step step =
         upkeep.step(
             ring,
-            state.corrected(ServiceImage.weights(before.pool())),
+            before.corrected(before.pool()),
             new Upkeep.Limits(state.target(), state.maxMoves(), state.moveChained()),
             committed,
             before.config().chainedSeconds());

@@ -108,6 +108,20 @@ class ApiShapesTest extends ServedApi {
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
     expect(200, "DELETE", web + "/backends/9", "");
+    expect(200, "PATCH", web, "{\"slowStartSeconds\":60}");
+    assertThat(client.get(web).json().getInteger("slowStartSeconds")).isEqualTo(60);
+    String slow = "{\"address\":\"10.1.0.31\",\"slowStartSeconds\":300}";
+    expect(201, "PUT", web + "/backends/11", slow);
+    JsonObject starting = expect(200, "GET", web + "/backends/11", "").json();
+    assertThat(starting.getInteger("weight")).isEqualTo(100);
+    assertThat(starting.getJsonObject("slowStart").getDouble("share")).isEqualTo(0.05);
+    expect(200, "PUT", web + "/backends/11", slow);
+    assertThat(client.get(web + "/backends/11").json().getMap()).containsKey("slowStart");
+    expect(200, "PATCH", web + "/backends/11", "{\"weight\":100}");
+    assertThat(client.get(web + "/backends/11").json().getMap()).doesNotContainKey("slowStart");
+    expect(400, "PUT", web + "/backends/12", slow.replace("31", "32").replace("300", "9"));
+    expect(409, "PATCH", web, "{\"assignment\":\"modulo\"}");
+    expect(200, "PATCH", web, "{\"slowStartSeconds\":0}");
 
     plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
     plane.mux(
@@ -134,7 +148,7 @@ class ApiShapesTest extends ServedApi {
     assertThat(metrics.body())
         .containsPattern(
             "fairlead_controller_http_requests_seconds_count\\{"
-                + "operation=\"putBackend\",status=\"201\"} 2");
+                + "operation=\"putBackend\",status=\"201\"} 3");
 
     Set<String> all = new TreeSet<>();
     for (Map.Entry<String, Object> path : contract.document().getJsonObject("paths")) {

@@ -73,6 +73,7 @@ class ApplyTest {
         maxSegmentSize: 1300
         statelessUdp: true
         holdSeconds: 3600
+        slowStartSeconds: 60
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
       """;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.word.Hash;
@@ -151,6 +152,6 @@ class JournalTest {
             .windowSeconds(240)
             .build();
     Generation first = Generation.of(1, Generation.SNAPSHOT, new byte[] {1});
-    return store.with(note).create(EPOCH, config, Optional.empty(), first);
+    return store.with(note).create(EPOCH, config, Progress.NONE, first);
   }
 }

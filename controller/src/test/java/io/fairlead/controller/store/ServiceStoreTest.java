@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.word.Hash;
 import java.time.Duration;
@@ -52,7 +53,7 @@ class ServiceStoreTest {
     Generation next =
         Generation.of(2, Generation.DELTA, bytes(size, 2))
             .with(Generation.STEERING, bytes(2 * size, 3));
-    state = store.commit(EPOCH, state, state.config(), Optional.empty(), next);
+    state = store.commit(EPOCH, state, state.config(), Progress.NONE, next);
     ServiceReading read = store.read("web").orElseThrow();
     assertThat(read.state()).isEqualTo(state);
     assertThat(read.snapshot().orElseThrow()).isEqualTo(bytes(size, 1));
@@ -65,7 +66,7 @@ class ServiceStoreTest {
   @Test
   void aReaderThatKnowsAGenerationGetsOnlyWhatFollows() throws Exception {
     ServiceState first = create(10);
-    ServiceState second = store.commit(EPOCH, first, first.config(), Optional.empty(), delta(2));
+    ServiceState second = store.commit(EPOCH, first, first.config(), Progress.NONE, delta(2));
     ServiceReading read = store.readCommitted("web", Optional.of(first)).orElseThrow();
     assertThat(read.state()).isEqualTo(second);
     assertThat(read.snapshot()).isEmpty();
@@ -78,9 +79,9 @@ class ServiceStoreTest {
   @Test
   void aGenerationOfOtherBytesIsNotTakenForOnesOwn() throws Exception {
     ServiceState first = create(10);
-    store.commit(EPOCH, first, first.config(), Optional.empty(), delta(2));
+    store.commit(EPOCH, first, first.config(), Progress.NONE, delta(2));
     Generation other = delta(2).with(Generation.STEERING, bytes(10, 9));
-    assertThatThrownBy(() -> store.commit(EPOCH, first, first.config(), Optional.empty(), other))
+    assertThatThrownBy(() -> store.commit(EPOCH, first, first.config(), Progress.NONE, other))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("generation 2 of service 'web'");
     assertThat(client.checkExists().forPath(TREE.blob("web", 2, Generation.STEERING))).isNull();
@@ -96,7 +97,7 @@ class ServiceStoreTest {
             .windowSeconds(240)
             .build();
     Generation first = Generation.of(1, Generation.SNAPSHOT, bytes(size, 1));
-    return store.create(EPOCH, config, Optional.empty(), first);
+    return store.create(EPOCH, config, Progress.NONE, first);
   }
 
   private static Generation delta(long number) {

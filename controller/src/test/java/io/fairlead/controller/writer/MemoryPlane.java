@@ -383,7 +383,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         new StoredService(
             after,
             new ServiceState(
-                after.config(), isSame ? version : version + 1, after.upkeep(), generations)));
+                after.config(), isSame ? version : version + 1, after.progress(), generations)));
   }
 
   private ServiceImage checked(String name, WriteOptions options) {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.image;
+
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The backends of a service that are on their way from one state to another, as in its ZooKeeper
+ * node (protocol/README.md §4), from which any controller continues: those that start slowly.
+ * Immutable.
+ *
+ * @param last Unix seconds of the latest step
+ * @param slowStarts by backend id
+ */
+@JsonPropertyOrder({"format", "last", "slowStarts"})
+public record Transitions(int format, long last, SortedMap<Integer, SlowStart> slowStarts) {
+  public static final int FORMAT = 1;
+
+  /** Most backends in a transition at once: they have to fit into the node that keeps them. */
+  public static final int MAX = 4096;
+
+  /** So many steps make a slow start that is long enough for them. */
+  public static final int STEPS = 20;
+
+  private static final int LISTED = 10;
+
+  public static final Transitions NONE = new Transitions(FORMAT, 0, new TreeMap<>());
+
+  public Transitions {
+    slowStarts =
+        Collections.unmodifiableSortedMap(slowStarts == null ? new TreeMap<>() : slowStarts);
+  }
+
+  /**
+   * A backend whose share grows to that of its weight, linearly.
+   *
+   * @param started Unix seconds
+   * @param share in thousandths of the weight's, as of the latest step
+   */
+  @JsonPropertyOrder({"started", "seconds", "share"})
+  public record SlowStart(long started, int seconds, int share) {
+    public static final int WHOLE = 1000;
+
+    /** The share of the generation that adds the backend. */
+    public static final int FIRST = WHOLE / STEPS;
+
+    public static final int SECONDS_MIN = 10;
+    public static final int SECONDS_MAX = 86_400;
+
+    public static SlowStart of(long now, int seconds) {
+      return new SlowStart(now, seconds, FIRST);
+    }
+
+    /** Unix seconds at which the share is whole. */
+    public long ends() {
+      return started + seconds;
+    }
+
+    /** The share, of 1. */
+    public double part() {
+      return share / (double) WHOLE;
+    }
+
+    public boolean isWhole() {
+      return share == WHOLE;
+    }
+
+    /** Its share never shrinks, whatever the clock says. */
+    SlowStart at(long now) {
+      long linear = FIRST + Math.max(0, now - started) * (WHOLE - FIRST) / seconds;
+      return new SlowStart(started, seconds, (int) Math.max(share, Math.min(WHOLE, linear)));
+    }
+  }
+
+  /**
+   * With more backends that start slowly from {@code now} on.
+   *
+   * @param seconds that each takes, by id
+   */
+  public Transitions starting(Map<Integer, Integer> seconds, long now) {
+    if (seconds.isEmpty()) {
+      return this;
+    }
+    SortedMap<Integer, SlowStart> all = new TreeMap<>(slowStarts);
+    seconds.forEach((id, each) -> all.put(id, SlowStart.of(now, each)));
+    return new Transitions(format, Math.max(last, now), all);
+  }
+
+  /** Without these backends. */
+  public Transitions without(Collection<Integer> ids) {
+    SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
+    kept.keySet().removeAll(ids);
+    return new Transitions(format, last, kept);
+  }
+
+  /** Only these backends. */
+  Transitions within(Set<Integer> ids) {
+    SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
+    kept.keySet().retainAll(ids);
+    return new Transitions(format, last, kept);
+  }
+
+  /** All shares as they should be at {@code now}, Unix seconds. */
+  public Transitions at(long now) {
+    if (slowStarts.isEmpty()) {
+      return this;
+    }
+    SortedMap<Integer, SlowStart> next = new TreeMap<>();
+    slowStarts.forEach((id, start) -> next.put(id, start.at(now)));
+    return new Transitions(format, Math.max(last, now), next);
+  }
+
+  /** Without slow starts whose share is whole. */
+  public Transitions unfinished() {
+    SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
+    kept.values().removeIf(SlowStart::isWhole);
+    return new Transitions(format, last, kept);
+  }
+
+  /** What a step did, in a few words for the audit. */
+  public static String words(Transitions before, Transitions after) {
+    StringBuilder words = new StringBuilder("slow start");
+    int listed = 0;
+    for (int id : before.slowStarts().keySet()) {
+      if (listed++ == LISTED) {
+        return words
+            .append(" and %d more".formatted(before.slowStarts().size() - LISTED))
+            .toString();
+      }
+      SlowStart now = after.slowStarts().get(id);
+      int share = now == null ? SlowStart.WHOLE : now.share();
+      words.append(
+          String.format(
+              Locale.ROOT, "%s backend %d at %.1f %%", listed == 1 ? "" : ",", id, share / 10.0));
+    }
+    return words.toString();
+  }
+
+  /**
+   * Unix seconds of the next step, which all slow starts take together: as far after the latest as
+   * the shortest of them asks for, or when one ends; never without any.
+   */
+  public long due() {
+    long due = Long.MAX_VALUE;
+    for (SlowStart start : slowStarts.values()) {
+      long step = last + Math.max(1, start.seconds() / STEPS);
+      due = Math.min(due, start.ends() > last ? Math.min(step, start.ends()) : step);
+    }
+    return due;
+  }
+
+  /**
+   * Weights of which a backend that starts slowly has only its share. All of them are scaled up
+   * where needed, so that no share is rounded to nothing; the proportions stay.
+   */
+  public int[] lessened(int[] weights) {
+    if (slowStarts.isEmpty()) {
+      return weights;
+    }
+    int highest = Arrays.stream(weights).max().orElse(0);
+    int scale = highest <= ServiceImage.Member.WEIGHT_MAX ? SlowStart.WHOLE : 1;
+    int[] lessened = Arrays.stream(weights).map(weight -> weight * scale).toArray();
+    slowStarts.forEach(
+        (id, start) ->
+            lessened[id] = (int) ((long) lessened[id] * start.share() / SlowStart.WHOLE));
+    return lessened;
+  }
+}
