@@ -5,9 +5,10 @@
  * two moves at once, the later move is kept.
  *
  * An entry costs 56 bytes and its slot in the table; a bucket that never moved has none. It is removed when its window
- * is over and a packet of its bucket arrives without MOVED. If the bucket moved on within its window, no such packet
- * arrives and the entry stays. Beyond FL_SERVER_MEMORY_CAPACITY nothing more is learned. That costs little, as a
- * packet's own MOVED is still followed, and is counted.
+ * is over and a mux that is not late sends a packet of its bucket without MOVED. If the bucket moved on before, no such
+ * packet arrives and the entry stays: held connections of its former owner may need it. Beyond
+ * FL_SERVER_MEMORY_CAPACITY nothing more is learned. That costs little, as a packet's own MOVED is still followed, and
+ * is counted.
  */
 #ifndef FAIRLEAD_MEMORY_H
 #define FAIRLEAD_MEMORY_H

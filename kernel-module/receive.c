@@ -74,7 +74,7 @@ static void classify(struct fl_arrival *arrival)
 		arrival->in.packet = FL_PACKET_UNKNOWN;
 }
 
-/* Stores a learned move; forgets one whose window is over, unless the packet carries MOVED. */
+/* Stores a learned move; forgets one that the packet ends. */
 static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key, bool remembered)
 {
 	struct fl_instance *instance = arrival->instance;
@@ -84,8 +84,7 @@ static void remember(struct fl_arrival *arrival, const struct fl_memory_key *key
 		fl_instance_count(instance, fl_memory_store(&instance->memory, key, &arrival->out.memory)
 						? FL_COUNTER_LEARN_FAILED
 						: FL_COUNTER_LEARNED);
-	else if (remembered && !(in->steer.flags & FL_STEER_MOVED) &&
-		 (u64)in->now >= (u64)in->memory.since + in->window)
+	else if (remembered && fl_verdict_forgets(in))
 		fl_memory_forget(&instance->memory, key, &in->memory);
 }
 

@@ -23,14 +23,13 @@ static __always_inline bool recall(struct fl_verdict_in *in, const struct fl_mem
 	return remembered != NULL;
 }
 
-/* Stores a learned move; forgets one whose window is over, unless the packet carries MOVED. */
+/* Stores a learned move; forgets one that the packet ends. */
 static __always_inline void remember(const struct fl_verdict_in *in, const struct fl_verdict_out *out,
 				     const struct fl_memory_key *key, bool remembered)
 {
 	if (out->learned)
 		memory_store(key, &out->memory);
-	else if (remembered && !(in->steer.flags & FL_STEER_MOVED) &&
-		 (__u64)in->now >= (__u64)in->memory.since + in->window)
+	else if (remembered && fl_verdict_forgets(in))
 		memory_forget(key);
 }
 

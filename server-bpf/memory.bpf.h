@@ -5,9 +5,9 @@
  *
  * memory is a hash without preallocation: it takes about 100 bytes per bucket that moved here (100 MB per million), and
  * none while empty. It is not an LRU, which would evict a bucket that is still chained while expired ones stay. An
- * entry is removed when its window is over and a packet of its bucket arrives without MOVED. If the bucket moved on
- * within its window, no such packet arrives and the entry stays. A full map costs little, as a packet's own MOVED is
- * still followed, and is counted.
+ * entry is removed when its window is over and a mux that is not late sends a packet of its bucket without MOVED. If the
+ * bucket moved on before, no such packet arrives and the entry stays: held connections of its former owner may need it.
+ * A full map costs little, as a packet's own MOVED is still followed, and is counted.
  *
  * Races between CPUs. An update of memory replaces the whole element under RCU: a reader sees the old or the new one,
  * never a mix. If two CPUs learn two moves of one bucket at once, the older one may be kept; the next packet with the

@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	struct cursor c = {data, data + size};
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
-	bool believed, unknown, told;
+	bool believed, unknown, told, is_sent_on;
 
 	fill(&c, &in);
 	memset(&out, 0xa5, sizeof(out));
@@ -92,6 +92,7 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	believed = in.trusted && in.malformed == FL_STEER_OK;
 	unknown = in.packet == FL_PACKET_UNKNOWN || in.packet == FL_PACKET_NO_RESET;
 	told = fl_verdict_is_told(&in);
+	is_sent_on = in.steer.hops || in.steer.flags & FL_STEER_MOVED;
 	require(out.verdict >= FL_VERDICT_DELIVER && out.verdict < FL_VERDICTS);
 	require((out.verdict == FL_VERDICT_DROP_UNTRUSTED) == !in.trusted);
 	require((out.verdict == FL_VERDICT_DROP_MALFORMED) == (in.trusted && in.malformed != FL_STEER_OK));
@@ -105,7 +106,9 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	}
 	if (out.verdict == FL_VERDICT_CHAIN) {
 		require(unknown && in.chaining && in.steer.hops < FL_STEER_HOPS_MAX);
-		require(told || (fl_u64)in.now < (fl_u64)in.memory.since + in.window);
+		require(told || fl_verdict_is_open(&in, in.memory.since) || is_sent_on);
+		require(in.packet == FL_PACKET_UNKNOWN || fl_verdict_is_open(&in, in.memory.since) ||
+			fl_verdict_is_open(&in, in.steer.since));
 		require((told && fl_address_equal(&out.next, &in.steer.previous)) ||
 			fl_address_equal(&out.next, &in.memory.previous));
 		require(!fl_address_is_none(&out.next));

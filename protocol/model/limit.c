@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "limit.h"
 
-/* Moves whose window is open. */
-static unsigned open_moves(const struct world *world)
+/* Moves that packets of the connection are still sent back across. */
+static unsigned open_moves(const struct world_setting *setting, const struct world *world)
 {
 	unsigned n = 0;
 
 	for (unsigned g = 1; g <= world->moves; g++)
-		n += world->age[g] < WORLD_WINDOW;
+		n += world_is_followed(setting, world, g);
 	return n;
 }
 
@@ -30,12 +30,12 @@ static bool lacks_notice(const struct world_setting *setting, const struct world
 	return world_take(setting, &told, step) != WORLD_BROKEN;
 }
 
-/* Whether the controller moved the bucket back to its previous owner, from a third one, with both windows open. */
-static bool has_returned(const struct world *world)
+/* Whether the controller moved the bucket back to its previous owner, from a third one, while both moves were followed. */
+static bool has_returned(const struct world_setting *setting, const struct world *world)
 {
 	for (unsigned g = 3; g <= world->moves; g++)
 		if (world->owner[g] == world->owner[g - 2] && world->previous[g] == world->owner[g - 1] &&
-		    world->age[g - 2] < WORLD_WINDOW)
+		    world_is_followed(setting, world, g - 2))
 			return true;
 	return false;
 }
@@ -58,19 +58,34 @@ static bool is_late(const struct world *before, struct world_step step)
 	return before->by_late || (step.action == WORLD_PACKET && step.subject == WORLD_LATE);
 }
 
+/* Whether packets of the connection's server are not sent back to it any more: it lost the bucket too long ago. */
+static bool is_over(const struct world_setting *setting, const struct world *world)
+{
+	for (unsigned g = world->moves; g > 0 && world->owner[g] != world->home; g--)
+		if (world->owner[g - 1] == world->home)
+			return !world_is_followed(setting, world, g);
+	return false;
+}
+
+/* Whether a hold ended by a report although the connection was there: only a late mux can open one after the report. */
+static bool is_report_wrong(const struct world_setting *setting, const struct world *world)
+{
+	return setting->traffic == WORLD_TCP && world->overtaken && !world->by_late;
+}
+
 enum limit limit_of(const struct world_setting *setting, const struct world *before, struct world_step step)
 {
-	if (world_left(before) >= WORLD_WINDOW)
-		return LIMIT_WINDOW;
+	if (is_over(setting, before) && !is_report_wrong(setting, before))
+		return setting->hold && setting->traffic == WORLD_TCP ? LIMIT_HOLD : LIMIT_WINDOW;
 	if (lacks_notice(setting, before, step))
 		return LIMIT_NOTICE;
-	if (lies_behind_dead(before))
+	if (setting->traffic != WORLD_TCP && lies_behind_dead(before))
 		return LIMIT_DEAD;
-	if (has_returned(before))
+	if (has_returned(setting, before))
 		return LIMIT_RETURN;
-	if (open_moves(before) > 3)
+	if (open_moves(setting, before) > 3)
 		return LIMIT_FOURTH_MOVE;
-	if (has_fast_clock(setting) && before->moves > 1)
+	if (has_fast_clock(setting) && setting->traffic != WORLD_TCP)
 		return LIMIT_CLOCK;
 	if (setting->traffic != WORLD_TCP && (before->moves > 1 || is_late(before, step)))
 		return LIMIT_DATAGRAM;
@@ -80,9 +95,15 @@ enum limit limit_of(const struct world_setting *setting, const struct world *bef
 const char *limit_name(enum limit limit)
 {
 	static const char *const names[LIMITS] = {
-	    [LIMIT_NONE] = "none",   [LIMIT_WINDOW] = "window",     [LIMIT_NOTICE] = "notice",
-	    [LIMIT_DEAD] = "dead",   [LIMIT_RETURN] = "return",     [LIMIT_FOURTH_MOVE] = "fourth-move",
-	    [LIMIT_CLOCK] = "clock", [LIMIT_DATAGRAM] = "datagram",
+	    [LIMIT_NONE] = "none",
+	    [LIMIT_WINDOW] = "window",
+	    [LIMIT_HOLD] = "hold",
+	    [LIMIT_NOTICE] = "notice",
+	    [LIMIT_DEAD] = "dead",
+	    [LIMIT_RETURN] = "return",
+	    [LIMIT_FOURTH_MOVE] = "fourth-move",
+	    [LIMIT_CLOCK] = "clock",
+	    [LIMIT_DATAGRAM] = "datagram",
 	};
 
 	return names[limit];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits that protocol/README.md section 9 names: what may break a connection, and nothing else may. */
+/* The limits that protocol/README.md section 10 names: what may break a connection, and nothing else may. */
 #ifndef FAIRLEAD_MODEL_LIMIT_H
 #define FAIRLEAD_MODEL_LIMIT_H
 
@@ -8,6 +8,7 @@
 enum limit {
 	LIMIT_NONE, /* nothing excuses it */
 	LIMIT_WINDOW,
+	LIMIT_HOLD,
 	LIMIT_NOTICE,
 	LIMIT_DEAD,
 	LIMIT_RETURN,

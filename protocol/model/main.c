@@ -3,7 +3,7 @@
  * explore: which connections break, over all placements of moves, packets, silence, late muxes, notices, wrong clocks and
  * dead servers. Exits 1 if one breaks that no limit of protocol/README.md section 10 covers, 2 if it can't run.
  *
- *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--json FILE]
+ *	explore [--moves 1..4] [--notices off|lossy|at-once|late] [--hold off|on] [--json FILE]
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +19,7 @@ enum { MOVES_DEFAULT = 3, FEW_MOVES = 2 };
 struct options {
 	unsigned moves;
 	enum world_notices notices;
+	bool hold;
 	const char *json; /* NULL: none */
 };
 
@@ -41,6 +42,7 @@ static bool parse(int argc, char **argv, struct options *options)
 {
 	options->moves = MOVES_DEFAULT;
 	options->notices = WORLD_NOTICES_LOSSY;
+	options->hold = false;
 	options->json = NULL;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -49,14 +51,17 @@ static bool parse(int argc, char **argv, struct options *options)
 			options->json = value;
 		} else if (!strcmp(argv[i], "--notices") && notices_of(value, &options->notices)) {
 			continue;
+		} else if (!strcmp(argv[i], "--hold") && (!strcmp(value, "on") || !strcmp(value, "off"))) {
+			options->hold = value[1] == 'n';
 		} else if (!strcmp(argv[i], "--moves") && strlen(value) == 1 && *value >= '1' &&
 			   *value <= '0' + WORLD_MOVES_MAX) {
 			options->moves = (unsigned)(*value - '0');
 		} else {
-			fprintf(
-			    stderr,
-			    "explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --json FILE\n",
-			    argv[i], value, WORLD_MOVES_MAX);
+			fprintf(stderr,
+				"explore: '%s %s'; allowed: --moves 1..%d, --notices off|lossy|at-once|late, --hold "
+				"off|on, "
+				"--json FILE\n",
+				argv[i], value, WORLD_MOVES_MAX);
 			return false;
 		}
 	}
@@ -88,7 +93,7 @@ static bool explore_traffic(struct world_setting setting, struct tally *tally)
 /* All kinds of traffic; both muxes current, or one of them late. */
 static bool explore_all(const struct options *options, struct tally *tally)
 {
-	struct world_setting setting = {.notices = options->notices, .moves = options->moves};
+	struct world_setting setting = {.notices = options->notices, .moves = options->moves, .hold = options->hold};
 
 	for (int i = 0; i < 2 * WORLD_TRAFFICS; i++) {
 		setting.traffic = (enum world_traffic)(i / 2);

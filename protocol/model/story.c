@@ -19,7 +19,7 @@ static void tell_setting(FILE *out, const struct world_setting *setting)
 	    [WORLD_STATELESS] = "UDP, stateless",
 	};
 
-	fprintf(out, "server A owns the bucket; %s", traffic[setting->traffic]);
+	fprintf(out, "server A owns the bucket; %s%s", traffic[setting->traffic], setting->hold ? ", held" : "");
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
 		if (setting->clock_ticks[s])
 			fprintf(out, "; the clock of %c is %+d s off", 'A' + s, setting->clock_ticks[s] * WORLD_TICK);
@@ -59,6 +59,12 @@ static void tell_step(FILE *out, struct world_step step)
 		break;
 	case WORLD_REMOVE:
 		fprintf(out, "the dead server is removed");
+		break;
+	case WORLD_REPORT:
+		fprintf(out, "all earlier owners report that they have no connection");
+		break;
+	case WORLD_RELEASE:
+		fprintf(out, "the controller releases the bucket");
 		break;
 	case WORLD_SETTLE:
 		fprintf(out, "all muxes are current and the client sends again and again");

@@ -57,6 +57,14 @@ enum { A, B, C };
 	{                                                                                                              \
 		WORLD_REMOVE, 0                                                                                        \
 	}
+#define REPORT                                                                                                         \
+	{                                                                                                              \
+		WORLD_REPORT, 0                                                                                        \
+	}
+#define RELEASE                                                                                                        \
+	{                                                                                                              \
+		WORLD_RELEASE, 0                                                                                       \
+	}
 #define SETTLE                                                                                                         \
 	{                                                                                                              \
 		WORLD_SETTLE, 0                                                                                        \
@@ -66,7 +74,7 @@ struct row {
 	const char *name;
 	enum world_traffic traffic;
 	int clock_of_b;
-	struct world_step steps[10];
+	struct world_step steps[12];
 	unsigned count;
 	enum world_result result; /* of the last step */
 	enum limit limit;
@@ -167,11 +175,18 @@ static const struct row rows[] = {
      6,
      WORLD_DELIVERED,
      0},
-    {"a fast clock forgets a move early",
+    {"a fast clock forgets no move early",
      WORLD_TCP,
      1,
      {PACKET, MOVE(B), OTHER, TIME, TIME, TIME, MOVE(C), NOTICE(2, B), PACKET},
      9,
+     WORLD_DELIVERED,
+     0},
+    {"by a fast clock the window of datagrams ends early",
+     WORLD_DATAGRAMS,
+     1,
+     {PACKET, MOVE(B), TIME, TIME, TIME, PACKET},
+     6,
      WORLD_BROKEN,
      LIMIT_CLOCK},
     {"a dead server's bucket goes back",
@@ -188,11 +203,18 @@ static const struct row rows[] = {
      7,
      WORLD_DELIVERED,
      0},
-    {"a dead server in the middle",
+    {"a dead server in the middle: the ring names the owner before it",
      WORLD_TCP,
      0,
      {PACKET, MOVE(B), MOVE(C), DEATH(B), REMOVE, PACKET},
      6,
+     WORLD_DELIVERED,
+     0},
+    {"a dead server that the middle owner remembers",
+     WORLD_DATAGRAMS,
+     0,
+     {MOVE(B), MOVE(C), NOTICE(2, B), DEATH(A), SETTLE},
+     5,
      WORLD_BROKEN,
      LIMIT_DEAD},
     {"a new flow after the previous owner's death is served at once",
@@ -252,11 +274,100 @@ static const struct row late_rows[] = {
      LIMIT_NOTICE},
 };
 
-static void play(const struct row *row, enum world_notices notices)
+/* The service has a hold. */
+static const struct row held_rows[] = {
+    {"chained after the window",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, PACKET},
+     7,
+     WORLD_DELIVERED,
+     0},
+    {"chained twice after the window: the middle owner has seen its move",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), OTHER, TIME, TIME, TIME, TIME, MOVE(C), PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
+    {"chained twice after the window: the middle owner has got its notice",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, MOVE(C), NOTICE(2, B), PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
+    {"chained twice after the window: the middle owner has got neither",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, MOVE(C), PACKET},
+     8,
+     WORLD_BROKEN,
+     LIMIT_NOTICE},
+    {"reset after the hold's end",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, TIME, TIME, TIME, RELEASE, PACKET},
+     11,
+     WORLD_BROKEN,
+     LIMIT_HOLD},
+    {"released after a report: the new owner's connections go on",
+     WORLD_TCP,
+     0,
+     {MOVE(B), PACKET, TIME, TIME, TIME, TIME, REPORT, RELEASE, PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
+    {"a new connection races with the release: it is the new owner's",
+     WORLD_TCP,
+     0,
+     {MOVE(B), TIME, TIME, TIME, TIME, REPORT, PACKET, RELEASE, PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
+    {"a mux that is late by a window opens one at the former owner after its report",
+     WORLD_TCP,
+     0,
+     {MOVE(B), TIME, TIME, TIME, TIME, REPORT, BY_LATE, RELEASE, CATCH_UP, CATCH_UP, PACKET},
+     11,
+     WORLD_BROKEN,
+     LIMIT_HOLD},
+    {"a mux that is late by the release still chains",
+     WORLD_TCP,
+     0,
+     {MOVE(B), PACKET, TIME, TIME, TIME, TIME, CATCH_UP, REPORT, RELEASE, BY_LATE},
+     10,
+     WORLD_DELIVERED,
+     0},
+    {"a datagram is chained for the window only",
+     WORLD_DATAGRAMS,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, PACKET},
+     7,
+     WORLD_BROKEN,
+     LIMIT_WINDOW},
+    {"a new flow is the new owner's after the window",
+     WORLD_DATAGRAMS,
+     0,
+     {MOVE(B), TIME, TIME, TIME, TIME, PACKET, TIME, PACKET},
+     8,
+     WORLD_DELIVERED,
+     0},
+    {"a held bucket's owner dies: the bucket goes back",
+     WORLD_TCP,
+     0,
+     {PACKET, MOVE(B), TIME, TIME, TIME, TIME, DEATH(B), REMOVE, PACKET},
+     9,
+     WORLD_DELIVERED,
+     0},
+};
+
+static void play(const struct row *row, enum world_notices notices, bool hold)
 {
 	struct world_setting setting = {
 	    .traffic = row->traffic,
 	    .notices = notices,
+	    .hold = hold,
 	    .moves = WORLD_MOVES_MAX,
 	    .behind = true,
 	    .death = true,
@@ -282,12 +393,17 @@ static void play(const struct row *row, enum world_notices notices)
 
 static void test_row(void **state)
 {
-	play(*state, WORLD_NOTICES_LOSSY);
+	play(*state, WORLD_NOTICES_LOSSY, false);
 }
 
 static void test_late_row(void **state)
 {
-	play(*state, WORLD_NOTICES_LATE);
+	play(*state, WORLD_NOTICES_LATE, false);
+}
+
+static void test_held_row(void **state)
+{
+	play(*state, WORLD_NOTICES_LOSSY, true);
 }
 
 /* One move, right clocks, current muxes: only the window breaks a connection, and the shortest way is this one. */
@@ -354,14 +470,20 @@ static void test_stateless(void **state)
 
 int main(void)
 {
-	enum { ROWS = sizeof(rows) / sizeof(*rows), LATE_ROWS = sizeof(late_rows) / sizeof(*late_rows) };
-	struct CMUnitTest tests[ROWS + LATE_ROWS + 3];
+	enum {
+		ROWS = sizeof(rows) / sizeof(*rows),
+		LATE_ROWS = sizeof(late_rows) / sizeof(*late_rows),
+		HELD_ROWS = sizeof(held_rows) / sizeof(*held_rows)
+	};
+	struct CMUnitTest tests[ROWS + LATE_ROWS + HELD_ROWS + 3];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ROWS; i++)
 		tests[n++] = (struct CMUnitTest){rows[i].name, test_row, NULL, NULL, (void *)&rows[i]};
 	for (size_t i = 0; i < LATE_ROWS; i++)
 		tests[n++] = (struct CMUnitTest){late_rows[i].name, test_late_row, NULL, NULL, (void *)&late_rows[i]};
+	for (size_t i = 0; i < HELD_ROWS; i++)
+		tests[n++] = (struct CMUnitTest){held_rows[i].name, test_held_row, NULL, NULL, (void *)&held_rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_one_move);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_notices);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_stateless);

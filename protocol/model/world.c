@@ -54,31 +54,59 @@ static bool is_open_at(const struct world *world, unsigned g, unsigned later)
 	return world->age[g] - world->age[later] < WORLD_WINDOW;
 }
 
-/* Whether generation g's notice to the server tells of the bucket's last move: the server loses it, in its window. */
-static bool notice_has_move(const struct world *world, unsigned g, uint8_t server)
+/* Whether the generation is a release: nothing moves, and the ring names no previous owner any more. */
+static bool is_release(const struct world *world, unsigned g)
 {
-	return world->owner[g - 1] == server && world->owner[g] != server && world->previous[g - 1] != WORLD_NONE &&
-	       world->previous[g - 1] != server && is_open_at(world, g - 1, g);
+	return g && world->owner[g] == world->owner[g - 1] && world->previous[g] == WORLD_NONE;
 }
 
-/* Whether muxes send the server a notice of generation g: it loses the bucket now, or has lost it within the window. */
-static bool notice_is_sent(const struct world *world, unsigned g, uint8_t server)
+bool world_is_followed(const struct world_setting *setting, const struct world *world, unsigned g)
+{
+	if (world->age[g] < WORLD_WINDOW)
+		return true;
+	for (unsigned later = g + 1; later <= world->moves; later++)
+		if (is_release(world, later))
+			return false;
+	return setting->hold && setting->traffic == WORLD_TCP;
+}
+
+/* Whether the ring named the server as previous owner when generation g was committed, or had within the window before. */
+static bool is_held_at(const struct world_setting *setting, const struct world *world, unsigned g, uint8_t server)
+{
+	for (unsigned named = 1; setting->hold && named < g; named++)
+		if (world->previous[named] == server && (named + 1 == g || is_open_at(world, named + 1, g)))
+			return true;
+	return false;
+}
+
+/* Whether generation g's notice to the server tells of the bucket's last move: the server loses it, in its window. */
+static bool notice_has_move(const struct world_setting *setting, const struct world *world, unsigned g, uint8_t server)
+{
+	return world->owner[g - 1] == server && world->owner[g] != server && world->previous[g - 1] != WORLD_NONE &&
+	       world->previous[g - 1] != server && (setting->hold || is_open_at(world, g - 1, g));
+}
+
+/*
+ * Whether muxes send the server a notice of generation g: it loses the bucket now, has lost it within the window, or
+ * was held.
+ */
+static bool notice_is_sent(const struct world_setting *setting, const struct world *world, unsigned g, uint8_t server)
 {
 	if (server == world->dead)
 		return false;
 	for (unsigned lost = 1; lost <= g; lost++)
 		if (world->owner[lost - 1] == server && world->owner[lost] != server && is_open_at(world, lost, g))
 			return true;
-	return false;
+	return is_held_at(setting, world, g, server);
 }
 
 /* Whether the server knows what the notice tells. */
-static bool notice_is_known(const struct world *world, unsigned g, uint8_t server)
+static bool notice_is_known(const struct world_setting *setting, const struct world *world, unsigned g, uint8_t server)
 {
 	const struct world_server *s = &world->server[server];
 	bool has_move = s->previous != WORLD_NONE && s->generation >= g - 1 + FIRST_GENERATION;
 
-	return s->seen >= g + FIRST_GENERATION && (has_move || !notice_has_move(world, g, server));
+	return s->seen >= g + FIRST_GENERATION && (has_move || !notice_has_move(setting, world, g, server));
 }
 
 /* Whether the ring names the dead server. */
@@ -86,6 +114,21 @@ static bool is_removal_due(const struct world *world)
 {
 	return world->dead != WORLD_NONE &&
 	       (world->owner[world->moves] == world->dead || world->previous[world->moves] == world->dead);
+}
+
+/* Whether the bucket has a previous owner although its window is over. */
+static bool is_held(const struct world_setting *setting, const struct world *world)
+{
+	return setting->hold && world->previous[world->moves] != WORLD_NONE && world->age[world->moves] >= WORLD_WINDOW;
+}
+
+/* Whether the connection is at one of the owners that the controller asks: all before today's since the last release. */
+static bool is_at_earlier_owner(const struct world *world)
+{
+	for (unsigned g = world->moves; g > 0 && !is_release(world, g); g--)
+		if (world->owner[g - 1] == world->home && world->home != world->owner[world->moves])
+			return true;
+	return false;
 }
 
 static unsigned steps_of_servers(const struct world_setting *setting, const struct world *world, uint8_t used,
@@ -98,7 +141,7 @@ static unsigned steps_of_servers(const struct world_setting *setting, const stru
 			steps[n++] = (struct world_step){WORLD_NEWS, s};
 	for (uint8_t g = 1; setting->notices == WORLD_NOTICES_LOSSY && g <= world->moves; g++)
 		for (uint8_t s = 0; s <= used; s++)
-			if (notice_is_sent(world, g, s) && !notice_is_known(world, g, s))
+			if (notice_is_sent(setting, world, g, s) && !notice_is_known(setting, world, g, s))
 				steps[n++] = (struct world_step){WORLD_NOTICE, world_notice(g, s)};
 	for (uint8_t s = 0; setting->death && world->dead == WORLD_NONE && s <= used; s++)
 		steps[n++] = (struct world_step){WORLD_DEATH, s};
@@ -131,13 +174,18 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 	n += steps_of_servers(setting, world, used, steps + n);
 	if (is_removal_due(world) && world->moves < WORLD_MOVES_MAX)
 		steps[n++] = (struct world_step){WORLD_REMOVE, 0};
+	if (is_held(setting, world) && !world->reported && !is_at_earlier_owner(world))
+		steps[n++] = (struct world_step){WORLD_REPORT, 0};
+	if (is_held(setting, world) && world->moves < WORLD_MOVES_MAX &&
+	    (world->reported || world->age[world->moves] >= WORLD_AGE_MAX))
+		steps[n++] = (struct world_step){WORLD_RELEASE, 0};
 	if (!is_removal_due(world) || world->moves < WORLD_MOVES_MAX)
 		steps[n++] = (struct world_step){WORLD_SETTLE, 0};
 	return n;
 }
 
 /* The header that a mux writes, by its row of the bucket. */
-static struct fl_steer header(const struct world *world, uint8_t generation)
+static struct fl_steer header(const struct world_setting *setting, const struct world *world, uint8_t generation)
 {
 	struct fl_steer steer = {.service = 1, .generation = generation + FIRST_GENERATION};
 	bool has_previous = world->previous[generation] != WORLD_NONE;
@@ -145,7 +193,7 @@ static struct fl_steer header(const struct world *world, uint8_t generation)
 				 has_previous ? (uint16_t)(world->previous[generation] + 1) : FL_BACKEND_NONE,
 				 generation ? since(world->age[generation]) : 0);
 
-	if (fl_row_is_moved(row, NOW, WINDOW)) {
+	if (fl_row_is_moved(row, NOW, setting->hold ? FL_ROW_HELD : WINDOW)) {
 		steer.flags = FL_STEER_MOVED;
 		steer.since = fl_row_since(row);
 		steer.previous = address((uint8_t)(fl_row_previous(row) - 1));
@@ -213,14 +261,14 @@ static void notice_read(const struct world_setting *setting, struct world *world
 /* A notice of the current mux. */
 static void notice_arrive(const struct world_setting *setting, struct world *world, uint8_t g, uint8_t at)
 {
-	notice_read(setting, world, g, at, notice_has_move(world, g, at) ? (uint8_t)(g - 1) : WORLD_NONE);
+	notice_read(setting, world, g, at, notice_has_move(setting, world, g, at) ? (uint8_t)(g - 1) : WORLD_NONE);
 }
 
 void world_tell(const struct world_setting *setting, struct world *world)
 {
 	for (uint8_t g = 1; g <= world->moves; g++)
 		for (uint8_t s = 0; s < WORLD_SERVERS; s++)
-			if (notice_is_sent(world, g, s) && !notice_is_known(world, g, s))
+			if (notice_is_sent(setting, world, g, s) && !notice_is_known(setting, world, g, s))
 				notice_arrive(setting, world, g, s);
 }
 
@@ -244,10 +292,12 @@ static void catch_up(const struct world_setting *setting, struct world *world, u
 
 	for (uint8_t s = 0; setting->notices == WORLD_NOTICES_LATE && s < WORLD_SERVERS; s++) {
 		bool loses = world->owner[from] == s && world->owner[g] != s;
-		bool is_named = world->previous[g] == s && world->age[g] < WORLD_WINDOW;
-		bool has_move = loses && world->previous[from] != WORLD_NONE && world->age[from] < WORLD_WINDOW;
+		bool is_named = world->previous[g] == s && (setting->hold || world->age[g] < WORLD_WINDOW);
+		bool has_move =
+		    loses && world->previous[from] != WORLD_NONE && (setting->hold || world->age[from] < WORLD_WINDOW);
 
-		if (s != world->dead && (loses || is_named || late_mux_saw_loss(world, s)))
+		if (s != world->dead &&
+		    (loses || is_named || late_mux_saw_loss(world, s) || is_held_at(setting, world, from + 1U, s)))
 			notice_read(setting, world, g, s, has_move ? from : WORLD_NONE);
 	}
 	for (uint8_t over = (uint8_t)(from + 1); setting->notices == WORLD_NOTICES_LATE && over < g; over++)
@@ -284,7 +334,7 @@ static enum fl_packet_class class_at(const struct world_setting *setting, const 
 /* Takes a packet from a mux to the server where it ends. */
 static void walk(const struct world_setting *setting, struct world *world, struct way *way)
 {
-	struct fl_steer steer = header(world, way->generation);
+	struct fl_steer steer = header(setting, world, way->generation);
 	uint8_t at = way->first;
 
 	if (!way->has_bucket) {
@@ -354,28 +404,38 @@ static void move(const struct world_setting *setting, struct world *world, uint8
 {
 	world->owner[++world->moves] = owner;
 	world->previous[world->moves] = previous;
+	world->reported = false;
 	if (setting->notices == WORLD_NOTICES_AT_ONCE)
 		world_tell(setting, world);
 	if (!setting->behind)
 		catch_up(setting, world, world->moves);
 }
 
+/* The latest owner before that is neither dead nor this one, and that packets are still sent back to. */
+static uint8_t owner_before(const struct world_setting *setting, const struct world *world, uint8_t owner)
+{
+	for (unsigned g = world->moves; g > 0 && !is_release(world, g); g--) {
+		if (!setting->hold && world->age[g] >= WORLD_WINDOW)
+			break;
+		if (world->owner[g - 1] != world->dead && world->owner[g - 1] != owner)
+			return world->owner[g - 1];
+	}
+	return WORLD_NONE;
+}
+
 /*
- * `backend remove --dead`. A bucket that the dead server owned goes back to the owner before it, which the ring then
- * names as its own previous owner: that server's memory applies. Where there is none, any server takes it. A bucket that
- * the dead server had before has no previous owner any more.
+ * `backend remove --dead`. A bucket that the dead server owned goes back to the owner before it; where there is none, any
+ * server takes it. The ring then names the owner before the dead one.
  */
 static void remove_dead(const struct world_setting *setting, struct world *world)
 {
-	uint8_t owner = world->owner[world->moves], previous = world->previous[world->moves];
-	bool returns = previous != WORLD_NONE && world->age[world->moves] < WORLD_WINDOW;
+	uint8_t owner = world->owner[world->moves];
 
-	if (owner != world->dead)
-		move(setting, world, owner, WORLD_NONE);
-	else if (returns)
-		move(setting, world, previous, previous);
-	else
-		move(setting, world, world->dead == 0, WORLD_NONE);
+	if (owner == world->dead)
+		owner = owner_before(setting, world, owner);
+	if (owner == WORLD_NONE)
+		owner = world->dead == 0;
+	move(setting, world, owner, owner_before(setting, world, owner));
 }
 
 /* Only a connection that is never delivered counts here; one that is reset does so by WORLD_PACKET as well. */
@@ -441,16 +501,15 @@ enum world_result world_take(const struct world_setting *setting, struct world *
 	case WORLD_REMOVE:
 		remove_dead(setting, world);
 		return WORLD_IDLE;
+	case WORLD_REPORT:
+		world->reported = true;
+		return WORLD_IDLE;
+	case WORLD_RELEASE:
+		world->overtaken |= world->reported && is_at_earlier_owner(world);
+		move(setting, world, world->owner[world->moves], WORLD_NONE);
+		return WORLD_IDLE;
 	case WORLD_SETTLE:
 		return settle(setting, world);
 	}
 	return WORLD_IDLE;
-}
-
-int world_left(const struct world *world)
-{
-	for (int g = world->moves; g >= 0; g--)
-		if (world->owner[g] == world->home)
-			return g == world->moves ? -1 : world->age[g + 1];
-	return WORLD_AGE_MAX;
 }

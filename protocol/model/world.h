@@ -8,6 +8,7 @@
  *	late mux	has applied generations up to `late`; with WORLD_NOTICES_LATE it alone tells servers
  *	server		what it remembers of the bucket, and the highest generation it has seen
  *	connection	its server (home), WORLD_NONE before it is opened
+ *	hold		ends with a generation that moves nothing: after a report, or 7 ticks after the last move
  *
  * Packets go through the real fl_verdict_decide(), hop by hop. Time is in ticks of 10 s and the window is 4 ticks; ages
  * beyond WORLD_AGE_MAX are equal for every rule, so the state is finite although time is not.
@@ -49,6 +50,7 @@ struct world_setting {
 	enum world_traffic traffic;
 	enum world_notices notices;
 	unsigned moves;                 /* at most WORLD_MOVES_MAX */
+	bool hold;                      /* muxes stamp MOVED until the controller releases the bucket */
 	bool behind;                    /* the late mux may be late; else both are current */
 	bool death;                     /* one server may die, and is then removed with --dead */
 	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
@@ -71,25 +73,29 @@ struct world {
 	uint8_t late;
 	uint8_t skipped; /* with WORLD_NOTICES_LATE, a bit for each generation that the late mux has jumped over */
 	uint8_t home;
-	uint8_t by_late; /* the late mux was behind when it steered the packet that opened the connection */
-	uint8_t dead;    /* a server, or WORLD_NONE */
+	uint8_t by_late;   /* the late mux was behind when it steered the packet that opened the connection */
+	uint8_t dead;      /* a server, or WORLD_NONE */
+	uint8_t reported;  /* with hold: no earlier owner had a connection at some time after the window */
+	uint8_t overtaken; /* a release after a report found the connection at an earlier owner */
 	struct world_server server[WORLD_SERVERS];
 };
 
-_Static_assert(sizeof(struct world) == 6 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
+_Static_assert(sizeof(struct world) == 8 + 3 * (WORLD_MOVES_MAX + 1) + 4 * WORLD_SERVERS, "no padding");
 
 enum world_action {
 	WORLD_TIME,     /* a tick passes */
 	WORLD_MOVE,     /* + server: the bucket moves there; the current mux applies it at once */
 	WORLD_CATCH_UP, /* the late mux applies one generation */
 	WORLD_JUMP, /* the late mux loads a snapshot of the newest; only with WORLD_NOTICES_LATE it is a step of its own */
-	WORLD_PACKET, /* + mux: a packet of the connection; the first one opens it */
-	WORLD_OTHER,  /* + mux: another client's SYN in the same bucket */
-	WORLD_NEWS,   /* + server: a packet of another bucket by the current mux; only its generation matters */
-	WORLD_NOTICE, /* + world_notice(): it arrives, again or for the first time */
-	WORLD_DEATH,  /* + server: it never answers again */
-	WORLD_REMOVE, /* `backend remove --dead` of the dead server; the current mux applies it at once */
-	WORLD_SETTLE, /* the dead server is removed, all muxes become current and the client sends again and again; the
+	WORLD_PACKET,  /* + mux: a packet of the connection; the first one opens it */
+	WORLD_OTHER,   /* + mux: another client's SYN in the same bucket */
+	WORLD_NEWS,    /* + server: a packet of another bucket by the current mux; only its generation matters */
+	WORLD_NOTICE,  /* + world_notice(): it arrives, again or for the first time */
+	WORLD_DEATH,   /* + server: it never answers again */
+	WORLD_REMOVE,  /* `backend remove --dead` of the dead server; the current mux applies it at once */
+	WORLD_REPORT,  /* with hold: the earlier owners report, after the window, that they have no connection */
+	WORLD_RELEASE, /* the controller clears the previous owner: after such a report, or at the hold's end */
+	WORLD_SETTLE,  /* the dead server is removed, all muxes become current and the client sends again and again; the
 			   last step of a sequence */
 };
 
@@ -100,7 +106,7 @@ struct world_step {
 	uint8_t subject; /* a server, a mux or a notice */
 };
 
-enum { WORLD_STEPS_MAX = 6 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
+enum { WORLD_STEPS_MAX = 8 + 3 * WORLD_SERVERS + 4 + WORLD_MOVES_MAX * WORLD_SERVERS };
 
 enum world_result {
 	WORLD_IDLE,      /* no packet of the connection */
@@ -129,7 +135,7 @@ static inline uint8_t world_notice(uint8_t generation, uint8_t server)
 /* Delivers every notice that was sent and that a server has not got yet. */
 void world_tell(const struct world_setting *setting, struct world *world);
 
-/* How long ago, in ticks, the connection's server last lost the bucket; -1: it owns it. */
-int world_left(const struct world *world);
+/* Whether packets of TCP are still sent on to the owner that generation g's move took the bucket from. */
+bool world_is_followed(const struct world_setting *setting, const struct world *world, unsigned g);
 
 #endif

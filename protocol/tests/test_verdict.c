@@ -27,6 +27,11 @@ static struct fl_verdict_in input_of(const json_t *in)
 	return v;
 }
 
+static bool is_believed(const struct fl_verdict_in *in)
+{
+	return in->trusted && in->malformed == FL_STEER_OK;
+}
+
 static void decide(void **state)
 {
 	const json_t *row = *state, *expected = vectors_get(row, "out");
@@ -42,6 +47,8 @@ static void decide(void **state)
 	assert_int_equal(out.generation_seen, vectors_number(expected, "generationSeen"));
 	assert_int_equal(out.learned, vectors_bool(expected, "learned"));
 	assert_memory_equal(&out.memory, &memory, sizeof(memory));
+	assert_int_equal(is_believed(&in) && !fl_address_is_none(&memory.previous) && fl_verdict_forgets(&in),
+			 vectors_bool(expected, "forgotten"));
 }
 
 int main(int argc, char **argv)

@@ -40,10 +40,7 @@ enum fl_counter row_counter(const json_t *row);
 /* Checks that a chained packet has the row's destination and the inner packet that was sent. */
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained);
 
-/*
- * What is remembered afterwards. memory: NULL if nothing is. What a form forgets on purpose (a move beyond its window,
- * by a packet without MOVED) is no difference to the row: such memory decides nothing any more.
- */
+/* What is remembered afterwards. memory: NULL if nothing is. */
 void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory);
 
 #endif

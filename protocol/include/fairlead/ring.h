@@ -19,6 +19,9 @@ enum fl_ring_numbers {
 	FL_BACKEND_MAX = 65535,
 };
 
+/* The window of a service with a hold: a row is moved as long as it names a previous owner. */
+#define FL_ROW_HELD 0xffffffffU
+
 FL_INLINE fl_row fl_row_make(fl_u16 current, fl_u16 previous, fl_u32 since)
 {
 	return (fl_row)since << 32 | (fl_row)previous << 16 | current;
@@ -39,7 +42,7 @@ FL_INLINE fl_u32 fl_row_since(fl_row row)
 	return (fl_u32)(row >> 32);
 }
 
-/* Whether packets carry the move at this second: the bucket had a previous owner, and the window is open. */
+/* Whether packets carry the move at this second: the row names a previous owner, and the window is open. */
 FL_INLINE bool fl_row_is_moved(fl_row row, fl_u32 now, fl_u32 window)
 {
 	return fl_row_previous(row) != FL_BACKEND_NONE && (fl_u64)now < (fl_u64)fl_row_since(row) + window;

@@ -5,8 +5,9 @@
  *
  *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> stale? -> deliver
  *
- * What the packet says of its bucket's move is obeyed whatever the server's clock says: the window is the mux's. Clock and
- * window of the server bound what it remembers, for packets that another server chained or that a late mux sent.
+ * What the packet says of its bucket's move is obeyed whatever the server's clock says: window and hold are the mux's.
+ * Clock and window of the server bound what it remembers, and datagrams, which are not held. Beyond the window memory
+ * counts for a packet that the ring sends on to a former owner: where the chain begins, the ring says that it is held.
  */
 #ifndef FAIRLEAD_VERDICT_H
 #define FAIRLEAD_VERDICT_H
@@ -128,16 +129,44 @@ FL_INLINE bool fl_verdict_learn(const struct fl_verdict_in *in, struct fl_verdic
 	return told;
 }
 
-/*
- * Whether memory counts for a packet that tells of no later move: its window is open, and the packet does not come without
- * a move from a mux that has applied what memory was learned from. Such a mux says that the bucket has no previous owner
- * any more.
- */
-FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in)
+/* Whether the window of a move of this second is open by the server's clock. */
+FL_INLINE bool fl_verdict_is_open(const struct fl_verdict_in *in, fl_u32 since)
 {
-	if (!fl_verdict_has_bucket(in) || (fl_u64)in->now >= (fl_u64)in->memory.since + in->window)
+	return (fl_u64)in->now < (fl_u64)since + in->window;
+}
+
+/*
+ * Whether memory counts for a packet that tells of no later move. Within the window, unless the packet comes without a
+ * move from a mux that has applied what memory was learned from: such a mux says that the bucket has no previous owner any
+ * more. Beyond it, for a packet that would be reset and that is here because the ring still names a previous owner: a
+ * server or the mux sent it on to this one. Not for a late mux's, whose connection may be a newer owner's: the former
+ * owners may not know that it is late.
+ */
+FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in, bool told)
+{
+	bool is_sent_on = in->steer.hops || in->steer.flags & FL_STEER_MOVED;
+
+	if (!fl_verdict_has_bucket(in))
 		return false;
-	return in->steer.hops || in->steer.flags & FL_STEER_MOVED || in->steer.generation < in->memory.generation;
+	if (fl_verdict_is_open(in, in->memory.since))
+		return is_sent_on || in->steer.generation < in->memory.generation;
+	return is_sent_on && !told && in->packet == FL_PACKET_UNKNOWN && in->steer.generation >= in->generation_seen;
+}
+
+/*
+ * Whether the packet, which is trusted and taught nothing, ends what is remembered: a mux that is not late says that the bucket has no
+ * previous owner any more, and the window is over.
+ */
+FL_INLINE bool fl_verdict_forgets(const struct fl_verdict_in *in)
+{
+	return fl_verdict_has_bucket(in) && !in->steer.hops && !(in->steer.flags & FL_STEER_MOVED) &&
+	       in->steer.generation >= in->generation_seen && !fl_verdict_is_open(in, in->memory.since);
+}
+
+/* Whether the move that the packet tells of chains it: a datagram is chained within the window only. */
+FL_INLINE bool fl_verdict_follows(const struct fl_verdict_in *in, bool told)
+{
+	return told && (in->packet != FL_PACKET_NO_RESET || fl_verdict_is_open(in, in->steer.since));
 }
 
 FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdict_out *out)
@@ -165,10 +194,10 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 	if (in->chaining && in->steer.hops < FL_STEER_HOPS_MAX) {
 		bool is_later = told && (out->learned || in->steer.since > in->memory.since);
 
-		/* The later of both moves counts; the packet's has no window here. */
-		if (!is_later && fl_verdict_recalls(in))
+		/* The later of both moves counts. */
+		if (!is_later && fl_verdict_recalls(in, told))
 			out->next = in->memory.previous;
-		else if (told)
+		else if (fl_verdict_follows(in, told))
 			out->next = in->steer.previous;
 	}
 	if (!fl_address_is_none(&out->next)) {

@@ -298,6 +298,37 @@ def differing_rows() -> list[dict]:
     ]
 
 
+def hold_rows() -> list[dict]:
+    """A mux holds a bucket: it tells of the move although the window is over."""
+    over = memory(NOW - 1000, 11, A)
+    rows = []
+    for packet in ("unknown", "no_reset", "local_socket", "syn"):
+        rows += [
+            row(f"held: a move told beyond the window, {packet}", packet=packet, steer=steer(12, 0, NOW - 1000, A)),
+            row(
+                f"held: another server chains beyond the window, {packet}",
+                packet=packet,
+                steer=steer(12, 1),
+                memory=over,
+            ),
+            row(f"held: a late mux's packet is chained here, {packet}", packet=packet, steer=steer(11, 1), memory=over),
+            row(f"held: a mux ended the move, {packet}", packet=packet, memory=over),
+            row(f"held: the bucket is back, {packet}", packet=packet, steer=steer(12, 0, NOW, B), memory=over),
+        ]
+    for age in (239, 240):
+        header = steer(12, 0, NOW - age, A)
+        rows.append(row(f"held: a datagram of a move told {age} s after it", packet="no_reset", steer=header))
+    for hops in (2, 3):
+        rows.append(row(f"held: {hops} hops before this server", steer=steer(12, hops), memory=over))
+    servers = fleet()
+    rows += [
+        servers[B].receive("held: the middle owner learns of the first move", "syn", steer(12, 0, NOW - 5000, A)),
+        servers[C].receive("held: the last owner learns of the second move", "syn", steer(13, 0, NOW - 3000, B)),
+    ]
+    rows += travel("held: over both owners to the first", servers, C, steer(13, 0, NOW - 3000, B), (A,))
+    return rows
+
+
 def generation_rows() -> list[dict]:
     return [
         row("a connection unknown everywhere gets its RST from the stack"),
@@ -446,6 +477,7 @@ def verdict_vectors() -> dict:
     parts = (
         stories,
         window_rows,
+        hold_rows,
         clock_rows,
         learning_rows,
         differing_rows,

@@ -34,19 +34,35 @@ def _is_news(given: dict) -> bool:
     return move["generation"] > memory["generation"] and move["previous"] != memory["previous"]
 
 
+def _is_open(given: dict, since: int) -> bool:
+    return given["now"] < since + given["window"]
+
+
 def _previous(given: dict) -> str | None:
     """Who may know the connection: the previous owner by the later of the packet's move and the remembered one."""
     steer, memory = given["steer"], given["memory"]
     if not _has_bucket(steer):
         return None
     told = steer["previous"] if _is_told(given) else None
+    followed = told if given["packet"] == "unknown" or _is_open(given, steer["since"] or 0) else None
     if told and (_is_news(given) or steer["since"] > memory["since"]):
-        return told
-    from_mux_without_move = steer["hops"] == 0 and steer["since"] is None
-    is_ended_by_mux = from_mux_without_move and steer["generation"] >= memory["generation"]
-    if given["now"] < memory["since"] + given["window"] and not is_ended_by_mux:
+        return followed
+    is_sent_on = steer["hops"] > 0 or steer["since"] is not None
+    if _is_open(given, memory["since"]) and (is_sent_on or steer["generation"] < memory["generation"]):
         return memory["previous"]
-    return told
+    if told:
+        return followed
+    is_held = not _is_open(given, memory["since"]) and is_sent_on
+    is_current = steer["generation"] >= given["generationSeen"]
+    return memory["previous"] if is_held and is_current and given["packet"] == "unknown" else None
+
+
+def _is_forgotten(given: dict) -> bool:
+    """Whether a mux that is not late says, after the window, that nothing is to be remembered."""
+    steer, memory = given["steer"], given["memory"]
+    is_of_mux = steer["hops"] == 0 and steer["since"] is None and _has_bucket(steer)
+    is_current = steer["generation"] >= given["generationSeen"]
+    return memory["previous"] is not None and is_of_mux and is_current and not _is_open(given, memory["since"])
 
 
 def decide(given: dict) -> dict:
@@ -56,6 +72,7 @@ def decide(given: dict) -> dict:
         "generationSeen": given["generationSeen"],
         "learned": False,
         "memory": dict(given["memory"]),
+        "forgotten": False,
     }
     if not given["trusted"]:
         return out | {"verdict": "drop_untrusted"}
@@ -66,6 +83,7 @@ def decide(given: dict) -> dict:
     if _is_news(given):
         out["learned"] = True
         out["memory"] = _move(given)
+    out["forgotten"] = _is_forgotten(given)
     if given["packet"] in ("syn", "cookie_ack", "local_socket"):
         return out | {"verdict": "deliver"}
     previous = _previous(given)
