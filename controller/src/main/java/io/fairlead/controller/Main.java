@@ -93,12 +93,21 @@ public class Main implements Callable<Integer> {
   private Path tlsAuthorities;
 
   @Option(
+      names = "--tls-agents-ca",
+      paramLabel = "FILE",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_TLS_AGENTS_CA}",
+      description =
+          "Who signs the certificates of agents on servers, PEM; with --tls-cert. Without it agents"
+              + " need tokens")
+  private Path tlsAgents;
+
+  @Option(
       names = "--tokens",
       paramLabel = "FILE",
       defaultValue = "${env:FAIRLEAD_CONTROLLER_TOKENS}",
       description =
-          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator or admin. Read"
-              + " again when it changes")
+          "Who may call: lines NAME ROLE sha256:DIGEST, the role viewer, operator, admin or"
+              + " server=ADDRESS[,ADDRESS]. Read again when it changes")
   private Path tokens;
 
   @Option(
@@ -260,9 +269,16 @@ public class Main implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--tls-cert and --tls-key are given one without the other; allowed: both, or none");
     }
+    if (tlsAgents != null && tlsCertificate == null) {
+      throw new IllegalArgumentException(
+          "--tls-agents-ca is given without --tls-cert; allowed: both, or none");
+    }
     return new Security(
         Optional.ofNullable(tlsCertificate)
-            .map(path -> new Security.Tls(path, new SecretFile("--tls-key", tlsKey))),
+            .map(
+                path ->
+                    new Security.Tls(
+                        path, new SecretFile("--tls-key", tlsKey), Optional.ofNullable(tlsAgents))),
         Optional.ofNullable(tlsAuthorities),
         Optional.ofNullable(tokens).map(path -> new SecretFile("--tokens", path)),
         zookeeperAuth != null);

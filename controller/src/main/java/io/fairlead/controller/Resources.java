@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller;
 
+import io.fairlead.controller.agents.AgentRoutes;
+import io.fairlead.controller.agents.AgentsCommand;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.audit.AuditCommand;
 import io.fairlead.controller.audit.AuditRoutes;
@@ -46,6 +48,7 @@ public final class Resources {
           UpkeepCommands.Show.class,
           ExplainCommand.class,
           MuxesCommand.class,
+          AgentsCommand.class,
           AuditCommand.class,
           HealthCommand.class);
 
@@ -60,6 +63,7 @@ public final class Resources {
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(plane, controller.clock()),
         new MuxRoutes(controller.muxes()),
+        new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes()),
         new AuditRoutes(controller.audit()),
         new BackupRoutes(controller.backup()),

@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks that the caller's token has the role of the operation in the contract ({@code x-role}) or
- * a higher one. Without a file of tokens every caller may do everything, and an operation without a
- * role is always open.
+ * a higher one. An agent may have a certificate in place of a token. Without a file of tokens every
+ * caller may do everything, and an operation without a role is always open.
  */
 final class Access {
   static final String ANONYMOUS = "nobody";
@@ -50,11 +50,16 @@ final class Access {
     Optional<Tokens> known = tokens.get();
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     Optional<Role> wanted = operation == null ? Optional.of(Role.VIEWER) : contract.role(operation);
+    Optional<Caller> certified =
+        token(context).isEmpty() && wanted.isPresent()
+            ? ClientCertificate.caller(context.request())
+            : Optional.empty();
     if (known.isEmpty() || wanted.isEmpty()) {
+      certified.ifPresent(server -> context.put(CALLER, server));
       context.next();
       return;
     }
-    Optional<Caller> caller = token(context).flatMap(known.get()::find);
+    Optional<Caller> caller = certified.or(() -> token(context).flatMap(known.get()::find));
     if (caller.isEmpty()) {
       context.response().putHeader("WWW-Authenticate", "Bearer realm=\"fairlead\"");
       refuse(
@@ -75,7 +80,7 @@ final class Access {
               Optional.of(caller.get().role().toString()),
               wanted.get().orMore()));
     } else {
-      context.put(CALLER, caller.get().name());
+      context.put(CALLER, caller.get());
       context.next();
     }
   }
@@ -85,15 +90,30 @@ final class Access {
     Operation operation = api.findOperation(context.request().path(), context.request().method());
     Optional<Tokens> known = tokens.get();
     return known.isEmpty()
-        || token(context)
-            .flatMap(known.get()::find)
+        || ClientCertificate.caller(context.request())
+            .filter(caller -> token(context).isEmpty())
+            .or(() -> token(context).flatMap(known.get()::find))
             .filter(caller -> contract.role(operation).stream().allMatch(caller.role()::includes))
             .isPresent();
   }
 
   /** The name of the request's token. */
   static String caller(RoutingContext context) {
-    return context.get(CALLER, ANONYMOUS);
+    return found(context).map(Caller::name).orElse(ANONYMOUS);
+  }
+
+  /** Who speaks for a server; one that is not known may speak for all. */
+  static Sender sender(RoutingContext context) {
+    return new Sender(caller(context), found(context).map(Caller::addresses));
+  }
+
+  /** Whether it was a certificate that told who calls. */
+  static boolean isByCertificate(RoutingContext context) {
+    return found(context).isPresent() && token(context).isEmpty();
+  }
+
+  private static Optional<Caller> found(RoutingContext context) {
+    return Optional.ofNullable(context.get(CALLER));
   }
 
   private void refuse(RoutingContext context, String who, Problem problem) {

@@ -83,7 +83,7 @@ public final class ApiServer implements AutoCloseable {
               .setIdleTimeout(IDLE_SECONDS)
               .setIdleTimeoutUnit(TimeUnit.SECONDS);
       files.protect(options);
-      Forward forward = new Forward(vertx, plane, listen, security);
+      Forward forward = new Forward(vertx, contract, api, plane, listen, security);
       Access access =
           new Access(contract, api, files::tokens, metrics, new LogLimit(System::nanoTime));
       HttpServer http =

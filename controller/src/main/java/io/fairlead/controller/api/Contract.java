@@ -94,6 +94,11 @@ final class Contract {
         .map(role -> Role.parse(role).orElseThrow());
   }
 
+  /** Whether only the leader can answer the operation, although it writes nothing. */
+  boolean isOfLeader(Operation operation) {
+    return path(operation).getJsonObject(method(operation)).getBoolean("x-leader", false);
+  }
+
   /** The schema of the operation's JSON body. */
   JsonObject body(Operation operation) {
     return path(operation)

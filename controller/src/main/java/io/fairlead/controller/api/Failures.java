@@ -66,6 +66,8 @@ final class Failures {
     }
     if (failure instanceof Violation.Found found) {
       send(context, invalid(found.violation()));
+    } else if (failure instanceof Problem.Found found) {
+      send(context, found.problem());
     } else if (failure instanceof Refusal refusal) {
       send(context, Problem.of(refusal));
     } else if (failure instanceof ValidatorException invalid) {
@@ -216,7 +218,7 @@ final class Failures {
     }
   }
 
-  private static Problem malformed(Buffer body) {
+  static Problem malformed(Buffer body) {
     Problem problem =
         Problem.of(
             Problem.Kind.INVALID,

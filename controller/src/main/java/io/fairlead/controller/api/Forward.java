@@ -17,6 +17,8 @@ import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.ext.web.RoutingContext;
+import io.vertx.openapi.contract.OpenAPIContract;
+import io.vertx.openapi.contract.Operation;
 import java.net.URI;
 import java.util.Locale;
 import java.util.Map;
@@ -24,9 +26,10 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Forwards writes to the leading controller unchanged, with the caller's token, and returns its
- * answers: the leader checks everything itself. A request is forwarded only once, so that it does
- * not loop between two controllers that each take the other for the leader.
+ * Forwards writes, and reads of what only the leader knows ({@code x-leader} in the contract), to
+ * the leading controller unchanged, with the caller's token, and returns its answers: the leader
+ * checks everything itself. A request is forwarded only once, so that it does not loop between two
+ * controllers that each take the other for the leader.
  *
  * <p>The leader's address comes from a node in ZooKeeper. If the tree is not protected, whoever can
  * write that node would receive the callers' tokens, so requests are then not forwarded.
@@ -48,12 +51,22 @@ final class Forward {
   /** Longer than the leader waits for ZooKeeper. */
   private static final int ANSWER_SECONDS = 30;
 
+  private final Contract contract;
+  private final OpenAPIContract api;
   private final Plane plane;
   private final Endpoint listen;
   private final boolean isAllowed;
   private final HttpClient client;
 
-  Forward(Vertx vertx, Plane plane, Endpoint listen, Security security) {
+  Forward(
+      Vertx vertx,
+      Contract contract,
+      OpenAPIContract api,
+      Plane plane,
+      Endpoint listen,
+      Security security) {
+    this.contract = contract;
+    this.api = api;
     this.plane = plane;
     this.listen = listen;
     this.isAllowed = security.mayForward();
@@ -71,7 +84,7 @@ final class Forward {
 
   void handle(RoutingContext context) {
     HttpServerRequest request = context.request();
-    Health health = WRITES.contains(request.method()) ? plane.health() : null;
+    Health health = isForwarded(request) ? plane.health() : null;
     if (health == null || health.leader()) {
       context.next();
     } else if (!health.zookeeper().equals("connected")) {
@@ -85,6 +98,12 @@ final class Forward {
           "does not lead, and %s forwarded the request to it"
               .formatted(request.getHeader(FORWARDED)),
           "to try again; nothing was written");
+    } else if (Access.isByCertificate(context)) {
+      fail(
+          context,
+          CONTROLLER,
+          "does not lead, and cannot show the caller's certificate to the controller that does",
+          "a token, or to send the request to the leader itself at " + health.leaderUrl().get());
     } else if (!isAllowed) {
       fail(
           context,
@@ -96,6 +115,14 @@ final class Forward {
     } else {
       forward(context, health.leaderUrl().get());
     }
+  }
+
+  private boolean isForwarded(HttpServerRequest request) {
+    if (WRITES.contains(request.method())) {
+      return true;
+    }
+    Operation operation = api.findOperation(request.path(), request.method());
+    return operation != null && contract.isOfLeader(operation);
   }
 
   private void forward(RoutingContext context, URI leader) {

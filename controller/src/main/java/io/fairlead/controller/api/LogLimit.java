@@ -6,13 +6,15 @@ import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 
 /**
- * Limits the lines that callers can make the log grow by: so many in each minute, the others are
+ * Limits the lines that callers can make a log grow by: so many in each period, the others are
  * counted. Thread-safe.
  */
-final class LogLimit {
+public final class LogLimit {
   static final int LINES = 10;
   static final Duration PERIOD = Duration.ofMinutes(1);
 
+  private final int most;
+  private final Duration period;
   private final LongSupplier nanos;
   private long start;
   private int lines;
@@ -22,6 +24,16 @@ final class LogLimit {
    * @param nanos a monotonic clock, as {@link System#nanoTime}
    */
   LogLimit(LongSupplier nanos) {
+    this(LINES, PERIOD, nanos);
+  }
+
+  /**
+   * @param most lines in each {@code period}
+   * @param nanos a monotonic clock, as {@link System#nanoTime}
+   */
+  public LogLimit(int most, Duration period, LongSupplier nanos) {
+    this.most = most;
+    this.period = period;
     this.nanos = nanos;
     this.start = nanos.getAsLong();
   }
@@ -29,13 +41,13 @@ final class LogLimit {
   /**
    * Whether to write a line now: if so, how many were suppressed since the line before; else empty.
    */
-  synchronized OptionalLong take() {
+  public synchronized OptionalLong take() {
     long now = nanos.getAsLong();
-    if (now - start >= PERIOD.toNanos()) {
+    if (now - start >= period.toNanos()) {
       start = now;
       lines = 0;
     }
-    if (lines == LINES) {
+    if (lines == most) {
       suppressed++;
       return OptionalLong.empty();
     }

@@ -19,7 +19,7 @@ record Problem(
   enum Kind {
     INVALID(400, "invalid", "The request is invalid"),
     UNAUTHORIZED(401, "unauthorized", "The request needs a token"),
-    FORBIDDEN(403, "forbidden", "The token's role does not allow this"),
+    FORBIDDEN(403, "forbidden", "The caller may not do this"),
     NOT_FOUND(404, "not-found", "It does not exist"),
     METHOD_NOT_ALLOWED(405, "method-not-allowed", "The path does not support this method"),
     CONFLICT(409, "conflict", "The request contradicts what exists"),
@@ -43,6 +43,20 @@ record Problem(
     }
   }
 
+  /** A problem as the failure of a request. */
+  static final class Found extends RuntimeException {
+    private final transient Problem problem;
+
+    Found(Problem problem) {
+      super(problem.detail(), null, false, false);
+      this.problem = problem;
+    }
+
+    Problem problem() {
+      return problem;
+    }
+  }
+
   static Problem of(Kind kind, String detail) {
     return of(kind, detail, Optional.empty(), Optional.empty(), Optional.empty());
   }
@@ -55,11 +69,13 @@ record Problem(
           case CONFLICT -> Kind.CONFLICT;
           case PRECONDITION -> Kind.PRECONDITION_FAILED;
           case KEY_REUSED -> Kind.KEY_REUSED;
+          case FORBIDDEN -> Kind.FORBIDDEN;
           case UNAVAILABLE -> Kind.UNAVAILABLE;
         };
     String sentence =
         switch (refusal.kind()) {
-          case INVALID, CONFLICT, PRECONDITION, KEY_REUSED -> "%s '%s' is refused; allowed: %s";
+          case INVALID, CONFLICT, PRECONDITION, KEY_REUSED, FORBIDDEN ->
+              "%s '%s' is refused; allowed: %s";
           case NOT_FOUND -> "%s '%s' does not exist; allowed: %s";
           case UNAVAILABLE -> "%s: %s; allowed: %s";
         };

@@ -79,6 +79,10 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return Access.caller(context);
   }
 
+  public Sender sender() {
+    return Access.sender(context);
+  }
+
   /** Without the answer to a repeated request. */
   public Origin origin() {
     return new Origin(caller(), line(), recordedBody(), Optional.empty());
@@ -133,8 +137,12 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
 
   /** The body as {@code type}; fields that the type does not have are left out. */
   public <T> T body(Class<T> type) {
+    return parse(bodyBytes().getBytes(), type);
+  }
+
+  static <T> T parse(byte[] body, Class<T> type) {
     try {
-      return Answer.JSON.readValue(bodyBytes().getBytes(), type);
+      return Answer.JSON.readValue(body, type);
     } catch (IOException e) {
       throw new IllegalStateException("the contract let through a body that is no " + type, e);
     }

@@ -9,8 +9,12 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.openapi.router.RouterBuilder;
 import io.vertx.openapi.contract.Operation;
@@ -18,7 +22,9 @@ import io.vertx.openapi.validation.ValidatedRequest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -135,6 +141,54 @@ public final class Routes {
         });
   }
 
+  /**
+   * An operation that changes the leader's memory and commits nothing. Its body may be compressed,
+   * so it is checked against the contract here.
+   *
+   * @param call never waits
+   * @param refused told of everything that is not taken in
+   */
+  public <T> void submit(
+      String operation,
+      Class<T> type,
+      BiFunction<Sender, T, Answer> call,
+      BiConsumer<Sender, RuntimeException> refused) {
+    JsonObject schema = contract.body(builder.getRoute(operation).getOperation());
+    builder
+        .getRoute(operation)
+        .setDoValidation(false)
+        .addHandler(
+            context ->
+                answer(
+                    context,
+                    () -> {
+                      Sender sender = Access.sender(context);
+                      try {
+                        return Future.succeededFuture(
+                            call.apply(sender, submitted(context, schema, type)));
+                      } catch (RuntimeException e) {
+                        refused.accept(sender, e);
+                        throw e;
+                      }
+                    }));
+  }
+
+  private <T> T submitted(RoutingContext context, JsonObject schema, Class<T> type) {
+    byte[] body = ContentCoding.decode(context, ApiServer.BODY_LIMIT);
+    Object json;
+    try {
+      json = Json.decodeValue(Buffer.buffer(body));
+    } catch (DecodeException e) {
+      throw new Problem.Found(Failures.malformed(Buffer.buffer(body)));
+    }
+    Violation.find(contract, "", json, schema)
+        .ifPresent(
+            violation -> {
+              throw new Violation.Found(violation);
+            });
+    return Request.parse(body, type);
+  }
+
   /** An operation that answers on the event loop, for as long as its client stays. */
   public void stream(String operation, Handler<RoutingContext> handler) {
     builder.getRoute(operation).addHandler(handler);
@@ -193,19 +247,23 @@ public final class Routes {
         .addHandler(
             context -> {
               ValidatedRequest valid = context.get(RouterBuilder.KEY_META_DATA_VALIDATED_REQUEST);
-              var here = vertx.getOrCreateContext();
-              here.executeBlocking(() -> call.apply(confirmed(new Request(valid, context))), false)
-                  .compose(Function.identity())
-                  .onComplete(
-                      done ->
-                          here.runOnContext(
-                              nothing -> {
-                                if (done.succeeded()) {
-                                  done.result().send(context);
-                                } else {
-                                  context.fail(done.cause());
-                                }
-                              }));
+              answer(context, () -> call.apply(confirmed(new Request(valid, context))));
             });
+  }
+
+  private void answer(RoutingContext context, Callable<Future<Answer>> call) {
+    var here = vertx.getOrCreateContext();
+    here.executeBlocking(call, false)
+        .compose(Function.identity())
+        .onComplete(
+            done ->
+                here.runOnContext(
+                    nothing -> {
+                      if (done.succeeded()) {
+                        done.result().send(context);
+                      } else {
+                        context.fail(done.cause());
+                      }
+                    }));
   }
 }

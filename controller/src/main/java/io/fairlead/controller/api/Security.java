@@ -24,8 +24,13 @@ public record Security(
 
   /**
    * @param certificate PEM, the server's first, then those that lead to the authority
+   * @param agents who signs the certificates of agents; without it clients are asked for none
    */
-  public record Tls(Path certificate, SecretFile key) {}
+  public record Tls(Path certificate, SecretFile key, Optional<Path> agents) {
+    public Tls(Path certificate, SecretFile key) {
+      this(certificate, key, Optional.empty());
+    }
+  }
 
   /** Whether a follower may send a caller's token to the leader. */
   boolean mayForward() {
@@ -40,6 +45,7 @@ public record Security(
         files -> {
           checkReadable("--tls-cert", files.certificate());
           files.key().check();
+          files.agents().ifPresent(path -> checkReadable("--tls-agents-ca", path));
         });
     authorities.ifPresent(path -> checkReadable("--tls-ca", path));
   }

@@ -2,9 +2,11 @@
 package io.fairlead.controller.api;
 
 import io.vertx.core.Vertx;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -49,6 +51,7 @@ final class SecurityFiles {
     if (security.tls().isPresent()) {
       options.setSsl(true).setUseAlpn(false).setEnabledSecureTransportProtocols(TLS_VERSIONS);
       options.setKeyCertOptions(certificate());
+      agents().ifPresent(trust -> options.setClientAuth(ClientAuth.REQUEST).setTrustOptions(trust));
     }
   }
 
@@ -71,6 +74,7 @@ final class SecurityFiles {
     if (security.tls().isPresent()) {
       ServerSSLOptions options = new ServerSSLOptions().setUseAlpn(false);
       options.setEnabledSecureTransportProtocols(TLS_VERSIONS).setKeyCertOptions(certificate());
+      agents().ifPresent(trust -> options.setClientAuth(ClientAuth.REQUEST).setTrustOptions(trust));
       http.updateSSLOptions(options, true)
           .onSuccess(done -> LOG.info("the API's files are read again"))
           .onFailure(e -> LOG.error("the certificate stays as it was: {}", e.getMessage()));
@@ -87,10 +91,21 @@ final class SecurityFiles {
         .setKeyPath(tls.key().path().toString());
   }
 
+  private Optional<PemTrustOptions> agents() {
+    return security
+        .tls()
+        .flatMap(Security.Tls::agents)
+        .map(path -> new PemTrustOptions().addCertPath(path.toString()));
+  }
+
   private List<FileTime> times() {
     List<FileTime> times = new ArrayList<>();
     Stream.concat(
-            security.tls().stream().flatMap(t -> Stream.of(t.certificate(), t.key().path())),
+            security.tls().stream()
+                .flatMap(
+                    t ->
+                        Stream.concat(
+                            Stream.of(t.certificate(), t.key().path()), t.agents().stream())),
             security.tokens().stream().map(file -> file.path()))
         .forEach(path -> times.add(time(path)));
     return times;

@@ -3,11 +3,13 @@ package io.fairlead.controller.api;
 
 import com.google.common.hash.Hashing;
 import com.google.common.io.BaseEncoding;
+import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -16,8 +18,9 @@ import java.util.regex.Pattern;
 
 /**
  * Who may call, from a file of lines {@code NAME ROLE sha256:DIGEST} or {@code NAME ROLE
- * plain:TOKEN}. Several tokens may have one name, so that one can be replaced by another while both
- * are valid.
+ * plain:TOKEN}. The role of a server's agent names the server's addresses: {@code
+ * server=10.2.0.7,2001:db8::7}. Several tokens may have one name, so that one can be replaced by
+ * another while both are valid.
  *
  * <p>Tokens are random, not chosen by people, and have at least 16 characters, so a plain SHA-256
  * does not reveal them.
@@ -29,10 +32,21 @@ final class Tokens {
               + "(?:sha256:(?<digest>[0-9a-fA-F]{64})|plain:(?<plain>[!-~]{16,512}))");
   private static final String ALLOWED =
       "lines NAME ROLE sha256:64-HEX-DIGITS or NAME ROLE plain:TOKEN, a token of 16..512"
-          + " characters, a role of "
-          + Role.ALLOWED;
+          + " characters, a role of viewer, operator, admin, or server=ADDRESS[,ADDRESS] of one"
+          + " server";
+  private static final String SERVER = Role.SERVER + "=";
 
-  record Caller(String name, Role role) {}
+  /** What an agent's server has: an IPv4 address, an IPv6 address, or both. */
+  static final int ADDRESSES_MAX = 2;
+
+  /**
+   * @param addresses about which a server may report; empty of other roles
+   */
+  record Caller(String name, Role role, Set<Address> addresses) {
+    Caller {
+      addresses = Set.copyOf(addresses);
+    }
+  }
 
   private record Entry(byte[] digest, Caller caller) {}
 
@@ -50,8 +64,9 @@ final class Tokens {
     Set<String> seen = new HashSet<>();
     for (SecretFile.Line line : file.lines()) {
       Matcher matcher = LINE.matcher(line.text());
-      Optional<Role> role = matcher.matches() ? Role.parse(matcher.group(2)) : Optional.empty();
-      if (role.isEmpty()) {
+      Optional<Caller> caller =
+          matcher.matches() ? caller(matcher.group(1), matcher.group(2)) : Optional.empty();
+      if (caller.isEmpty()) {
         throw file.refused("line %d is malformed".formatted(line.number()), ALLOWED);
       }
       byte[] digest =
@@ -61,12 +76,30 @@ final class Tokens {
       if (!seen.add(BaseEncoding.base16().encode(digest))) {
         throw file.refused("line %d repeats a token".formatted(line.number()), "each token once");
       }
-      entries.add(new Entry(digest, new Caller(matcher.group(1), role.get())));
+      entries.add(new Entry(digest, caller.get()));
     }
     if (entries.isEmpty()) {
       throw file.refused("it has no token", ALLOWED);
     }
     return new Tokens(List.copyOf(entries));
+  }
+
+  private static Optional<Caller> caller(String name, String role) {
+    if (!role.startsWith(SERVER)) {
+      return Role.parse(role)
+          .filter(each -> each != Role.SERVER)
+          .map(each -> new Caller(name, each, Set.of()));
+    }
+    Set<Address> addresses = new LinkedHashSet<>();
+    for (String text : role.substring(SERVER.length()).split(",", -1)) {
+      Optional<Address> address = Address.parse(text).filter(Address::isUnicast);
+      if (address.isEmpty() || !addresses.add(address.get())) {
+        return Optional.empty();
+      }
+    }
+    return addresses.size() <= ADDRESSES_MAX
+        ? Optional.of(new Caller(name, Role.SERVER, addresses))
+        : Optional.empty();
   }
 
   /** Takes the same time whether or not {@code token} is known, and however similar it is. */

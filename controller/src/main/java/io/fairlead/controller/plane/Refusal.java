@@ -3,13 +3,14 @@ package io.fairlead.controller.plane;
 
 /** Why a request is refused: names the field, its value and what is allowed. */
 public final class Refusal extends RuntimeException {
-  /** Kinds map to one HTTP status each: 400, 404, 409, 412, 422, 503. */
+  /** Kinds map to one HTTP status each: 400, 404, 409, 412, 422, 403, 503. */
   public enum Kind {
     INVALID,
     NOT_FOUND,
     CONFLICT,
     PRECONDITION,
     KEY_REUSED,
+    FORBIDDEN,
     UNAVAILABLE
   }
 

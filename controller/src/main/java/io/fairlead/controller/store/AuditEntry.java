@@ -8,16 +8,18 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /**
- * The record of one write, or of one read of secrets.
+ * The record of one write, of one read of secrets, or of an agent's report about another server.
  *
  * @param time RFC 3339, by the controller's clock
  * @param who name of the caller's token, "nobody" without authentication, "controller" for its own
  *     writes
  * @param what the request in one line
- * @param body the request's body without secrets; absent if there was none or it was long
+ * @param body the request's body without secrets, or why it was refused; absent if there was none
+ *     or it was long
  * @param service that was written to; absent of a read, which concerns all of them
- * @param outcome "committed" or "read": refused requests leave no record here
- * @param generation of the service afterwards, 0 of a read
+ * @param outcome "committed", "read", or "refused" of a report about another server: all other
+ *     requests that are refused leave no record here
+ * @param generation of the service afterwards, 0 if nothing was written
  * @param returnedBuckets how many returned to their previous owner within their window; absent if
  *     none
  * @param lostBuckets how many lost an owner, whose connections broke; absent if none
@@ -56,6 +58,7 @@ public record AuditEntry(
   public static final int FORMAT = 1;
   public static final String COMMITTED = "committed";
   public static final String READ = "read";
+  public static final String REFUSED = "refused";
 
   /** One of a write to {@code service} by {@code who}. */
   public static Builder committed(String who, String what, String service) {
@@ -65,6 +68,11 @@ public record AuditEntry(
   /** One of a read of secrets by {@code who}. */
   public static Builder read(String who, String what) {
     return new Builder(who, what, Optional.empty(), READ);
+  }
+
+  /** One of what {@code who} was not allowed to do. */
+  public static Builder refused(String who, String what) {
+    return new Builder(who, what, Optional.empty(), REFUSED);
   }
 
   /** Sets a record's fields by name. */

@@ -3,6 +3,8 @@ package io.fairlead.controller.writer;
 
 import com.google.common.collect.Maps;
 import io.fairlead.controller.agents.AgentReports;
+import io.fairlead.controller.agents.AgentRoutes;
+import io.fairlead.controller.agents.Agents;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.backends.Backends;
@@ -195,6 +197,7 @@ public final class FairleadController implements AutoCloseable {
   private final Session session;
   private final Reads reads;
   private final Writes writes;
+  private final Agents agents;
   private volatile Leadership leadership;
 
   private FairleadController(
@@ -217,6 +220,7 @@ public final class FairleadController implements AutoCloseable {
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
+    agents = new Agents(reads, agentReports);
     writes = new Writes(lead, session, catalogueThread, commits);
     MetricsView view = new MetricsView(options.clock());
     registry
@@ -350,6 +354,22 @@ public final class FairleadController implements AutoCloseable {
   /** The live muxes by ascending id, as they last wrote their own nodes. */
   public Supplier<List<MuxView>> muxes() {
     return muxWatch::muxes;
+  }
+
+  public Agents agents() {
+    return agents;
+  }
+
+  /** Records what agents were not allowed to report. */
+  public AgentRoutes.Audit refusals() {
+    return (who, what, why) -> {
+      long epoch = lead.epoch().map(Epoch::number).orElse(0L);
+      try {
+        journal.record(notes.refused(epoch, who, what, why));
+      } catch (StoreException e) {
+        LOG.warn("{}", e.getMessage());
+      }
+    };
   }
 
   /** The connections on backends, as known to this controller while it leads. */

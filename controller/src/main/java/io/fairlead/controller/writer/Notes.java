@@ -7,6 +7,7 @@ import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Note;
 import java.time.InstantSource;
+import java.util.Optional;
 
 /**
  * Makes the audit records and kept answers of this controller's writes.
@@ -25,6 +26,16 @@ public record Notes(String controller, InstantSource clock, Runnable made) {
     return AuditEntry.read(origin.who(), origin.what())
         .at(clock.instant())
         .body(origin.body())
+        .by(controller, epoch)
+        .build();
+  }
+
+  /** The record of a report about another server, and why it was refused. */
+  AuditEntry refused(long epoch, String who, String what, String why) {
+    made.run();
+    return AuditEntry.refused(who, what)
+        .at(clock.instant())
+        .body(Optional.of(why))
         .by(controller, epoch)
         .build();
   }

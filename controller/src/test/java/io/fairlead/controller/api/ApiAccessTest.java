@@ -42,7 +42,8 @@ class ApiAccessTest {
       Map.of(
           Role.VIEWER, "viewer-0123456789abcdef",
           Role.OPERATOR, "operator-0123456789abcdef",
-          Role.ADMIN, "admin-0123456789abcdef");
+          Role.ADMIN, "admin-0123456789abcdef",
+          Role.SERVER, "server-0123456789abcdef");
 
   @TempDir private Path directory;
 
@@ -228,6 +229,17 @@ class ApiAccessTest {
         "ann chief plain:0123456789abcdef | line 1 is malformed",
         "ann viewer plain:short | line 1 is malformed",
         "ann viewer sha256:12 | line 1 is malformed",
+        "ann server plain:0123456789abcdef | line 1 is malformed",
+        "ann server= plain:0123456789abcdef | line 1 is malformed",
+        "ann server=10.2.0.7, plain:0123456789abcdef | line 1 is malformed",
+        "ann server=10.2.0.07 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=10.2.0.0/24 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=0.0.0.0 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=224.0.0.1 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=10.2.0.7,10.2.0.7 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=::7,::8,::9 plain:0123456789abcdef | line 1 is malformed",
+        "ann server=host7 plain:0123456789abcdef | line 1 is malformed",
+        "ann viewer=10.2.0.7 plain:0123456789abcdef | line 1 is malformed",
         "ann viewer plain:0123456789abcdef;bob admin plain:0123456789abcdef | line 2 repeats",
       })
   void aFileOfSomethingElseIsRefusedWithoutASecret(String lines, String why) throws IOException {
@@ -318,8 +330,10 @@ class ApiAccessTest {
 
         otto operator sha256:%s
         ada  admin    plain:%s
+        s7   server=10.2.0.7,fd00::7 plain:%s
         """
-            .formatted(TOKENS.get(Role.VIEWER), digest, TOKENS.get(Role.ADMIN)));
+            .formatted(
+                TOKENS.get(Role.VIEWER), digest, TOKENS.get(Role.ADMIN), TOKENS.get(Role.SERVER)));
     return file;
   }
 

@@ -10,6 +10,7 @@ import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -133,6 +134,7 @@ class ApiShapesTest extends ServedApi {
             List.of("eth0"),
             Map.of("web", new MuxService(4, "serving", Optional.of("behind")))));
     assertThat(expect(200, "GET", "/v1/muxes", "").array()).hasSize(2);
+    checkAgents();
     assertThat(expect(200, "GET", "/v1/audit?limit=2", "").array()).hasSize(2);
     expect(200, "GET", "/healthz", "");
     expect(200, "GET", "/v1/backup", "");
@@ -159,6 +161,40 @@ class ApiShapesTest extends ServedApi {
       }
     }
     assertThat(client.answered()).isEqualTo(all);
+  }
+
+  /** Of the backend 8, which is the only one. */
+  private void checkAgents() {
+    JsonObject served = expect(200, "GET", "/v1/agent/services", "").json();
+    JsonObject unheard = expect(200, "GET", "/v1/agents", "").array().getJsonObject(0);
+    assertThat(unheard.getString("state")).isEqualTo("never_heard");
+    String buckets = "\"buckets\":\"AAE=\"";
+    String report =
+        """
+        {"format":1,"boot":"000102030405060708090a0b0c0d0e0f","sequence":1,"version":"0.1.0",
+         "mode":"events","addresses":["fd00::8"],"servicesVersion":"%s","lostEvents":0,
+         "services":[{"name":"web","established":812,"halfOpen":3,
+          "acceptQueue":{"length":0,"limit":511},"opened":40,"closed":38,
+          "answer":{"question":"%s","connections":1,"buckets":"AAE="}}]}\
+        """;
+    BitSet first = new BitSet();
+    first.set(0);
+    String question = plane.agentReports().ask("web", 8, first).orElseThrow();
+    String version = served.getString("version");
+    JsonObject asked =
+        expect(200, "POST", "/v1/agent/reports", report.formatted(version, "another")).json();
+    assertThat(asked.getJsonArray("questions").encode()).contains(question, buckets);
+    report = report.replace("\"sequence\":1", "\"sequence\":2");
+    JsonObject answered =
+        expect(200, "POST", "/v1/agent/reports", report.formatted(version, question)).json();
+    assertThat(answered.getJsonArray("questions").encode())
+        .contains(question)
+        .doesNotContain(buckets);
+    assertThat(answered.getInteger("nextSeconds")).isEqualTo(1);
+    assertThat(plane.agentReports().occupied("web", 8).orElseThrow().buckets()).isEqualTo(first);
+    JsonObject heard = expect(200, "GET", "/v1/agents", "").array().getJsonObject(0);
+    assertThat(heard.getString("state")).isEqualTo("reporting");
+    assertThat(heard.getInteger("established")).isEqualTo(812);
   }
 
   @Test

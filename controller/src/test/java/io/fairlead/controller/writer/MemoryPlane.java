@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.agents.AgentReports;
+import io.fairlead.controller.agents.AgentRoutes;
+import io.fairlead.controller.agents.Agents;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.audit.AuditRoutes;
@@ -71,6 +74,8 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private final List<MuxView> muxes = new ArrayList<>();
+  private final AgentReports agentReports =
+      new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty();
@@ -89,10 +94,32 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         new UpkeepRoutes(this),
         new ExplainRoutes(this, InstantSource.system()),
         new MuxRoutes(live),
+        new AgentRoutes(new Agents(this, agentReports), this::refused),
         new EventRoutes(this, live),
         new AuditRoutes(this),
         new BackupRoutes(this::backup),
         new HealthRoutes(this));
+  }
+
+  private synchronized void refused(String who, String what, String why) {
+    AuditEntry entry =
+        new Notes("memory", InstantSource.system()).refused(EPOCH.number(), who, what, why);
+    records.add(0, new Journal.Numbered(records.size(), entry));
+  }
+
+  /** What agents report to this plane. */
+  public AgentReports agentReports() {
+    return agentReports;
+  }
+
+  private synchronized Optional<AgentReports.Standing> standing(String service, int backend) {
+    return Optional.ofNullable(services.get(service))
+        .flatMap(
+            stored ->
+                Optional.ofNullable(stored.image().ring().backends().get(backend))
+                    .map(
+                        at ->
+                            new AgentReports.Standing(stored.image().config().id(), at.address())));
   }
 
   private synchronized byte[] backup(Origin origin) {
@@ -105,6 +132,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   public synchronized void clear() {
     services.clear();
     muxes.clear();
+    agentReports.forget();
     records.clear();
     kept.clear();
     lastId = 0;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.agents;
+
+import io.fairlead.controller.agents.AgentReports.Heard;
+import io.fairlead.controller.agents.AgentReports.Seen;
+import io.fairlead.controller.word.Word;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * What is known of one backend by its server's agent. Without a fresh report, numbers are those of
+ * the last one; they are absent if that said nothing of the service.
+ *
+ * @param openedPerSecond between the last two reports; absent after the first
+ */
+public record AgentView(
+    String service,
+    int backend,
+    String address,
+    State state,
+    Optional<Double> ageSeconds,
+    Optional<String> version,
+    Optional<String> mode,
+    Optional<Long> lostEvents,
+    Optional<Long> established,
+    Optional<Long> halfOpen,
+    Optional<Report.AcceptQueue> acceptQueue,
+    Optional<Double> openedPerSecond,
+    Optional<Double> closedPerSecond) {
+  private static final double MILLIS = 1000;
+
+  /** Whether the agent reports. */
+  public enum State implements Word {
+    REPORTING,
+    /** It is heard, and has said nothing yet of the service as it is now. */
+    COUNTING,
+    SILENT,
+    NEVER_HEARD;
+
+    @Override
+    public String toString() {
+      return word();
+    }
+  }
+
+  static AgentView of(String service, int backend, String address, Optional<Seen> seen) {
+    Optional<Heard> heard = seen.flatMap(Seen::service);
+    return new AgentView(
+        service,
+        backend,
+        address,
+        seen.map(AgentView::state).orElse(State.NEVER_HEARD),
+        seen.map(each -> seconds(each.age())),
+        seen.map(Seen::version),
+        seen.map(Seen::mode),
+        seen.map(Seen::lostEvents),
+        heard.map(each -> each.report().established()),
+        heard.map(each -> each.report().halfOpen()),
+        heard.flatMap(each -> each.report().acceptQueue()),
+        heard.flatMap(each -> rate(each, each.report().opened())),
+        heard.flatMap(each -> rate(each, each.report().closed())));
+  }
+
+  /** Sorts by service, then by number. */
+  String key() {
+    return String.format(Locale.ROOT, "%s/%05d", service, backend);
+  }
+
+  private static State state(Seen seen) {
+    if (seen.isSilent()) {
+      return State.SILENT;
+    }
+    return seen.service().isPresent() ? State.REPORTING : State.COUNTING;
+  }
+
+  private static Optional<Double> rate(Heard heard, long count) {
+    return heard
+        .interval()
+        .filter(interval -> interval.toMillis() > 0)
+        .map(interval -> Math.round(count / seconds(interval) * 10) / 10.0);
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toMillis() / MILLIS;
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.agents;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
+import picocli.CommandLine.Command;
+
+@Command(
+    name = "agents",
+    description = "Lists what the agents on servers report of each backend's connections.",
+    footerHeading = "%nExample:%n",
+    footer = "  fairleadctl agents")
+public final class AgentsCommand extends Verb {
+  private static final String NONE = "-";
+
+  @Override
+  public Integer call() {
+    print(api().get("/v1/agents"), this::printAgents);
+    return 0;
+  }
+
+  private void printAgents(JsonNode agents) {
+    if (agents.isEmpty()) {
+      out().println("there are no backends");
+      return;
+    }
+    Table table =
+        new Table(
+            "SERVICE",
+            "BACKEND",
+            "ADDRESS",
+            "AGENT",
+            "AGE",
+            "MODE",
+            "ESTABLISHED",
+            "HALF-OPEN",
+            "QUEUE",
+            "OPENED/S",
+            "CLOSED/S",
+            "LOST");
+    for (JsonNode agent : agents) {
+      JsonNode queue = agent.path("acceptQueue");
+      table.row(
+          agent.path("service").asText(),
+          agent.path("backend").asText(),
+          agent.path("address").asText(),
+          agent.path("state").asText().replace('_', ' '),
+          cell(agent, "ageSeconds"),
+          cell(agent, "mode"),
+          cell(agent, "established"),
+          cell(agent, "halfOpen"),
+          queue.isMissingNode()
+              ? NONE
+              : "%s/%s".formatted(queue.path("length").asText(), queue.path("limit").asText()),
+          cell(agent, "openedPerSecond"),
+          cell(agent, "closedPerSecond"),
+          cell(agent, "lostEvents"));
+    }
+    table.print(out());
+  }
+
+  private static String cell(JsonNode agent, String field) {
+    return agent.path(field).asText(NONE);
+  }
+}

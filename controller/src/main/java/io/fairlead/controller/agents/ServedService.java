@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.agents;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.word.Affinity;
+import io.fairlead.controller.word.Hash;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What an agent has to know of a service to count its connections by bucket (protocol/README.md
+ * §11).
+ *
+ * @param backends that the server is
+ */
+public record ServedService(
+    String name,
+    int id,
+    List<String> vips,
+    List<ServiceConfig.Port> ports,
+    int buckets,
+    Hash hash,
+    String hashKey,
+    Affinity affinity,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<ServiceConfig.MptcpPorts> mptcpPorts,
+    int windowSeconds,
+    int holdSeconds,
+    List<ServedBackend> backends) {
+  public record ServedBackend(int id, String address) {}
+
+  static ServedService of(ServiceConfig config, List<ServedBackend> backends) {
+    return new ServedService(
+        config.name(),
+        config.id(),
+        config.vips(),
+        config.ports(),
+        config.buckets(),
+        config.hash(),
+        config.hashKey(),
+        config.affinity(),
+        config.mptcpPorts(),
+        config.windowSeconds(),
+        config.holdSeconds(),
+        backends);
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.api;
+
+import static io.fairlead.controller.agents.AgentRequests.report;
+import static io.fairlead.controller.agents.AgentRequests.service;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.api.ApiClient.Reply;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Reports that an agent must not send, and those that only look wrong. */
+class MalformedReportsTest extends ServedApi {
+  private static final JsonObject ANSWER =
+      new JsonObject().put("question", "q").put("connections", 1).put("buckets", "AAE=");
+
+  private String version;
+
+  @BeforeEach
+  void makeService() {
+    client.send(
+        "POST",
+        "/v1/services",
+        "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
+            + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}");
+    client.send("PUT", "/v1/services/web/backends/7", "{\"address\":\"10.2.0.7\"}");
+    version = client.get("/v1/agent/services").json().getString("version");
+  }
+
+  private JsonObject good() {
+    return report(1, version, "10.2.0.7", service("web", 12).put("answer", ANSWER.copy()));
+  }
+
+  private Reply post(JsonObject report) {
+    return client.send("POST", "/v1/agent/reports", report.encode());
+  }
+
+  /** A field and what it is instead; nothing: it is absent. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "format | | format",
+        "format | 2 | format",
+        "format | \"1\" | format",
+        "boot | | boot",
+        "boot | \"0\" | boot",
+        "boot | \"000102030405060708090A0B0C0D0E0F\" | boot",
+        "sequence | 0 | sequence",
+        "sequence | -1 | sequence",
+        "sequence | 1.5 | sequence",
+        "sequence | 99999999999999999999 | sequence",
+        "version | \"\" | version",
+        "mode | \"guesses\" | mode",
+        "addresses | [] | addresses",
+        "addresses | [\"10.2.0.7\",\"::7\",\"::8\"] | addresses",
+        "addresses | [\"10.2.0.7\",\"10.2.0.7\"] | addresses[1]",
+        "addresses | [\"10.2.0.007\"] | addresses[0]",
+        "addresses | [\"server7\"] | addresses[0]",
+        "addresses | [\"127.0.0.1\"] | addresses[0]",
+        "addresses | [7] | addresses[0]",
+        "servicesVersion | null | servicesVersion",
+        "lostEvents | -1 | lostEvents",
+        "services | {} | services",
+        "services | [7] | services[0]",
+        "services | null | services",
+        "extra | 1 | extra",
+        "services.0.name | | services[0].name",
+        "services.0.name | \"dns\" | services[0].name",
+        "services.0.name | \"WEB\" | services[0].name",
+        "services.0.established | -1 | services[0].established",
+        "services.0.established | | services[0].established",
+        "services.0.established | 4294967296 | services[0].established",
+        "services.0.halfOpen | \"1\" | services[0].halfOpen",
+        "services.0.opened | true | services[0].opened",
+        "services.0.closed | null | services[0].closed",
+        "services.0.acceptQueue | {\"length\":1} | services[0].acceptQueue.limit",
+        "services.0.acceptQueue | null | services[0].acceptQueue",
+        "services.0.other | 1 | services[0].other",
+        "services.0.answer | {} | services[0].answer.question",
+        "services.0.answer.question | \"\" | services[0].answer.question",
+        "services.0.answer.connections | -1 | services[0].answer.connections",
+        "services.0.answer.buckets | \"AA\" | services[0].answer.buckets",
+        "services.0.answer.buckets | \"AAA=\" | services[0].answer.buckets",
+        "services.0.answer.buckets | \"gAIB\" | services[0].answer.buckets",
+      })
+  void aWrongFieldIsNamed(String path, String value, String field) {
+    JsonObject report = good();
+    JsonObject at = report;
+    String name = path;
+    if (path.startsWith("services.0.")) {
+      at = report.getJsonArray("services").getJsonObject(0);
+      name = path.substring("services.0.".length());
+      if (name.startsWith("answer.")) {
+        at = at.getJsonObject("answer");
+        name = name.substring("answer.".length());
+      }
+    }
+    if (value == null) {
+      at.remove(name);
+    } else {
+      at.put(name, Json.decodeValue(value));
+    }
+    Reply reply = post(report);
+    assertThat(reply.status()).as(reply.body()).isIn(400, 403);
+    assertThat(reply.json().getString("field")).as(reply.body()).isEqualTo(field);
+    assertThat(reply.json().getString("allowed")).isNotBlank();
+    assertThat(plane.agentReports().connections("web", 7)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {"{", "[]", "7", "null", "\"report\"", "{} {}", "{\"format\":1"})
+  void aBodyThatIsNoReportIsRefused(String body) {
+    Reply reply = client.send("POST", "/v1/agent/reports", body);
+    assertThat(reply.status()).isEqualTo(400);
+    assertThat(reply.json().getString("allowed")).isNotBlank();
+  }
+
+  @Test
+  void aServiceTwiceIsRefused() {
+    JsonObject report = good();
+    report.getJsonArray("services").add(service("web", 1));
+    assertThat(post(report).json().getString("field")).isEqualTo("services[1].name");
+  }
+
+  /** Lost events make opened and closed differ from the change of established. */
+  @Test
+  void whatOnlyLooksWrongIsTaken() {
+    assertThat(post(good()).status()).isEqualTo(200);
+    JsonObject fewer = report(2, version, "10.2.0.7", service("web", 1).put("opened", 900));
+    assertThat(post(fewer.put("lostEvents", 70)).status()).isEqualTo(200);
+    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(1);
+  }
+
+  @Test
+  void aReplayChangesNothing() {
+    post(report(5, version, "10.2.0.7", service("web", 5)));
+    assertThat(post(report(5, version, "10.2.0.7", service("web", 0))).status()).isEqualTo(200);
+    assertThat(post(report(4, version, "10.2.0.7", service("web", 0))).status()).isEqualTo(200);
+    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(5);
+  }
+
+  @Test
+  void anAgentOfFormerServicesIsHeardAndReadsThemAgain() {
+    JsonObject asked =
+        post(report(1, "former", "10.2.0.7", service("web", 5), service("gone", 5))).json();
+    assertThat(asked.getString("servicesVersion")).isEqualTo(version);
+    assertThat(asked.getInteger("nextSeconds")).isEqualTo(1);
+    assertThat(plane.agentReports().connections("web", 7)).isEmpty();
+    JsonObject heard = client.get("/v1/agents").array().getJsonObject(0);
+    assertThat(heard.getString("state")).isEqualTo("counting");
+    assertThat(heard.containsKey("established")).isFalse();
+  }
+
+  @Test
+  void aRemovedBackendIsCountedWhileABucketNamesIt() {
+    client.send("PUT", "/v1/services/web/backends/8", "{\"address\":\"10.2.0.8\"}");
+    client.send("DELETE", "/v1/services/web/backends/7", "");
+    assertThat(client.get("/v1/agents").array()).hasSize(1);
+    JsonObject served = client.get("/v1/agent/services").json();
+    assertThat(served.getJsonArray("services").getJsonObject(0).getJsonArray("backends").encode())
+        .contains("10.2.0.7");
+    post(report(1, served.getString("version"), "10.2.0.7", service("web", 5)));
+    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(5);
+  }
+}
