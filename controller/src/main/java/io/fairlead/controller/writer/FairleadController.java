@@ -481,6 +481,7 @@ public final class FairleadController implements AutoCloseable {
         .notes(notes)
         .metrics(commits)
         .addresses(addresses)
+        .live(agentReports)
         .threads(writerThreads, snapshotThread)
         .build();
   }

@@ -1,39 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.hold.Holds;
+import io.fairlead.controller.hold.Questions;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceImage;
 
 /**
- * When one service's held buckets are released: at most one generation every {@link
- * #EVERY_SECONDS}. The decision follows from the image, so that a new leader continues where the
- * last one was.
+ * When one service's held buckets are looked at: every {@link #EVERY_SECONDS} while there are any.
+ * What may be released is, in one generation, and then the owners before are asked about the rest.
+ * Limits follow from the image, so that a new leader continues where the last one was; answers it
+ * has to hear first.
  */
 final class Releases {
   static final long EVERY_SECONDS = 5;
 
+  private final Questions questions;
   private ServiceImage seen;
   private Holds holds;
 
-  /** Unix seconds of the latest attempt. */
+  /** Unix seconds of the latest look. */
   private long last;
+
+  Releases(LiveConnections live) {
+    questions = new Questions(live);
+  }
 
   /** Called every moment: walks through the ring once for each image. */
   synchronized boolean isDue(ServiceImage image, long now) {
-    if (image.config().holdSeconds() == 0 || now >= last && now < last + EVERY_SECONDS) {
+    if (now >= last && now < last + EVERY_SECONDS) {
       return false;
     }
     if (seen != image) {
       seen = image;
       holds = Holds.of(image);
     }
-    return holds.due(now) > 0;
+    return holds.held(now) > 0 || questions.isAsking();
   }
 
-  /** What is to be released now; counts as an attempt whatever becomes of it. */
+  /** What is to be released now; the next look is {@link #EVERY_SECONDS} away, in any case. */
   synchronized Release next(ServiceImage image, long now) {
     last = now;
-    return Release.due(image, now);
+    return Release.of(image, now, questions.answers(image.config().name()));
+  }
+
+  /** Asks about what is still held. */
+  synchronized void ask(ServiceImage image, long now) {
+    questions.ask(image, now);
   }
 }

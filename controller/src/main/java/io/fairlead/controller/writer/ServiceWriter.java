@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import com.google.common.util.concurrent.MoreExecutors;
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.hold.Release;
@@ -54,7 +55,7 @@ final class ServiceWriter {
   private final CommitMetrics metrics;
   private final Addresses addresses;
   private final UpkeepPlan upkeep = new UpkeepPlan();
-  private final Releases releases = new Releases();
+  private final Releases releases;
   private final Executor events;
   private final Executor background;
   private volatile StoredService stored;
@@ -91,6 +92,7 @@ final class ServiceWriter {
     addresses = builder.addresses;
     events = MoreExecutors.newSequentialExecutor(builder.pool);
     background = builder.background;
+    releases = new Releases(builder.live);
     stored = builder.stored;
   }
 
@@ -108,6 +110,7 @@ final class ServiceWriter {
     private Notes notes;
     private CommitMetrics metrics;
     private Addresses addresses;
+    private LiveConnections live;
     private Executor pool;
     private Executor background;
 
@@ -135,6 +138,12 @@ final class ServiceWriter {
     /** Of all services of the epoch. */
     Builder addresses(Addresses to) {
       addresses = to;
+      return this;
+    }
+
+    /** What earlier owners of held buckets are asked. */
+    Builder live(LiveConnections to) {
+      live = to;
       return this;
     }
 
@@ -180,7 +189,7 @@ final class ServiceWriter {
         options,
         () -> {
           checkAbsent(image(), changes, options.precondition());
-          return commit(new Readied(image(), Optional.empty()), changes, options);
+          return commit(Readied.of(image()), changes, options);
         });
   }
 
@@ -210,9 +219,7 @@ final class ServiceWriter {
           List<Change> changes =
               pool.map(members -> PoolRules.difference(image().pool(), members)).orElse(List.of());
           if (!changes.isEmpty() || !isSharedOutAs(wanted)) {
-            Readied from = readied(wanted, options);
-            ServiceRules.checkWindow(from.image(), wanted.windowSeconds(), clock.seconds());
-            return commit(from.with(wanted), changes, options);
+            return commit(readied(wanted, options), changes, options);
           }
           return wanted.equals(image().config())
               ? unchanged(image(), options.dryRun())
@@ -306,7 +313,7 @@ final class ServiceWriter {
     return commit(plan, WriteOptions.COMMIT.with(Origin.controller(what)));
   }
 
-  /** Releases held buckets in the background if some are due; called periodically. */
+  /** Looks after held buckets in the background if it is time to; called periodically. */
   void releaseIfDue() {
     if (isReleaseDue() && isReleasing.compareAndSet(false, true)) {
       submit(WriteOptions.COMMIT, this::release)
@@ -325,10 +332,13 @@ final class ServiceWriter {
     }
     long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
     Release release = releases.next(image(), now);
-    PoolPlan plan = PoolPlan.of(image(), release.runs(), now, false);
-    commit(plan, repository);
-    metrics.released(name(), "limit", release.atLimit());
-    return plan.result();
+    if (release.runs().size() > 0) {
+      commit(PoolPlan.of(image(), release.runs(), now, false), repository);
+      metrics.released(name(), "report", release.byReport());
+      metrics.released(name(), "limit", release.atLimit());
+    }
+    releases.ask(image(), now);
+    return unchanged(image(), false);
   }
 
   CompletionStage<Result> delete(WriteOptions options) {
@@ -349,33 +359,6 @@ final class ServiceWriter {
         });
   }
 
-  /**
-   * The image that a write starts from.
-   *
-   * @param before what leads there from the current image and has to be committed first
-   */
-  private record Readied(ServiceImage image, Optional<PoolPlan> before) {
-    Readied with(ServiceConfig config) {
-      return new Readied(image.withConfig(config), before);
-    }
-  }
-
-  /**
-   * The current image; if {@code wanted} begins a hold, without previous owners that muxes must not
-   * name any more. A crash between the two commits harms nothing: such rows mean nothing without a
-   * hold.
-   */
-  private Readied readied(ServiceConfig wanted, WriteOptions options) {
-    if (image().config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
-      long now = Math.max(clock.seconds(options), image().ring().committed());
-      PoolPlan plan = PoolPlan.of(image(), Release.beforeHold(image(), now), now, options.dryRun());
-      if (!plan.isEmpty(image())) {
-        return new Readied(plan.after(), Optional.of(plan));
-      }
-    }
-    return new Readied(image(), Optional.empty());
-  }
-
   /** Commits changes. */
   private Result commit(Readied readied, List<Change> changes, WriteOptions options)
       throws StoreException {
@@ -390,7 +373,7 @@ final class ServiceWriter {
       return unchanged(image(), options.dryRun());
     }
     ServiceRules.checkNamesAll(from.config(), plan.after().pool());
-    return commit(plan.with(hold(from.config())), readied.before(), options);
+    return commit(plan.with(readied.hold()), readied.before(), options);
   }
 
   /** Under another assignment neither a running upkeep nor slow starts have anything left to do. */
@@ -432,23 +415,23 @@ final class ServiceWriter {
     events.execute(this::snapshotIfDue);
   }
 
-  /** What a write means for held buckets, if it changes for how long. */
-  private Optional<Result.Hold> hold(ServiceConfig changed) {
-    return changed.holdSeconds() == image().config().holdSeconds()
-        ? Optional.empty()
-        : Optional.of(Release.ofChange(image(), changed, clock.seconds()));
+  /** The image to start from, with {@code wanted} as configuration. */
+  private Readied readied(ServiceConfig wanted, WriteOptions options) {
+    long now = clock.seconds(options);
+    Readied from = Readied.of(image(), wanted, now, options.dryRun());
+    ServiceRules.checkWindow(from.withConfigOf(image()), wanted.windowSeconds(), now);
+    return from;
   }
 
   private Result commitConfig(ServiceConfig changed, WriteOptions options) throws StoreException {
     Readied from = readied(changed, options);
-    ServiceRules.checkWindow(from.image(), changed.windowSeconds(), clock.seconds(options));
     ServiceRules.checkNamesAll(changed, image().pool());
     if (!isSharedOutAs(changed)) {
-      return commit(from.with(changed), List.of(), options);
+      return commit(from, List.of(), options);
     }
-    ServiceImage after = from.with(changed).image();
+    ServiceImage after = from.image();
     claim(after, options);
-    Result result = unmoved(after, options.dryRun()).with(hold(changed));
+    Result result = unmoved(after, options.dryRun()).with(from.hold());
     if (!options.dryRun()) {
       if (from.before().isPresent()) {
         commit(from.before().get(), repository);

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.agents.FakeConnections;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState.Kind;
 import io.fairlead.controller.metrics.CommitMetrics;
@@ -72,6 +73,7 @@ class ServiceWriterTest {
             .notes(new Notes("test", clock, notes::incrementAndGet))
             .metrics(new CommitMetrics(new SimpleMeterRegistry()))
             .addresses(new Addresses(List::of))
+            .live(new FakeConnections())
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
             .build();
   }

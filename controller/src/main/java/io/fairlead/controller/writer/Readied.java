@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.hold.Release;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Result;
+import java.util.Optional;
+
+/**
+ * The image that a write starts from.
+ *
+ * @param before what leads there from the service's image and has to be committed first
+ * @param hold what the write means for held buckets, if it changes for how long
+ */
+record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Hold> hold) {
+  /** A service's image, for a write that leaves the configuration as it is. */
+  static Readied of(ServiceImage image) {
+    return new Readied(image, Optional.empty(), Optional.empty());
+  }
+
+  /**
+   * A service's image with {@code wanted} as configuration. If that begins a hold, then without
+   * previous owners that muxes must not name any more: a generation of its own. A crash between the
+   * two commits harms nothing, since such rows mean nothing without a hold.
+   *
+   * @param now Unix seconds
+   */
+  static Readied of(ServiceImage image, ServiceConfig wanted, long now, boolean dryRun) {
+    Optional<Result.Hold> hold =
+        wanted.holdSeconds() == image.config().holdSeconds()
+            ? Optional.empty()
+            : Optional.of(Release.ofChange(image, wanted, now));
+    if (image.config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
+      long committed = Math.max(now, image.ring().committed());
+      PoolPlan plan = PoolPlan.of(image, Release.beforeHold(image, committed), committed, dryRun);
+      if (!plan.isEmpty(image)) {
+        return new Readied(plan.after().withConfig(wanted), Optional.of(plan), hold);
+      }
+    }
+    return new Readied(image.withConfig(wanted), Optional.empty(), hold);
+  }
+
+  /** The ring that the write starts from, under the configuration of before. */
+  ServiceImage withConfigOf(ServiceImage other) {
+    return image.withConfig(other.config());
+  }
+}

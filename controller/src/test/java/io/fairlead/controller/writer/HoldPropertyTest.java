@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.add;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.agents.FakeConnections;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.hold.Questions;
+import io.fairlead.controller.hold.Release;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.DeltaCodec;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.services.ServiceRules;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Random moves, connections that end, agents that answer, are late or stop, against servers that
+ * each remember from whom they have a bucket: no release cuts off a connection before its time, and
+ * what has none is released.
+ */
+class HoldPropertyTest {
+  private static final int BUCKETS = 256;
+  private static final int BACKENDS = 5;
+  private static final int WINDOW = 20;
+  private static final int HOLD = 300;
+  private static final int EVERY = 5;
+  private static final WriteOptions FORCE = WriteOptions.COMMIT.with(WriteOptions.OnLoss.FORCE);
+
+  /** Of one bucket: from whom each server has it. */
+  private static final class Memory {
+    private final Map<Integer, Integer> previous = new HashMap<>();
+
+    /** Whom a packet reaches from {@code owner} on, {@code owner} excluded. */
+    Set<Integer> reached(int owner) {
+      Set<Integer> reached = new LinkedHashSet<>();
+      Integer at = previous.get(owner);
+      for (int hops = 0; hops < 3 && at != null; hops++) {
+        reached.add(at);
+        at = previous.get(at);
+      }
+      reached.remove(owner);
+      return reached;
+    }
+  }
+
+  private final FakeConnections live = new FakeConnections();
+  private final Questions questions = new Questions(live);
+  private final Memory[] memories = new Memory[BUCKETS];
+  private final BitSet[] connections = new BitSet[BACKENDS + 1];
+  private final boolean[] hasAgent = new boolean[BACKENDS + 1];
+  private ServiceImage image;
+  private long now = 1_700_000_000;
+  private int byReport;
+  private int atLimit;
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
+  void noReleaseCutsOffAConnection(int run) throws Exception {
+    long seed = System.nanoTime() * 31 + run;
+    Random random = new Random(seed);
+    System.out.println("HoldPropertyTest: seed " + seed);
+    begin(random);
+    for (int step = 0; step < 600; step++) {
+      now += 1 + random.nextInt(3);
+      if (random.nextInt(25) == 0) {
+        move(random);
+      }
+      if (random.nextInt(4) == 0) {
+        end(random);
+      }
+      if (random.nextInt(3) > 0) {
+        live.answer();
+      }
+      if (random.nextInt(40) == 0) {
+        int backend = 1 + random.nextInt(BACKENDS);
+        hasAgent[backend] = !hasAgent[backend];
+        report(backend);
+      }
+      if (step % 2 == 0) {
+        release();
+      }
+    }
+    assertThat(byReport).isPositive();
+    assertThat(atLimit).isPositive();
+    releaseAll();
+  }
+
+  private void begin(Random random) throws Exception {
+    List<Change> pool = new ArrayList<>();
+    for (int id = 1; id <= BACKENDS; id++) {
+      pool.add(add(id));
+      connections[id] = new BitSet();
+      hasAgent[id] = true;
+      report(id);
+    }
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      memories[bucket] = new Memory();
+    }
+    image =
+        ServiceImage.create(
+            ServiceRules.created(Requests.sized("web", "10.99.0.1", BUCKETS), 1, new Random(1)),
+            now);
+    image =
+        image.withConfig(
+            image.config().toBuilder().windowSeconds(WINDOW).holdSeconds(HOLD).build());
+    image = PoolPlan.of(image, pool, now, FORCE).after();
+    open(random);
+  }
+
+  /** The agent's next report, if it has one. */
+  private void report(int backend) {
+    if (hasAgent[backend]) {
+      live.has(backend, connections[backend]);
+    } else {
+      live.silence(backend);
+    }
+  }
+
+  private void move(Random random) throws Exception {
+    List<Change> weights = new ArrayList<>();
+    for (int id = 1; id <= BACKENDS; id++) {
+      weights.add(weight(id, random.nextInt(3) * 50 + 10));
+    }
+    Ring before = image.ring();
+    PoolPlan plan = PoolPlan.of(image, weights, now, FORCE);
+    image = decoded(plan);
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      int from = before.current(bucket);
+      int to = image.ring().current(bucket);
+      if (from != to) {
+        memories[bucket].previous.put(to, from);
+      }
+    }
+    open(random);
+  }
+
+  /** Each owner gets a connection in some of its buckets. */
+  private void open(Random random) {
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      if (random.nextInt(3) == 0) {
+        connections[image.ring().current(bucket)].set(bucket);
+      }
+    }
+    for (int id = 1; id <= BACKENDS; id++) {
+      report(id);
+    }
+  }
+
+  private void end(Random random) {
+    for (int id = 1; id <= BACKENDS; id++) {
+      for (int i = 0; i < 12; i++) {
+        connections[id].clear(random.nextInt(BUCKETS));
+      }
+      report(id);
+    }
+  }
+
+  /** As the next leader would have it. */
+  private ServiceImage decoded(PoolPlan plan) throws Exception {
+    Ring before = image.ring();
+    Delta delta = DeltaCodec.decodeDelta(DeltaCodec.encode(plan.delta(), before), before);
+    Ring next = before.apply(delta, image.config().chainedSeconds());
+    assertThat(next).isEqualTo(plan.after().ring());
+    assertThat(next.earlier()).isEqualTo(plan.after().ring().earlier());
+    return image.withRing(next);
+  }
+
+  private void release() throws Exception {
+    Release release = Release.of(image, now, questions.answers("web"));
+    Ring before = image.ring();
+    if (release.runs().size() > 0) {
+      PoolPlan plan = PoolPlan.of(image, release.runs(), now, false);
+      assertThat(plan.result().movedBuckets()).isZero();
+      image = decoded(plan);
+    }
+    int released = 0;
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      assertThat(image.ring().current(bucket)).isEqualTo(before.current(bucket));
+      if (before.previous(bucket) > 0 && image.ring().previous(bucket) == 0) {
+        released++;
+        checkReleased(before, bucket);
+        memories[bucket].previous.clear();
+      }
+    }
+    assertThat(released).isEqualTo(release.byReport() + release.atLimit());
+    byReport += release.byReport();
+    atLimit += release.atLimit();
+    questions.ask(image, now);
+  }
+
+  private void checkReleased(Ring before, int bucket) {
+    long age = now - before.since(bucket);
+    assertThat(age).as("bucket %d: its window", bucket).isGreaterThanOrEqualTo(WINDOW);
+    if (age < HOLD) {
+      for (int owner : memories[bucket].reached(before.current(bucket))) {
+        assertThat(connections[owner].get(bucket))
+            .as("bucket %d: a connection of %d", bucket, owner)
+            .isFalse();
+      }
+    }
+  }
+
+  /** Once everything has ended and every agent answers, one more look releases all. */
+  private void releaseAll() throws Exception {
+    for (int id = 1; id <= BACKENDS; id++) {
+      connections[id].clear();
+      hasAgent[id] = true;
+      report(id);
+    }
+    now += WINDOW;
+    release();
+    live.answer();
+    now += EVERY;
+    release();
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+      assertThat(image.ring().previous(bucket)).isZero();
+    }
+    assertThat(image.ring().earlier().size()).isZero();
+    release();
+    assertThat(questions.isAsking()).isFalse();
+  }
+}
