@@ -8,8 +8,9 @@ from lab import build, topology, zookeeper
 from lab.deadline import until
 from lab.instance import Instance
 from lab.node import Node, wire
-from lab.rest import Refused, Rest, Unreachable
+from lab.rest import Refused, Rest, Unreachable, samples
 from lab.router import Router
+from lab.tokens import OPERATOR, controllers_file, token_file
 from lab.variant import USUAL, Variant
 from lab.zookeeper import ZooKeeper
 
@@ -36,10 +37,15 @@ class Controller(Node):
             login = zookeeper.login_file(self, zookeeper.CONTROLLERS_LOGIN, zookeeper.MUXES_LOGIN)
             self.store += ["--zookeeper-auth", str(login)]
         listen = ["--listen", f"{self.address}:{topology.REST_PORT}"]
+        if variant.authorized:
+            listen += ["--tokens", str(controllers_file(self.directory))]
         # Without the optimising compiler it starts in half the time, and it has little to do here.
         env = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1", **variant.environment}
         self.process = self.program("controller", [*variant.controller, *self.store, *listen], env)
-        self.api = Rest(self.namespace, self.address, topology.REST_PORT)
+        self.api = Rest(
+            self.namespace, self.address, topology.REST_PORT, token=OPERATOR if variant.authorized else None
+        )
+        self._token = ["--token-file", str(token_file(self.directory, OPERATOR))] if variant.authorized else []
 
     def start(self) -> None:
         self.instance.start(self.process)
@@ -58,7 +64,12 @@ class Controller(Node):
 
     def ctl(self, *words: str) -> str:
         """The output of fairleadctl here."""
-        return self.run(str(build.CTL), "--api", f"http://{self.address}:{topology.REST_PORT}", *words)
+        api = f"http://{self.address}:{topology.REST_PORT}"
+        return self.run(str(build.CTL), "--api", api, *self._token, *words)
+
+    def metrics(self) -> dict[str, float]:
+        """Every sample of /metrics by its name and labels, as printed there."""
+        return samples(self.api("GET", "/metrics"))
 
     @property
     def leads(self) -> bool:

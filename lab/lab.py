@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import build, topology
+from lab.agent import agent
 from lab.client_node import ClientNode
 from lab.controller import Controller
 from lab.deadline import LabError, until
@@ -24,6 +25,7 @@ from lab.instance import Instance
 from lab.interrupt import held
 from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
+from lab.process import Process
 from lab.router import Router
 from lab.runner import Runner
 from lab.server import Server, XdpServer
@@ -192,6 +194,8 @@ class Lab:
             "hashKey": "000102030405060708090a0b0c0d0e0f",  # fixed, so that a run can be repeated
             "windowSeconds": self.window,
         }
+        if self.variant.hold:
+            spec["holdSeconds"] = self.variant.hold
         if self.buckets:
             spec["buckets"] = self.buckets
         if self.variant.mptcp:
@@ -294,6 +298,30 @@ class Lab:
         server.wait()
         with self._chained_lock:
             self.servers[server.number] = server
+        if self.variant.agents:
+            self.start_agent(server.number)
+
+    def start_agent(self, number: int, token: str | None = None) -> Process:
+        """The agent of a server, whose own `token` is the usual one."""
+        server = self.servers[number]
+        if isinstance(server, MachineServer):
+            raise LabError(f"{server.name} is a virtual machine; allowed: agents on servers of the XDP form")
+        server.agent = agent(server, self.wanted_controllers, token)
+        self.instance.start(server.agent)
+        return server.agent
+
+    def agents(self) -> dict[int, dict[str, Any]]:
+        """What the controllers know of the agents of web's backends, by backend."""
+        listed = self.api("GET", "/v1/agents?limit=1000")
+        return {each["backend"]: each for each in listed if each["service"] == SERVICE}
+
+    def wait_reporting(self, seconds: float = 30) -> None:
+        """Until the controllers hear the agents of all backends, and have their counts."""
+        until(
+            "all agents report",
+            lambda: all(each["state"] == "reporting" for each in self.agents().values()),
+            seconds,
+        )
 
     def add_server(self, weight: int = 100, machine: bool = False) -> tuple[Server, dict[str, Any]]:
         """Adds a new server to the service and waits for the muxes; returns it and what the controller moved for it."""

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mux: fairlead-mux on its rack port, and FRR that announces the VIPs whose routes the mux owns."""
 
-import re
-
 from lab import topology
 from lab.cluster_key import key_file
 from lab.deadline import LabError
 from lab.frr import Frr, mux_config
 from lab.instance import Instance
 from lab.node import Node, wire
-from lab.rest import Rest
+from lab.rest import Rest, samples
 from lab.router import Router
 from lab.variant import USUAL, Variant
 from lab.zookeeper import MUXES_LOGIN, connect_string, login_file
@@ -90,5 +88,4 @@ class Mux(Node):
 
     def metrics(self) -> dict[str, float]:
         """Every sample of /metrics by its name and labels, as printed there."""
-        samples = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", self.http("GET", "/metrics"), re.MULTILINE)
-        return {name: float(value) for name, value in samples}
+        return samples(self.http("GET", "/metrics"))

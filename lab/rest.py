@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import re
 from typing import Any
 
 from lab.deadline import LabError
@@ -23,9 +24,18 @@ class Unreachable(LabError):
     """No complete answer: no listener, or it died meanwhile. The request may or may not have taken effect."""
 
 
+def samples(metrics: str) -> dict[str, float]:
+    """Every sample of the text by its name and labels, as printed there."""
+    found = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", metrics, re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
 class Rest:
-    def __init__(self, namespace: Namespace, host: str, port: int, timeout: float = 20) -> None:
+    def __init__(
+        self, namespace: Namespace, host: str, port: int, timeout: float = 20, token: str | None = None
+    ) -> None:
         self.namespace = namespace
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.host = host
         self.port = port
         self.timeout = timeout
@@ -45,7 +55,7 @@ class Rest:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout or self.timeout)
         try:
             connection.sock = self.namespace.connect(self.host, self.port, timeout or self.timeout)
-            connection.request(method, path, content, sent | (headers or {}))
+            connection.request(method, path, content, self.headers | sent | (headers or {}))
             answer = connection.getresponse()
             text = answer.read().decode()
         except (OSError, http.client.HTTPException) as error:

@@ -13,6 +13,7 @@ from lab import build, nginx, topology
 from lab.cluster_key import key_file
 from lab.instance import Instance
 from lab.node import Node, wire
+from lab.process import Process
 from lab.router import Router
 from lab.variant import USUAL, Variant
 
@@ -47,6 +48,7 @@ class Server(Node):
     command: str  # fairlead-server, where this server's commands run
     form: tuple[str, ...]  # its arguments that choose the form
     key: Path | None  # where its commands run
+    agent: Process | None = None
 
     def __init__(
         self, instance: Instance, number: int, window: int, machine: bool = False, chaining: bool = True

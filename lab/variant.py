@@ -17,6 +17,9 @@ class Variant:
     environment: dict[str, str] = field(default_factory=dict)  # of muxes and controllers
     chaining: bool = True  # by servers
     tagged: bool = True  # muxes and servers have the cluster's key
+    agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
+    authorized: bool = False  # controllers require tokens (lab/tokens.py)
+    hold: int = 0  # seconds: holdSeconds of web
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 

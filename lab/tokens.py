@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tokens of a lab whose controllers require them: one for operators, one for the agent of each server."""
+
+from pathlib import Path
+
+from lab import topology
+
+OPERATOR = "operator-of-the-lab"  # fixed: nothing outside the lab's namespaces reaches its controllers
+NAME = "token"
+
+
+def agent_token(number: int) -> str:
+    return f"agent-of-server-{number:03}"
+
+
+def controllers_file(directory: Path) -> Path:
+    """Who may call the controllers, for --tokens: operators, and each server's agent about its own addresses."""
+    lines = [f"lab admin plain:{OPERATOR}"]
+    for number in range(1, topology.SERVERS_MAX + 1):
+        address = topology.server_address(number)
+        own = f"{address},{topology.rack_address6(address)}"
+        lines.append(f"server{number} server={own} plain:{agent_token(number)}")
+    return _secret(directory / "tokens", lines)
+
+
+def token_file(directory: Path, token: str) -> Path:
+    return _secret(directory / NAME, [token])
+
+
+def _secret(path: Path, lines: list[str]) -> Path:
+    """A file that no other user can read, as the programs require."""
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
