@@ -9,6 +9,7 @@ import io.fairlead.controller.api.Sender;
 import io.fairlead.controller.plane.Refusal;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalLong;
 
 /**
@@ -24,6 +25,13 @@ public final class AgentRoutes implements Resource {
     void refused(String who, String what, String why);
   }
 
+  /** Counters, all of them there from the start: an alert compares with what was before. */
+  private static final String REPORTS = "fairlead.controller.agent.reports";
+
+  private static final List<String> RESULTS = List.of("used", "outdated", "repeated");
+  private static final String REFUSED = "fairlead.controller.agent.reports.refused";
+  private static final List<String> REASONS = List.of("foreign", "malformed", "unavailable");
+
   private final Agents agents;
   private final Audit audit;
   private final LogLimit records = new LogLimit(RECORDS, Duration.ofHours(1), System::nanoTime);
@@ -36,6 +44,8 @@ public final class AgentRoutes implements Resource {
   @Override
   public void register(Routes routes) {
     MeterRegistry metrics = routes.metrics();
+    RESULTS.forEach(result -> metrics.counter(REPORTS, "result", result));
+    REASONS.forEach(reason -> metrics.counter(REFUSED, "reason", reason));
     routes.read(
         "getAgentServices", request -> Answer.tagged(request, agents.services(request.sender())));
     routes.submit(
@@ -51,7 +61,7 @@ public final class AgentRoutes implements Resource {
     if (taken.isNew()) {
       result = taken.isCurrent() ? "used" : "outdated";
     }
-    metrics.counter("fairlead.controller.agent.reports", "result", result).increment();
+    metrics.counter(REPORTS, "result", result).increment();
     if (result.equals("used")) {
       for (Report.Service service : report.services()) {
         metrics
@@ -70,7 +80,7 @@ public final class AgentRoutes implements Resource {
     boolean isUnavailable =
         e instanceof Refusal refusal && refusal.kind() == Refusal.Kind.UNAVAILABLE;
     String reason = isForeign ? "foreign" : isUnavailable ? "unavailable" : "malformed";
-    metrics.counter("fairlead.controller.agent.reports.refused", "reason", reason).increment();
+    metrics.counter(REFUSED, "reason", reason).increment();
     if (isForeign) {
       OptionalLong suppressed = records.take();
       if (suppressed.isPresent()) {

@@ -68,7 +68,8 @@ public final class Agents {
     return list(plane.services());
   }
 
-  List<AgentView> list(Collection<StoredService> services) {
+  /** As {@link #list()}, of these services. */
+  public List<AgentView> list(Collection<StoredService> services) {
     List<AgentView> views = new ArrayList<>();
     for (StoredService service : services) {
       ServiceImage image = service.image();

@@ -2,6 +2,7 @@
 package io.fairlead.controller.writer;
 
 import com.google.common.collect.Maps;
+import io.fairlead.controller.agents.AgentMetrics;
 import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.AgentRoutes;
 import io.fairlead.controller.agents.Agents;
@@ -46,6 +47,7 @@ import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -222,12 +224,21 @@ public final class FairleadController implements AutoCloseable {
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     agents = new Agents(reads, agentReports);
     writes = new Writes(lead, session, catalogueThread, commits);
+    registry.getPrometheusRegistry().register(agentMetrics());
     MetricsView view = new MetricsView(options.clock());
     registry
         .getPrometheusRegistry()
         .register(
             new StateMetrics(
                 () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
+  }
+
+  private AgentMetrics agentMetrics() {
+    Supplier<Collection<StoredService>> led =
+        () -> lead.current().map(Catalogue::all).orElse(List.of());
+    return new AgentMetrics(
+        () -> agents.list(led.get()),
+        () -> led.get().stream().map(each -> each.image().config().name()).toList());
   }
 
   private ClockCheck clock(ZooKeeperTime zookeeper) {

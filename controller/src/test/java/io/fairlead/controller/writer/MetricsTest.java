@@ -13,12 +13,14 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.TestZooKeeper;
+import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.ZooKeeperClient;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -135,6 +137,33 @@ class MetricsTest {
     assertThat(lag("mux2")).isZero();
     assertThat(metric("fairlead_controller_mux_generation{mux=\"mux2\",service=\"web\"}"))
         .isEqualTo(5);
+  }
+
+  @Test
+  void whatAgentsReport() throws Exception {
+    String state = "fairlead_controller_agents{service=\"web\",state=\"%s\"}";
+    assertThat(metric(state.formatted("never_heard"))).isEqualTo(2);
+    assertThat(metric(state.formatted("reporting"))).isZero();
+    assertThat(metric("fairlead_controller_agents_without_events{service=\"web\"}")).isZero();
+    String version = api.get("/v1/agent/services").json().getString("version");
+    String address = api.get("/v1/services/web/backends/1").json().getString("address");
+    JsonObject report =
+        AgentRequests.report(1, version, address, AgentRequests.service("web", 812));
+    assertThat(api.send("POST", "/v1/agent/reports", report.put("mode", "dumps").encode()).status())
+        .isEqualTo(200);
+    assertThat(metric(state.formatted("never_heard"))).isEqualTo(1);
+    assertThat(metric(state.formatted("reporting"))).isEqualTo(1);
+    assertThat(metric("fairlead_controller_agents_without_events{service=\"web\"}")).isEqualTo(1);
+    String of = "{backend=\"1\",service=\"web\"";
+    assertThat(metric("fairlead_controller_agent_connections" + of + ",state=\"established\"}"))
+        .isEqualTo(812);
+    assertThat(metric("fairlead_controller_agent_accept_queue_limit" + of + "}")).isEqualTo(511);
+    assertThat(metric("fairlead_controller_agent_age_seconds" + of + "}")).isLessThan(30);
+    assertThat(metric("fairlead_controller_agent_reports_total{result=\"used\"}")).isEqualTo(1);
+    report.put("sequence", 2).put("addresses", new JsonArray().add("nowhere"));
+    api.send("POST", "/v1/agent/reports", report.encode());
+    assertThat(metric("fairlead_controller_agent_reports_refused_total{reason=\"malformed\"}"))
+        .isEqualTo(1);
   }
 
   @Test
