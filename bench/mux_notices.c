@@ -87,7 +87,8 @@ static struct delta half_of(const struct delta *image, struct delta *after)
 static struct notice_plan measure_plan(const struct ring *ring, const struct delta *change, double *least)
 {
 	uint64_t told[(FL_BACKEND_MAX + 1) / 64];
-	struct notice_scope scope = {told, true, NOW, WINDOW, {0}};
+	struct notice_scope scope = {
+	    .told = told, .has_moves = true, .now = NOW, .moved_seconds = WINDOW, .owner_seconds = WINDOW};
 	struct notice_plan plan;
 	double start;
 

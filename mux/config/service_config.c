@@ -39,6 +39,7 @@ static const struct field {
     FIELD("maxSegmentSize", mss, false),
     FIELD("statelessUdp", stateless_udp, false),
     FIELD("windowSeconds", window, false),
+    FIELD("holdSeconds", hold, false),
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };

@@ -63,6 +63,7 @@ struct service_config {
 	uint16_t mss;               /* 0: SYNs are left as they are */
 	bool stateless_udp;         /* datagrams name no bucket: each is answered by itself */
 	uint32_t window;            /* seconds */
+	uint32_t hold;              /* seconds, 0: none; a row's move then counts as long as the row has one */
 };
 
 /* Whether it is a service's name: a DNS label in lower case, as the controller's API requires. */

@@ -13,7 +13,7 @@
 #include "encap/encap.h"
 #include "steering/steering.h"
 
-enum { FORMAT = 1, WINDOW_MAX = 86400 * 365 };
+enum { FORMAT = 1, WINDOW_MAX = 86400 * 365, HOLD_MAX = 604800 };
 
 /* name: the value's name in messages; its key in object is the part after the dot, if there is one. */
 static int get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *out,
@@ -197,6 +197,19 @@ static int get_stateless_udp(const json_t *object, struct service_config *out, s
 	return 0;
 }
 
+static int get_hold(const json_t *object, struct service_config *out, struct reason *why)
+{
+	const json_t *value = json_object_get(object, "holdSeconds");
+	int64_t hold = 0;
+	int error;
+
+	if (!value || json_is_null(value))
+		return 0;
+	error = get_integer(object, "holdSeconds", 1, HOLD_MAX, &hold, why);
+	out->hold = (uint32_t)hold;
+	return error;
+}
+
 static int get_key(const json_t *object, struct fl_siphash_key *out, struct reason *why)
 {
 	const char *text = NULL;
@@ -302,6 +315,8 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_mss(object, out, why);
 	if (!error)
 		error = get_stateless_udp(object, out, why);
+	if (!error)
+		error = get_hold(object, out, why);
 	if (!error && out->encap->check)
 		error = out->encap->check(out, why);
 	return error;
@@ -341,6 +356,8 @@ static int add_optional(json_t *object, const struct service_config *config)
 		failed |= json_object_set_new(object, "maxSegmentSize", json_integer(config->mss));
 	if (config->stateless_udp)
 		failed |= json_object_set_new(object, "statelessUdp", json_true());
+	if (config->hold)
+		failed |= json_object_set_new(object, "holdSeconds", json_integer(config->hold));
 	return failed;
 }
 

@@ -261,7 +261,7 @@ static struct losses note_losses(struct notices *notices, const struct service *
 		}
 	}
 	if (losing)
-		error = losses_note(&losing->losses, change, now(notices), service->window);
+		error = losses_note(&losing->losses, change, now(notices), service_owner_seconds(service));
 	if (!losing || error)
 		notices->errors[NOTICE_NO_MEMORY]++;
 	return losing ? losing->losses : (struct losses){0};
@@ -271,7 +271,11 @@ void notices_before(struct notices *notices, const struct service *service, cons
 {
 	const struct ring *ring = service_ring(service);
 	struct notice_scope scope = {
-	    .has_moves = service->encap->has_bucket, .now = now(notices), .window = service->window};
+	    .has_moves = service->encap->has_bucket,
+	    .now = now(notices),
+	    .moved_seconds = service->moved_seconds,
+	    .owner_seconds = service_owner_seconds(service),
+	};
 	uint64_t told[WORDS];
 	struct notice_plan plan;
 
@@ -294,7 +298,7 @@ static bool waits_for_refresh(const struct notices *notices, uint16_t service)
 	return false;
 }
 
-/* Tells the generation to the owners whose loss is within the window. */
+/* Tells the generation to the owners whose loss is within window and hold. */
 static void refresh(struct notices *notices, const struct losing *losing)
 {
 	const struct service *service = tables_find_id(notices->options.tables, losing->service);
@@ -311,7 +315,8 @@ static void refresh(struct notices *notices, const struct losing *losing)
 	for (uint32_t i = 0; i < losing->losses.count; i++) {
 		const struct notice_owner *owner = &losing->losses.list[i];
 
-		if (losses_is_open(owner, now(notices), service->window) && notices_tells(notices, ring, owner->id))
+		if (losses_is_open(owner, now(notices), service_owner_seconds(service)) &&
+		    notices_tells(notices, ring, owner->id))
 			plan.losers[plan.losers_count++] = owner->id;
 	}
 	start(notices, losing->service, &plan, ring_backends(ring), 1, NOTICES_RESERVED);

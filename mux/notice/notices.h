@@ -4,9 +4,9 @@
  * mux; control thread only.
  *
  *	before a change		what notice_plan_make() lists, as far as the burst allows; the rest right after:
- *				to those that lose buckets and those that lost some within the window before
+ *				to those that lose buckets and those that lost some within window and hold before
  *	1 s after its end	the same once more
- *	every 10 s		the generation, to the owners that have lost buckets within the window
+ *	every 10 s		the generation, to the owners that have lost buckets within window and hold
  *
  * A mux tells a server only if it is among the two muxes of the highest weight for it (peers_tells()), so the cost for a
  * server does not grow with the number of muxes, and one of the two may be behind or lose a packet.

@@ -105,7 +105,7 @@ static void note(struct draft *draft, uint32_t bucket, fl_row row, uint16_t owne
 	if (loser == owner || loser == FL_BACKEND_NONE || !has(scope->told, loser))
 		return;
 	draft->losers[loser / 64] |= 1ULL << loser % 64;
-	if (!scope->has_moves || draft->failed || !fl_row_is_moved(row, scope->now, scope->window))
+	if (!scope->has_moves || draft->failed || !fl_row_is_moved(row, scope->now, scope->moved_seconds))
 		return;
 	if (draft->entries_count == draft->entries_room && !grow_entries(draft)) {
 		draft->failed = true;
@@ -153,7 +153,7 @@ static bool is_earlier(const struct draft *draft, const struct notice_owner *own
 {
 	const struct notice_scope *scope = draft->scope;
 
-	return losses_is_open(owner, scope->now, scope->window) && has(scope->told, owner->id) &&
+	return losses_is_open(owner, scope->now, scope->owner_seconds) && has(scope->told, owner->id) &&
 	       !has(draft->losers, owner->id);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What servers must be told before a change of a ring is published (protocol/README.md, 2): which owners lose buckets,
- * or lost some within the window before, and of each bucket that moves and whose window is open, its last move. Pure:
+ * or lost some within window and hold before, and of each bucket that moves and whose packets carry a move, it. Pure:
  * the published ring, earlier losses and the change go in, a list comes out; notices.h sends it.
  *
  *	ring	bucket 7: 2, before that 1, at t		a change gives bucket 7 to 3
@@ -36,11 +36,12 @@ struct notice_plan {
 };
 
 struct notice_scope {
-	const uint64_t *told; /* a bit for each id: the owners that this mux tells */
-	bool has_moves;       /* whether servers use moves of this service */
-	uint32_t now;         /* Unix seconds */
-	uint32_t window;
-	struct losses losses; /* so far; this change's may be among them */
+	const uint64_t *told;   /* a bit for each id: the owners that this mux tells */
+	bool has_moves;         /* whether servers use moves of this service */
+	uint32_t now;           /* Unix seconds */
+	uint32_t moved_seconds; /* for how long packets carry a move, FL_ROW_HELD: as long as the row has one */
+	uint32_t owner_seconds; /* for how long a former owner may get packets: window and hold */
+	struct losses losses;   /* so far; this change's may be among them */
 };
 
 /*

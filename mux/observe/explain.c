@@ -184,7 +184,7 @@ static void print_text(const json_t *answer)
 	print_owner(answer, "current");
 	print_owner(answer, "previous");
 	printf("%-11s %s%s\n", "since", when,
-	       json_is_true(json_object_get(answer, "moved")) ? ", window open: packets carry the previous owner" : "");
+	       json_is_true(json_object_get(answer, "moved")) ? ", packets carry the previous owner" : "");
 	json_array_foreach(json_object_get(answer, "unless"), i, unless)
 	    printf("%-11s %s\n", "unless",
 		   strcmp(json_string_value(unless), "connectionId")

@@ -256,7 +256,7 @@ static void get_notices(struct http *http, struct MHD_Connection *connection, st
 	list = json_array();
 	owners = notices_owners(notices, service->id, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (losses_is_open(&owners[i], (uint32_t)time(NULL), service->window))
+		if (losses_is_open(&owners[i], (uint32_t)time(NULL), service_owner_seconds(service)))
 			json_array_append_new(list, describe_owner(notices, service_ring(service), &owners[i]));
 	answer_json(answer, MHD_HTTP_OK, type_json,
 		    json_pack("{s:s, s:I, s:I, s:o}", "service", service->config.name, "generation",

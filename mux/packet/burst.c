@@ -197,12 +197,12 @@ void burst_rows(struct burst *burst, uint32_t first, uint32_t end)
 	}
 }
 
-/* The previous owner to put in MOVED; NULL if the bucket never moved, or moved longer ago than the window. */
+/* The previous owner to put in MOVED; NULL if the row names none, or without a hold its window is over. */
 static inline const struct backend *moved_from(const struct packet *packet, uint32_t now)
 {
-	uint32_t window = __atomic_load_n(&packet->service->window, __ATOMIC_RELAXED);
+	uint32_t seconds = __atomic_load_n(&packet->service->moved_seconds, __ATOMIC_RELAXED);
 
-	if (likely(!fl_row_is_moved(packet->row, now, window)))
+	if (likely(!fl_row_is_moved(packet->row, now, seconds)))
 		return NULL;
 	return backends_get(packet->backends, fl_row_previous(packet->row));
 }

@@ -153,7 +153,7 @@ static int take_slot(const struct registry *registry)
 	return -ENOSPC;
 }
 
-/* Workers may read MSS, QUIC, stateless UDP and window at any time; only the control thread reads VIPs and ports. */
+/* Workers may read MSS, QUIC, stateless UDP and the seconds of a move at any time; only the control thread reads VIPs and ports. */
 static void set_config(struct service *service, const struct service_config *config)
 {
 	struct quic_server_id quic = config->quic;
@@ -162,7 +162,7 @@ static void set_config(struct service *service, const struct service_config *con
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
 	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->stateless_udp, config->stateless_udp, __ATOMIC_RELAXED);
-	__atomic_store_n(&service->window, config->window, __ATOMIC_RELAXED);
+	__atomic_store_n(&service->moved_seconds, config->hold ? FL_ROW_HELD : config->window, __ATOMIC_RELAXED);
 }
 
 /* NULL: no memory. */

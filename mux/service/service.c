@@ -70,7 +70,7 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 	out->current = fl_row_current(row);
 	out->previous = fl_row_previous(row);
 	out->since = fl_row_since(row);
-	out->moved = fl_row_is_moved(row, now, __atomic_load_n(&service->window, __ATOMIC_RELAXED)) &&
+	out->moved = fl_row_is_moved(row, now, __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED)) &&
 		     !(flow->protocol == IPPROTO_UDP && service->config.stateless_udp);
 	if (out->current)
 		backends_address(backends, out->current, &out->current_address);

@@ -11,8 +11,8 @@
 
 struct service {
 	struct fl_siphash_key key;
-	struct ring *ring; /* atomic; NULL until a snapshot is loaded */
-	uint32_t window;   /* atomic; seconds */
+	struct ring *ring;      /* atomic; NULL until a snapshot is loaded */
+	uint32_t moved_seconds; /* atomic; for how long packets carry a move: the window, or FL_ROW_HELD */
 	uint16_t id;
 	uint8_t hash;               /* enum fl_hash_kind */
 	uint8_t affinity;           /* enum affinity */
@@ -55,6 +55,12 @@ struct explanation {
 static inline struct ring *service_ring(const struct service *service)
 {
 	return __atomic_load_n(&service->ring, __ATOMIC_ACQUIRE);
+}
+
+/* For how many seconds a former owner of a bucket may still get packets of it. Control thread. */
+static inline uint32_t service_owner_seconds(const struct service *service)
+{
+	return service->config.window + service->config.hold;
 }
 
 /* The flow hash of a connection under a service's hash, key and affinity. */

@@ -213,7 +213,8 @@ static const char *check_bucket(const struct output_world *world, const struct s
 	row = ring_row(ring, steer->bucket);
 	if (!backends_address(ring_backends(ring), fl_row_current(row), &owner) || !fl_address_equal(&owner, to))
 		return "not sent to the bucket's backend";
-	moved = fl_row_previous(row) && fl_row_since(row) + service->config.window > world->now;
+	moved =
+	    fl_row_previous(row) && (service->config.hold || fl_row_since(row) + service->config.window > world->now);
 	if (moved != !!(steer->flags & FL_STEER_MOVED))
 		return moved ? "a move is missing" : "a move after the window";
 	if (moved && (!backends_address(ring_backends(ring), fl_row_previous(row), &previous) ||

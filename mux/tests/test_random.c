@@ -164,6 +164,8 @@ static void serve(struct tables *tables)
 			config.mptcp = (struct mptcp_ports){20000, 20060};
 			config.quic = (struct quic_server_id){.offset = 1, .length = 1};
 			config.mss = 1200;
+			config.window = 0;
+			config.hold = 3600;
 			break;
 		case 2:
 			config.hash = FL_HASH_CRC32;

@@ -17,7 +17,7 @@
 #include "ring/fold.h"
 #include "../image.h"
 
-enum { BUCKETS = 512, IDS = 9, NOW = 1700000100, WINDOW = 240, ROUNDS = 3000, RUNS_MAX = 12 };
+enum { BUCKETS = 512, IDS = 9, NOW = 1700000100, WINDOW = 240, HOLD = 50000, ROUNDS = 3000, RUNS_MAX = 12 };
 
 static uint64_t seed;
 
@@ -104,7 +104,7 @@ static uint32_t naive(const struct delta *before, const struct delta *after, con
 		if (loser == 0 || loser == after->current[i] || !(scope->told[0] >> loser & 1))
 			continue;
 		losers[loser] = true;
-		if (scope->has_moves && before->previous[i] && NOW - before->since[i] < WINDOW)
+		if (scope->has_moves && before->previous[i] && NOW - before->since[i] < scope->moved_seconds)
 			list[count++] = (struct told){loser, before->previous[i], before->since[i], i};
 	}
 	qsort(list, count, sizeof(*list), compare);
@@ -159,7 +159,7 @@ static void check(const struct delta *before, const struct delta *after, const s
 	for (uint32_t i = 0; i < scope->losses.count; i++) {
 		const struct notice_owner *owner = &scope->losses.list[i];
 
-		if (NOW - owner->since < WINDOW && scope->told[0] >> owner->id & 1 && !losers[owner->id])
+		if (NOW - owner->since < scope->owner_seconds && scope->told[0] >> owner->id & 1 && !losers[owner->id])
 			assert_true(at < plan.losers_count && plan.losers[at++] == owner->id);
 	}
 	assert_int_equal(at, plan.losers_count);
@@ -170,12 +170,12 @@ static void check(const struct delta *before, const struct delta *after, const s
 /* Some owners' last losses. */
 static struct losses random_losses(struct chance *chance, struct notice_owner list[IDS])
 {
-	static const uint32_t ages[] = {0, WINDOW - 1, WINDOW, 100000};
+	static const uint32_t ages[] = {0, WINDOW - 1, WINDOW, HOLD, 100000};
 	struct losses losses = {0, list};
 
 	for (uint16_t id = 1; id <= IDS; id++)
 		if (chance_below(chance, 2))
-			list[losses.count++] = (struct notice_owner){id, NOW - ages[chance_below(chance, 4)]};
+			list[losses.count++] = (struct notice_owner){id, NOW - ages[chance_below(chance, 5)]};
 	return losses;
 }
 
@@ -190,8 +190,15 @@ static void play(enum kind kind)
 		struct delta before = random_image(&chance), after = image_copy(&before), change = {0};
 		uint64_t told[(FL_BACKEND_MAX + 1) / 64] = {chance_next(&chance)};
 		struct notice_owner list[IDS];
-		struct notice_scope scope = {told, chance_below(&chance, 8) > 0, NOW, WINDOW,
-					     random_losses(&chance, list)};
+		bool is_held = chance_below(&chance, 2);
+		struct notice_scope scope = {
+		    .told = told,
+		    .has_moves = chance_below(&chance, 8) > 0,
+		    .now = NOW,
+		    .moved_seconds = is_held ? FL_ROW_HELD : WINDOW,
+		    .owner_seconds = is_held ? WINDOW + HOLD : WINDOW,
+		    .losses = random_losses(&chance, list),
+		};
 
 		if (kind == SNAPSHOT) {
 			image_free(&after);
@@ -235,7 +242,8 @@ static void many_groups(void **state)
 	enum { MANY = 65536 };
 	struct delta before = image_snapshot(1, 7, MANY, IDS), after = image_snapshot(1, 9, MANY, IDS);
 	uint64_t told[(FL_BACKEND_MAX + 1) / 64] = {~0ULL};
-	struct notice_scope scope = {told, true, NOW, 40000, {0}};
+	struct notice_scope scope = {
+	    .told = told, .has_moves = true, .now = NOW, .moved_seconds = 40000, .owner_seconds = 40000};
 	struct ring *ring = ring_new(MANY);
 	struct reason why = {{0}};
 	struct notice_plan plan;

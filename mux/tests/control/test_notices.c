@@ -103,8 +103,8 @@ static struct fl_address address_of(uint16_t id)
 }
 
 /* A ring that is loaded and whose buckets all moved `age` seconds ago, from 1 behind their owner. */
-static struct world *open_world(uint32_t buckets, uint32_t age, const struct fl_siphash_key *key,
-				const struct encap *encap)
+static struct world *open_held_world(uint32_t buckets, uint32_t age, const struct fl_siphash_key *key,
+				     const struct encap *encap, uint32_t hold)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct service_config config = image_config(SERVICE, "10.99.0.1", buckets);
@@ -123,6 +123,7 @@ static struct world *open_world(uint32_t buckets, uint32_t age, const struct fl_
 	assert_int_equal(tables_set_self(w->tables, &self, &none, &seed), 0);
 	if (encap)
 		config.encap = encap;
+	config.hold = hold;
 	assert_int_equal(tables_add(w->tables, &config, &w->service, &why), 0);
 	w->image = image_snapshot(SERVICE, 7, buckets, BACKENDS);
 	for (uint32_t i = 0; i < buckets; i++) {
@@ -136,6 +137,12 @@ static struct world *open_world(uint32_t buckets, uint32_t age, const struct fl_
 	assert_int_equal(w->seen_count, 0); /* nobody loses a bucket by a first ring */
 	assert_int_equal(tables_load(w->tables, w->service, &w->image, &why), 0);
 	return w;
+}
+
+static struct world *open_world(uint32_t buckets, uint32_t age, const struct fl_siphash_key *key,
+				const struct encap *encap)
+{
+	return open_held_world(buckets, age, key, encap, 0);
 }
 
 static void close_world(struct world *w)
@@ -286,6 +293,38 @@ static void closed_windows_tell_the_generation_alone(void **state)
 	move(w, 0, BUCKETS, 4);
 	assert_int_equal(w->seen_count, 3);
 	assert_int_equal(notices_moves(w->notices), 0);
+	close_world(w);
+}
+
+static void held_buckets_tell_their_move_beyond_the_window(void **state)
+{
+	enum { HOLD = 3600 };
+	struct world *w = open_held_world(BUCKETS, 1000, NULL, NULL, HOLD);
+	struct service_config config = w->service->config;
+	struct reason why = {{0}};
+	uint32_t moves, mark;
+
+	(void)state;
+	move(w, 0, 1, 4);
+	assert_int_equal(notices_moves(w->notices), 1); /* of bucket 0: 1 has it from 2 */
+	assert_int_equal(to_id(w, 0, 1, &moves), 2);
+	assert_int_equal(moves, 1);
+	assert_int_equal(to_id(w, 0, 2, &moves), 1); /* each row names a former owner, which is told the generation */
+	assert_int_equal(to_id(w, 0, 3, &moves), 1);
+	pass(w, 20000);
+	mark = w->seen_count;
+	pass(w, NOTICES_REFRESH_MS);
+	assert_int_equal(w->seen_count - mark, BACKENDS);
+	pass(w, (HOLD + 240 - 1000) * 1000ULL); /* of the first ring's moves */
+	mark = w->seen_count;
+	pass(w, NOTICES_REFRESH_MS);
+	assert_int_equal(w->seen_count - mark, 1); /* 1 lost a bucket later */
+	config.hold = 0;
+	assert_int_equal(tables_change(w->tables, w->service, &config, &why), 0);
+	mark = w->seen_count;
+	move(w, 2, 1, 4);
+	assert_int_equal(w->seen_count - mark, 1); /* the loser alone, and no move */
+	assert_int_equal(notices_moves(w->notices), 2);
 	close_world(w);
 }
 
@@ -500,6 +539,7 @@ int main(void)
 	    cmocka_unit_test(a_change_is_told_first_then_repeated_then_refreshed),
 	    cmocka_unit_test(an_earlier_loser_is_told_with_the_change),
 	    cmocka_unit_test(closed_windows_tell_the_generation_alone),
+	    cmocka_unit_test(held_buckets_tell_their_move_beyond_the_window),
 	    cmocka_unit_test(a_snapshot_over_several_generations),
 	    cmocka_unit_test(ipip_names_no_bucket),
 	    cmocka_unit_test(tagged),

@@ -98,6 +98,16 @@ static void reads_optional_fields(void **state)
 	text = changed("statelessUdp", "false");
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_false(config.stateless_udp);
+	assert_int_equal(config.hold, 0);
+	free(text);
+	text = changed("holdSeconds", "604800");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.hold, 604800);
+	free(text);
+	text = config_node_print(&config);
+	memset(&config, 0, sizeof(config));
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.hold, 604800);
 	free(text);
 	text = changed("steering", "\"flowtable\"");
 	assert_int_equal(parse(text, &config, &why), 0);
@@ -178,6 +188,9 @@ static void refuses(void **state)
 	    {"maxSegmentSize", "535", "536..65535"},
 	    {"maxSegmentSize", "\"1400\"", "an integer 536..65535"},
 	    {"statelessUdp", "1", "statelessUdp is not a boolean; allowed: true, false"},
+	    {"holdSeconds", "0", "holdSeconds is 0; allowed: 1..604800"},
+	    {"holdSeconds", "604801", "604801"},
+	    {"holdSeconds", "true", "an integer 1..604800"},
 	    {"mptcpPorts", "[20000, 20999]", "first and last"},
 	    {"mptcpPorts", "{\"first\": 70, \"last\": 90}", "tcp:80"},
 	    {"mptcpPorts", "{\"first\": 80, \"last\": 81}", "tcp:80"},
