@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fairlead-server: attaches, detaches and shows the server side, makes it forget a service, and prepares the host for MPTCP.
+ * fairlead-server: attaches, detaches and shows the server side, makes it forget a service, prepares the host for MPTCP,
+ * and reports the host's connections.
  * Exit codes: 0 success, 1 refused or failed (with a printed reason), 2 wrong usage.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "agent.h"
 #include "arguments.h"
 #include "form.h"
 #include "mptcp.h"
@@ -85,10 +87,13 @@ int main(int argc, char **argv)
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(usage, stdout);
 		fputs(mptcp_help, stdout);
+		fputs(agent_help, stdout);
 		return EXIT_DONE;
 	}
 	if (argc > 1 && !strcmp(argv[1], "mptcp"))
 		return mptcp_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "agent"))
+		return agent_main(argc - 1, argv + 1);
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
@@ -98,5 +103,6 @@ int main(int argc, char **argv)
 	}
 	fputs(usage, stderr);
 	fputs(mptcp_help, stderr);
+	fputs(agent_help, stderr);
 	return EXIT_USAGE;
 }

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One loop. A report goes through these steps, and between any two of them events are read:
+ *
+ *	WAIT	until it is due; a service that has become known makes it due
+ *	LIST	without events: all connections
+ *	SWEEP	half-open connections and accept queues
+ *	POST	the report; its answer has new questions
+ *	FETCH	the services, at first and if the answer says that they have changed
+ */
+#include "agent.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "exchange.h"
+#include "follower.h"
+#include "pace.h"
+
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1,
+	EXIT_USAGE = 2,
+};
+
+enum step {
+	WAIT,
+	LIST,
+	SWEEP,
+	POST,
+	FETCH,
+};
+
+enum numbers {
+	POLL_MS_MAX = 60000,
+	SHARE_OF_LISTS = 5, /* without events: lists take at most a fifth of the time */
+};
+
+#define MS_NS 1000000ULL
+
+struct agent {
+	struct options options;
+	struct census *census;
+	struct follower *follower;
+	struct exchange *exchange;
+	struct report report;
+	struct pace pace;
+	enum step step;
+	fl_u64 due_ns;
+	fl_u64 list_begun_ns, list_took_ns;
+	size_t known;      /* services, in the last report */
+	char trouble[256]; /* the last one that was printed; empty: the last request was answered */
+	int signals;
+};
+
+static fl_u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
+}
+
+static fl_u32 draw(void)
+{
+	fl_u32 number = 0;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		abort();
+	return number;
+}
+
+static const char *controller(const struct agent *agent)
+{
+	return agent->options.controllers[agent->pace.current];
+}
+
+static void wait_ms(struct agent *agent, fl_u32 ms)
+{
+	agent->step = WAIT;
+	agent->due_ns = now_ns() + ms * MS_NS;
+}
+
+/* Prints the trouble if it is another than the last, and lets the next controller be tried later. */
+static void fail(struct agent *agent, const char *what, const char *why)
+{
+	char trouble[sizeof(agent->trouble)];
+
+	snprintf(trouble, sizeof(trouble), "%s: %s", what, why);
+	if (strcmp(trouble, agent->trouble))
+		fprintf(stderr, "fairlead-server: agent: %s: %s; tried again, from 1 s to every 30 s\n",
+			controller(agent), trouble);
+	memcpy(agent->trouble, trouble, sizeof(trouble));
+	wait_ms(agent, pace_failed(&agent->pace, draw()));
+}
+
+static void answered(struct agent *agent, fl_u32 seconds)
+{
+	if (agent->trouble[0])
+		fprintf(stderr, "fairlead-server: agent: %s answers again\n", controller(agent));
+	agent->trouble[0] = '\0';
+	wait_ms(agent, pace_answered(&agent->pace, seconds, draw()));
+}
+
+static void fetch(struct agent *agent)
+{
+	agent->step = FETCH;
+	if (exchange_begin(agent->exchange, controller(agent), "/v1/agent/services", NULL))
+		fail(agent, "services", "the request cannot be made");
+}
+
+static size_t known(const struct agent *agent)
+{
+	const struct services *services = census_services(agent->census);
+	size_t count = 0;
+
+	for (size_t i = 0; services && i < services->count; i++)
+		count += census_knows(agent->census, i);
+	return count;
+}
+
+static void post(struct agent *agent)
+{
+	char *text;
+
+	agent->step = POST;
+	agent->report.sequence++;
+	agent->report.has_events = follower_has_events(agent->follower);
+	agent->report.lost_events = follower_lost(agent->follower);
+	agent->known = known(agent);
+	text = report_write(&agent->report, agent->census);
+	if (!text)
+		fail(agent, "report", "there is no memory");
+	else if (exchange_begin(agent->exchange, controller(agent), "/v1/agent/reports", text))
+		fail(agent, "report", "the request cannot be made");
+	free(text);
+}
+
+static void sweep(struct agent *agent)
+{
+	agent->step = SWEEP;
+	if (follower_sweep_begin(agent->follower) < 0)
+		fail(agent, "report", "half-open connections are unknown");
+}
+
+static void begin_report(struct agent *agent)
+{
+	fl_u64 now = now_ns();
+
+	if (!census_services(agent->census)) {
+		fetch(agent);
+	} else if (!follower_has_events(agent->follower) &&
+		   now - agent->list_begun_ns >= SHARE_OF_LISTS * agent->list_took_ns) {
+		agent->step = LIST;
+		agent->list_begun_ns = now;
+		follower_list(agent->follower, now);
+	} else {
+		sweep(agent);
+	}
+}
+
+/* Prints the status and what the controller says about it. */
+static void refuse(struct agent *agent, const char *what, const struct exchange_result *result)
+{
+	char why[200];
+
+	if (result->state == EXCHANGE_FAILED)
+		snprintf(why, sizeof(why), "%s", result->error);
+	else
+		snprintf(why, sizeof(why), "status %ld: %.*s", result->status,
+			 (int)(result->len < 150 ? result->len : 150), result->len ? result->body : "");
+	for (char *at = why; *at; at++)
+		if ((unsigned char)*at < ' ')
+			*at = ' ';
+	fail(agent, what, why);
+}
+
+static void end_fetch(struct agent *agent, const struct exchange_result *result)
+{
+	struct services *services;
+
+	if (result->state == EXCHANGE_FAILED || result->status != 200) {
+		refuse(agent, "services", result);
+		return;
+	}
+	services = services_read(result->body, result->len, &agent->options.mangle);
+	if (!services) {
+		fail(agent, "services", "the answer is refused, as above");
+		return;
+	}
+	if (!census_serve(agent->census, services)) {
+		fail(agent, "services", "there is no memory");
+		return;
+	}
+	follower_serve(agent->follower);
+	agent->step = WAIT;
+	agent->due_ns = now_ns();
+}
+
+static void end_post(struct agent *agent, const struct exchange_result *result)
+{
+	struct answer answer;
+	bool is_right, has_changed;
+
+	if (result->state == EXCHANGE_FAILED || result->status != 200) {
+		refuse(agent, "report", result);
+		return;
+	}
+	if (!answer_read(result->body, result->len, census_services(agent->census), &answer)) {
+		fail(agent, "report", "the answer is refused, as above");
+		return;
+	}
+	report_answered(agent->census);
+	has_changed = strcmp(answer.services_version, census_services(agent->census)->version) != 0;
+	is_right = answer_apply(&answer, agent->census, now_ns());
+	if (is_right)
+		answered(agent, answer.next_seconds);
+	else
+		fail(agent, "report", "the answer is refused, as above");
+	answer_free(&answer);
+	if (is_right && has_changed)
+		fetch(agent);
+}
+
+static void step(struct agent *agent)
+{
+	struct exchange_result result;
+	int more;
+
+	switch (agent->step) {
+	case WAIT:
+		/* what has just become known is not kept for the rest of ten seconds */
+		if (!agent->trouble[0] && known(agent) > agent->known && !follower_is_listing(agent->follower) &&
+		    follower_has_events(agent->follower)) {
+			agent->known = known(agent);
+			agent->due_ns = now_ns();
+		}
+		if (now_ns() >= agent->due_ns)
+			begin_report(agent);
+		break;
+	case LIST:
+		if (follower_is_listing(agent->follower))
+			break;
+		agent->list_took_ns = now_ns() - agent->list_begun_ns;
+		sweep(agent);
+		break;
+	case SWEEP:
+		more = follower_sweep_step(agent->follower);
+		if (more < 0)
+			fail(agent, "report", "half-open connections are unknown");
+		else if (!more)
+			post(agent);
+		break;
+	case POST:
+	case FETCH:
+		result = exchange_result(agent->exchange);
+		if (result.state == EXCHANGE_RUNNING)
+			break;
+		if (agent->step == POST)
+			end_post(agent, &result);
+		else
+			end_fetch(agent, &result);
+		break;
+	}
+}
+
+static int wait_of(const struct agent *agent)
+{
+	fl_u64 now = now_ns(), until = follower_deadline(agent->follower, now);
+
+	if (agent->step == SWEEP)
+		return 0;
+	if (agent->step == WAIT && agent->due_ns < until)
+		until = agent->due_ns;
+	if (until <= now)
+		return 0;
+	return (until - now) / MS_NS >= POLL_MS_MAX ? POLL_MS_MAX : (int)((until - now) / MS_NS) + 1;
+}
+
+static bool is_stopped(const struct agent *agent)
+{
+	struct signalfd_siginfo signal;
+
+	return read(agent->signals, &signal, sizeof(signal)) == sizeof(signal);
+}
+
+static void run(struct agent *agent)
+{
+	while (!is_stopped(agent)) {
+		int fds[] = {follower_fd(agent->follower), agent->signals};
+
+		follower_step(agent->follower, now_ns());
+		step(agent);
+		exchange_poll(agent->exchange, fds, 2, wait_of(agent));
+	}
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void name_report(struct agent *agent)
+{
+	struct report *report = &agent->report;
+
+	for (unsigned i = 0; i < 4; i++)
+		snprintf(report->boot + 8 * i, sizeof(report->boot) - 8 * i, "%08x", draw());
+	for (unsigned i = 0; i < agent->options.address_count; i++)
+		options_address_text(&agent->options.addresses[i], report->addresses[i]);
+	report->address_count = agent->options.address_count;
+}
+
+static int start(struct agent *agent)
+{
+	struct fl_siphash_key seed = {(fl_u64)draw() << 32 | draw(), (fl_u64)draw() << 32 | draw()};
+	char token[OPTIONS_TOKEN_MAX];
+
+	if (agent->options.token_file && options_read_token(agent->options.token_file, token))
+		return EXIT_USAGE;
+	explicit_bzero(token, sizeof(token));
+	agent->signals = open_signals();
+	agent->census = census_new(&seed);
+	agent->exchange = exchange_new(&agent->options);
+	if (agent->signals < 0 || !agent->census || !agent->exchange) {
+		fprintf(stderr, "fairlead-server: agent: cannot start: %s\n", strerror(errno ? errno : ENOMEM));
+		return EXIT_REFUSED;
+	}
+	agent->follower = follower_new(agent->census, !agent->options.no_events);
+	if (!agent->follower)
+		return EXIT_REFUSED;
+	name_report(agent);
+	agent->pace.controllers = agent->options.controller_count;
+	return EXIT_DONE;
+}
+
+int agent_main(int argc, char **argv)
+{
+	struct agent agent = {.signals = -1};
+	int code = EXIT_USAGE;
+
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	if (!options_parse(&agent.options, argc, argv)) {
+		code = start(&agent);
+		if (code == EXIT_DONE)
+			run(&agent);
+	}
+	follower_free(agent.follower);
+	exchange_free(agent.exchange);
+	census_free(agent.census);
+	if (agent.signals >= 0)
+		close(agent.signals);
+	options_free(&agent.options);
+	curl_global_cleanup();
+	return code;
+}

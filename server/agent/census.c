@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "census.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct census {
+	struct fl_siphash_key seed;
+	struct services *services;
+	struct tally *tallies;
+	struct connections *table;
+	bool dumping, lost, out_of_memory;
+	fl_u8 mark;       /* of the last dump */
+	fl_u64 begun_ns;  /* of the dump under way */
+	fl_u64 dumped_ns; /* the beginning of the last complete one */
+	fl_u64 listener;  /* number of the last one */
+};
+
+struct census *census_new(const struct fl_siphash_key *seed)
+{
+	struct census *census = calloc(1, sizeof(*census));
+
+	if (!census)
+		return NULL;
+	census->seed = *seed;
+	census->table = connections_new(seed);
+	if (!census->table) {
+		free(census);
+		return NULL;
+	}
+	return census;
+}
+
+static void forget_question(struct tally *tally)
+{
+	free(tally->question.buckets);
+	free(tally->question.half_open);
+	tally->question = (struct question){0};
+}
+
+static void free_tallies(struct tally *tallies, size_t count)
+{
+	for (size_t i = 0; tallies && i < count; i++)
+		forget_question(&tallies[i]);
+	free(tallies);
+}
+
+void census_free(struct census *census)
+{
+	if (!census)
+		return;
+	free_tallies(census->tallies, census->services ? census->services->count : 0);
+	services_free(census->services);
+	connections_free(census->table);
+	free(census);
+}
+
+const struct services *census_services(const struct census *census)
+{
+	return census->services;
+}
+
+struct tally *census_tally(struct census *census, size_t service)
+{
+	return &census->tallies[service];
+}
+
+bool census_knows(const struct census *census, size_t service)
+{
+	return census->tallies[service].dumped && !census->lost && !census->out_of_memory &&
+	       !census->services->list[service].ambiguous;
+}
+
+size_t census_connections(const struct census *census)
+{
+	return connections_count(census->table);
+}
+
+static fl_u16 service_of(const struct census *census, const struct connection_key *key)
+{
+	return census->services->endpoints[key->endpoint].service;
+}
+
+/* False: the socket is none of a service. */
+static bool key_of(const struct census *census, const struct socket_name *name, struct connection_key *key)
+{
+	unsigned endpoint = census->services ? services_endpoint(census->services, &name->local, name->local_port)
+					     : SERVICES_NO_ENDPOINT;
+
+	*key = (struct connection_key){name->remote, name->remote_port, name->local_port, (fl_u16)endpoint};
+	return endpoint != SERVICES_NO_ENDPOINT;
+}
+
+struct socket_name census_name(const struct census *census, const struct connection_key *key)
+{
+	return (struct socket_name){census->services->endpoints[key->endpoint].local, key->remote, key->local_port,
+				    key->remote_port};
+}
+
+/* Without memory for a connection nothing is known, until a complete dump finds room. */
+static struct connection *add(struct census *census, const struct connection_key *key)
+{
+	const struct endpoint *endpoint = &census->services->endpoints[key->endpoint];
+	struct connection *added = connections_add(census->table, key);
+
+	if (!added) {
+		census->out_of_memory = true;
+		return NULL;
+	}
+	added->mark = census->mark;
+	added->flow_hash =
+	    services_flow_hash(census->services, endpoint, &key->remote, key->remote_port, key->local_port);
+	return added;
+}
+
+static void count_open(struct tally *tally)
+{
+	tally->established++;
+	tally->opened++;
+}
+
+static void count_close(struct tally *tally)
+{
+	tally->established--;
+	tally->closed++;
+}
+
+void census_open(struct census *census, const struct socket_name *name)
+{
+	struct connection_key key;
+	struct connection *found;
+
+	if (!key_of(census, name, &key))
+		return;
+	found = connections_find(census->table, &key);
+	if (found) {
+		found->mark = census->mark;
+		if (found->state == CONNECTION_LIVE)
+			return;
+		found->state = CONNECTION_LIVE;
+	} else if (!add(census, &key)) {
+		return;
+	}
+	count_open(&census->tallies[service_of(census, &key)]);
+}
+
+void census_close(struct census *census, const struct socket_name *name)
+{
+	struct connection_key key;
+	struct connection *found;
+
+	if (!key_of(census, name, &key))
+		return;
+	found = connections_find(census->table, &key);
+	if (found && found->state == CONNECTION_LIVE)
+		count_close(&census->tallies[service_of(census, &key)]);
+	if (!census->dumping) {
+		if (found)
+			connections_remove(census->table, found);
+		return;
+	}
+	if (!found)
+		found = add(census, &key);
+	if (found) {
+		found->state = CONNECTION_CLOSED;
+		found->mark = census->mark;
+	}
+}
+
+void census_lose(struct census *census)
+{
+	census->lost = true;
+	census->dumped_ns = 0;
+}
+
+/* Removes what was closed while the dump was under way. */
+static void forget_closed(struct census *census)
+{
+	size_t count, i = 0;
+	struct connection *slots = connections_slots(census->table, &count);
+
+	while (i < count) {
+		if (slots[i].state == CONNECTION_CLOSED)
+			connections_remove(census->table, &slots[i]);
+		else
+			i++;
+	}
+}
+
+void census_dump_begin(struct census *census, fl_u64 now_ns)
+{
+	census->dumping = true;
+	census->begun_ns = now_ns;
+	census->mark++;
+	census->out_of_memory = false;
+}
+
+bool census_needs_dump(const struct census *census)
+{
+	if (census->lost || census->out_of_memory)
+		return true;
+	for (size_t i = 0; census->services && i < census->services->count; i++)
+		if (!census->tallies[i].dumped)
+			return true;
+	return false;
+}
+
+bool census_is_dumping(const struct census *census)
+{
+	return census->dumping;
+}
+
+fl_u64 census_dumped_ns(const struct census *census)
+{
+	return census->dumped_ns;
+}
+
+void census_record(struct census *census, const struct socket_name *name)
+{
+	struct connection_key key;
+	struct connection *found;
+	struct tally *tally;
+
+	if (!key_of(census, name, &key))
+		return;
+	found = connections_find(census->table, &key);
+	if (found) {
+		found->mark = census->mark;
+		return;
+	}
+	if (!add(census, &key))
+		return;
+	tally = &census->tallies[service_of(census, &key)];
+	tally->established++;
+	if (tally->dumped) /* else it was there before the agent looked */
+		tally->opened++;
+}
+
+size_t census_missing(struct census *census, struct connection_key *keys, size_t max)
+{
+	size_t count, found = 0;
+	struct connection *slots = connections_slots(census->table, &count);
+
+	for (size_t i = 0; i < count && found < max; i++)
+		if (slots[i].state == CONNECTION_LIVE && slots[i].mark != census->mark)
+			keys[found++] = connection_key(&slots[i]);
+	return found;
+}
+
+void census_settle(struct census *census, const struct connection_key *key, bool exists)
+{
+	struct connection *found = connections_find(census->table, key);
+
+	if (!found || found->state != CONNECTION_LIVE || found->mark == census->mark)
+		return; /* an event came first */
+	if (exists) {
+		found->mark = census->mark;
+		return;
+	}
+	count_close(&census->tallies[service_of(census, key)]);
+	connections_remove(census->table, found);
+}
+
+void census_dump_end(struct census *census, bool complete)
+{
+	census->dumping = false;
+	forget_closed(census);
+	if (!complete || census->out_of_memory)
+		return;
+	census->lost = false;
+	census->dumped_ns = census->begun_ns;
+	for (size_t i = 0; census->services && i < census->services->count; i++)
+		census->tallies[i].dumped = true;
+}
+
+void census_sweep_begin(struct census *census)
+{
+	for (size_t i = 0; census->services && i < census->services->count; i++) {
+		struct tally *tally = &census->tallies[i];
+		struct question *question = &tally->question;
+
+		tally->half_open = tally->listeners = tally->queue_length = tally->queue_limit = 0;
+		question->half_open_count = 0;
+		if (question->half_open)
+			memset(question->half_open->words, 0,
+			       (question->half_open->buckets + 63) / 64 * sizeof(question->half_open->words[0]));
+	}
+}
+
+void census_half_open(struct census *census, const struct socket_name *name)
+{
+	const struct endpoint *endpoint;
+	struct connection_key key;
+	struct tally *tally;
+	fl_u32 bucket;
+
+	if (!key_of(census, name, &key))
+		return;
+	endpoint = &census->services->endpoints[key.endpoint];
+	tally = &census->tallies[endpoint->service];
+	tally->half_open++;
+	if (!tally->question.buckets || !endpoint->has_bucket)
+		return;
+	bucket = fl_bucket(services_flow_hash(census->services, endpoint, &key.remote, key.remote_port, key.local_port),
+			   tally->question.buckets->buckets);
+	if (bucket_set_has(tally->question.buckets, bucket)) {
+		tally->question.half_open_count++;
+		bucket_set_add(tally->question.half_open, bucket);
+	}
+}
+
+static bool listens_for(const struct listener *listener, const struct endpoint *endpoint)
+{
+	static const struct fl_address any;
+	static const fl_u8 zero[4];
+	struct fl_address any_ipv4 = fl_address_from_ipv4(zero);
+	bool is_ipv4 = fl_address_is_ipv4(&endpoint->local);
+
+	if (!endpoint->has_bucket || listener->port != endpoint->first)
+		return false;
+	if (fl_address_equal(&listener->local, &any))
+		return !is_ipv4 || !listener->ipv6_only;
+	if (fl_address_equal(&listener->local, &any_ipv4))
+		return is_ipv4;
+	return fl_address_equal(&listener->local, &endpoint->local);
+}
+
+void census_listener(struct census *census, const struct listener *listener)
+{
+	const struct services *services = census->services;
+
+	census->listener++;
+	for (size_t i = 0; services && i < services->endpoint_count; i++) {
+		struct tally *tally = &census->tallies[services->endpoints[i].service];
+
+		/* once for each service, which may have several VIPs */
+		if (tally->last_listener == census->listener || !listens_for(listener, &services->endpoints[i]))
+			continue;
+		tally->last_listener = census->listener;
+		tally->listeners++;
+		tally->queue_length += listener->length;
+		tally->queue_limit += listener->limit;
+	}
+}
+
+void census_ask(struct census *census, size_t service, const char *name, struct bucket_set *buckets, fl_u64 now_ns)
+{
+	struct question *question = &census->tallies[service].question;
+	struct bucket_set *half_open = bucket_set_new(census->services->list[service].buckets);
+
+	forget_question(&census->tallies[service]);
+	if (!half_open) { /* no answer; the controller asks again with the buckets */
+		free(buckets);
+		return;
+	}
+	snprintf(question->name, sizeof(question->name), "%s", name);
+	question->buckets = buckets;
+	question->half_open = half_open;
+	question->asked_ns = now_ns;
+}
+
+void census_end_question(struct census *census, size_t service)
+{
+	forget_question(&census->tallies[service]);
+}
+
+void census_answer(struct census *census, struct answer_of *answers)
+{
+	const struct services *services = census->services;
+	size_t count, i;
+	struct connection *slots = connections_slots(census->table, &count);
+	bool is_asked = false;
+
+	for (i = 0; i < services->count; i++) {
+		const struct question *question = &census->tallies[i].question;
+
+		answers[i] = (struct answer_of){NULL, question->half_open_count};
+		if (!question->buckets)
+			continue;
+		answers[i].buckets = bucket_set_new(question->buckets->buckets);
+		if (!answers[i].buckets)
+			continue;
+		is_asked = true;
+		memcpy(answers[i].buckets->words, question->half_open->words,
+		       (question->buckets->buckets + 63) / 64 * sizeof(question->buckets->words[0]));
+	}
+	for (i = 0; is_asked && i < count; i++) {
+		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
+		const struct bucket_set *asked;
+		fl_u32 bucket;
+
+		if (slots[i].state != CONNECTION_LIVE || !endpoint->has_bucket || !answers[endpoint->service].buckets)
+			continue;
+		asked = census->tallies[endpoint->service].question.buckets;
+		bucket = fl_bucket(slots[i].flow_hash, asked->buckets);
+		if (!bucket_set_has(asked, bucket))
+			continue;
+		answers[endpoint->service].connections++;
+		bucket_set_add(answers[endpoint->service].buckets, bucket);
+	}
+}
+
+/* The same service, so that what is known of it stays valid. */
+static bool is_same(const struct service *one, const struct service *other)
+{
+	return one->id == other->id && !strcmp(one->name, other->name) && one->buckets == other->buckets &&
+	       one->hash == other->hash && one->key.k0 == other->key.k0 && one->key.k1 == other->key.k1 &&
+	       one->by_client == other->by_client && one->ambiguous == other->ambiguous;
+}
+
+/* All endpoints of the new service were the old one's. */
+static bool had_all(const struct services *old, size_t old_service, const struct services *new, size_t new_service)
+{
+	for (size_t i = 0; i < new->endpoint_count; i++) {
+		const struct endpoint *endpoint = &new->endpoints[i], *had;
+		unsigned place;
+
+		if (endpoint->service != new_service)
+			continue;
+		place = services_endpoint(old, &endpoint->local, endpoint->first);
+		if (place == SERVICES_NO_ENDPOINT)
+			return false;
+		had = &old->endpoints[place];
+		if (had->service != old_service || had->last < endpoint->last ||
+		    had->has_bucket != endpoint->has_bucket || !fl_address_equal(&had->vip, &endpoint->vip))
+			return false;
+	}
+	return true;
+}
+
+/* Moves counts and question of the services that remain; tallies of the old ones that were moved are emptied. */
+static void move_tallies(struct census *census, const struct services *new, struct tally *tallies)
+{
+	for (size_t i = 0; i < new->count; i++) {
+		const struct services *old = census->services;
+		const struct service *found = old ? services_find(old, new->list[i].name) : NULL;
+		size_t place = found ? (size_t)(found - old->list) : 0;
+		fl_u64 established;
+
+		if (!found || !is_same(found, &new->list[i]))
+			continue;
+		established = tallies[i].established;
+		tallies[i] = census->tallies[place];
+		tallies[i].established = established; /* counted with the new table */
+		census->tallies[place].question = (struct question){0};
+		tallies[i].dumped &= had_all(old, place, new, i);
+	}
+}
+
+/* Copies the live connections that are still a service's. */
+static bool move_table(const struct census *census, const struct services *new, struct tally *tallies,
+		       struct connections *table)
+{
+	size_t count;
+	struct connection *slots = connections_slots(census->table, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct socket_name name;
+		struct connection *added;
+		struct connection_key key;
+		unsigned endpoint;
+
+		if (slots[i].state != CONNECTION_LIVE)
+			continue;
+		key = connection_key(&slots[i]);
+		name = census_name(census, &key);
+		endpoint = services_endpoint(new, &name.local, name.local_port);
+		if (endpoint == SERVICES_NO_ENDPOINT)
+			continue;
+		key.endpoint = (fl_u16)endpoint;
+		added = connections_add(table, &key);
+		if (!added)
+			return false;
+		added->mark = slots[i].mark;
+		added->flow_hash =
+		    services_flow_hash(new, &new->endpoints[endpoint], &key.remote, key.remote_port, key.local_port);
+		tallies[new->endpoints[endpoint].service].established++;
+	}
+	return true;
+}
+
+bool census_serve(struct census *census, struct services *services)
+{
+	struct tally *tallies = calloc(services->count + 1, sizeof(*tallies));
+	struct connections *table = connections_new(&census->seed);
+
+	if (!tallies || !table || !move_table(census, services, tallies, table)) {
+		free(tallies);
+		connections_free(table);
+		services_free(services);
+		return false;
+	}
+	move_tallies(census, services, tallies);
+	free_tallies(census->tallies, census->services ? census->services->count : 0);
+	services_free(census->services);
+	connections_free(census->table);
+	census->services = services;
+	census->tallies = tallies;
+	census->table = table;
+	census->dumping = false;
+	return true;
+}

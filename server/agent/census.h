@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which connections there are: the table, kept by events and reconciled by dumps, and what of it is known.
+ *
+ * A dump is no snapshot: sockets open and close while the kernel lists them, and events of before wait to be read. So
+ * while a dump is under way
+ *	- each connection that a record or an event names gets the dump's mark,
+ *	- one that closes stays as CLOSED, so that a record read before its end cannot bring it back,
+ *	- at its end, a live connection without the mark is missing: its close was not seen, or the kernel skipped it,
+ *	  as it may when a hash chain changes between two of its messages. The caller looks each of these up by itself.
+ * Events that the kernel sent before the dump's end must have been read before census_dump_end().
+ *
+ * A service is known once a dump that began after the service did has ended, and unless events have been lost since.
+ * Half-open connections have no events. They, and accept queues, are counted by a sweep: a short dump before each report.
+ */
+#ifndef FAIRLEAD_AGENT_CENSUS_H
+#define FAIRLEAD_AGENT_CENSUS_H
+
+#include "bucket_set.h"
+#include "connections.h"
+#include "services.h"
+
+enum {
+	QUESTION_NAME_MAX = 64,
+};
+
+struct question {
+	char name[QUESTION_NAME_MAX + 1]; /* empty: no question */
+	struct bucket_set *buckets;
+	fl_u64 asked_ns;
+	struct bucket_set *half_open; /* of these buckets, those with half-open connections */
+	fl_u64 half_open_count;
+};
+
+/* What is counted of a service. */
+struct tally {
+	fl_u64 established;
+	fl_u64 opened, closed;                                  /* since the agent started */
+	fl_u64 opened_told, closed_told;                        /* of these, in reports that were answered */
+	fl_u64 opened_sent, closed_sent;                        /* in the report that was written last */
+	fl_u64 half_open, listeners, queue_length, queue_limit; /* by the last sweep */
+	fl_u64 last_listener;                                   /* that was counted */
+	bool dumped;
+	struct question question;
+};
+
+/* A socket, as an event or a record of a dump names it. */
+struct socket_name {
+	struct fl_address local, remote;
+	fl_u16 local_port, remote_port;
+};
+
+struct listener {
+	struct fl_address local; /* 0.0.0.0 as ::ffff:0.0.0.0 */
+	fl_u16 port;
+	bool ipv6_only;
+	fl_u32 length, limit;
+};
+
+struct census;
+
+/* NULL: no memory. There are no services at first. */
+struct census *census_new(const struct fl_siphash_key *seed);
+void census_free(struct census *census);
+
+/*
+ * Replaces the services, which the census frees later. Connections, counts and questions of those that remain as they
+ * were are kept; all others are unknown until the next dump. A dump under way is given up. False: no memory; nothing
+ * has changed, and the services are freed.
+ */
+bool census_serve(struct census *census, struct services *services);
+const struct services *census_services(const struct census *census); /* NULL: not read yet */
+struct tally *census_tally(struct census *census, size_t service);
+
+/* Everything known of the service may be reported. */
+bool census_knows(const struct census *census, size_t service);
+size_t census_connections(const struct census *census);
+
+void census_open(struct census *census, const struct socket_name *name);
+void census_close(struct census *census, const struct socket_name *name);
+
+/* Events were lost: nothing is known until a dump that begins from now on has ended. */
+void census_lose(struct census *census);
+
+void census_dump_begin(struct census *census, fl_u64 now_ns);
+void census_record(struct census *census, const struct socket_name *name);
+
+/* Fills in missing connections; returns how many, 0: none is left. Each must be settled before the next call. */
+size_t census_missing(struct census *census, struct connection_key *keys, size_t max);
+struct socket_name census_name(const struct census *census, const struct connection_key *key);
+void census_settle(struct census *census, const struct connection_key *key, bool exists);
+
+/* complete: all records were read, and no event was lost since the dump began. */
+void census_dump_end(struct census *census, bool complete);
+
+/* Something is unknown that a dump would tell. */
+bool census_needs_dump(const struct census *census);
+bool census_is_dumping(const struct census *census);
+
+/* When the last complete dump began; 0: there was none, or it is no longer valid. */
+fl_u64 census_dumped_ns(const struct census *census);
+
+void census_sweep_begin(struct census *census);
+void census_half_open(struct census *census, const struct socket_name *name);
+void census_listener(struct census *census, const struct listener *listener);
+
+/* Replaces the service's question. Takes over buckets, which are of the service's ring. */
+void census_ask(struct census *census, size_t service, const char *name, struct bucket_set *buckets, fl_u64 now_ns);
+void census_end_question(struct census *census, size_t service);
+
+struct answer_of {
+	struct bucket_set *buckets; /* freed by the caller; NULL: there is no question, or no memory */
+	fl_u64 connections;
+};
+
+/* The answers to all questions by one walk over the table; `answers` has one of each service. */
+void census_answer(struct census *census, struct answer_of *answers);
+
+#endif

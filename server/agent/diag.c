@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diag.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* From the kernel's net/tcp_states.h, whose numbers are part of its interface. */
+enum states {
+	ESTABLISHED = 1,
+	SYN_RECV = 3,
+	FIN_WAIT1 = 4,
+	FIN_WAIT2 = 5,
+	CLOSE_WAIT = 8,
+	LAST_ACK = 9,
+	LISTEN = 10,
+	CLOSING = 11,
+};
+
+#define OPEN_STATES                                                                                                    \
+	(1U << ESTABLISHED | 1U << FIN_WAIT1 | 1U << FIN_WAIT2 | 1U << CLOSE_WAIT | 1U << LAST_ACK | 1U << CLOSING)
+
+enum numbers {
+	TIMER_TIME_WAIT = 3, /* idiag_timer of a socket in TIME_WAIT */
+	BUFFER = 65536,
+};
+
+static const fl_u8 families[] = {AF_INET, AF_INET6};
+
+struct diag {
+	struct mnl_socket *socket;
+	fl_u32 sequence;
+	fl_u32 states;
+	unsigned family; /* its place in the list */
+	fl_u8 buffer[BUFFER];
+};
+
+struct diag *diag_open(void)
+{
+	struct diag *diag = calloc(1, sizeof(*diag));
+
+	if (!diag)
+		return NULL;
+	diag->sequence = (fl_u32)time(NULL);
+	diag->socket = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
+	if (!diag->socket || mnl_socket_bind(diag->socket, 0, MNL_SOCKET_AUTOPID)) {
+		int err = errno;
+
+		diag_close(diag);
+		errno = err;
+		return NULL;
+	}
+	return diag;
+}
+
+void diag_close(struct diag *diag)
+{
+	if (diag && diag->socket)
+		mnl_socket_close(diag->socket);
+	free(diag);
+}
+
+static int request(struct diag *diag, fl_u8 family, fl_u16 flags, const struct inet_diag_sockid *id)
+{
+	fl_u8 buffer[MNL_NLMSG_HDRLEN + sizeof(struct inet_diag_req_v2)] = {0};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct inet_diag_req_v2 *body = mnl_nlmsg_put_extra_header(header, sizeof(*body));
+
+	header->nlmsg_type = SOCK_DIAG_BY_FAMILY;
+	header->nlmsg_flags = NLM_F_REQUEST | flags;
+	header->nlmsg_seq = ++diag->sequence;
+	body->sdiag_family = family;
+	body->sdiag_protocol = IPPROTO_TCP;
+	body->idiag_states = diag->states;
+	if (id)
+		body->id = *id;
+	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
+}
+
+int diag_begin(struct diag *diag, enum diag_what what)
+{
+	diag->states = what == DIAG_CONNECTIONS ? OPEN_STATES : 1U << SYN_RECV | 1U << LISTEN;
+	diag->family = 0;
+	return request(diag, families[0], NLM_F_DUMP, NULL);
+}
+
+static struct fl_address address_of(fl_u8 family, const __be32 *words)
+{
+	struct fl_address address;
+
+	if (family == AF_INET)
+		return fl_address_from_ipv4((const fl_u8 *)words);
+	memcpy(address.bytes, words, sizeof(address.bytes));
+	return address;
+}
+
+static struct listener listener_of(const struct nlmsghdr *header, const struct inet_diag_msg *body)
+{
+	struct listener listener = {.local = address_of(body->idiag_family, body->id.idiag_src),
+				    .port = ntohs(body->id.idiag_sport),
+				    .length = body->idiag_rqueue,
+				    .limit = body->idiag_wqueue};
+	const struct nlattr *attribute;
+
+	mnl_attr_for_each(attribute, header, sizeof(*body)) if (mnl_attr_get_type(attribute) == INET_DIAG_SKV6ONLY &&
+								!mnl_attr_validate(attribute, MNL_TYPE_U8))
+	    listener.ipv6_only = mnl_attr_get_u8(attribute);
+	return listener;
+}
+
+static void take(struct census *census, const struct nlmsghdr *header)
+{
+	const struct inet_diag_msg *body = mnl_nlmsg_get_payload(header);
+	struct socket_name name;
+
+	if (mnl_nlmsg_get_payload_len(header) < sizeof(*body) ||
+	    (body->idiag_family != AF_INET && body->idiag_family != AF_INET6))
+		return;
+	if (body->idiag_state == LISTEN) {
+		struct listener listener = listener_of(header, body);
+
+		census_listener(census, &listener);
+		return;
+	}
+	name = (struct socket_name){address_of(body->idiag_family, body->id.idiag_src),
+				    address_of(body->idiag_family, body->id.idiag_dst), ntohs(body->id.idiag_sport),
+				    ntohs(body->id.idiag_dport)};
+	if (body->idiag_state == SYN_RECV)
+		census_half_open(census, &name);
+	else if (body->idiag_timer != TIMER_TIME_WAIT && OPEN_STATES >> body->idiag_state & 1)
+		census_record(census, &name);
+}
+
+/* The error of a message of the kernel, 0 if it says success. */
+static int error_of(const struct nlmsghdr *header)
+{
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(header);
+
+	return mnl_nlmsg_get_payload_len(header) < sizeof(error->error) ? -EBADMSG : error->error;
+}
+
+/* 1: more, 0: the family's end. */
+static int take_all(struct diag *diag, struct census *census, int len)
+{
+	const struct nlmsghdr *header = (const void *)diag->buffer;
+
+	for (; mnl_nlmsg_ok(header, len); header = mnl_nlmsg_next(header, &len)) {
+		if (header->nlmsg_seq != diag->sequence)
+			continue; /* of a list that was given up */
+		if (header->nlmsg_flags & NLM_F_DUMP_INTR)
+			return -EINTR;
+		if (header->nlmsg_type == NLMSG_DONE)
+			return error_of(header) < 0 ? error_of(header) : 0;
+		if (header->nlmsg_type == NLMSG_ERROR)
+			return error_of(header) < 0 ? error_of(header) : -EBADMSG;
+		if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY)
+			take(census, header);
+	}
+	return 1;
+}
+
+static ssize_t receive(struct diag *diag)
+{
+	ssize_t got;
+
+	do
+		got = mnl_socket_recvfrom(diag->socket, diag->buffer, sizeof(diag->buffer));
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+int diag_step(struct diag *diag, struct census *census)
+{
+	ssize_t got = receive(diag);
+	int more = got < 0 ? (int)got : take_all(diag, census, (int)got);
+
+	/* a kernel without IPv6 has no such sockets */
+	if (more == -ENOENT && families[diag->family] == AF_INET6)
+		more = 0;
+	if (more || ++diag->family == sizeof(families))
+		return more;
+	more = request(diag, families[diag->family], NLM_F_DUMP, NULL);
+	return more ? more : 1;
+}
+
+static int lookup(struct diag *diag, fl_u8 family, const struct inet_diag_sockid *id)
+{
+	const struct nlmsghdr *header = (const void *)diag->buffer;
+	const struct inet_diag_msg *body;
+	int err = request(diag, family, 0, id), len;
+	ssize_t got;
+
+	while (!err) {
+		got = receive(diag);
+		if (got < 0)
+			return (int)got;
+		len = (int)got;
+		if (!mnl_nlmsg_ok(header, len))
+			return -EBADMSG;
+		if (header->nlmsg_seq == diag->sequence)
+			break;
+	}
+	if (err)
+		return err;
+	if (header->nlmsg_type == NLMSG_ERROR)
+		return error_of(header) == -ENOENT ? 0 : error_of(header) < 0 ? error_of(header) : -EBADMSG;
+	body = mnl_nlmsg_get_payload(header);
+	if (mnl_nlmsg_get_payload_len(header) < sizeof(*body))
+		return -EBADMSG;
+	/* for want of the connection the kernel finds the socket that listens, or what is left of it in TIME_WAIT */
+	return body->idiag_timer != TIMER_TIME_WAIT && OPEN_STATES >> body->idiag_state & 1;
+}
+
+int diag_exists(struct diag *diag, const struct socket_name *name)
+{
+	struct inet_diag_sockid id = {.idiag_sport = htons(name->local_port),
+				      .idiag_dport = htons(name->remote_port),
+				      .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+	bool is_ipv4 = fl_address_is_ipv4(&name->local);
+
+	diag->states = ~0U;
+	memcpy(id.idiag_src, name->local.bytes + (is_ipv4 ? 12 : 0), is_ipv4 ? 4 : 16);
+	memcpy(id.idiag_dst, name->remote.bytes + (is_ipv4 ? 12 : 0), is_ipv4 ? 4 : 16);
+	return lookup(diag, is_ipv4 ? AF_INET : AF_INET6, &id);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follower.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "events.h"
+
+#define SECOND_NS 1000000000ULL
+
+enum numbers {
+	LIST_SECONDS = 240, /* between lists, where there are events */
+	RETRY_SECONDS = 1,
+	MISSING_MAX = 1024, /* looked up between two reads of events */
+};
+
+struct follower {
+	struct census *census;
+	struct events *events;
+	struct diag *list, *sweep, *lookup;
+	bool is_listing, records_read, failed;
+	fl_u64 read_failures;
+	fl_u64 losses_before; /* the list under way */
+	fl_u64 losses_seen;
+	fl_u64 next_list_ns;
+};
+
+struct follower *follower_new(struct census *census, bool with_events)
+{
+	struct follower *follower = calloc(1, sizeof(*follower));
+	const char *why = "--no-events";
+
+	if (!follower)
+		return NULL;
+	follower->census = census;
+	follower->list = diag_open();
+	follower->sweep = diag_open();
+	follower->lookup = diag_open();
+	if (!follower->list || !follower->sweep || !follower->lookup) {
+		fprintf(stderr, "fairlead-server: agent: cannot ask the kernel for sockets: %s\n", strerror(errno));
+		follower_free(follower);
+		return NULL;
+	}
+	if (with_events)
+		follower->events = events_open(&why);
+	if (follower->events)
+		fprintf(stderr, "fairlead-server: agent: follows connections by events\n");
+	else
+		fprintf(stderr, "fairlead-server: agent: lists connections before each report: no events, as %s\n",
+			why);
+	return follower;
+}
+
+void follower_free(struct follower *follower)
+{
+	if (!follower)
+		return;
+	events_close(follower->events);
+	diag_close(follower->list);
+	diag_close(follower->sweep);
+	diag_close(follower->lookup);
+	free(follower);
+}
+
+bool follower_has_events(const struct follower *follower)
+{
+	return follower->events != NULL;
+}
+
+fl_u64 follower_lost(const struct follower *follower)
+{
+	return follower->events ? events_lost(follower->events) : 0;
+}
+
+int follower_fd(const struct follower *follower)
+{
+	return follower->events ? events_fd(follower->events) : -1;
+}
+
+/* Changes whenever something may have been missed. */
+static fl_u64 losses(const struct follower *follower)
+{
+	return follower_lost(follower) + follower->read_failures;
+}
+
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "fairlead-server: agent: cannot %s: %s; tried again after a second\n", what, strerror(-err));
+}
+
+void follower_serve(struct follower *follower)
+{
+	int err = 0;
+
+	/* before the list begins, so that no connection opens between the two unseen */
+	if (follower->events)
+		err = events_serve(follower->events, census_services(follower->census));
+	if (err) {
+		fail("tell the kernel which events matter", err);
+		census_lose(follower->census);
+	}
+	follower->failed = err != 0;
+	follower->is_listing = false;
+	follower->next_list_ns = 0;
+}
+
+static void end_list(struct follower *follower, bool complete, fl_u64 now_ns)
+{
+	bool lost = losses(follower) != follower->losses_before;
+
+	census_dump_end(follower->census, complete && !lost && !follower->failed);
+	follower->is_listing = false;
+	follower->next_list_ns = now_ns + (complete && !lost ? LIST_SECONDS : RETRY_SECONDS) * SECOND_NS;
+}
+
+/* Looks up some of the missing connections; ends the list once there are none. */
+static void settle(struct follower *follower, fl_u64 now_ns)
+{
+	struct connection_key keys[MISSING_MAX];
+	size_t count = census_missing(follower->census, keys, MISSING_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		struct socket_name name = census_name(follower->census, &keys[i]);
+		int exists = diag_exists(follower->lookup, &name);
+
+		if (exists < 0) {
+			fail("look a connection up", exists);
+			end_list(follower, false, now_ns);
+			return;
+		}
+		census_settle(follower->census, &keys[i], exists);
+	}
+	if (!count)
+		end_list(follower, true, now_ns);
+}
+
+void follower_list(struct follower *follower, fl_u64 now_ns)
+{
+	int err;
+
+	if (follower->failed && follower->events) {
+		err = events_serve(follower->events, census_services(follower->census));
+		follower->failed = err != 0;
+	}
+	follower->losses_before = losses(follower);
+	census_dump_begin(follower->census, now_ns);
+	follower->is_listing = true;
+	follower->records_read = false;
+	err = diag_begin(follower->list, DIAG_CONNECTIONS);
+	if (err) {
+		fail("list sockets", err);
+		end_list(follower, false, now_ns);
+	}
+}
+
+static void list_on(struct follower *follower, fl_u64 now_ns)
+{
+	int more;
+
+	if (follower->records_read) {
+		settle(follower, now_ns);
+		return;
+	}
+	more = diag_step(follower->list, follower->census);
+	if (more < 0) {
+		fail("list sockets", more);
+		end_list(follower, false, now_ns);
+	}
+	/* what closed or opened before the list's end has been sent; it is read before the first look-up */
+	follower->records_read = more == 0;
+}
+
+static void read_events(struct follower *follower)
+{
+	int err = follower->events ? events_read(follower->events, follower->census) : 0;
+
+	if (err < 0) {
+		fail("read events", err);
+		follower->read_failures++;
+	}
+	if (losses(follower) != follower->losses_seen)
+		census_lose(follower->census);
+	follower->losses_seen = losses(follower);
+}
+
+void follower_step(struct follower *follower, fl_u64 now_ns)
+{
+	if (!census_services(follower->census))
+		return;
+	read_events(follower);
+	if (follower->is_listing)
+		list_on(follower, now_ns);
+	else if (follower->events && follower->next_list_ns <= now_ns)
+		follower_list(follower, now_ns);
+	else if (follower->events && census_needs_dump(follower->census) &&
+		 follower->next_list_ns > now_ns + RETRY_SECONDS * SECOND_NS)
+		follower->next_list_ns = now_ns + RETRY_SECONDS * SECOND_NS;
+}
+
+fl_u64 follower_deadline(const struct follower *follower, fl_u64 now_ns)
+{
+	if (follower->is_listing)
+		return now_ns;
+	return follower->events && census_services(follower->census) ? follower->next_list_ns : ~0ULL;
+}
+
+bool follower_is_listing(const struct follower *follower)
+{
+	return follower->is_listing;
+}
+
+int follower_sweep_begin(struct follower *follower)
+{
+	int err = diag_begin(follower->sweep, DIAG_SWEEP);
+
+	census_sweep_begin(follower->census);
+	if (err)
+		fail("list half-open connections", err);
+	return err ? err : 1;
+}
+
+int follower_sweep_step(struct follower *follower)
+{
+	int more = diag_step(follower->sweep, follower->census);
+
+	if (more < 0)
+		fail("list half-open connections", more);
+	/* a connection that the sweep missed, as it was established meanwhile, is in an event */
+	if (!more)
+		read_events(follower);
+	return more;
+}

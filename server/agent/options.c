@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent.h"
+#include "refusal.h"
+
+const char agent_help[] =
+    "\n"
+    "       fairlead-server agent --controller URL[,URL...] --token-file FILE --address IP[,IP]\n"
+    "                             [--mangle] [--ca-file FILE] [--client-cert FILE --client-key FILE] [--no-events]\n"
+    "\n"
+    "Counts the TCP connections of the services that this server serves, and reports them to the controllers, until\n"
+    "it is stopped. Needs CAP_BPF and CAP_PERFMON to follow connections by events.\n"
+    "\n"
+    "  --controller   http or https; after a failure the next one is asked\n"
+    "  --token-file   a token of role server that names ADDRESS; mode 0640 or narrower\n"
+    "  --address      this server's addresses, as in the rings of its services\n"
+    "  --mangle       applications listen on ADDRESS and not on the VIP, as with --mangle of attach\n"
+    "  --ca-file      certificates to trust in place of the system's\n"
+    "  --client-cert, --client-key   PEM files, in place of a token or beside it\n"
+    "  --no-events    list all connections before each report in place of following them by eBPF\n";
+
+static const char controllers_allowed[] =
+    "URLs without a path, such as https://10.1.0.5:8080,https://10.1.0.6:8080, at most 16";
+
+static bool url_is_right(const char *text)
+{
+	static const CURLUPart absent[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT};
+	CURLU *url = curl_url();
+	char *scheme = NULL, *path = NULL, *part;
+	bool is_right = url && !curl_url_set(url, CURLUPART_URL, text, 0) &&
+			!curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) &&
+			!curl_url_get(url, CURLUPART_PATH, &path, 0) &&
+			(!strcmp(scheme, "http") || !strcmp(scheme, "https")) && !strcmp(path, "/");
+
+	for (size_t i = 0; is_right && i < sizeof(absent) / sizeof(absent[0]); i++) {
+		part = NULL;
+		if (!curl_url_get(url, absent[i], &part, 0))
+			is_right = false;
+		curl_free(part);
+	}
+	curl_free(scheme);
+	curl_free(path);
+	curl_url_cleanup(url);
+	return is_right;
+}
+
+static int set_controllers(struct options *options, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *one;
+	bool is_right = copy != NULL;
+
+	while (is_right && (one = strsep(&rest, ","))) {
+		size_t len = strlen(one);
+
+		if (len && one[len - 1] == '/')
+			one[len - 1] = '\0';
+		is_right = options->controller_count < OPTIONS_CONTROLLERS_MAX && url_is_right(one);
+		if (is_right)
+			options->controllers[options->controller_count++] = strdup(one);
+	}
+	free(copy);
+	return is_right ? 0 : refusal_print("--controller", list, controllers_allowed);
+}
+
+static const char address_allowed[] =
+    "an address of this host, such as 10.1.0.21, or one of each family, such as 10.1.0.21,2001:db8:1::21";
+
+static int set_addresses(struct options *options, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *one;
+	bool is_right = copy != NULL;
+
+	options->address_count = 0;
+	options->mangle.ipv4 = options->mangle.ipv6 = (struct fl_address){{0}};
+	while (is_right && (one = strsep(&rest, ","))) {
+		struct fl_address address, *own;
+		fl_u8 ipv4[4];
+
+		if (inet_pton(AF_INET, one, ipv4) == 1)
+			address = fl_address_from_ipv4(ipv4);
+		else if (inet_pton(AF_INET6, one, address.bytes) != 1)
+			is_right = false;
+		if (!is_right)
+			break;
+		own = fl_address_is_ipv4(&address) ? &options->mangle.ipv4 : &options->mangle.ipv6;
+		is_right = !fl_address_is_none(&address) && fl_address_is_none(own);
+		*own = address;
+		if (is_right)
+			options->addresses[options->address_count++] = address;
+	}
+	free(copy);
+	return is_right ? 0 : refusal_print("--address", list, address_allowed);
+}
+
+static int check(const struct options *options)
+{
+	if (!options->controller_count)
+		return refusal_print("--controller", "", controllers_allowed);
+	if (!options->address_count)
+		return refusal_print("--address", "", address_allowed);
+	if (!options->token_file && !options->client_cert)
+		return refusal_print("--token-file", "", "a file with a token of role server, or --client-cert");
+	if (!options->client_cert != !options->client_key)
+		return refusal_print("--client-cert", options->client_cert ? options->client_cert : "",
+				     "only together with --client-key");
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv)
+{
+	static const struct option flags[] = {
+	    {"controller", required_argument, NULL, 'c'},
+	    {"token-file", required_argument, NULL, 't'},
+	    {"address", required_argument, NULL, 'a'},
+	    {"mangle", no_argument, NULL, 'm'},
+	    {"ca-file", required_argument, NULL, 'C'},
+	    {"client-cert", required_argument, NULL, 'e'},
+	    {"client-key", required_argument, NULL, 'k'},
+	    {"no-events", no_argument, NULL, 'n'},
+	    {0},
+	};
+	int flag, err = 0;
+
+	*options = (struct options){0};
+	while (!err && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1) {
+		switch (flag) {
+		case 'c':
+			err = set_controllers(options, optarg);
+			break;
+		case 't':
+			options->token_file = optarg;
+			break;
+		case 'a':
+			err = set_addresses(options, optarg);
+			break;
+		case 'm':
+			options->mangle.enabled = true;
+			break;
+		case 'C':
+			options->ca_file = optarg;
+			break;
+		case 'e':
+			options->client_cert = optarg;
+			break;
+		case 'k':
+			options->client_key = optarg;
+			break;
+		case 'n':
+			options->no_events = true;
+			break;
+		default:
+			err = -EINVAL;
+		}
+	}
+	if (!err && optind < argc)
+		err = refusal_print(argv[0], argv[optind], "flags only");
+	return err ? err : check(options);
+}
+
+void options_free(struct options *options)
+{
+	for (unsigned i = 0; i < options->controller_count; i++)
+		free(options->controllers[i]);
+}
+
+void options_address_text(const struct fl_address *address, char text[46])
+{
+	bool is_ipv4 = fl_address_is_ipv4(address);
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, address->bytes + (is_ipv4 ? 12 : 0), text, 46);
+}
+
+int options_read_token(const char *path, char token[OPTIONS_TOKEN_MAX])
+{
+	FILE *file = fopen(path, "re");
+	struct stat stat;
+	size_t len = 0;
+	int err = 0;
+
+	if (!file || fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode))
+		err = refusal_print("--token-file", path, "a file that can be read");
+	/* systemd gives its credentials by an access list, which shows as the group's bit */
+	if (!err && stat.st_mode & 037) {
+		char mode[8];
+
+		snprintf(mode, sizeof(mode), "%04o", stat.st_mode & 07777);
+		fprintf(stderr,
+			"fairlead-server: --token-file: %s: mode '%s' is not allowed; allowed: 0640 or narrower\n",
+			path, mode);
+		err = -EINVAL;
+	}
+	if (!err) {
+		len = fread(token, 1, OPTIONS_TOKEN_MAX, file);
+		if (len && token[len - 1] == '\n')
+			len--;
+		for (size_t i = 0; i < len; i++)
+			if (token[i] <= ' ' || token[i] > '~')
+				len = 0;
+		if (!len || len == OPTIONS_TOKEN_MAX)
+			err = refusal_print("--token-file", path, "a file with one token of at most 1,022 characters");
+		else
+			token[len] = '\0';
+	}
+	if (file)
+		fclose(file);
+	return err;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flags of `fairlead-server agent`; each one's meaning is in agent_help. */
+#ifndef FAIRLEAD_AGENT_OPTIONS_H
+#define FAIRLEAD_AGENT_OPTIONS_H
+
+#include "report.h"
+#include "services.h"
+
+enum {
+	OPTIONS_CONTROLLERS_MAX = 16,
+	OPTIONS_TOKEN_MAX = 1024,
+};
+
+struct options {
+	char *controllers[OPTIONS_CONTROLLERS_MAX]; /* without a slash at the end */
+	unsigned controller_count;
+	const char *token_file;
+	struct fl_address addresses[REPORT_ADDRESSES_MAX];
+	unsigned address_count;
+	struct services_mangle mangle;
+	const char *ca_file, *client_cert, *client_key;
+	bool no_events;
+};
+
+/* Returns 0, or prints a sentence and returns -EINVAL. */
+int options_parse(struct options *options, int argc, char **argv);
+void options_free(struct options *options);
+
+/* Writes an address, IPv4 in dotted decimal. */
+void options_address_text(const struct fl_address *address, char text[46]);
+
+/* Reads the token, without a newline at its end. Returns 0, or prints a sentence and returns -EINVAL. */
+int options_read_token(const char *path, char token[OPTIONS_TOKEN_MAX]);
+
+#endif

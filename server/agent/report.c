@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum numbers {
+	SERVICE_BYTES = 512, /* at most, without its answer */
+};
+
+/* The answer of a service, or NULL if there is none to give or no room for it. */
+static json_t *answer_make(const struct report *report, const struct census *census, const struct question *question,
+			   const struct answer_of *answer, size_t *room)
+{
+	json_t *object = NULL;
+	char *text;
+
+	if (!answer->buckets || (!report->has_events && census_dumped_ns(census) < question->asked_ns))
+		return NULL;
+	text = bucket_set_write(answer->buckets);
+	if (text && strlen(text) <= *room) {
+		object = json_pack("{s:s, s:I, s:s}", "question", question->name, "connections",
+				   (json_int_t)answer->connections, "buckets", text);
+		*room -= strlen(text);
+	}
+	free(text);
+	return object;
+}
+
+static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer)
+{
+	json_t *object;
+
+	tally->opened_sent = tally->opened;
+	tally->closed_sent = tally->closed;
+	object = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o*}", "name", service->name, "established",
+			   (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
+			   (json_int_t)(tally->opened - tally->opened_told), "closed",
+			   (json_int_t)(tally->closed - tally->closed_told), "answer", answer);
+	if (object && tally->listeners)
+		json_object_set_new(object, "acceptQueue",
+				    json_pack("{s:I, s:I}", "length", (json_int_t)tally->queue_length, "limit",
+					      (json_int_t)tally->queue_limit));
+	return object;
+}
+
+static json_t *services_make(const struct report *report, struct census *census, struct answer_of *answers)
+{
+	const struct services *services = census_services(census);
+	json_t *list = json_array();
+	size_t room = REPORT_BYTES_MAX - 4096, i;
+
+	room = room > services->count * SERVICE_BYTES ? room - services->count * SERVICE_BYTES : 0;
+	for (i = 0; list && i < services->count; i++) {
+		size_t service = (report->sequence + i) % services->count;
+		struct tally *tally = census_tally(census, service);
+		json_t *answer;
+
+		tally->opened_sent = tally->opened_told;
+		tally->closed_sent = tally->closed_told;
+		if (!census_knows(census, service))
+			continue;
+		answer = answer_make(report, census, &tally->question, &answers[service], &room);
+		if (json_array_append_new(list, service_make(&services->list[service], tally, answer))) {
+			json_decref(list);
+			list = NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *addresses_make(const struct report *report)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < report->address_count; i++)
+		json_array_append_new(list, json_string(report->addresses[i]));
+	return list;
+}
+
+char *report_write(const struct report *report, struct census *census)
+{
+	const struct services *services = census_services(census);
+	struct answer_of *answers = calloc(services->count + 1, sizeof(*answers));
+	json_t *list, *root = NULL;
+	char *text = NULL;
+
+	if (!answers)
+		return NULL;
+	census_answer(census, answers);
+	list = services_make(report, census, answers);
+	if (list)
+		root = json_pack("{s:i, s:s, s:I, s:s, s:s, s:o, s:s, s:I, s:o}", "format", 1, "boot", report->boot,
+				 "sequence", (json_int_t)report->sequence, "version", FAIRLEAD_VERSION, "mode",
+				 report->has_events ? "events" : "dumps", "addresses", addresses_make(report),
+				 "servicesVersion", services->version, "lostEvents", (json_int_t)report->lost_events,
+				 "services", list);
+	if (root)
+		text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	for (size_t i = 0; i < services->count; i++)
+		free(answers[i].buckets);
+	free(answers);
+	return text;
+}
+
+void report_answered(struct census *census)
+{
+	for (size_t i = 0; i < census_services(census)->count; i++) {
+		struct tally *tally = census_tally(census, i);
+
+		tally->opened_told = tally->opened_sent;
+		tally->closed_told = tally->closed_sent;
+	}
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report, as JSON (protocol/README.md, 11). */
+#ifndef FAIRLEAD_AGENT_REPORT_H
+#define FAIRLEAD_AGENT_REPORT_H
+
+#include "census.h"
+
+enum report_limits {
+	REPORT_BYTES_MAX = 16 << 20,
+	REPORT_ADDRESSES_MAX = 2,
+};
+
+struct report {
+	char boot[33];
+	fl_u64 sequence;
+	bool has_events; /* mode */
+	char addresses[REPORT_ADDRESSES_MAX][46];
+	size_t address_count;
+	fl_u64 lost_events;
+};
+
+/*
+ * The report's text, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
+ * without events by a dump that began before the question. Answers beyond the greatest size are left out, and come
+ * with the next sequence numbers.
+ */
+char *report_write(const struct report *report, struct census *census);
+
+/* The report was answered: `opened` and `closed` count anew. */
+void report_answered(struct census *census);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The census against a kernel of the test's own: sockets open and close at any moment, their events arrive late and
+ * are sometimes lost, and a list reads sockets one by one while they change, and skips some.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/census.h"
+
+#include "vectors.h"
+
+enum {
+	SOCKETS = 300,
+	EVENTS = 4096,
+	RING = 256,
+};
+
+#define SERVICE(name, id, vip, version_buckets)                                                                        \
+	"{\"name\": \"" name "\", \"id\": " id ", \"vips\": [\"" vip "\"], \"ports\": [{\"protocol\": \"tcp\", "       \
+	"\"port\": 80}], \"buckets\": " version_buckets ", \"hash\": \"siphash\", \"hashKey\": "                       \
+	"\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"mptcpPorts\": {\"first\": 20000, "      \
+	"\"last\": 20999}, \"backends\": []}"
+#define DOCUMENT(services) "{\"format\": 1, \"version\": \"1\", \"services\": [" services "]}"
+#define WEB                SERVICE("web", "1", "10.99.0.1", "256")
+#define API                SERVICE("api", "2", "10.99.0.2", "256")
+
+static struct services *services(const char *text)
+{
+	static const struct services_mangle plain;
+
+	return services_read(text, strlen(text), &plain);
+}
+
+static struct census *census_of(const char *text)
+{
+	struct fl_siphash_key seed = {5, 6};
+	struct census *census = census_new(&seed);
+
+	assert_true(census_serve(census, services(text)));
+	return census;
+}
+
+/* Socket 0, 2, 4, .. are web's, 1, 3, 5, .. api's; every tenth is a further subflow. */
+static struct socket_name name_of(unsigned number)
+{
+	const fl_u8 vip[4] = {10, 99, 0, (fl_u8)(1 + number % 2)}, client[4] = {198, 51, 100, (fl_u8)(number / 200)};
+
+	return (struct socket_name){fl_address_from_ipv4(vip), fl_address_from_ipv4(client),
+				    number % 10 == 9 ? 20007 : 80, (fl_u16)(40000 + number)};
+}
+
+static void dump(struct census *census, const bool *open)
+{
+	struct connection_key keys[8];
+	size_t count;
+
+	census_dump_begin(census, 1);
+	for (unsigned i = 0; i < SOCKETS; i++) {
+		struct socket_name name = name_of(i);
+
+		if (open[i])
+			census_record(census, &name);
+	}
+	while ((count = census_missing(census, keys, 8)))
+		for (size_t i = 0; i < count; i++)
+			census_settle(census, &keys[i], false);
+	census_dump_end(census, true);
+}
+
+struct kernel {
+	bool open[SOCKETS];
+	struct {
+		unsigned socket;
+		bool closed;
+	} events[EVENTS];
+	unsigned sent, read; /* events */
+	bool lost;
+	fl_u64 opened, closed; /* web's */
+};
+
+static void toggle(struct kernel *kernel, unsigned loss)
+{
+	unsigned socket = (unsigned)rand() % SOCKETS;
+
+	kernel->open[socket] = !kernel->open[socket];
+	if (rand() % 1000 < (int)loss) {
+		kernel->lost = true;
+		return;
+	}
+	kernel->events[kernel->sent % EVENTS].socket = socket;
+	kernel->events[kernel->sent++ % EVENTS].closed = !kernel->open[socket];
+	assert_true(kernel->sent - kernel->read <= EVENTS);
+}
+
+static void read_events(struct kernel *kernel, struct census *census, unsigned most)
+{
+	for (; kernel->read < kernel->sent && most; kernel->read++, most--) {
+		struct socket_name name = name_of(kernel->events[kernel->read % EVENTS].socket);
+
+		if (kernel->events[kernel->read % EVENTS].closed)
+			census_close(census, &name);
+		else
+			census_open(census, &name);
+	}
+}
+
+static void check(const struct kernel *kernel, struct census *census)
+{
+	fl_u64 counts[2] = {0, 0};
+
+	for (unsigned i = 0; i < SOCKETS; i++)
+		counts[i % 2] += kernel->open[i];
+	for (size_t service = 0; service < 2; service++) {
+		const struct tally *tally = census_tally(census, service);
+
+		assert_true(census_knows(census, service));
+		assert_int_equal(tally->established, counts[service]);
+	}
+	assert_int_equal(census_connections(census), counts[0] + counts[1]);
+}
+
+static void list(struct kernel *kernel, struct census *census, unsigned loss)
+{
+	struct connection_key keys[4];
+	unsigned waiting[SOCKETS], records = 0, given = 0; /* the kernel's messages, of which some are not read yet */
+	size_t count;
+
+	kernel->lost = false;
+	census_dump_begin(census, 1);
+	for (unsigned i = 0; i < SOCKETS; i++) {
+		if (kernel->open[i] && rand() % 20)
+			waiting[records++] = i;
+		for (int n = rand() % 3; n; n--)
+			toggle(kernel, loss);
+		read_events(kernel, census, (unsigned)rand() % 4);
+		while (given < records && rand() % 10) {
+			struct socket_name name = name_of(waiting[given++]);
+
+			census_record(census, &name);
+		}
+	}
+	while (given < records) {
+		struct socket_name name = name_of(waiting[given++]);
+
+		census_record(census, &name);
+	}
+	do {
+		read_events(kernel, census, EVENTS);
+		count = census_missing(census, keys, 4);
+		for (size_t i = 0; i < count; i++) {
+			struct socket_name name = census_name(census, &keys[i]);
+			unsigned socket = name.remote_port - 40000U;
+
+			if (rand() % 3 == 0)
+				toggle(kernel, loss);
+			census_settle(census, &keys[i], kernel->open[socket]);
+		}
+	} while (count);
+	if (kernel->lost)
+		census_lose(census);
+	census_dump_end(census, !kernel->lost);
+}
+
+static void random_kernel(void **state)
+{
+	static struct kernel kernel;
+	struct census *census = census_of(DOCUMENT(WEB ", " API));
+	unsigned complete = 0;
+
+	(void)state;
+	srand(7);
+	print_message("# seed 7\n");
+	for (unsigned round = 0; round < 400; round++) {
+		unsigned loss = round % 4 == 3 ? 3 : 0;
+
+		list(&kernel, census, loss);
+		if (!kernel.lost) {
+			complete++;
+			read_events(&kernel, census, EVENTS);
+			check(&kernel, census);
+		} else {
+			assert_false(census_knows(census, 0));
+		}
+		for (unsigned i = 0; i < 50; i++) {
+			toggle(&kernel, 0);
+			read_events(&kernel, census, (unsigned)rand() % 2);
+		}
+		read_events(&kernel, census, EVENTS);
+		if (!kernel.lost)
+			check(&kernel, census);
+	}
+	print_message("# %u of 400 lists complete\n", complete);
+	assert_true(complete > 300 && complete < 400);
+	census_free(census);
+}
+
+static void unknown_at_first(void **state)
+{
+	struct census *census = census_of(DOCUMENT(WEB));
+	struct socket_name name = name_of(0);
+	bool open[SOCKETS] = {true};
+
+	(void)state;
+	assert_true(census_needs_dump(census));
+	assert_false(census_knows(census, 0));
+	census_open(census, &name);
+	assert_false(census_knows(census, 0));
+	census_dump_begin(census, 1);
+	assert_false(census_knows(census, 0));
+	census_dump_end(census, false);
+	assert_false(census_knows(census, 0));
+	dump(census, open);
+	assert_true(census_knows(census, 0));
+	assert_false(census_needs_dump(census));
+	census_lose(census);
+	assert_false(census_knows(census, 0));
+	dump(census, open);
+	assert_true(census_knows(census, 0));
+	assert_int_equal(census_tally(census, 0)->established, 1);
+	census_free(census);
+}
+
+/* What was there before the agent is not counted as opened. */
+static void opened_and_closed(void **state)
+{
+	struct census *census = census_of(DOCUMENT(WEB));
+	struct socket_name second = name_of(2), third = name_of(4);
+	bool open[SOCKETS] = {true};
+	const struct tally *tally;
+
+	(void)state;
+	dump(census, open);
+	tally = census_tally(census, 0);
+	assert_int_equal(tally->opened, 0);
+	census_open(census, &second);
+	census_open(census, &second);
+	assert_int_equal(tally->opened, 1);
+	census_close(census, &second);
+	census_close(census, &third);
+	assert_int_equal(tally->closed, 1);
+	open[4] = true;
+	open[0] = false;
+	dump(census, open);
+	assert_int_equal(tally->opened, 2);
+	assert_int_equal(tally->closed, 2);
+	assert_int_equal(tally->established, 1);
+	census_free(census);
+}
+
+/* Services that stay as they were stay known; new and changed ones are unknown until the next dump. */
+static void other_services(void **state)
+{
+	struct census *census = census_of(DOCUMENT(API ", " WEB));
+	bool open[SOCKETS] = {true, true, true, true};
+
+	(void)state;
+	dump(census, open);
+	assert_true(census_serve(census, services(DOCUMENT(WEB))));
+	assert_true(census_knows(census, 0));
+	assert_int_equal(census_tally(census, 0)->established, 2);
+	assert_int_equal(census_connections(census), 2);
+	assert_true(census_serve(census, services(DOCUMENT(WEB ", " API))));
+	assert_true(census_knows(census, 0));
+	assert_false(census_knows(census, 1));
+	dump(census, open);
+	assert_true(census_knows(census, 1));
+	assert_int_equal(census_tally(census, 1)->established, 2);
+	/* recreated under another id, and with another VIP */
+	assert_true(census_serve(census, services(DOCUMENT(SERVICE("web", "3", "10.99.0.1", "256") ", " API))));
+	assert_false(census_knows(census, 0));
+	assert_true(census_knows(census, 1));
+	assert_true(census_serve(census, services(DOCUMENT(SERVICE("api", "2", "10.99.0.3", "256")))));
+	assert_false(census_knows(census, 0));
+	census_free(census);
+}
+
+/* A listener for both families counts once for a service, also if another service's VIP lies between its own. */
+static void queue_of_several_vips(void **state)
+{
+	struct census *census =
+	    census_of(DOCUMENT(API ", " SERVICE("web", "1", "10.99.0.1\", \"fd99::1\", \"10.99.0.3", "256")));
+	struct listener listener = {.port = 80, .length = 1, .limit = 10};
+
+	(void)state;
+	census_listener(census, &listener);
+	assert_int_equal(census_tally(census, 0)->queue_limit, 10);
+	assert_int_equal(census_tally(census, 1)->queue_limit, 10);
+	census_free(census);
+}
+
+static void half_open_and_queues(void **state)
+{
+	struct census *census = census_of(DOCUMENT(WEB ", " API));
+	struct socket_name half = name_of(0), subflow = name_of(9);
+	struct listener listeners[] = {
+	    {.port = 80, .length = 1, .limit = 10},                     /* [::]:80, for both families */
+	    {.port = 80, .ipv6_only = true, .length = 1, .limit = 100}, /* none of these VIPs */
+	    {.local = name_of(0).local, .port = 80, .length = 2, .limit = 1000},
+	    {.port = 81, .length = 1, .limit = 10000},
+	};
+	const struct tally *web, *api;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) { /* a sweep replaces the one before */
+		census_sweep_begin(census);
+		census_half_open(census, &half);
+		census_half_open(census, &subflow);
+		for (size_t n = 0; n < sizeof(listeners) / sizeof(listeners[0]); n++)
+			census_listener(census, &listeners[n]);
+	}
+	web = census_tally(census, 0);
+	api = census_tally(census, 1);
+	assert_int_equal(web->half_open, 1);
+	assert_int_equal(api->half_open, 1);
+	assert_int_equal(web->queue_length, 3);
+	assert_int_equal(web->queue_limit, 1010);
+	assert_int_equal(web->listeners, 2);
+	assert_int_equal(api->queue_limit, 10);
+	census_free(census);
+}
+
+/* Answers by every connection's bucket: established and half-open, but no subflows to a port of mptcpPorts. */
+static void answers(void **state)
+{
+	struct census *census = census_of(DOCUMENT(WEB ", " API));
+	bool open[SOCKETS], expected[RING] = {false};
+	struct bucket_set *asked = bucket_set_new(RING);
+	struct answer_of found[2];
+	fl_u64 connections = 0;
+
+	(void)state;
+	srand(11);
+	for (unsigned i = 0; i < SOCKETS; i++)
+		open[i] = rand() % 3 == 0;
+	for (fl_u32 bucket = 0; bucket < RING; bucket += 2)
+		bucket_set_add(asked, bucket);
+	dump(census, open);
+	census_ask(census, 0, "q", asked, 1);
+	census_sweep_begin(census);
+	for (unsigned i = 0; i < SOCKETS; i++) {
+		struct socket_name name = name_of(i);
+		const struct services *known = census_services(census);
+		unsigned endpoint = services_endpoint(known, &name.local, name.local_port);
+		fl_u32 bucket = services_flow_hash(known, &known->endpoints[endpoint], &name.remote, name.remote_port,
+						   name.local_port) %
+				RING;
+		bool is_half_open = i < 20 && !open[i];
+
+		if (is_half_open)
+			census_half_open(census, &name);
+		if (i % 2 || i % 10 == 9 || bucket % 2 || !(open[i] || is_half_open))
+			continue;
+		expected[bucket] = true;
+		connections++;
+	}
+	census_answer(census, found);
+	assert_null(found[1].buckets);
+	assert_int_equal(found[0].connections, connections);
+	for (fl_u32 bucket = 0; bucket < RING; bucket++)
+		assert_int_equal(bucket_set_has(found[0].buckets, bucket), expected[bucket]);
+	free(found[0].buckets);
+	census_free(census);
+}
+
+int main(void)
+{
+	struct vectors_tests tests = {NULL, 0};
+
+	vectors_add_plain(&tests, "a kernel that changes while it lists", random_kernel, NULL);
+	vectors_add_plain(&tests, "nothing is known before the first dump, or after a loss", unknown_at_first, NULL);
+	vectors_add_plain(&tests, "opened and closed", opened_and_closed, NULL);
+	vectors_add_plain(&tests, "other services", other_services, NULL);
+	vectors_add_plain(&tests, "half-open connections and accept queues", half_open_and_queues, NULL);
+	vectors_add_plain(&tests, "the accept queue of several VIPs", queue_of_several_vips, NULL);
+	vectors_add_plain(&tests, "answers", answers, NULL);
+	return vectors_run("census", &tests);
+}

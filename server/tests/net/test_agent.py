@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fairlead-server agent` in a namespace of its own: what it reports of real sockets, and to whom."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_controller import FakeController
+
+from lab.deadline import LabError, until
+from lab.namespace import Namespace
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "protocol" / "vectors"))
+
+from oracle.flow import flow_key, siphash  # noqa: E402
+from oracle.report import read_set, runs_of, set_bytes, set_text  # noqa: E402
+
+VIP, VIP2, VIP6, OWN = "10.99.0.1", "10.99.0.2", "fd99::1", "10.2.0.7"
+BUCKETS = 4096
+KEY = "000102030405060708090a0b0c0d0e0f"
+SECONDS = 15
+UNREACHED = "198.51.100.9"  # never answers
+
+
+def service(name: str = "web", number: int = 1, vips: tuple[str, ...] = (VIP, VIP6), port: int = 80) -> dict:
+    made = {"name": name, "id": number, "vips": vips, "ports": [{"protocol": "tcp", "port": port}]}
+    made |= {"buckets": BUCKETS, "hash": "siphash", "hashKey": KEY, "affinity": "connection"}
+    made |= {"mptcpPorts": {"first": 20000, "last": 20999}, "windowSeconds": 240, "holdSeconds": 0}
+    return made | {"backends": [{"id": 7, "address": OWN}]}
+
+
+class World:
+    """A namespace with VIPs and clients, in which the agent runs."""
+
+    def __init__(self, build: Path, directory: Path) -> None:
+        self.command = build.resolve() / "server" / "fairlead-server"
+        self.directory = directory
+        self.namespace = Namespace(f"flagent{os.getpid()}")
+        self.open = contextlib.ExitStack()
+        self.token = directory / "token"
+        self.token.write_text("secret\n")
+        self.token.chmod(0o600)
+        self.said = directory / "agent.log"
+        self.agent: subprocess.Popen | None = None
+
+    def create(self) -> None:
+        self.namespace.create()
+        self.open.callback(self.namespace.delete)
+        self.namespace.ip(
+            "link set lo up",
+            *(f"addr add {address}/32 dev lo" for address in (VIP, VIP2, OWN)),
+            f"addr add {VIP6}/128 dev lo nodad",
+            *("link add void type bridge", "link set void up", f"route add {UNREACHED} dev void"),
+        )
+        self.namespace.sysctl(ipv4__conf__all__rp_filter=0, ipv4__conf__lo__rp_filter=0, ipv4__tcp_syncookies=0)
+
+    def controller(self, *services: dict, port: int = 8080, tls: ssl.SSLContext | None = None) -> FakeController:
+        made = FakeController(self.namespace, port, list(services) or [service()], tls)
+        self.open.callback(made.close)
+        return made
+
+    def words(self, *controllers: FakeController, token: bool = True) -> list[str]:
+        urls = ",".join(controller.url for controller in controllers)
+        file = ["--token-file", str(self.token)] if token else []
+        return [str(self.command), "agent", "--controller", urls, "--address", OWN, *file]
+
+    def start(self, *controllers: FakeController, words: tuple[str, ...] = (), token: bool = True) -> subprocess.Popen:
+        argv = self.namespace.enter([*self.words(*controllers, token=token), *words])
+        self.agent = self.open.enter_context(subprocess.Popen(argv, stderr=self.said.open("a")))
+        self.open.callback(self.agent.kill)
+        return self.agent
+
+    def stop(self) -> None:
+        self.agent.send_signal(signal.SIGTERM)
+        assert self.agent.wait(SECONDS) == 0, self.said.read_text()
+
+    def listen(self, address: str, port: int = 80, backlog: int = 128) -> socket.socket:
+        with self.namespace.inside():
+            made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+            if address == "::":
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            made.bind((address, port))
+        made.listen(backlog)
+        return self.open.enter_context(made)
+
+    def connect(self, listener: socket.socket, address: str, port: int = 80) -> tuple[socket.socket, socket.socket]:
+        """Both ends."""
+        client = self.open.enter_context(self.namespace.connect(address, port, SECONDS))
+        return client, self.open.enter_context(listener.accept()[0])
+
+    def half_open(self, *source_ports: int) -> None:
+        code = "from scapy.all import IP, TCP, conf, send, L3RawSocket; conf.L3socket = L3RawSocket\n"
+        code += (
+            f"send([IP(src='{UNREACHED}', dst='{VIP}') / TCP(sport=p, dport=80, flags='S') for p in {source_ports}])"
+        )
+        self.namespace.run(sys.executable, "-c", code)
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    made = World(request.config.getoption("--build"), tmp_path)
+    with made.open:
+        made.create()
+        yield made
+
+
+def is_counted(controller: FakeController, established: int, name: str = "web", **others: int) -> bool:
+    found = controller.of(name)
+    return bool(found) and all(found[key] == value for key, value in ({"established": established} | others).items())
+
+
+def until_counted(controller: FakeController, established: int, name: str = "web", **others: int) -> None:
+    what = f"{established} connections of {name}, {others}"
+    try:
+        until(what, lambda: is_counted(controller, established, name, **others), SECONDS)
+    except LabError as error:
+        raise LabError(f"{error}; last report: {controller.reports[-1:]}") from None
+
+
+def bucket(client: socket.socket) -> int:
+    """The bucket of a connection to a VIP, by the oracle."""
+    (source, source_port), (destination, port) = client.getsockname()[:2], client.getpeername()[:2]
+    flow = {"source": source, "destination": destination, "sourcePort": source_port, "destinationPort": port}
+    return siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": "connection"})) % BUCKETS
+
+
+@pytest.mark.parametrize("mode", ["events", "dumps"])
+def test_counts(world: World, mode: str) -> None:
+    """Connections of both families, by listeners of their own and by one for both, from before and after the start."""
+    controller = world.controller(service(), service("api", 2, (VIP2,)))
+    both, narrow = world.listen("::"), world.listen(VIP, backlog=77)
+    before = [world.connect(narrow, VIP) for _ in range(3)]
+    world.start(controller, words=("--no-events",) if mode == "dumps" else ())
+    until_counted(controller, 3)
+    assert controller.reports[-1]["mode"] == mode, world.said.read_text()
+    assert controller.of("web")["opened"] == 0
+    after = [world.connect(narrow, VIP), world.connect(both, VIP6), world.connect(both, VIP6)]
+    other = world.connect(both, VIP2)
+    until_counted(controller, 6, acceptQueue={"length": 0, "limit": 128 + 77})
+    until_counted(controller, 1, "api")
+    subflow = world.connect(world.listen(VIP, 20007), VIP, 20007)
+    until_counted(controller, 7)
+    world.connect(world.listen(VIP, 81), VIP, 81)  # no port of a service
+    for one in (before[0], after[1]):
+        one[0].close()
+        one[1].close()
+    until_counted(controller, 5)
+    before[1][1].close()  # the server's end alone, then the client's: in between it counts
+    until_counted(controller, 5)
+    before[1][0].close()
+    other[1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a RST
+    other[1].close()
+    until_counted(controller, 4)
+    until_counted(controller, 0, "api")
+    subflow[0].close()
+    subflow[1].close()
+    until_counted(controller, 3)
+    web = [report_service for report in controller.reports for report_service in report["services"]]
+    web = [one for one in web if one["name"] == "web"]
+    assert (sum(one["opened"] for one in web), sum(one["closed"] for one in web)) == (4, 4)
+    sequences = [report["sequence"] for report in controller.reports]
+    assert sequences == sorted(set(sequences)) and len({report["boot"] for report in controller.reports}) == 1
+    assert set(controller.tokens) == {"Bearer secret"}
+    assert controller.connections == 1, "the connection to the controller is kept"
+    world.stop()
+
+
+@pytest.mark.parametrize("mode", ["events", "dumps"])
+def test_questions(world: World, mode: str) -> None:
+    controller = world.controller()
+    listener = world.listen("::")
+    ends = [world.connect(listener, address) for address in (VIP, VIP6) for _ in range(10)]
+    subflow = world.connect(world.listen(VIP, 20007), VIP, 20007)
+    buckets = {bucket(client) for client, _ in ends}
+    world.start(controller, words=("--no-events",) if mode == "dumps" else ())
+    until_counted(controller, 21)
+    assert "answer" not in controller.of("web")
+
+    def ask(name: str, asked: set[int]) -> dict:
+        text = set_text(set_bytes(runs_of(asked)))
+        controller.questions = [{"name": "web", "question": name, "buckets": text}]
+        until(f"an answer to {name}", lambda: controller.of("web")["answer"]["question"] == name
+              if "answer" in controller.of("web") else None, SECONDS)  # fmt: skip
+        controller.questions[0].pop("buckets")
+        return controller.of("web")["answer"]
+
+    answer = ask("all", set(range(BUCKETS)))
+    assert (answer["connections"], read_set(answer["buckets"], BUCKETS)) == (20, buckets)
+    some = set(sorted(buckets)[::2])
+    answer = ask("some", some | (set(range(50)) - buckets))
+    assert read_set(answer["buckets"], BUCKETS) == some
+    for client, end in ends:
+        client.close()
+        end.close()
+    until("no connection is left", lambda: controller.of("web")["answer"]["connections"] == 0, SECONDS)
+    assert controller.of("web")["answer"]["buckets"] == "" and controller.of("web")["established"] == 1
+    world.half_open(50001)
+    flow = {"source": UNREACHED, "destination": VIP, "sourcePort": 50001, "destinationPort": 80}
+    asked = siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": "connection"})) % BUCKETS
+    answer = ask("half-open", {asked, (asked + 1) % BUCKETS})
+    assert (answer["connections"], read_set(answer["buckets"], BUCKETS)) == (1, {asked})
+    assert controller.of("web")["halfOpen"] == 1
+    controller.questions = []
+    until("answers end with the question", lambda: "answer" not in controller.of("web"), SECONDS)
+    subflow[0].close()
+    world.stop()
+
+
+def test_half_open(world: World) -> None:
+    controller = world.controller()
+    world.listen(VIP)
+    world.start(controller)
+    until_counted(controller, 0)
+    world.half_open(*range(50000, 50020))
+    until_counted(controller, 0, halfOpen=20)
+    world.stop()
+
+
+def test_other_services(world: World) -> None:
+    """A new service is left out until the sockets were listed; the others go on."""
+    controller = world.controller()
+    listener = world.listen("0.0.0.0")
+    ends = [world.connect(listener, VIP2), world.connect(listener, VIP)]
+    world.start(controller)
+    until_counted(controller, 1)
+    controller.services = [service(), service("api", 2, (VIP2,))]
+    controller.version = "v2"
+    until_counted(controller, 1, "api")
+    of_two = [report for report in controller.reports if report["servicesVersion"] == "v2"]
+    assert all(s["established"] == 1 for report in of_two for s in report["services"]), of_two
+    assert all("web" in [s["name"] for s in report["services"]] for report in controller.reports[-3:])
+    ends[0][0].close()
+    ends[0][1].close()
+    until_counted(controller, 0, "api")
+    controller.services, controller.version = [], "v3"
+    until("no service is left", lambda: controller.reports[-1]["services"] == [], SECONDS)
+    world.stop()
+
+
+def test_other_namespaces_do_not_count(world: World) -> None:
+    other = Namespace(f"flagentother{os.getpid()}")
+    other.create()
+    world.open.callback(other.delete)
+    other.ip("link set lo up", f"addr add {VIP}/32 dev lo")
+    controller = world.controller()
+    listener = world.listen(VIP)
+    world.start(controller)
+    until_counted(controller, 0)
+    with other.inside():
+        elsewhere = world.open.enter_context(socket.create_server((VIP, 80)))
+        world.open.enter_context(socket.create_connection((VIP, 80), SECONDS))
+    world.connect(listener, VIP)
+    until_counted(controller, 1)
+    elsewhere.close()
+    world.stop()
+
+
+def test_failures(world: World) -> None:
+    """What was opened meanwhile comes with the next report; a second controller takes over; then the agent restarts."""
+    first = world.controller()
+    second = world.controller(port=8081)
+    listener = world.listen(VIP)
+    world.start(first, second)
+    until_counted(first, 0)
+    first.status = 503
+    ends = [world.connect(listener, VIP) for _ in range(5)]
+    until_counted(second, 5)
+    opened = [found["opened"] for report in second.reports for found in report["services"]]
+    assert sum(opened) == 5 and first.refused
+    assert "503" in world.said.read_text()
+    until("it says that reports are answered again", lambda: "answers again" in world.said.read_text(), SECONDS)
+    boot = second.reports[-1]["boot"]
+    world.agent.kill()
+    world.agent.wait()
+    second.reports.clear()
+    world.start(second)
+    until_counted(second, 5, opened=0)
+    assert second.reports[-1]["boot"] != boot and second.reports[0]["sequence"] == 1
+    ends.clear()
+    world.stop()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (b"", "JSON in the answer of /v1/agent/reports"),
+        (b'{"format": 2}', "format in the answer of /v1/agent/reports: '2' is not allowed"),
+        (b"[" * 100000, "JSON in the answer of /v1/agent/reports"),
+    ],
+    ids=["empty", "another format", "deep"],
+)
+def test_malformed_answers(world: World, answer: bytes, sentence: str) -> None:
+    controller = world.controller()
+    world.start(controller)
+    until_counted(controller, 0)
+    controller.answer = answer
+    until("the answer is refused", lambda: sentence in world.said.read_text(), SECONDS)
+    controller.answer = None
+    count = len(controller.reports)
+    until("it goes on", lambda: len(controller.reports) > count + 1, SECONDS)
+    world.stop()
+
+
+def test_the_unit_s_capabilities_suffice(world: World) -> None:
+    """As another user with nothing but what the unit gives; without that, all connections are listed instead."""
+    unit = (ROOT / "scripts" / "systemd" / "fairlead-agent.service").read_text()
+    found = re.search(r"^AmbientCapabilities=(.*)$", unit, re.MULTILINE)[1].split()
+    command = world.directory / "fairlead-server"
+    shutil.copy(world.command, command)
+    for directory in (world.directory, *list(world.directory.parents)[:2]):
+        directory.chmod(0o755)
+    shutil.chown(world.token, "nobody")
+    controller = world.controller()
+    for words, mode in ((found, "events"), ([], "dumps")):
+        capabilities = ",".join(["-all", *(f"+{word.removeprefix('CAP_').lower()}" for word in words)])
+        argv = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--no-new-privs"]
+        argv += ["--inh-caps", capabilities, "--ambient-caps", capabilities, "--bounding-set", capabilities]
+        world.command = command
+        world.agent = world.open.enter_context(
+            subprocess.Popen(world.namespace.enter([*argv, *world.words(controller)]), stderr=world.said.open("a"))
+        )
+        until_counted(controller, 0)
+        assert controller.reports[-1]["mode"] == mode, world.said.read_text()
+        world.stop()
+        controller.reports.clear()
+    assert "CAP_BPF and CAP_PERFMON are missing" in world.said.read_text()
+
+
+def certificate(directory: Path, name: str) -> tuple[Path, Path]:
+    cert, key = directory / f"{name}.pem", directory / f"{name}.key"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(words, check=True, capture_output=True)
+    return cert, key
+
+
+def test_certificates(world: World) -> None:
+    server, client = certificate(world.directory, "controller"), certificate(world.directory, "agent")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*server)
+    tls.load_verify_locations(client[0])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    controller = world.controller(tls=tls)
+    own = ("--client-cert", str(client[0]), "--client-key", str(client[1]))
+    world.start(controller, words=own, token=False)
+    until("it refuses what it has no CA for", lambda: "certificate" in world.said.read_text(), SECONDS)
+    world.stop()
+    world.start(controller, words=("--ca-file", str(server[0]), *own), token=False)
+    until_counted(controller, 0)
+    assert controller.tokens[-1] is None
+    world.stop()
+
+
+REFUSALS = [
+    ([], "--controller: '' is not allowed"),
+    (["--controller", "ftp://10.1.0.5", "--address", OWN], "--controller: 'ftp://10.1.0.5' is not allowed"),
+    (["--controller", "http://10.1.0.5/v1", "--address", OWN], "allowed: URLs without a path"),
+    (["--controller", "http://u:p@10.1.0.5", "--address", OWN], "allowed: URLs without a path"),
+    (["--controller", "http://10.1.0.5,", "--address", OWN], "--controller"),
+    (["--controller", "http://10.1.0.5"], "--address: '' is not allowed"),
+    (["--controller", "http://10.1.0.5", "--address", "10.1.0.1,10.1.0.2"], "or one of each family"),
+    (["--controller", "http://10.1.0.5", "--address", "server7"], "--address: 'server7' is not allowed"),
+    (["--controller", "http://10.1.0.5", "--address", OWN], "--token-file: '' is not allowed"),
+    (["--controller", "http://10.1.0.5", "--address", OWN, "--token-file", "/missing"], "a file that can be read"),
+    (["--controller", "http://10.1.0.5", "--address", OWN, "--client-cert", "x"], "only together with --client-key"),
+    (["--interface", "eth0"], "unrecognized option"),
+    (["now"], "allowed: flags only"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSALS, ids=[" ".join(words) or "nothing" for words, _ in REFUSALS])
+def test_refusals(request: pytest.FixtureRequest, words: list[str], sentence: str) -> None:
+    command = request.config.getoption("--build").resolve() / "server" / "fairlead-server"
+    done = subprocess.run([command, "agent", *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "sentence"),
+    [
+        (0o644, "secret", "mode '0644' is not allowed"),
+        (0o600, "", "a file with one token"),
+        (0o600, "two words", "a file with one token"),
+        (0o600, "x" * 2000, "a file with one token"),
+    ],
+    ids=["readable by all", "empty", "two words", "long"],
+)
+def test_token_files(world: World, mode: int, text: str, sentence: str) -> None:
+    world.token.write_text(text)
+    world.token.chmod(mode)
+    words = ["agent", "--controller", "http://127.0.0.1:9", "--address", OWN, "--token-file", str(world.token)]
+    done = subprocess.run([world.command, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 2 and sentence in done.stderr, done.stderr
