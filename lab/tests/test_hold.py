@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that are idle for several windows while a server is added and two are drained, with and without a hold.
+
+servers 1, 2, 3 ──▶ 4 is added, 1 is drained, and windows later 2: buckets of 1 moved twice
+                    hold: every connection goes on where it was opened, until holdSeconds is set to 0
+                    none: each whose bucket moved is reset
+
+Muxes are restarted in between: what a chain needs, servers remember.
+"""
+
+import pytest
+
+from lab import Lab
+from lab.deadline import until
+from lab.lab import SERVICE
+from lab.traffic import Traffic
+from lab.variant import Variant
+
+WINDOW = 6  # seconds
+HOLD = 3_600
+IDLE = 240
+BETWEEN = 3 * WINDOW  # seconds of silence after each change
+ANSWER_SECONDS = 60.0
+NEVER = (3_600.0,)
+
+
+def restart_muxes(lab: Lab) -> None:
+    """One after the other: neither remembers what it has told servers."""
+    for number in lab.muxes:
+        lab.stop_mux(number)
+        lab.start_mux(number)
+
+
+def talk(traffic: Traffic) -> list[dict]:
+    """All idle connections send a request; returns those that are broken then."""
+    traffic.talk()
+    traffic.wait_seconds(3)
+    traffic.wait_quiet()
+    return traffic.broken()
+
+
+def servers_of(lines: list[dict]) -> set[str]:
+    return {line["server"] for line in lines}
+
+
+@pytest.mark.parametrize("hold", [HOLD, 0], ids=["held", "not held"])
+def test_idle_for_several_windows(built: None, hold: int) -> None:
+    with (
+        Lab(servers=3, window=WINDOW, variant=Variant(hold=hold)) as lab,
+        Traffic(lab.clients, 0, 1, 0, answer_seconds=ANSWER_SECONDS, idle=IDLE, silences=NEVER) as traffic,
+    ):
+        traffic.wait_open()
+        drained = traffic.idle_by("server1") + traffic.idle_by("server2")
+        assert drained > IDLE / 3
+        lab.add_server()
+        lab.drain(1)
+        traffic.wait_seconds(BETWEEN)
+        lab.drain(2)
+        restart_muxes(lab)
+        traffic.wait_seconds(BETWEEN)
+        assert lab.chained_packets() == 0, "idle connections were not idle"
+        found = talk(traffic)
+        print(f"{len(found)} of {IDLE} connections broke; {drained} were at drained servers")
+        if hold:
+            assert found == []
+            assert lab.chained_packets() >= drained
+            lab.api("PATCH", f"/v1/services/{SERVICE}", {"holdSeconds": 0})
+            until("they break, as there is no hold any more", lambda: len(talk(traffic)) >= drained, 60)
+        assert len(traffic.broken()) >= drained
+        assert servers_of(traffic.broken()) >= {"server1", "server2"}
+        assert {line["kind"] for line in traffic.broken()} == {"reset"}
