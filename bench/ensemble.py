@@ -79,8 +79,10 @@ def start_ensemble(processes):
 class Controller:
     """One controller in a process of its own, with a limited heap."""
 
-    def __init__(self, processes, zookeeper, heap):
+    def __init__(self, processes, zookeeper, heap, flags=(), token=None):
         self.processes, self.zookeeper, self.heap = processes, zookeeper, heap
+        self.flags = flags
+        self.authorization = {"Authorization": f"Bearer {token}"} if token else {}
         self.port = free_port()
         self.gc_log = processes.folder / "gc.log"
         self.process = None
@@ -92,7 +94,7 @@ class Controller:
             [
                 "java", f"-Xmx{self.heap}", "-XX:+UseSerialGC", f"-Xlog:gc:file={self.gc_log}:time:filecount=0",
                 "-cp", JAR, "io.fairlead.controller.Main", "--zookeeper", self.zookeeper,
-                "--listen", f"127.0.0.1:{self.port}",
+                "--listen", f"127.0.0.1:{self.port}", *self.flags,
             ],
         )  # fmt: skip
         until("the controller to lead", self.leads)
@@ -114,7 +116,8 @@ class Controller:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         content = None if body is None else json.dumps(body)
         begun = time.monotonic()
-        connection.request(method, path, content, {"Content-Type": "application/json"} if content else {})
+        headers = self.authorization | ({"Content-Type": "application/json"} if content else {})
+        connection.request(method, path, content, headers)
         answer = connection.getresponse()
         text = answer.read()
         took = time.monotonic() - begun

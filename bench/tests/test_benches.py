@@ -16,6 +16,7 @@ PATIENCE = 300  # seconds
 FEW = ["--buckets", "4096", "--backends"]
 SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
+    "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "control_plane": [*FEW, "4", "--repetitions", "20"],
 }

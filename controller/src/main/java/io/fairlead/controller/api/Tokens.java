@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.api;
 
+import com.google.common.hash.HashCode;
 import com.google.common.hash.Hashing;
-import com.google.common.io.BaseEncoding;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.secret.SecretFile;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -23,7 +22,9 @@ import java.util.regex.Pattern;
  * another while both are valid.
  *
  * <p>Tokens are random, not chosen by people, and have at least 16 characters, so a plain SHA-256
- * does not reveal them.
+ * does not reveal them. They are looked up by that digest: how long it takes tells at most how the
+ * digest of a guess begins, which tells nothing of a token. There may be tens of thousands, one for
+ * each agent.
  */
 final class Tokens {
   private static final Pattern LINE =
@@ -48,20 +49,17 @@ final class Tokens {
     }
   }
 
-  private record Entry(byte[] digest, Caller caller) {}
+  private final Map<HashCode, Caller> callers;
 
-  private final List<Entry> entries;
-
-  private Tokens(List<Entry> entries) {
-    this.entries = entries;
+  private Tokens(Map<HashCode, Caller> callers) {
+    this.callers = callers;
   }
 
   /**
    * @throws IllegalArgumentException naming file and line, never its content
    */
   static Tokens read(SecretFile file) {
-    List<Entry> entries = new ArrayList<>();
-    Set<String> seen = new HashSet<>();
+    Map<HashCode, Caller> callers = new HashMap<>();
     for (SecretFile.Line line : file.lines()) {
       Matcher matcher = LINE.matcher(line.text());
       Optional<Caller> caller =
@@ -69,19 +67,18 @@ final class Tokens {
       if (caller.isEmpty()) {
         throw file.refused("line %d is malformed".formatted(line.number()), ALLOWED);
       }
-      byte[] digest =
+      HashCode digest =
           matcher.group("plain") != null
               ? digest(matcher.group("plain"))
-              : BaseEncoding.base16().ignoreCase().decode(matcher.group("digest"));
-      if (!seen.add(BaseEncoding.base16().encode(digest))) {
+              : HashCode.fromString(matcher.group("digest").toLowerCase(Locale.ROOT));
+      if (callers.put(digest, caller.get()) != null) {
         throw file.refused("line %d repeats a token".formatted(line.number()), "each token once");
       }
-      entries.add(new Entry(digest, caller.get()));
     }
-    if (entries.isEmpty()) {
+    if (callers.isEmpty()) {
       throw file.refused("it has no token", ALLOWED);
     }
-    return new Tokens(List.copyOf(entries));
+    return new Tokens(callers);
   }
 
   private static Optional<Caller> caller(String name, String role) {
@@ -102,19 +99,11 @@ final class Tokens {
         : Optional.empty();
   }
 
-  /** Takes the same time whether or not {@code token} is known, and however similar it is. */
   Optional<Caller> find(String token) {
-    byte[] digest = digest(token);
-    Caller found = null;
-    for (Entry entry : entries) {
-      if (MessageDigest.isEqual(digest, entry.digest())) {
-        found = entry.caller();
-      }
-    }
-    return Optional.ofNullable(found);
+    return Optional.ofNullable(callers.get(digest(token)));
   }
 
-  private static byte[] digest(String token) {
-    return Hashing.sha256().hashString(token, StandardCharsets.UTF_8).asBytes();
+  private static HashCode digest(String token) {
+    return Hashing.sha256().hashString(token, StandardCharsets.UTF_8);
   }
 }
