@@ -17,6 +17,7 @@ import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.explain.RingCommand;
 import io.fairlead.controller.health.HealthCommand;
 import io.fairlead.controller.health.HealthRoutes;
+import io.fairlead.controller.hold.HoldsCommand;
 import io.fairlead.controller.manifest.ApplyCommand;
 import io.fairlead.controller.manifest.DiffCommand;
 import io.fairlead.controller.manifest.ExportCommand;
@@ -43,6 +44,7 @@ public final class Resources {
           ExportCommand.class,
           BackupCommand.class,
           RingCommand.class,
+          HoldsCommand.class,
           UpkeepCommands.Rebalance.class,
           UpkeepCommands.Defragment.class,
           UpkeepCommands.Show.class,
@@ -61,7 +63,7 @@ public final class Resources {
         new ServiceRoutes(plane, controller.services()),
         new BackendRoutes(controller.backends()),
         new UpkeepRoutes(controller.upkeeps()),
-        new ExplainRoutes(plane, controller.clock()),
+        new ExplainRoutes(plane, controller.liveConnections(), controller.clock()),
         new MuxRoutes(controller.muxes()),
         new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes()),

@@ -2,6 +2,7 @@
 package io.fairlead.controller.events;
 
 import io.fairlead.controller.api.Answer;
+import io.fairlead.controller.hold.Holds;
 import io.fairlead.controller.image.Transitions.SlowStart;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
@@ -37,8 +38,19 @@ final class EventLog {
 
   /**
    * @param starting the slow starts of its backends
+   * @param chained buckets that name a previous owner, of a service with a hold
    */
-  record Version(String version, long generation, Map<Integer, SlowStart> starting) {}
+  record Version(String version, long generation, Map<Integer, SlowStart> starting, int chained) {
+    /** Walks through the ring, unless {@code before} is of the same version. */
+    static Version of(StoredService service, Version before) {
+      boolean isSame = before != null && before.version().equals(service.version());
+      return new Version(
+          service.version(),
+          service.image().ring().generation(),
+          service.image().transitions().slowStarts(),
+          isSame ? before.chained() : Holds.of(service.image()).named());
+    }
+  }
 
   /** All that events report. */
   record State(Map<String, Version> services, Map<String, MuxView> muxes, Optional<Health> health) {
@@ -51,12 +63,8 @@ final class EventLog {
       Map<String, Version> services = new TreeMap<>();
       try {
         for (StoredService service : plane.services()) {
-          services.put(
-              service.image().config().name(),
-              new Version(
-                  service.version(),
-                  service.image().ring().generation(),
-                  service.image().transitions().slowStarts()));
+          String name = service.image().config().name();
+          services.put(name, Version.of(service, before.services().get(name)));
         }
       } catch (Refusal e) {
         services.putAll(before.services());
@@ -73,6 +81,8 @@ final class EventLog {
   private record Starting(int backend, double share) {}
 
   private record SlowStartEvent(String service, List<Starting> starting, List<Integer> ended) {}
+
+  private record HoldEvent(String service, long generation, int chainedBuckets, int before) {}
 
   private record MuxEvent(String mux, Map<String, MuxService> services, boolean gone) {}
 
@@ -153,6 +163,13 @@ final class EventLog {
               Map<Integer, SlowStart> started = old == null ? Map.of() : old.starting();
               if (!started.equals(view.starting())) {
                 found.add(event("slowStart", of(service, started, view.starting())));
+              }
+              int chained = old == null ? 0 : old.chained();
+              if (chained != view.chained()) {
+                found.add(
+                    event(
+                        "hold",
+                        new HoldEvent(service, view.generation(), view.chained(), chained)));
               }
             });
     before.services().entrySet().stream()

@@ -82,12 +82,31 @@ public final class ExplainCommand extends Verb {
               .formatted(
                   Instant.ofEpochSecond(since),
                   explanation.path("moved").asBoolean()
-                      ? "open: older connections are chained to the previous backend"
+                      ? (explanation.path("hold").path("held").asBoolean() ? "over, held" : "open")
+                          + ": older connections are chained to the previous backend"
                       : closed()));
+      if (explanation.has("hold")) {
+        addHold(fields, explanation.path("hold"));
+      }
     } else {
       fields.add("moved", "never");
     }
     fields.print(out());
+  }
+
+  private static void addHold(Fields fields, JsonNode hold) {
+    fields.add("held", "until %s at the latest".formatted(time(hold.path("until"))));
+    for (JsonNode owner : hold.path("owners")) {
+      String words = "unknown: " + owner.path("unknown").asText();
+      if (owner.has("connected")) {
+        words = owner.path("connected").asBoolean() ? "has connections" : "has none left";
+      }
+      fields.add("held for", "backend %s: %s".formatted(owner.path("id").asText(), words));
+    }
+  }
+
+  private static Instant time(JsonNode seconds) {
+    return Instant.ofEpochSecond(seconds.asLong());
   }
 
   private String closed() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.explain;
 
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.AddressRules;
+import io.fairlead.controller.hold.HoldView;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceImage;
@@ -18,7 +20,9 @@ import java.util.Optional;
  * @param bucket absent where the port names the backend ({@link MptcpPorts})
  * @param previous the owner before the last move
  * @param since Unix seconds of the last move, 0 for never
- * @param moved whether the window since then is open, and the packet tells its server so
+ * @param moved whether the packet tells its server of the previous owner: the window since then is
+ *     open, or the bucket is held
+ * @param hold of a bucket that is held, or will be when its window is over
  */
 public record Explanation(
     String service,
@@ -28,6 +32,7 @@ public record Explanation(
     Optional<Owner> previous,
     long since,
     boolean moved,
+    Optional<HoldView.Bucket> hold,
     long generation) {
   private static final int TCP = 6;
   private static final int UDP = 17;
@@ -38,10 +43,11 @@ public record Explanation(
   /**
    * Where a mux that has applied this image sends the flow's packets.
    *
+   * @param live for whom a held bucket is held
    * @param now Unix seconds
    * @throws Refusal if the service does not take the flow
    */
-  public static Explanation of(ServiceImage image, Flow flow, long now) {
+  public static Explanation of(ServiceImage image, Flow flow, LiveConnections live, long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
@@ -57,9 +63,11 @@ public record Explanation(
           Optional.empty(),
           0,
           false,
+          Optional.empty(),
           ring.generation());
     }
     int bucket = (int) (hash & (ring.buckets() - 1));
+    boolean isStateless = isStateless(config, flow);
     return new Explanation(
         config.name(),
         hash,
@@ -67,7 +75,8 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         owner(ring, ring.previous(bucket)),
         ring.since(bucket),
-        ring.isMoved(bucket, now, config.chainedSeconds()) && !isStateless(config, flow),
+        ring.isMoved(bucket, now, config.chainedSeconds()) && !isStateless,
+        isStateless ? Optional.empty() : HoldView.of(image, bucket, live, now),
         ring.generation());
   }
 

@@ -4,6 +4,7 @@ package io.fairlead.controller.explain;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,5 +53,26 @@ public final class RingCommand extends Verb {
           String.join(" ", listed) + (more > 0 ? " and %d more".formatted(more) : ""));
     }
     table.print(out());
+    if (ring.has("chained")) {
+      printChained(ring.path("chained"));
+    }
+  }
+
+  private void printChained(JsonNode chained) {
+    if (chained.isEmpty()) {
+      out().println("held: no buckets");
+      return;
+    }
+    Table table = new Table("FORMER OWNER", "CHAINED", "SINCE", "UNTIL AT LATEST");
+    for (Map.Entry<String, JsonNode> owner : chained.properties()) {
+      table.row(
+          owner.getKey(),
+          owner.getValue().path("buckets").asText(),
+          Instant.ofEpochSecond(owner.getValue().path("since").asLong()).toString(),
+          Instant.ofEpochSecond(owner.getValue().path("until").asLong()).toString());
+    }
+    out().println();
+    table.print(out());
+    out().printf("for how many connections: fairleadctl holds %s%n", service);
   }
 }

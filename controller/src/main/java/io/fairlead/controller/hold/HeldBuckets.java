@@ -6,6 +6,7 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.EarlierMoves;
 import io.fairlead.controller.ring.Ring;
+import java.util.Arrays;
 
 /**
  * The held buckets of an image, by ascending number: those that name a previous owner and whose
@@ -26,6 +27,25 @@ final class HeldBuckets {
   }
 
   private HeldBuckets() {}
+
+  /** The owners that the packets of one bucket are chained to. */
+  static int[] owners(Ring ring, int bucket) {
+    int[] owners = new int[OWNERS_MAX];
+    owners[0] = ring.previous(bucket);
+    int count = 1;
+    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
+      count = add(owners, count, ring.earlier().owner(bucket, back), ring.current(bucket));
+    }
+    return Arrays.copyOf(owners, count);
+  }
+
+  private static int add(int[] owners, int count, int owner, int current) {
+    if (owner == Backend.NONE || owner == current || owner == owners[0]) {
+      return count;
+    }
+    owners[count] = owner;
+    return count + 1;
+  }
 
   static void visit(ServiceImage image, long now, Visitor visitor) {
     ServiceConfig config = image.config();
@@ -48,10 +68,7 @@ final class HeldBuckets {
       int count = 1;
       owners[0] = ring.previous(bucket);
       for (int back = 0; hasEarlier && back < EarlierMoves.DEPTH; back++) {
-        int owner = earlier.ownerAt(entry, back);
-        if (owner != Backend.NONE && owner != ring.current(bucket) && owner != owners[0]) {
-          owners[count++] = owner;
-        }
+        count = add(owners, count, earlier.ownerAt(entry, back), ring.current(bucket));
       }
       if (!visitor.visit(bucket, owners, count)) {
         return;

@@ -65,9 +65,10 @@ public final class Holds {
     return movedUntil(now - config.windowSeconds());
   }
 
-  /** Those that moved at least {@code age} seconds ago. */
-  public int olderThan(long age, long now) {
-    return movedUntil(now - age);
+  /** Held buckets of which less than a tenth of their time is left. */
+  public int nearLimit(long now) {
+    long nine = config.heldSeconds() - config.heldSeconds() / 10;
+    return movedUntil(now - Math.max(nine, config.windowSeconds()));
   }
 
   /** Those that have to be released, since they have been held as long as they may be. */

@@ -2,11 +2,13 @@
 package io.fairlead.controller.metrics;
 
 import com.google.common.collect.Maps;
+import io.fairlead.controller.hold.Holds;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions.SlowStart;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.StateMetrics.Applied;
 import io.fairlead.controller.metrics.StateMetrics.Controller;
+import io.fairlead.controller.metrics.StateMetrics.Held;
 import io.fairlead.controller.metrics.StateMetrics.Service;
 import io.fairlead.controller.metrics.StateMetrics.State;
 import io.fairlead.controller.muxes.MuxService;
@@ -35,7 +37,7 @@ public final class MetricsView {
    */
   private static final int GENERATIONS_MAX = 1000;
 
-  private record Counted(ServiceImage image, Service metrics) {}
+  private record Counted(ServiceImage image, Holds holds, Service metrics) {}
 
   private final InstantSource clock;
   private Map<String, Counted> counted = Map.of();
@@ -53,7 +55,9 @@ public final class MetricsView {
       Counted last = counted.get(image.config().name());
       now.put(
           image.config().name(),
-          last != null && last.image() == image ? last : new Counted(image, service(image)));
+          last != null && last.image() == image
+              ? last
+              : new Counted(image, Holds.of(image), service(image)));
       remember(image.config().name(), image.ring(), muxes);
     }
     counted = now;
@@ -73,7 +77,17 @@ public final class MetricsView {
     return new State(
         new Controller(health.leader(), health.epoch(), health.zookeeper()),
         now.values().stream().map(Counted::metrics).toList(),
+        now.values().stream().map(this::held).toList(),
         applied);
+  }
+
+  private Held held(Counted of) {
+    long seconds = clock.instant().getEpochSecond();
+    return new Held(
+        of.metrics().name(),
+        of.holds().held(seconds),
+        of.holds().oldestAge(seconds),
+        of.holds().nearLimit(seconds));
   }
 
   private static Service service(ServiceImage image) {

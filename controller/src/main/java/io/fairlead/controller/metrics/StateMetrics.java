@@ -40,11 +40,22 @@ public final class StateMetrics implements MultiCollector {
       boolean upkeep,
       Map<Integer, Double> starting) {}
 
+  /**
+   * Buckets that outlive their window.
+   *
+   * @param oldestSeconds since the last move of the bucket that moved first
+   * @param nearLimit those of which less than a tenth of their time is left
+   */
+  public record Held(String service, int buckets, long oldestSeconds, int nearLimit) {}
+
   /** What one mux has applied of one service, and for how long it has been behind. */
   public record Applied(String mux, String service, long generation, long lagSeconds) {}
 
   public record State(
-      Controller controller, Collection<Service> services, Collection<Applied> applied) {}
+      Controller controller,
+      Collection<Service> services,
+      Collection<Held> held,
+      Collection<Applied> applied) {}
 
   private static final List<String> ZOOKEEPER_STATES = List.of("connected", "suspended", "lost");
 
@@ -102,6 +113,22 @@ public final class StateMetrics implements MultiCollector {
                           share)));
       latest.put(service.name(), service.generation());
     }
+    GaugeSnapshot.Builder held =
+        gauge("fairlead_controller_held_buckets", "Buckets held beyond their window");
+    GaugeSnapshot.Builder oldest =
+        gauge(
+            "fairlead_controller_held_oldest_seconds",
+            "Time since the last move of the bucket that is held longest");
+    GaugeSnapshot.Builder near =
+        gauge(
+            "fairlead_controller_held_near_limit_buckets",
+            "Held buckets of which less than a tenth of their time is left");
+    for (Held each : now.held()) {
+      Labels labels = Labels.of("service", each.service());
+      held.dataPoint(point(labels, each.buckets()));
+      oldest.dataPoint(point(labels, each.oldestSeconds()));
+      near.dataPoint(point(labels, each.nearLimit()));
+    }
     GaugeSnapshot.Builder applied =
         gauge("fairlead_controller_mux_generation", "Generation that the mux has applied");
     GaugeSnapshot.Builder lag =
@@ -148,6 +175,9 @@ public final class StateMetrics implements MultiCollector {
         imbalance.build(),
         upkeep.build(),
         starting.build(),
+        held.build(),
+        oldest.build(),
+        near.build(),
         applied.build(),
         lag.build());
   }

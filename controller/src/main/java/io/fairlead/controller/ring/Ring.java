@@ -158,10 +158,27 @@ public final class Ring {
    * names.
    */
   public List<Backend> listedBackends() {
+    return backends(named());
+  }
+
+  /** Those and the removed ones that earlier moves name: packets may still be chained to them. */
+  public List<Backend> reachedBackends() {
+    boolean[] isNamed = named();
+    for (int i = 0; i < earlier.size * EarlierMoves.DEPTH; i++) {
+      isNamed[earlier.owners[i]] = true;
+    }
+    return backends(isNamed);
+  }
+
+  private boolean[] named() {
     boolean[] isNamed = new boolean[Backend.MAX + 1];
     for (int bucket = 0; bucket < current.length; bucket++) {
       isNamed[previous[bucket]] = true;
     }
+    return isNamed;
+  }
+
+  private List<Backend> backends(boolean[] isNamed) {
     return backends.values().stream()
         .filter(backend -> !backend.removed() || isNamed[backend.id()])
         .toList();

@@ -4,12 +4,14 @@ package io.fairlead.controller.api;
 import static io.fairlead.controller.muxes.Muxes.mux;
 import static io.fairlead.controller.muxes.Muxes.serving;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.api.ApiClient.Reply;
 import io.fairlead.controller.muxes.MuxService;
 import io.fairlead.controller.muxes.MuxView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -105,6 +107,7 @@ class ApiShapesTest extends ServedApi {
     expect(200, "DELETE", web + "/upkeep", "");
     JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
+    checkHolds(web);
     JsonObject explained =
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
@@ -161,6 +164,31 @@ class ApiShapesTest extends ServedApi {
       }
     }
     assertThat(client.answered()).isEqualTo(all);
+  }
+
+  private void checkHolds(String web) {
+    assertThat(expect(200, "GET", web + "/holds", "").json().getInteger("holdSeconds")).isZero();
+    assertThat(expect(200, "PATCH", web + "?dryRun=true", "{\"holdSeconds\":3600}").status())
+        .isEqualTo(200);
+    expect(200, "PATCH", web, "{\"holdSeconds\":3600}");
+    assertThat(client.get(web).json().getInteger("holdSeconds")).isEqualTo(3600);
+    JsonObject chained = expect(200, "GET", web + "/ring", "").json().getJsonObject("chained");
+    assertThat(chained.fieldNames()).contains("7");
+    JsonObject holds = expect(200, "GET", web + "/holds", "").json();
+    assertThat(holds.getInteger("chainedBuckets")).isPositive();
+    expect(200, "PATCH", web, "{\"windowSeconds\":1}");
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(
+            () ->
+                expect(200, "GET", web + "/holds", "")
+                    .json()
+                    .getInteger("heldBuckets")
+                    .equals(holds.getInteger("chainedBuckets")));
+    JsonArray owners = expect(200, "GET", web + "/holds", "").json().getJsonArray("owners");
+    assertThat(owners.getJsonObject(0).getString("unknown"))
+        .isEqualTo("backend 7 has no agent that reports here");
+    expect(400, "PATCH", web, "{\"holdSeconds\":604801}");
   }
 
   /** Of the backend 8, which is the only one. */

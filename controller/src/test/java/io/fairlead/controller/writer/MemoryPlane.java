@@ -92,7 +92,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         new ServiceRoutes(this, this),
         new BackendRoutes(this),
         new UpkeepRoutes(this),
-        new ExplainRoutes(this, InstantSource.system()),
+        new ExplainRoutes(this, agentReports, InstantSource.system()),
         new MuxRoutes(live),
         new AgentRoutes(new Agents(this, agentReports), this::refused),
         new EventRoutes(this, live),

@@ -129,6 +129,7 @@ class RestoreTest {
                     e.previous(),
                     e.since(),
                     e.moved(),
+                    e.hold(),
                     0))
         .toList();
   }

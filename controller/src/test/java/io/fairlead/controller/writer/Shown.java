@@ -43,6 +43,10 @@ public final class Shown {
 
   static Explanation explain(FairleadController controller, String service, Flow flow) {
     long now = controller.clock().instant().getEpochSecond();
-    return controller.plane().read(service, stored -> Explanation.of(stored.image(), flow, now));
+    return controller
+        .plane()
+        .read(
+            service,
+            stored -> Explanation.of(stored.image(), flow, controller.liveConnections(), now));
   }
 }

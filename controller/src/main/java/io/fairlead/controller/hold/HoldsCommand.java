@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.hold;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.fairlead.controller.cli.Table;
+import io.fairlead.controller.cli.Verb;
+import java.time.Instant;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "holds",
+    description = "Shows which buckets are held for connections that outlive the window.",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  fairleadctl holds web",
+      "  fairleadctl holds web -o json | jq '.owners[] | select(.unknown)'"
+    })
+public final class HoldsCommand extends Verb {
+  @Parameters(paramLabel = "SERVICE", description = "Name of the service.")
+  private String service;
+
+  @Override
+  public Integer call() {
+    print(api().get(servicePath(service) + "/holds"), this::printHolds);
+    return 0;
+  }
+
+  private void printHolds(JsonNode holds) {
+    if (holds.path("holdSeconds").asInt() == 0) {
+      out().printf("%s: holdSeconds is 0, nothing outlives the window%n", service);
+      return;
+    }
+    out()
+        .printf(
+            "%s: %d buckets held, %d more chained within their window, generation %d%n",
+            service,
+            holds.path("heldBuckets").asInt(),
+            holds.path("chainedBuckets").asInt() - holds.path("heldBuckets").asInt(),
+            holds.path("generation").asLong());
+    if (holds.path("owners").isEmpty()) {
+      return;
+    }
+    Table table =
+        new Table("FORMER OWNER", "ADDRESS", "HELD", "SINCE", "UNTIL AT LATEST", "CONNECTIONS");
+    for (JsonNode owner : holds.path("owners")) {
+      table.row(
+          owner.path("id").asText(),
+          owner.path("address").asText(),
+          owner.path("buckets").asText(),
+          Instant.ofEpochSecond(owner.path("since").asLong()).toString(),
+          Instant.ofEpochSecond(owner.path("until").asLong()).toString(),
+          owner.has("connections")
+              ? "%s in %s buckets"
+                  .formatted(
+                      owner.path("connections").asText(), owner.path("occupiedBuckets").asText())
+              : "unknown: " + owner.path("unknown").asText());
+    }
+    table.print(out());
+  }
+}

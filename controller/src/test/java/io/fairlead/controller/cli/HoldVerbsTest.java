@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.api.ApiServer;
+import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.writer.MemoryPlane;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/** What the verbs say of buckets that are held, over HTTP. */
+class HoldVerbsTest {
+  private final MemoryPlane plane = new MemoryPlane();
+  private ApiServer server;
+
+  @BeforeEach
+  void open() throws IOException {
+    server =
+        ApiServer.open(
+            new Endpoint("127.0.0.1", 0),
+            plane,
+            plane.resources(),
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    done("service create web --vip 10.99.0.1 --port tcp:80 --buckets 1024 --window 86400");
+    done("backend add web 1 10.1.0.21");
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  private String done(String line) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    CommandLine command =
+        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+    List<String> words =
+        Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(line.split(" ")))
+            .toList();
+    int exit = command.execute(words.toArray(String[]::new));
+    assertThat(err.toString()).as(line).isEmpty();
+    assertThat(exit).as(line).isZero();
+    return out.toString();
+  }
+
+  @Test
+  void heldBucketsAreShownByTheirFormerOwner() {
+    assertThat(done("holds web")).contains("web: holdSeconds is 0, nothing outlives the window");
+    assertThat(done("ring web")).doesNotContain("held");
+    done("service change web --hold 604800");
+    assertThat(done("service show web")).containsPattern("hold +604800 s");
+    assertThat(done("ring web")).contains("held: no buckets");
+    done("backend add web 2 10.1.0.22");
+    assertThat(done("holds web")).contains("web: 0 buckets held, 512 more chained");
+    assertThat(done("ring web"))
+        .containsPattern("FORMER OWNER +CHAINED +SINCE +UNTIL AT LATEST")
+        .containsPattern("1 +512 +20\\d\\d-")
+        .contains("for how many connections: fairleadctl holds web");
+    String flow = bucketOf2();
+    assertThat(done(flow))
+        .containsPattern("held +until 20\\d\\d-[^ ]+ at the latest")
+        .contains("backend 1: unknown: asked when the window is over");
+  }
+
+  /** A flow whose bucket has moved to backend 2. */
+  private String bucketOf2() {
+    for (int port = 1; port < 1000; port++) {
+      String line = "explain web tcp 10.2.1.2:" + port + " 10.99.0.1:80";
+      if (done(line).contains("10.1.0.22")) {
+        return line;
+      }
+    }
+    throw new AssertionError("no flow is backend 2's");
+  }
+}
