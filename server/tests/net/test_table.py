@@ -210,7 +210,8 @@ def run(wire: Wire, row: dict) -> bool:
             header(service, memory["generation"], 0, since, memory["previous"]), tcp(CLIENT, next(wire.ports), SYN)
         )
     if given["generationSeen"]:
-        wire.send(header(service, given["generationSeen"]), tcp(CLIENT, next(wire.ports), SYN))
+        # of no bucket: one of this bucket would end its memory
+        wire.send(header(service, given["generationSeen"], bucket=None), tcp(CLIENT, next(wire.ports), SYN))
     if given["malformed"]:
         wire.send(
             MALFORMED[given["malformed"]], b"" if given["malformed"] == "truncated" else segment, given["trusted"]
