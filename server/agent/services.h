@@ -45,7 +45,10 @@ struct services {
 	struct endpoint *endpoints; /* by address, then port */
 };
 
-/* The server's own addresses, which replace the VIPs of their family with --mangle; absent ones are all zero. */
+/*
+ * The server's own addresses; absent ones are all zero. Only services that have one of them as a backend are kept. With
+ * --mangle they replace the VIPs of their family.
+ */
 struct services_mangle {
 	bool enabled;
 	struct fl_address ipv4, ipv6;

@@ -130,7 +130,13 @@ static bool key_read(const struct reader *reader, const json_t *object, struct f
 	return true;
 }
 
-static bool backends_read(const struct reader *reader, const json_t *object)
+static bool is_own(const struct services_mangle *own, const struct fl_address *address)
+{
+	return fl_address_equal(address, fl_address_is_ipv4(address) ? &own->ipv4 : &own->ipv6);
+}
+
+/* Whether one of them is this server is in *served: controllers without tokens list every service. */
+static bool backends_read(const struct reader *reader, const json_t *object, bool *served)
 {
 	static const char *const keys[] = {"id", "address", NULL};
 	const json_t *backends, *one;
@@ -145,10 +151,11 @@ static bool backends_read(const struct reader *reader, const json_t *object)
 				    !fields_number(reader->where, one, "id", 1, 65535, &id) ||
 				    !address_read(reader, "address", json_string_value(json_object_get(one, "address")),
 						  &address)) return false;
+	else *served |= is_own(reader->mangle, &address);
 	return true;
 }
 
-static bool service_read(struct reader *reader, const json_t *object)
+static bool service_read(struct reader *reader, const json_t *object, bool *served)
 {
 	static const char *const keys[] = {"name",        "id",       "vips",     "ports",      "buckets",
 					   "hash",        "hashKey",  "affinity", "mptcpPorts", "windowSeconds",
@@ -180,7 +187,7 @@ static bool service_read(struct reader *reader, const json_t *object)
 	service->buckets = (fl_u32)buckets;
 	service->hash = hash ? FL_HASH_CRC32 : FL_HASH_SIPHASH;
 	service->by_client = affinity == 1;
-	return ports_read(reader, object) && backends_read(reader, object);
+	return backends_read(reader, object, served) && (!*served || ports_read(reader, object));
 }
 
 static int compare(const void *left, const void *right)
@@ -233,6 +240,7 @@ static bool read_all(struct reader *reader, const json_t *root)
 	const json_t *list, *one;
 	const char *version;
 	json_int_t format;
+	bool served;
 	size_t i, j;
 
 	if (!fields_number(document, root, "format", 1, 1, &format) || !fields_only(document, root, keys) ||
@@ -245,15 +253,18 @@ static bool read_all(struct reader *reader, const json_t *root)
 		return fields_refuse(document, "services", "more", "what memory has room for");
 	json_array_foreach(list, i, one)
 	{
-		reader->service = &services->list[i];
-		services->count = i + 1;
-		if (!service_read(reader, one))
+		reader->service = &services->list[services->count];
+		served = false;
+		if (!service_read(reader, one, &served))
 			return false;
-		for (j = 0; j < i; j++)
+		if (!served)
+			continue;
+		for (j = 0; j < services->count; j++)
 			if (!strcmp(services->list[j].name, reader->service->name) ||
 			    services->list[j].id == reader->service->id)
 				return fields_refuse(document, "services", reader->service->name,
 						     "each name and id once");
+		services->count++;
 	}
 	return settle(services, reader->mangle->enabled);
 }

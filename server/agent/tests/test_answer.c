@@ -12,10 +12,10 @@ static const char services_text[] =
     "{\"format\": 1, \"version\": \"v1\", \"services\": ["
     "{\"name\": \"web\", \"id\": 1, \"vips\": [\"10.99.0.1\"], \"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], "
     "\"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", \"affinity\": "
-    "\"connection\", \"backends\": []}, "
+    "\"connection\", \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}, "
     "{\"name\": \"api\", \"id\": 2, \"vips\": [\"10.99.0.2\"], \"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], "
     "\"buckets\": 512, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", \"affinity\": "
-    "\"connection\", \"backends\": []}]}";
+    "\"connection\", \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}]}";
 
 #define ANSWER(more)                  "{\"format\": 1, \"servicesVersion\": \"v1\", \"nextSeconds\": 1, \"questions\": [" more "]}"
 #define QUESTION(service, name, more) "{\"name\": \"" service "\", \"question\": \"" name "\"" more "}"
@@ -23,7 +23,8 @@ static const char services_text[] =
 
 static struct census *world(void)
 {
-	static const struct services_mangle plain;
+	static const struct services_mangle plain = {
+	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
 	struct fl_siphash_key seed = {1, 2};
 	struct census *census = census_new(&seed);
 

@@ -20,14 +20,15 @@ enum {
 	"{\"name\": \"" name "\", \"id\": " id ", \"vips\": [\"" vip "\"], \"ports\": [{\"protocol\": \"tcp\", "       \
 	"\"port\": 80}], \"buckets\": " version_buckets ", \"hash\": \"siphash\", \"hashKey\": "                       \
 	"\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"mptcpPorts\": {\"first\": 20000, "      \
-	"\"last\": 20999}, \"backends\": []}"
+	"\"last\": 20999}, \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}"
 #define DOCUMENT(services) "{\"format\": 1, \"version\": \"1\", \"services\": [" services "]}"
 #define WEB                SERVICE("web", "1", "10.99.0.1", "256")
 #define API                SERVICE("api", "2", "10.99.0.2", "256")
 
 static struct services *services(const char *text)
 {
-	static const struct services_mangle plain;
+	static const struct services_mangle plain = {
+	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
 
 	return services_read(text, strlen(text), &plain);
 }

@@ -17,7 +17,7 @@
 #define WEB                SERVICE_AS("web", "1", "[\"10.99.0.1\", \"fd99::1\"]", TCP_80, "")
 #define DOCUMENT(services) "{\"format\": 1, \"version\": \"5f\", \"services\": [" services "]}"
 
-static const struct services_mangle plain;
+static const struct services_mangle plain = {false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
 
 static struct services *read(const char *text, const struct services_mangle *mangle)
 {
@@ -67,6 +67,22 @@ static void endpoints(void **state)
 		assert_int_equal(service_at(services, rows[i].local, rows[i].port), rows[i].service);
 	assert_ptr_equal(services_find(services, "dns"), &services->list[1]);
 	assert_null(services_find(services, "mail"));
+	services_free(services);
+}
+
+/* Without tokens a controller lists all services: those of other servers are not this agent's. */
+static void foreign(void **state)
+{
+	char text[] = DOCUMENT(SERVICE_AS("b", "2", "[\"10.99.0.1\"]", TCP_80, "") ", " WEB);
+	struct services *services;
+
+	(void)state;
+	memcpy(strstr(text, "10.2.0.7"), "10.2.0.8", strlen("10.2.0.8")); /* the backend of b */
+	services = read(text, &plain);
+	assert_non_null(services);
+	assert_int_equal(services->count, 1);
+	assert_string_equal(services->list[0].name, "web");
+	assert_int_equal(service_at(services, "10.99.0.1", 80), 0);
 	services_free(services);
 }
 
@@ -172,11 +188,11 @@ static void flow(void **state)
 
 	if (vectors_number(row, "protocol") != 6)
 		return;
-	service = json_pack("{s:s, s:i, s:[s], s:[{s:s, s:I}], s:i, s:s, s:s, s:s, s:[]}", "name", "web", "id", 1,
-			    "vips", vectors_text(row, "destination"), "ports", "protocol", "tcp", "port",
+	service = json_pack("{s:s, s:i, s:[s], s:[{s:s, s:I}], s:i, s:s, s:s, s:s, s:[{s:i, s:s}]}", "name", "web",
+			    "id", 1, "vips", vectors_text(row, "destination"), "ports", "protocol", "tcp", "port",
 			    (json_int_t)vectors_number(row, "destinationPort"), "buckets", 65536, "hash",
 			    vectors_text(row, "hash"), "hashKey", vectors_text(row, "hashKey"), "affinity",
-			    vectors_text(row, "affinity"), "backends");
+			    vectors_text(row, "affinity"), "backends", "id", 7, "address", "10.2.0.7");
 	document = json_pack("{s:i, s:s, s:[o]}", "format", 1, "version", "1", "services", service);
 	text = json_dumps(document, 0);
 	services = read(text, &plain);
@@ -198,6 +214,7 @@ int main(int argc, char **argv)
 	int failed;
 
 	vectors_add_plain(&tests, "endpoints", endpoints, NULL);
+	vectors_add_plain(&tests, "services of other servers", foreign, NULL);
 	vectors_add_plain(&tests, "with --mangle", mangled, NULL);
 	for (size_t i = 0; i < sizeof(malformed_rows) / sizeof(malformed_rows[0]); i++)
 		vectors_add_plain(&tests, malformed_rows[i].name, malformed, (void *)&malformed_rows[i]);
