@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any bytes as a controller's answer to a report. A refusal has a field and what is allowed, and leaves the questions
+ * alone, but for one whose buckets are missing. Sets of buckets that are accepted read the same from what is written
+ * of them, and answers are subsets of the questions.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../agent/answer.h"
+#include "../refusal.h"
+
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
+
+static unsigned refusals;
+
+static void require(bool property)
+{
+	if (!property)
+		__builtin_trap();
+}
+
+int refusal_print(const char *field, const char *value, const char *allowed)
+{
+	require(*field && value && *allowed);
+	refusals++;
+	return -EINVAL;
+}
+
+static struct census *world(void)
+{
+	static const char text[] =
+	    "{\"format\": 1, \"version\": \"v\", \"services\": [{\"name\": \"web\", \"id\": 1, \"vips\": "
+	    "[\"10.99.0.1\"], "
+	    "\"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], \"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": "
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": []}, {\"name\": "
+	    "\"api\", "
+	    "\"id\": 2, \"vips\": [], \"ports\": [], \"buckets\": 65536, \"hash\": \"crc32\", \"hashKey\": "
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"client\", \"backends\": []}]}";
+	static const struct services_mangle plain;
+	struct fl_siphash_key seed = {1, 2};
+	struct census *census = census_new(&seed);
+	const fl_u8 vip[4] = {10, 99, 0, 1};
+
+	require(census_serve(census, services_read(text, sizeof(text) - 1, &plain)));
+	for (fl_u8 i = 0; i < 100; i++) {
+		const fl_u8 client[4] = {198, 51, 100, i};
+		struct socket_name name = {fl_address_from_ipv4(vip), fl_address_from_ipv4(client), 80, 1000};
+
+		census_open(census, &name);
+	}
+	return census;
+}
+
+static void check(const struct question *question, struct answer_of *answer)
+{
+	const char *word;
+	struct bucket_set *again;
+	char *text;
+
+	require(!question->buckets == !answer->buckets);
+	if (!question->buckets)
+		return;
+	text = bucket_set_write(question->buckets);
+	again = bucket_set_read(text, question->buckets->buckets, &word);
+	require(again && !memcmp(again->words, question->buckets->words, again->buckets / 8));
+	for (fl_u32 word_at = 0; word_at < again->buckets / 64; word_at++)
+		require(!(answer->buckets->words[word_at] & ~question->buckets->words[word_at]));
+	free(again);
+	free(text);
+	free(answer->buckets);
+}
+
+int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
+{
+	static struct census *census;
+	struct answer_of answers[2];
+	struct answer answer;
+
+	if (!census)
+		census = world();
+	refusals = 0;
+	if (!answer_read((const char *)data, size, census_services(census), &answer)) {
+		require(refusals == 1 && !answer.list);
+		return 0;
+	}
+	require(answer.next_seconds >= 1 && answer.next_seconds <= ANSWER_SECONDS_MAX);
+	require(answer_apply(&answer, census, 1) == !refusals);
+	answer_free(&answer);
+	census_answer(census, answers);
+	for (size_t i = 0; i < 2; i++)
+		check(&census_tally(census, i)->question, &answers[i]);
+	return 0;
+}
