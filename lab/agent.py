@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent of a server: fairlead-server agent, which reports the server's connections to all controllers in turn."""
 
+import shlex
+
 from lab import topology
+from lab.machine_server import MachineServer
 from lab.process import Process
 from lab.server import Server
 from lab.tokens import agent_token, token_file
 
+MACHINE_TOKEN = "/run/agent-token"
+MACHINE_LOG = "/run/agent.log"
+
 
 def agent(server: Server, controllers: int, token: str | None = None) -> Process:
     """Not yet started. `token`: in place of the server's own."""
-    urls = [f"http://{topology.controller_address(n)}:{topology.REST_PORT}" for n in range(1, controllers + 1)]
     token = agent_token(server.number) if token is None else token
-    words = [
-        *(server.command, "agent", "--controller", ",".join(urls)),
-        *("--token-file", str(token_file(server.directory, token))),
-        *("--address", f"{server.address},{server.address6}"),
-    ]
-    return server.program("agent", words)
+    return server.program("agent", _command(server, controllers, str(token_file(server.directory, token))))
+
+
+def start_in_machine(server: MachineServer, controllers: int) -> None:
+    """Starts it in the virtual machine, where it runs until that ends."""
+    command = shlex.join(_command(server, controllers, MACHINE_TOKEN))
+    server.run("sh", "-c", f"umask 077 && echo {agent_token(server.number)} >{MACHINE_TOKEN}")
+    server.run("sh", "-c", f"setsid {command} </dev/null >{MACHINE_LOG} 2>&1 &")
+
+
+def _command(server: Server, controllers: int, token: str) -> list[str]:
+    urls = [f"http://{topology.controller_address(n)}:{topology.REST_PORT}" for n in range(1, controllers + 1)]
+    addresses = f"{server.address},{server.address6}"
+    words = ["--controller", ",".join(urls), "--token-file", token, "--address", addresses]
+    return [server.command, "agent", *words]

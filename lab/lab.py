@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import build, topology
-from lab.agent import agent
+from lab.agent import agent, start_in_machine
 from lab.client_node import ClientNode
 from lab.controller import Controller
 from lab.deadline import LabError, until
@@ -298,14 +298,14 @@ class Lab:
         server.wait()
         with self._chained_lock:
             self.servers[server.number] = server
-        if self.variant.agents:
+        if self.variant.agents and isinstance(server, MachineServer):
+            start_in_machine(server, self.wanted_controllers)
+        elif self.variant.agents:
             self.start_agent(server.number)
 
     def start_agent(self, number: int, token: str | None = None) -> Process:
-        """The agent of a server, whose own `token` is the usual one."""
+        """Starts the agent of a server of the XDP form, with another `token` than its own if one is given."""
         server = self.servers[number]
-        if isinstance(server, MachineServer):
-            raise LabError(f"{server.name} is a virtual machine; allowed: agents on servers of the XDP form")
         server.agent = agent(server, self.wanted_controllers, token)
         self.instance.start(server.agent)
         return server.agent

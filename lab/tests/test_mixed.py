@@ -17,7 +17,8 @@ from lab.chains import Chains
 from lab.deadline import until
 from lab.machine_server import MachineServer
 from lab.server import Server
-from lab.traffic import Traffic
+from lab.traffic import MACHINE_ANSWER_SECONDS, Traffic
+from lab.variant import Variant
 from lab.vm.channel import PORTS
 from lab.vm.kernel import kernels
 
@@ -30,7 +31,7 @@ SHORT_RATE = 10
 @pytest.fixture(scope="module", params=kernels())
 def mixed_lab(request: pytest.FixtureRequest, built: None) -> Iterator[Lab]:
     """Two servers of each form."""
-    with Lab(servers=2, window=WINDOW, vm_servers=2, vm_kernel=request.param) as lab:
+    with Lab(servers=2, window=WINDOW, vm_servers=2, vm_kernel=request.param, variant=Variant(agents=True)) as lab:
         yield lab
 
 
@@ -45,6 +46,23 @@ def machines(lab: Lab) -> list[MachineServer]:
 def execute(lab: Lab, *argv: str) -> subprocess.CompletedProcess[str]:
     command = [build.ROOT / "lab" / "lab", "exec", "--instance", lab.instance.name, *argv]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_agents_of_both_forms_count(mixed_lab: Lab) -> None:
+    """On each kernel by its events."""
+
+    def counted() -> bool:
+        agents = mixed_lab.agents()
+        return all(
+            (agents[number]["state"], agents[number].get("mode")) == ("reporting", "events")
+            and agents[number]["established"] == server.connections()
+            for number, server in mixed_lab.servers.items()
+        )
+
+    with Traffic(mixed_lab.clients, LONG, INTERVAL, 0, answer_seconds=MACHINE_ANSWER_SECONDS) as traffic:
+        traffic.wait_open()
+        assert all(server.connections() > 0 for server in mixed_lab.servers.values())
+        until("the reported connections are those of the servers", counted, 60)
 
 
 def test_commands_run_in_a_machine(mixed_lab: Lab) -> None:

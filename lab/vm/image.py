@@ -19,8 +19,8 @@ from pathlib import Path
 from lab.deadline import LabError
 from lab.vm.kernel import Kernel, depends, run
 
-# Each machine has these: those for the host's ports, and those that the project's module and test networks need.
-MODULES = ("virtio_pci", "virtio_console", "virtio_net", "qemu_fw_cfg", "veth", "tun")
+# Each machine has these: those for the host's ports, and those that the module, the agent and test networks need.
+MODULES = ("virtio_pci", "virtio_console", "virtio_net", "qemu_fw_cfg", "veth", "tun", "tcp_diag")
 # Busybox's shell would prefer its own applets, and its ip lacks features.
 TOOLS = {"sh": "dash", "ip": "ip", "ss": "ss", "ethtool": "ethtool", "tcpdump": "tcpdump", "nginx": "nginx"}
 SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
