@@ -30,6 +30,7 @@ enum {
 	PACKETS_MAX = 100000000,
 	BATCH = 65536,
 	WARM_UP = 1000,
+	HELD_AGE = 3600, /* seconds since the move of a held bucket */
 };
 
 struct bench {
@@ -49,6 +50,7 @@ struct subject {
 	const char *name;
 	void (*make)(struct packet *packet);
 	const char *remembered; /* the bucket has moved, and memory knows this owner before; NULL if not */
+	bool is_held;           /* it moved long ago */
 	bool is_looped, is_tagged;
 	int action;
 };
@@ -100,14 +102,35 @@ static void unknown_make(struct packet *packet)
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
 }
 
-static void moved_make(struct packet *packet)
+static struct fl_steer moved_steer(fl_u32 age)
 {
 	struct fl_steer steer = steer_of(RIG_GENERATION);
 
 	steer.flags = FL_STEER_MOVED;
-	steer.since = (fl_u32)time(NULL);
+	steer.since = (fl_u32)time(NULL) - age;
 	steer.previous = packet_address("10.1.0.21");
+	return steer;
+}
+
+static void moved_make(struct packet *packet)
+{
+	struct fl_steer steer = moved_steer(0);
+
 	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void held_make(struct packet *packet)
+{
+	struct fl_steer steer = moved_steer(HELD_AGE);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void established_held_make(struct packet *packet)
+{
+	struct fl_steer steer = moved_steer(HELD_AGE);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
 }
 
 static void stale_make(struct packet *packet)
@@ -166,17 +189,20 @@ static void not_ours_make(struct packet *packet)
 }
 
 static const struct subject subjects[] = {
-    {"pass: not ours", not_ours_make, NULL, true, false, XDP_PASS},
-    {"drop: untrusted", stranger_make, NULL, true, false, XDP_DROP},
-    {"drop: stale", stale_make, NULL, true, false, XDP_DROP},
-    {"deliver: SYN", syn_make, NULL, false, false, XDP_PASS},
-    {"deliver: local socket", established_make, NULL, false, false, XDP_PASS},
-    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, XDP_PASS},
-    {"deliver: local socket, tagged", established_tagged_make, NULL, false, true, XDP_PASS},
-    {"chain: from memory", unknown_make, "10.1.0.21", false, false, XDP_TX},
-    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, XDP_TX},
-    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, XDP_TX},
-    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, true, XDP_TX},
+    {"pass: not ours", not_ours_make, NULL, false, true, false, XDP_PASS},
+    {"drop: untrusted", stranger_make, NULL, false, true, false, XDP_DROP},
+    {"drop: stale", stale_make, NULL, false, true, false, XDP_DROP},
+    {"deliver: SYN", syn_make, NULL, false, false, false, XDP_PASS},
+    {"deliver: local socket", established_make, NULL, false, false, false, XDP_PASS},
+    {"deliver: local socket, bucket moved", established_make, "10.1.0.21", false, false, false, XDP_PASS},
+    {"deliver: local socket, tagged", established_tagged_make, NULL, false, false, true, XDP_PASS},
+    {"chain: from memory", unknown_make, "10.1.0.21", false, false, false, XDP_TX},
+    {"chain: told by the packet", moved_make, "10.1.0.21", false, false, false, XDP_TX},
+    {"chain: to an IPv6 owner", unknown_make, "2001:db8:1::21", false, false, false, XDP_TX},
+    {"chain: from memory, tagged", unknown_tagged_make, "10.1.0.21", false, false, true, XDP_TX},
+    {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, false, XDP_PASS},
+    {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, false, XDP_TX},
+    {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, false, XDP_TX},
 };
 
 static int compare(const void *a, const void *b)
@@ -213,9 +239,9 @@ static double singles(int program, const struct packet *packet, unsigned int pac
 	return sum / packets;
 }
 
-static void memory_prepare(struct fl_server *program, const char *remembered)
+static void memory_prepare(struct fl_server *program, const char *remembered, fl_u32 age)
 {
-	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL), .generation = RIG_GENERATION};
+	struct fl_bucket_memory moved = {.since = (fl_u32)time(NULL) - age, .generation = RIG_GENERATION};
 
 	if (remembered)
 		moved.previous = packet_address(remembered);
@@ -235,7 +261,7 @@ static struct result measure(const struct bench *bench, const struct subject *su
 	for (run = 0; run < bench->runs; run++) {
 		double empty;
 
-		memory_prepare(server, subject->remembered);
+		memory_prepare(server, subject->remembered, subject->is_held ? HELD_AGE : 0);
 		subject->make(&packet);
 		singles(program, &packet, WARM_UP, subject->action);
 		empty = singles(bench->empty, &packet, bench->packets, XDP_PASS);
