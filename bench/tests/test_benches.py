@@ -18,6 +18,7 @@ SCRIPTS = {
     "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
+    "holds": ["--buckets", "4096", "--servers", "16"],
     "control_plane": [*FEW, "4", "--repetitions", "20"],
 }
 
