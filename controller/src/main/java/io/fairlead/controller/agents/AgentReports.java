@@ -180,6 +180,18 @@ public final class AgentReports implements LiveConnections {
   }
 
   @Override
+  public String unknown(String service, int backend) {
+    Optional<Seen> seen = directory.find(service, backend).flatMap(at -> seen(service, at));
+    if (seen.isEmpty()) {
+      return LiveConnections.super.unknown(service, backend);
+    }
+    return seen.get().isSilent()
+        ? "the agent of backend %d has been silent for %d s"
+            .formatted(backend, seen.get().age().toSeconds())
+        : "the agent of backend %d has not counted the service yet".formatted(backend);
+  }
+
+  @Override
   public Optional<String> ask(String service, int backend, BitSet buckets) {
     Backend of = new Backend(service, backend);
     Optional<Standing> standing = directory.find(service, backend);

@@ -48,6 +48,11 @@ public interface LiveConnections {
    */
   Optional<Count> connections(String service, int backend);
 
+  /** Why {@link #connections} is empty, in words. */
+  default String unknown(String service, int backend) {
+    return "backend %d has no agent".formatted(backend);
+  }
+
   /**
    * Asks from now on which of {@code buckets} still have connections at the backend, in place of
    * the question before; a set that equals it leaves that question and its answer as they are. The

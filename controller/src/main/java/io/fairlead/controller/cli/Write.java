@@ -3,6 +3,7 @@ package io.fairlead.controller.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api.Reply;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,7 @@ import picocli.CommandLine.Option;
 /** A verb that changes something, or with {@code --dry-run} says what it would change. */
 public abstract class Write extends Verb {
   private static final int LISTED_MOVES = 8;
+  private static final int LISTED_BACKENDS = 8;
 
   @Option(names = "--dry-run", description = "Check and plan only; nothing is changed.")
   private boolean isDryRun;
@@ -50,6 +52,7 @@ public abstract class Write extends Verb {
             moved,
             moved == 1 ? "" : "s",
             moves(result.path("moves"), moved));
+    printLeaving(result.path("leaving"));
     int chained = result.path("stillChained").asInt();
     if (chained > 0) {
       out()
@@ -75,6 +78,41 @@ public abstract class Write extends Verb {
           share.path("after").asText());
     }
     table.print(out());
+  }
+
+  /** The live connections of backends that lose buckets, the first of them. */
+  private void printLeaving(JsonNode leaving) {
+    int listed = Math.min(leaving.size(), LISTED_BACKENDS);
+    for (int i = 0; i < listed; i++) {
+      JsonNode each = leaving.get(i);
+      String count =
+          each.has("unknown")
+              ? "an unknown number of connections (%s)".formatted(each.path("unknown").asText())
+              : "%s%s connections"
+                  .formatted(
+                      each.path("estimated").asBoolean() ? "about " : "",
+                      each.path("connections").asText());
+      out()
+          .printf(
+              "backend %s gives %s bucket%s with %s: %s%n",
+              each.path("backend").asText(),
+              each.path("buckets").asText(),
+              each.path("buckets").asInt() == 1 ? "" : "s",
+              count,
+              fate(each));
+    }
+    if (leaving.size() > listed) {
+      out().printf("and %d more backends (-o json lists them)%n", leaving.size() - listed);
+    }
+  }
+
+  private static String fate(JsonNode leaving) {
+    Instant until = Instant.ofEpochSecond(leaving.path("until").asLong());
+    return switch (leaving.path("fate").asText()) {
+      case "held" -> "held, broken at " + until + " if still open";
+      case "chained" -> "chained, broken at " + until + " if still open";
+      default -> "broken";
+    };
   }
 
   private void printOwners(JsonNode result, boolean isPlan) {

@@ -33,14 +33,20 @@ public record Result(
    * @param returnedBuckets how many of those went back to the previous owner, because no other
    *     backend could take them
    * @param moves the first 4,096 by ascending bucket
+   * @param leaving of the first 256 backends that lose buckets, by ascending id
    */
   public record Moved(
       int movedBuckets,
       int stillChained,
       int returnedBuckets,
       @JsonUnwrapped Owners owners,
-      List<Move> moves) {
-    public static final Moved NONE = new Moved(0, 0, 0, Owners.ALL_FOUND, List.of());
+      List<Move> moves,
+      @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Leaving> leaving) {
+    public static final Moved NONE = new Moved(0, 0, 0, Owners.ALL_FOUND, List.of(), List.of());
+
+    public Moved with(List<Leaving> newLeaving) {
+      return new Moved(movedBuckets, stillChained, returnedBuckets, owners, moves, newLeaving);
+    }
   }
 
   /**

@@ -43,7 +43,8 @@ final class Moves {
         all.stillChained,
         all.returned,
         new Result.Owners(losses.count(runs), losses.waiting(), all.unchained),
-        all.moves);
+        all.moves,
+        List.of());
   }
 
   private void move(int bucket, int to, Losses losses) {

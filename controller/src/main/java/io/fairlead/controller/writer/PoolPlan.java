@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.writer;
 
+import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
@@ -59,6 +60,12 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   static PoolPlan of(ServiceImage before, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     return sharedOut(before, before.pool(), Set.of(), committed, options);
+  }
+
+  /** With the connections in the buckets that it moves. */
+  PoolPlan with(ServiceImage before, LiveConnections live) {
+    Result.Moved moved = result.moved().with(Leavings.of(before, delta, live));
+    return new PoolPlan(after, delta, result.with(moved, result.shares()));
   }
 
   PoolPlan with(Optional<Result.Hold> hold) {

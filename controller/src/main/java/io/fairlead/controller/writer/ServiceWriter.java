@@ -55,6 +55,7 @@ final class ServiceWriter {
   private final CommitMetrics metrics;
   private final Addresses addresses;
   private final UpkeepPlan upkeep = new UpkeepPlan();
+  private final LiveConnections live;
   private final Releases releases;
   private final Executor events;
   private final Executor background;
@@ -92,7 +93,8 @@ final class ServiceWriter {
     addresses = builder.addresses;
     events = MoreExecutors.newSequentialExecutor(builder.pool);
     background = builder.background;
-    releases = new Releases(builder.live);
+    live = builder.live;
+    releases = new Releases(live);
     stored = builder.stored;
   }
 
@@ -373,7 +375,7 @@ final class ServiceWriter {
       return unchanged(image(), options.dryRun());
     }
     ServiceRules.checkNamesAll(from.config(), plan.after().pool());
-    return commit(plan.with(readied.hold()), readied.before(), options);
+    return commit(plan.with(ready, live).with(readied.hold()), readied.before(), options);
   }
 
   /** Under another assignment neither a running upkeep nor slow starts have anything left to do. */

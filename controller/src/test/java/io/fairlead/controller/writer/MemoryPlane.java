@@ -333,7 +333,12 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
           Result result = plan.result();
           Result.Moved moved =
               new Result.Moved(
-                  result.movedBuckets(), chained, returned, result.owners(), result.moves());
+                  result.movedBuckets(),
+                  chained,
+                  returned,
+                  result.owners(),
+                  result.moves(),
+                  List.of());
           return chained > 0
               ? new Planned(plan.after(), result.with(moved, result.shares()))
               : plan;

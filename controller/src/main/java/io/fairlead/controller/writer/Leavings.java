@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.agents.LiveConnections.Count;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.plane.Leaving;
+import io.fairlead.controller.plane.Leaving.Fate;
+import io.fairlead.controller.ring.Backend;
+import io.fairlead.controller.ring.Delta;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.ring.Runs;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * How many live connections a plan takes from backends, and what becomes of them. An agent counts
+ * connections of a backend, not of its buckets; so the number is exact only if all buckets move
+ * whose packets reach the backend, and otherwise the share of these.
+ */
+final class Leavings {
+  /** More would make an answer too long to be kept for a repeated request. */
+  static final int LISTED = 256;
+
+  private final ServiceImage before;
+  private final Delta delta;
+  private final LiveConnections live;
+  private final int[] leaving = new int[Backend.MAX + 1];
+
+  /** Buckets whose packets reach the backend, as the owner or as one before it. */
+  private final int[] reaching = new int[Backend.MAX + 1];
+
+  private Leavings(ServiceImage before, Delta delta, LiveConnections live) {
+    this.before = before;
+    this.delta = delta;
+    this.live = live;
+  }
+
+  /** Those of the first {@link #LISTED} backends that lose buckets, by ascending id. */
+  static List<Leaving> of(ServiceImage before, Delta delta, LiveConnections live) {
+    Leavings all = new Leavings(before, delta, live);
+    return all.countLeaving() ? all.list() : List.of();
+  }
+
+  private boolean countLeaving() {
+    Ring ring = before.ring();
+    Runs runs = delta.runs();
+    boolean isAny = false;
+    for (int run = 0; run < runs.size(); run++) {
+      for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
+        int from = ring.current(bucket);
+        if (from != runs.current(run) && from != Backend.NONE) {
+          leaving[from]++;
+          isAny = true;
+        }
+      }
+    }
+    return isAny;
+  }
+
+  private void countReaching() {
+    Ring ring = before.ring();
+    int chained = before.config().chainedSeconds();
+    for (int bucket = 0; bucket < ring.buckets(); bucket++) {
+      reaching[ring.current(bucket)]++;
+      if (ring.isMoved(bucket, delta.committed(), chained)) {
+        reaching[ring.previous(bucket)]++;
+      }
+    }
+  }
+
+  private List<Leaving> list() {
+    countReaching();
+    Set<Integer> dead =
+        delta.backends().stream()
+            .filter(Backend::isDead)
+            .map(Backend::id)
+            .collect(Collectors.toUnmodifiableSet());
+    List<Leaving> list = new ArrayList<>();
+    for (int id = 1; id <= Backend.MAX && list.size() < LISTED; id++) {
+      if (leaving[id] > 0) {
+        list.add(leaving(id, dead.contains(id)));
+      }
+    }
+    return list;
+  }
+
+  private Leaving leaving(int id, boolean isDead) {
+    ServiceConfig config = before.config();
+    Fate fate = config.holdSeconds() > 0 ? Fate.HELD : Fate.CHAINED;
+    Optional<Count> count = live.connections(config.name(), id);
+    // Subflows that a port steers have no bucket, and owners further back are not counted here.
+    boolean isAll =
+        leaving[id] == reaching[id]
+            && config.mptcpPorts().isEmpty()
+            && before.ring().earlier().size() == 0;
+    return new Leaving(
+        id,
+        leaving[id],
+        count.map(
+            each ->
+                Math.round(
+                    (each.established() + each.halfOpen())
+                        * ((double) leaving[id] / reaching[id]))),
+        count.isPresent() && !isAll,
+        count.isPresent() ? Optional.empty() : Optional.of(live.unknown(config.name(), id)),
+        isDead ? Fate.BROKEN : fate,
+        delta.committed() + (isDead ? 0 : config.heldSeconds()));
+  }
+}
