@@ -13,6 +13,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which owners of a bucket its packets reach, against servers that remember one move each. */
 class ChainsTest {
@@ -112,6 +113,12 @@ class ChainsTest {
   private static final class Servers {
     private record Move(int previous, long since) {}
 
+    private final int chained;
+
+    Servers(int chained) {
+      this.chained = chained;
+    }
+
     private final Map<Integer, Move> memory = new HashMap<>();
 
     void move(int from, int to, long now) {
@@ -123,7 +130,7 @@ class ChainsTest {
       int at = from;
       for (int hops = 0; hops < 3; hops++) {
         Move move = memory.get(at);
-        if (move == null || now >= move.since() + Story.WINDOW) {
+        if (move == null || now >= move.since() + chained) {
           break;
         }
         at = move.previous();
@@ -133,15 +140,17 @@ class ChainsTest {
     }
   }
 
-  @Test
-  void agreesWithServersOverRandomMoves() {
+  /** Within a window, and while buckets are held, however long that is. */
+  @ParameterizedTest
+  @ValueSource(ints = {Story.WINDOW, Integer.MAX_VALUE})
+  void agreesWithServersOverRandomMoves(int chained) {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     int lost = 0;
     for (int run = 0; run < 2000; run++) {
       int backends = 2 + random.nextInt(4);
-      Story story = new Story(backends).through("1");
-      Servers servers = new Servers();
+      Story story = new Story(backends, chained).through("1");
+      Servers servers = new Servers(chained);
       List<Integer> owners = new ArrayList<>(List.of(1));
       for (int move = 0; move < 12; move++) {
         int from = story.ring().current(0);
@@ -152,7 +161,8 @@ class ChainsTest {
         story.wait(random.nextInt(60));
         long now = story.now() + 10;
         Set<Integer> before = servers.reached(from, now);
-        boolean isLost = loses(story.ring(), now, to);
+        Chains chains = new Chains(story.ring(), Set.of(), now, chained);
+        boolean isLost = chains.loses(0, to, chains.previous(0, to));
         story.to(to, Set.of());
         owners.add(to);
         servers.move(from, to, now);
