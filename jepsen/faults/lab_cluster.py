@@ -35,7 +35,8 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    for key in (*BROUGHT_UP, "window-seconds", "behind-seconds"):
+    described = {"hold-seconds": 0} | described
+    for key in (*BROUGHT_UP, "window-seconds", "behind-seconds", "hold-seconds"):
         if type(described.get(key)) is not int:
             raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
     broken = switches.variant(switch)
@@ -45,7 +46,12 @@ def up(described: dict[str, Any], switch: str | None) -> str:
         window=described["window-seconds"],
         buckets=described.get("buckets"),
         variant=Variant(
-            runner=True, mptcp=True, zookeeper_megabytes=ZOOKEEPER_MEGABYTES, mux_options=mux_options, **broken
+            runner=True,
+            mptcp=True,
+            hold=described["hold-seconds"],
+            zookeeper_megabytes=ZOOKEEPER_MEGABYTES,
+            mux_options=mux_options,
+            **broken,
         ),
     )
     lab.settings = {"faults": {"switch": switch, "zookeepers": described["zookeepers"]}}

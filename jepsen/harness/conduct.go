@@ -201,8 +201,8 @@ func (c *conductor) make() error {
 	c.config = &workload.Config{API: c.api, Numbers: numbers.Config, Recorder: c.recorder, Seed: c.seed}
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
-		Window: c.scenario.Cluster.WindowSeconds, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
-	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.WindowSeconds, Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
+		Window: c.scenario.Cluster.ChainedSeconds(), Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
+	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.ChainedSeconds(), Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
 	return nil

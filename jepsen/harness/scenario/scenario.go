@@ -26,9 +26,15 @@ type Scenario struct {
 // Cluster has the keys that the runner needs; the others are for jepsen/bin.
 type Cluster struct {
 	WindowSeconds float64 `edn:"window-seconds"`
+	HoldSeconds   float64 `edn:"hold-seconds"`
 	Service       string  `edn:"service"`
 	VIP           string  `edn:"vip"`
 	Port          int     `edn:"port"`
+}
+
+// ChainedSeconds is for how long after a move a connection that was there before must live.
+func (c Cluster) ChainedSeconds() float64 {
+	return max(c.WindowSeconds, c.HoldSeconds)
 }
 
 // Workloads has the parameters of each.

@@ -25,7 +25,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// A connection lives for this part of the service's window. Its bucket moves at most three times meanwhile (see Mover):
+// A connection lives for this part of the service's window, or of its hold. Its bucket moves at most three times meanwhile (see Mover):
 // beyond that servers do not follow it (protocol/README.md §3), and a connection that is older than its bucket's move
 // plus the window breaks as documented.
 const (

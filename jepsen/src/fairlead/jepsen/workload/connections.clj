@@ -4,7 +4,7 @@
   connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
   them. One process changes the weights of the service that they use.
 
-  A long one lives 15 to 50 % of the window, and weights change so seldom that no bucket moves more than three times in such
+  A long one lives 15 to 50 % of the window (or hold), and weights change so seldom that no bucket moves more than three times in such
   a life: beyond that connections break as documented (protocol/README.md §3). A share of them asks for MPTCP, another
   is idle: silent between the beginning and the end of its life.
 
@@ -22,7 +22,7 @@
   (:import (java.io BufferedReader BufferedWriter)))
 
 (def lives
-  "Least and longest of a long connection, as parts of the window."
+  "Least and longest of a long connection, as parts of the window, or of the hold."
   [0.15 0.5])
 
 (defn- rolling
@@ -37,10 +37,16 @@
   "The first change comes so late that long connections are there to be moved, unless a switch says when."
   5)
 
+(defn- chained-seconds
+  "For how long after a move a connection that was there before must live: for the window, or the hold."
+  [scenarios]
+  (let [{:keys [window-seconds hold-seconds] :or {hold-seconds 0}} (:cluster scenarios)]
+    (max window-seconds hold-seconds)))
+
 (defn- weigh-seconds
   "How often weights change: at most three times in the longest life."
   [scenarios]
-  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/3 1.05))
+  (* (chained-seconds scenarios) (second lives) 1/3 1.05))
 
 (defn- weighing
   "Changes of weights: at the times of `moves`, or from time to time."
@@ -208,7 +214,7 @@
   (fn [_ ctx]
     (let [left         (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
           [least most] lives
-          life         (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))
+          life         (* (chained-seconds scenarios) (+ least (rand/double (- most least))))
           {:keys [mptcp idle] :or {mptcp 0, idle 0}} (get-in scenarios [:workloads :connections])
           draw         (rand/double)
           kind         (cond (< draw mptcp) :mptcp, (< draw (+ mptcp idle)) :idle, :else :tcp)]
