@@ -33,10 +33,10 @@ NAMED = 50  # cases of a part that are listed after the table
 OWN_LABS = ("mixed", "ensemble", "mptcp", "controller", "ipip", "vlan", "agent")  # tests with labs of their own
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = (
-    *("chaining-off", "notices-off", "hello-off", "clock-check-off"),
+    *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
 )
-JEPSEN_RUNS = (("--schedule", "brief"), *(("--switch", name) for name in SWITCHES))
+JEPSEN_RUNS = (("--schedule", "brief"), ("--schedule", "holds"), *(("--switch", name) for name in SWITCHES))
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -286,7 +286,7 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: one run of the unmodified
+    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: two of the unmodified
     system, and one for each switch, which must turn exactly the expected verdicts red. In parallel with the runs, on a
     lab of their own, the tests of the executables that inject faults: both mostly wait.
     """

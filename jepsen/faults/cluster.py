@@ -18,6 +18,7 @@ from lab.deadline import LabError, until
 RUNNING, PAUSED, DEAD = "running", "paused", "dead"
 KINDS = ("mux", "controller", "zookeeper", "server")
 MAIN = {"mux": "mux", "server": "nginx", "controller": "controller"}  # the program that a node's name alone means
+HEARD = ("reporting", "counting")  # states of an agent that the controllers hear
 ANSWER_SECONDS = 120  # until a program that was started answers at all
 SERVING_SECONDS = 120  # until the cluster serves with it
 PROBE_SECONDS = 2
@@ -150,13 +151,25 @@ class Cluster(ABC):
             return b""
         return answer
 
-    def health(self, node: Node, program: str) -> dict[str, Any]:
-        """The JSON of /healthz regardless of its status; empty without an answer."""
-        said = self._exchange(node, program, b"GET /healthz HTTP/1.0\r\nHost: fairlead\r\n\r\n")
+    def _json(self, node: Node, program: str, path: str) -> Any:
+        """The JSON at a path of the program's HTTP regardless of its status; None without an answer."""
+        said = self._exchange(node, program, f"GET {path} HTTP/1.0\r\nHost: fairlead\r\n\r\n".encode())
         try:
             return json.loads(said.partition(b"\r\n\r\n")[2])
         except ValueError:
-            return {}
+            return None
+
+    def health(self, node: Node, program: str) -> dict[str, Any]:
+        """The JSON of /healthz; empty without an answer."""
+        return self._json(node, program, "/healthz") or {}
+
+    def heard(self, server: Node) -> bool:
+        """Whether a controller hears the server's agent, for each service that has the server's address."""
+        for node in self.of_kind("controller"):
+            listed = self._json(node, "controller", "/v1/agents?limit=1000")
+            if isinstance(listed, list):
+                return all(each["state"] in HEARD for each in listed if each["address"] == server.address)
+        return False
 
     def _answers(self, node: Node, program: str) -> bool:
         if self.state(node, program) == DEAD:
@@ -181,6 +194,8 @@ class Cluster(ABC):
             return bool(self.health(node, program).get("leaderUrl"))
         if program == "zookeeper":
             return self.zookeeper_mode(node) is not None
+        if program == "agent":
+            return self.heard(node)
         return self._answers(node, program)
 
     @abstractmethod
@@ -211,9 +226,11 @@ class Cluster(ABC):
         self.wait_serving(self.all_programs())
 
     def upgrade(self, node: Node, program: str) -> None:
-        """As a package's upgrade does; for a server, its server side."""
+        """As a package's upgrade does; for a server, its server side and its agent."""
         if program == "nginx":
             self.attach(node, 0)
+            if "agent" in node.programs:
+                self.upgrade(node, "agent")
             return
         self.restart(node, program)
         self.wait_serving([(node, program)])
@@ -228,6 +245,8 @@ class Cluster(ABC):
             roles.append("zookeeper")
             mode = self.zookeeper_mode(node) if states["zookeeper"] == RUNNING else None
             roles += [f"zookeeper-{mode}"] if mode in ("leader", "follower") else []
+        if "agent" in states:
+            roles.append("agent")
         return roles
 
     def describe(self, node: Node) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from lab.instance import Instance
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios.edn"
 OVER = ("lab", "ssh")
+OF_CLUSTER = ("window-seconds", "hold-seconds")  # keys of :cluster that a schedule or a switch replaces
 
 
 Action = Callable[[argparse.Namespace], Any]
@@ -43,7 +44,7 @@ def verbs(
 
 
 def described(options: argparse.Namespace) -> dict[str, Any]:
-    """The map :cluster of the file."""
+    """The map :cluster of the file; with --schedule or --switch, as that needs it."""
     path = getattr(options, "cluster", SCENARIOS)
     read = edn.load(path)
     if not isinstance(read, dict) or not isinstance(read.get("cluster"), dict):
@@ -51,7 +52,12 @@ def described(options: argparse.Namespace) -> dict[str, Any]:
     cluster = read["cluster"]
     if cluster.get("over") not in OVER:
         raise LabError(f"{path}: :over '{cluster.get('over')}' is refused; allowed: :lab, :ssh")
-    return cluster
+    schedules = read.get("schedules", {})
+    schedule = getattr(options, "schedule", None)
+    if schedule is not None and schedule not in schedules:
+        raise LabError(f"schedule '{schedule}' is refused; allowed: {', '.join(schedules) or f'none, {path} has none'}")
+    about = schedules.get(schedule, {}) | read.get("switches", {}).get(getattr(options, "switch", None), {})
+    return cluster | {key: about[key] for key in OF_CLUSTER if key in about}
 
 
 def cluster(options: argparse.Namespace) -> Cluster:

@@ -35,11 +35,11 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    described = {"hold-seconds": 0} | described
-    for key in (*BROUGHT_UP, "window-seconds", "behind-seconds", "hold-seconds"):
+    described = {"hold-seconds": 0, **described}
+    for key in (*BROUGHT_UP, "window-seconds", "hold-seconds", "behind-seconds"):
         if type(described.get(key)) is not int:
             raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
-    broken = switches.variant(switch)
+    broken = {"hold": described["hold-seconds"], **switches.variant(switch)}
     mux_options = ("--behind-seconds", str(described["behind-seconds"]), *broken.pop("mux_options", ()))
     lab = Lab(
         **{key: described[key] for key in BROUGHT_UP},
@@ -48,7 +48,7 @@ def up(described: dict[str, Any], switch: str | None) -> str:
         variant=Variant(
             runner=True,
             mptcp=True,
-            hold=described["hold-seconds"],
+            agents=True,
             zookeeper_megabytes=ZOOKEEPER_MEGABYTES,
             mux_options=mux_options,
             **broken,

@@ -65,7 +65,9 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser, verb = verbs("nodes", __doc__)
 
     making = verb("up", up, "bring the cluster up and leave it running; prints the instance's name")
-    making.add_argument("--switch", choices=switches.NAMES, help="break it on purpose")
+    which = making.add_mutually_exclusive_group()
+    which.add_argument("--switch", choices=switches.NAMES, help="break it on purpose")
+    which.add_argument("--schedule", metavar="NAME", help="with the window and the hold that this schedule needs")
     verb("down", down, "undo it, faults included")
     listing = verb("list", list_nodes, "the nodes, their roles and programs")
     listing.add_argument("-o", "--output", choices=("table", "json"), default="table")

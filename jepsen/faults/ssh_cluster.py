@@ -24,7 +24,7 @@ HOOKS = ("prerouting", "input", "forward", "output", "postrouting")
 UNITS: dict[str, dict[str, Any]] = {
     "mux": {"mux": {"unit": "fairlead-mux"}},
     "controller": {"controller": {"unit": "fairlead-controller"}, "zookeeper": {"unit": "zookeeper"}},
-    "server": {"nginx": {"unit": "nginx"}},
+    "server": {"nginx": {"unit": "nginx"}, "agent": {"unit": "fairlead-agent"}},
     "client": {},
     "router": {},
 }

@@ -12,7 +12,7 @@ CONTROLLER = "io.fairlead.controller.SabotagedController"
 
 OF_MUX = ("generation-check-off", "half-delta")
 OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
-NAMES = ("chaining-off", "notices-off", "hello-off", *OF_CONTROLLER, *OF_MUX)
+NAMES = ("chaining-off", "notices-off", "hello-off", "hold-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
@@ -27,6 +27,8 @@ def variant(switch: str | None) -> dict[str, Any]:
         return {"mux_options": ("--notices", "off")}
     if switch == "hello-off":
         return {"mux_options": ("--hello", "off")}
+    if switch == "hold-off":
+        return {"hold": 0}
     environment = {"FAIRLEAD_SABOTAGE": switch}
     if switch in OF_MUX:
         if not MUX.exists():

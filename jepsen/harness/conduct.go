@@ -102,8 +102,10 @@ type conductor struct {
 	*options
 	scenario    *scenario.Scenario
 	schedule    scenario.Schedule
-	broken      scenario.Switch // zero: nothing is broken on purpose
-	names       []string        // of the workloads
+	needs       scenario.Cluster // as the schedule needs it
+	lives       [2]float64       // of connections, in seconds
+	broken      scenario.Switch  // zero: nothing is broken on purpose
+	names       []string         // of the workloads
 	listing     cluster.Listing
 	recorder    *history.Recorder
 	api         *workload.API
@@ -129,15 +131,18 @@ func prepare(o *options) (*conductor, error) {
 	if c.scenario, err = scenario.Read(o.File); err != nil {
 		return nil, err
 	}
-	chosen := map[edn.Keyword]bool{}
 	if o.breaks != "" {
 		if c.broken, err = c.scenario.Switch(o.breaks); err != nil {
 			return nil, err
 		}
-		c.schedule, chosen = scenario.Schedule{Seconds: c.broken.Seconds, Steps: c.broken.Steps, Moves: c.broken.Moves}, c.broken.Workloads
+		c.schedule = c.broken.Schedule
 	} else if c.schedule, err = c.scenario.Schedule(o.schedule, o.minutes*60, o.seed); err != nil {
 		return nil, err
 	}
+	chosen := c.schedule.Workloads
+	var windows []float64
+	c.needs, windows = c.scenario.Needs(c.schedule)
+	c.lives = [2]float64{windows[0] * c.needs.WindowSeconds, windows[1] * c.needs.WindowSeconds}
 	for _, name := range check.Workloads {
 		if o.workloads != "" && slices.Contains(strings.Split(o.workloads, ","), name) || o.workloads == "" && (len(chosen) == 0 || chosen[edn.Keyword(name)]) {
 			c.names = append(c.names, name)
@@ -201,8 +206,8 @@ func (c *conductor) make() error {
 	c.config = &workload.Config{API: c.api, Numbers: numbers.Config, Recorder: c.recorder, Seed: c.seed}
 	c.generations = &workload.Generations{Numbers: numbers.Generations, Recorder: c.recorder, Listing: c.listing, Say: c.say}
 	c.connections = &workload.Connections{Cluster: c.Cluster, Listing: c.listing, Numbers: numbers.Connections,
-		Window: c.scenario.Cluster.ChainedSeconds(), Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
-	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Window: c.scenario.Cluster.ChainedSeconds(), Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
+		Lives: c.lives, Recorder: c.recorder, Seed: c.seed, Self: self, Remote: "/run/fairlead-faults/harness"}
+	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
 	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
 	return nil
@@ -215,6 +220,9 @@ const openSeconds = 120
 func (c *conductor) run() (int, error) {
 	weights, err := workload.Weights(c.api, c.listing.Service)
 	if err != nil {
+		return 1, err
+	}
+	if err := workload.CheckSeconds(c.api, c.listing.Service, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
 		return 1, err
 	}
 	if err := c.config.Create(); err != nil {
@@ -230,12 +238,19 @@ func (c *conductor) run() (int, error) {
 		}
 		c.mover.Start()
 	}
-	c.config.Start()
+	if c.writes() {
+		c.config.Start()
+	}
 	c.say("workloads run, the schedule begins")
 	failure := c.nemesis.Run(c.schedule, c.seed)
 	c.say("heal")
 	failure = errors.Join(failure, c.nemesis.Heal())
-	c.config.Stop()
+	if c.writes() {
+		c.config.Stop()
+	}
+	if c.needs.HoldSeconds > 0 {
+		failure = errors.Join(failure, c.released())
+	}
 	if c.has("connections") {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
@@ -251,7 +266,9 @@ func (c *conductor) run() (int, error) {
 		failure = errors.Join(failure, c.balance.Set())
 	}
 	c.say("final reads")
-	c.config.Final()
+	if c.writes() {
+		c.config.Final()
+	}
 	last, err := c.last()
 	failure = errors.Join(failure, err)
 	c.generations.Converge(last)
@@ -265,6 +282,22 @@ func (c *conductor) run() (int, error) {
 	}
 	code, err := c.judge(failure)
 	return code, err
+}
+
+// writes says whether services of the run's own are changed all the time; otherwise they only exist.
+func (c *conductor) writes() bool { return c.has("config") || c.has("generations") }
+
+// released reports how many held buckets were released since agents reported that they had no connections; none is an
+// error, as agents then had no part in the run.
+func (c *conductor) released() error {
+	count, err := workload.Released(c.api, c.listing.Service)
+	if err == nil && count == 0 {
+		err = fmt.Errorf("no held bucket of %s was released by the agents' reports", c.listing.Service)
+	}
+	if err == nil {
+		c.say("%d held buckets were released by reports, before :hold-seconds were over", count)
+	}
+	return err
 }
 
 // tidy restores the services and the weights that the cluster had.

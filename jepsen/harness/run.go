@@ -31,6 +31,8 @@ func run(words []string) (int, error) {
 		up := []string{"up"}
 		if o.breaks != "" {
 			up = append(up, "--switch", o.breaks)
+		} else {
+			up = append(up, "--schedule", o.schedule)
 		}
 		said, err := o.Cluster.Run("nodes", up...)
 		if err != nil {

@@ -3,7 +3,9 @@
 
 import json
 
-from jepsen.faults import edn
+import pytest
+
+from jepsen.faults import command, edn, nodes
 from jepsen.faults.cluster import KINDS
 from jepsen.faults.lab_cluster import LabCluster
 from jepsen.tests.conftest import BIN, Commands
@@ -21,6 +23,7 @@ def test_programs_are_paused_killed_stopped_and_started(commands: Commands, clus
     zookeeper = f"{commands.with_role('zookeeper-follower')}/zookeeper"
     for program, verbs in (
         ("mux1", (*PAUSE_AND_KILL, "start running", "start running")),
+        ("server1/agent", (*PAUSE_AND_KILL, "start running", "restart running")),
         ("server1/nginx", ("stop dead", "stop dead", "start running", "pause paused", "restart running")),
         (zookeeper, ("pause paused", "stop dead", "start running", "pause paused", "start running")),
     ):
@@ -50,7 +53,8 @@ def test_each_kind_is_upgraded(commands: Commands, cluster: LabCluster) -> None:
         commands("node-ctl", "upgrade", *words)
     replaced = {name for name, pid in pids(cluster).items() if pid != before[name]}
     wanted = {"mux1/mux", "mux2/mux", "controller2/controller", "controller3/zookeeper"}
-    assert replaced == wanted  # of a server, the program in the kernel, under an application that keeps running
+    wanted |= {"server1/agent", "server2/agent"}
+    assert replaced == wanted  # of a server also the program in the kernel, under an application that keeps running
     of_kind = {kind: [node.name for node in cluster.of_kind(kind)] for kind in KINDS}
     assert of_kind["controller"] == ["controller", "controller2"] and of_kind["server"] == ["server1", "server2"]
     assert of_kind["zookeeper"] == ["controller", "controller2", "controller3"]
@@ -69,8 +73,10 @@ def test_all_is_healed_from_the_file_alone(commands: Commands, cluster: LabClust
         ("corrupt", "controller2"),
     ):
         commands("fault-ctl", *words)
-    for verb, program in (("kill", "mux1"), ("pause", "controller"), ("kill", "controller3/zookeeper")):
-        commands("node-ctl", verb, program)
+    for program in ("mux1", "controller3/zookeeper", "server1/agent"):
+        commands("node-ctl", "kill", program)
+    for program in ("controller", "server2/agent"):
+        commands("node-ctl", "pause", program)
     assert len(json.loads(commands("fault-ctl", "list"))) == 7
     for _ in range(2):
         commands("fault-ctl", "heal")
@@ -90,6 +96,7 @@ def test_what_the_list_tells(commands: Commands, cluster: LabCluster) -> None:
         assert login.readline().startswith("controllers:")
     roles = {node["node"]: node["roles"] for node in told["nodes"]}
     assert roles["controller3"][0] == "zookeeper" and roles["mux2"] == ["mux"] and roles["runner"] == ["runner"]
+    assert roles["server1"] == ["server", "agent"]
     http = next(node["http"] for node in told["nodes"] if node["node"] == "mux1")
     assert json.loads(commands("nodes", "exec", "runner", "--", "curl", "-sf", f"{http}/rings"))["mux"] == "mux1"
 
@@ -105,14 +112,29 @@ def test_exec_passes_everything_on_and_sees_no_other_process(commands: Commands,
     assert int(commands("nodes", "exec", "runner", "--", "pgrep", "-c", "fairlead-mux")) >= 2
 
 
+@pytest.mark.parametrize(
+    ("words", "window", "hold"),
+    [
+        ("up", 120, None),
+        ("up --schedule brief", 120, None),
+        ("up --schedule holds", 8, 600),
+        ("up --switch hold-off", 8, 0),
+    ],
+)
+def test_a_cluster_as_a_schedule_needs_it(words: str, window: int, hold: int | None) -> None:
+    described = command.described(nodes.parse(words.split()))
+    assert (described["window-seconds"], described.get("hold-seconds")) == (window, hold)
+    assert described["servers"] == 5
+
+
 def test_the_scenarios_name_only_what_there_is() -> None:
     """Every step's fault, role and command is known, and every word of a command is filled in."""
     read = edn.load(BIN.parent / "scenarios.edn")
     faults = read["faults"]
-    steps = [s for name in ("brief", "short") for s in read["schedules"][name]["steps"]]
+    steps = [s for name in ("brief", "short", "holds") for s in read["schedules"][name]["steps"]]
     for step in steps + [s for each in read["switches"].values() for s in each["steps"]]:
         fault = faults[step["fault"]]
         assert step.get("on", "none") in fault["on"], step
-        for command in fault["start"] + fault["heal"]:
-            assert (BIN / command[0]).exists()
+        for program, *_ in fault["start"] + fault["heal"]:
+            assert (BIN / program).exists()
     assert set(read["schedules"]["long"]["weights"]) == set(faults)

@@ -103,6 +103,26 @@ def test_one_way(commands: Commands, cluster: LabCluster) -> None:
     check_ways(cluster, ["mux1 mux2", "mux1 controller"])
 
 
+def test_agents(commands: Commands, cluster: LabCluster) -> None:
+    """One that is cut off from the controllers, and one that is dead: neither is heard any more; both return."""
+    controllers, state = "controller,controller2,controller3", {"server1": "reporting", "server2": "reporting"}
+
+    def known() -> dict[str, str]:
+        said = cluster.run(cluster.node("runner"), "curl", "-s", f"{commands.nodes()['controller']['rest']}/v1/agents")
+        by_address = {each["address"]: each["state"] for each in json.loads(said)}
+        return {name: by_address[cluster.node(name).address] for name in state}
+
+    until("both report", lambda: known() == state, HEALING_SECONDS)
+    commands("fault-ctl", "partition", "one-way", "server1", controllers)
+    commands("node-ctl", "kill", "server2/agent")
+    check_ways(cluster, ["server1 mux1", "server2 controller"], ["server1 controller"])
+    until("neither is heard", lambda: set(known().values()) == {"silent"}, HEALING_SECONDS)
+    assert reaches(cluster, "client1", topology.VIP, topology.VIP_PORT)
+    commands("fault-ctl", "heal", "one-way", "server1")
+    commands("node-ctl", "start", "server2/agent")
+    until("both report again", lambda: known() == state, HEALING_SECONDS)
+
+
 def test_from_zookeeper(commands: Commands, cluster: LabCluster) -> None:
     """Also from the one on the same machine, and from nothing else there."""
     assert zookeeper_known(cluster, "mux1")

@@ -128,6 +128,7 @@ def test_a_sentence(
         ("fault-ctl flood mux1", "argument verb: invalid choice: 'flood' (choose from 'partition', 'loss', 'slow',"),
         ("nodes", "the following arguments are required: verb"),
         ("nodes list -o xml", "argument -o/--output: invalid choice: 'xml' (choose from 'table', 'json')"),
+        ("nodes up --schedule holds --switch hold-off", "argument --switch: not allowed with argument --schedule"),
         ("nodes up --switch gravity", "argument --switch: invalid choice: 'gravity' (choose from 'chaining-off',"),
     ],
 )
@@ -150,6 +151,7 @@ GOOD = ":zookeepers 1 :controllers 1 :muxes 1 :servers 1 :window-seconds 120 :be
         ("{:cluster {:over :telnet}}", ":over 'telnet' is refused; allowed: :lab, :ssh"),
         ("{:cluster {:over :lab}}", ":zookeepers 'None' is refused; allowed: a whole number"),
         (f'{{:cluster {{:over :lab {GOOD} :servers "3"}}}}', ":servers '3' is refused; allowed: a whole number"),
+        (f'{{:cluster {{:over :lab {GOOD} :hold-seconds "3"}}}}', ":hold-seconds '3' is refused; allowed: a whole"),
         (f"{{:cluster {{:over :lab {GOOD} :muxes 10}}}}", "muxes '10' is refused; allowed: 1..9"),
         (f"{{:cluster {{:over :lab {GOOD} :port 81}}}}", ":port '81' is refused; allowed over :lab: 80"),
         ("{:cluster {:over :ssh}}", ":hosts is missing; allowed over :ssh: a map"),
@@ -168,6 +170,20 @@ def test_a_bad_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: st
     if text is not None:
         file.write_text(text)
     assert code_of("nodes", ["--cluster", str(file), "up"]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("schedules", "sentence"),
+    [
+        (":schedules {:brief {} :long {}}", "schedule 'endless' is refused; allowed: brief, long"),
+        ("", "schedule 'endless' is refused; allowed: none, "),
+    ],
+)
+def test_an_unknown_schedule(capsys: pytest.CaptureFixture[str], tmp_path: Path, schedules: str, sentence: str) -> None:
+    file = tmp_path / "cluster.edn"
+    file.write_text(f"{{:cluster {{:over :lab {GOOD}}} {schedules}}}")
+    assert code_of("nodes", ["--cluster", str(file), "up", "--schedule", "endless"]) == 1
     assert sentence in capsys.readouterr().err
 
 

@@ -31,7 +31,8 @@ CLUSTER = """\
           "mux1" {{:address "{mux1}" :interface "eth0" :programs {{"mux" {{:pid-file "{folder}/mux1.pid"}}}}}}
           "mux2" {{:address "{mux2}" :programs {{}}}}
           "server1" {{:address "{server1}" :attach "{attach}"
-                     :programs {{"nginx" {{:pid-file "{nginx}/nginx.pid" :start "{start}"}}}}}}}}}}}}
+                     :programs {{"nginx" {{:pid-file "{nginx}/nginx.pid" :start "{start}"}}
+                                "agent" {{:pid-file "{folder}/agent.pid" :start "{agent}"}}}}}}}}}}}}
 """
 SHOW = (str(build.SERVER), "show", "--interface", "eth0", "-o", "json")
 
@@ -69,11 +70,12 @@ def servers(lab: LabCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands]:
     """Commands on the lab's cluster over SSH."""
     zookeeper = lab.process(lab.node("controller"), "zookeeper")
-    nginx = lab.process(lab.node("server1"), "nginx")
+    nginx, agent = (lab.process(lab.node("server1"), program) for program in ("nginx", "agent"))
     pids = {
         "controller": ("controller", "controller"),
         "zookeeper": ("controller", "zookeeper"),
         "mux1": ("mux1", "mux"),
+        "agent": ("server1", "agent"),
     }
     for file, (node, program) in pids.items():
         (servers / f"{file}.pid").write_text(str(lab.process(lab.node(node), program).pid))
@@ -89,6 +91,7 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
             folder=servers,
             data=lab.zookeeper_data(lab.node("controller")),
             zookeeper=f"echo $$ >{servers}/zookeeper.pid; exec env {environment} {' '.join(zookeeper.argv)}",
+            agent=f"echo $$ >{servers}/agent.pid; exec {' '.join(agent.argv)}",
             nginx=lab.directory / "server1" / "nginx",
             start=" ".join(nginx.argv),
             attach=" ".join(attach),
@@ -100,7 +103,7 @@ def ssh(commands: Commands, lab: LabCluster, servers: Path) -> Iterator[Commands
     for name in HOSTS:
         until(f"SSH to answer on {name}", lambda n=name: reaches(lab, "runner", lab.node(n).address, SSH_PORT), SECONDS)
     yield by_ssh
-    for program in ("controller/zookeeper", "server1/nginx"):
+    for program in ("controller/zookeeper", "server1/nginx", "server1/agent"):
         by_ssh("node-ctl", "kill", program)
     commands("fault-ctl", "heal")
 
@@ -133,6 +136,11 @@ def test_programs(ssh: Commands, lab: LabCluster) -> None:
         ssh("node-ctl", verb, "server1")
         assert nginx() in states, verb
     assert reaches(lab, "client1", topology.VIP, topology.VIP_PORT, 10)
+    for verb, state in (("pause", "paused"), ("resume", "running"), ("kill", "dead"), ("start", "running")):
+        ssh("node-ctl", verb, "server1/agent")
+        assert ssh.nodes()["server1"]["programs"]["agent"] == state
+    ssh("node-ctl", "upgrade", "server1/agent")  # which waits until a controller hears it
+    assert ssh.nodes()["server1"]["roles"] == ["server", "agent"]
     ssh("node-ctl", "pause", "mux1")
     assert lab.state(lab.node("mux1"), "mux") == ssh.nodes()["mux1"]["programs"]["mux"] == "paused"
     ssh("node-ctl", "resume", "mux1")

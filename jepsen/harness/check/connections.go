@@ -128,8 +128,8 @@ func answered(all []Connection) (count int) {
 
 // Unbroken checks that no connection died that the faults do not excuse.
 //
-// Assumes: clients close connections in order only (:closed), keep them shorter than the service's window, and count a
-// connection without an answer for :answer-seconds of the workload as broken. Steps: each connection that ended by
+// Assumes: clients close connections in order only (:closed), keep them shorter than the service's window or hold, and
+// count a connection without an answer for :answer-seconds of the workload as broken. Steps: each connection that ended by
 // :reset, :timeout or :refused needs a fault with :may-break :connections-of-node that was active while it was open,
 // after whose heal it got no answer, on the server that answered it, or on any server if none had answered yet. What can
 // mislead: a connection that dies of another cause during its server's fault is excused, too.

@@ -25,7 +25,7 @@ var roleWait = 10 * time.Second
 var programs = map[string]string{
 	"controller": "controller", "leader": "controller", "follower": "controller",
 	"zookeeper": "zookeeper", "zookeeper-leader": "zookeeper", "zookeeper-follower": "zookeeper",
-	"mux": "mux", "server": "nginx",
+	"mux": "mux", "server": "nginx", "agent": "agent",
 }
 
 // Commander runs the programs of jepsen/bin.
@@ -122,17 +122,21 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 	return n.commands("heal", fault, fault.Heal, step)
 }
 
-// claimed is the program that a step is on; for an upgrade all programs of its kind, such as "*/mux".
-func claimed(step scenario.Step, fault scenario.Fault) string {
+// claimed is the program that a step is on, if it is on one; for an upgrade all programs of its kind, such as "*/mux".
+func claimed(step scenario.Step, fault scenario.Fault) []string {
 	kind, said := step["kind"]
 	if !said {
 		kind = fault.Defaults["kind"]
 	}
-	if name, is := kind.(string); is {
-		return "*/" + programs[name]
+	switch program, is := step["program"].(string); {
+	case kind == "server":
+		return []string{"*/nginx", "*/agent"}
+	case kind != nil:
+		return []string{"*/" + programs[fmt.Sprint(kind)]}
+	case is:
+		return []string{program}
 	}
-	program, _ := step["program"].(string)
-	return program
+	return nil
 }
 
 // begin waits until the step may run beside the active ones and resolves it again, since its role may have moved. It

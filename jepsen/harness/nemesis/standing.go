@@ -4,6 +4,7 @@ package nemesis
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -18,35 +19,36 @@ type standing struct {
 }
 
 type stands struct {
-	program string // "" if the step is not on a program, "*/mux" if it is on all muxes
-	alone   bool
+	programs []string // "*/mux" if it is on all muxes
+	alone    bool
 }
 
 // enter adds a step if it may begin beside those that stand: not on the same program, and not where either stands alone.
 // Otherwise it returns nil and a channel that is closed when it may be tried again.
-func (s *standing) enter(program string, alone bool) (*stands, <-chan struct{}) {
+func (s *standing) enter(programs []string, alone bool) (*stands, <-chan struct{}) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, each := range s.steps {
-		if alone || each.alone || meet(program, each.program) {
+		if alone || each.alone || meet(programs, each.programs) {
 			return nil, s.changed
 		}
 	}
 	if s.changed == nil {
 		s.changed = make(chan struct{})
 	}
-	entered := &stands{program, alone}
+	entered := &stands{programs, alone}
 	s.steps = append(s.steps, entered)
 	return entered, nil
 }
 
 // meet says whether two steps are on the same program.
-func meet(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
-	all := strings.HasPrefix(a, "*/") || strings.HasPrefix(b, "*/")
-	return a == b || all && path.Base(a) == path.Base(b)
+func meet(all, others []string) bool {
+	return slices.ContainsFunc(all, func(a string) bool {
+		return slices.ContainsFunc(others, func(b string) bool {
+			every := strings.HasPrefix(a, "*/") || strings.HasPrefix(b, "*/")
+			return a == b || every && path.Base(a) == path.Base(b)
+		})
+	})
 }
 
 // leave takes a step out that has healed.

@@ -127,3 +127,28 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 		})
 	}
 }
+
+// TestClaims: which programs a step is on. An upgrade of servers replaces their agents, too.
+func TestClaims(t *testing.T) {
+	upgrade := scenario.Fault{Defaults: map[edn.Keyword]any{"kind": "server"}}
+	on := func(program string) []string { return claimed(scenario.Step{"program": program}, scenario.Fault{}) }
+	servers, muxes := claimed(scenario.Step{}, upgrade), claimed(scenario.Step{"kind": "mux"}, upgrade)
+	for _, each := range []struct {
+		a, b []string
+		meet bool
+	}{
+		{on("server1/agent"), on("server1/agent"), true},
+		{on("server1/agent"), on("server1/nginx"), false},
+		{on("server1/agent"), on("server2/agent"), false},
+		{on("server1/agent"), servers, true},
+		{on("server1/nginx"), servers, true},
+		{on("mux1/mux"), servers, false},
+		{on("mux1/mux"), muxes, true},
+		{muxes, servers, false},
+		{claimed(scenario.Step{}, scenario.Fault{}), servers, false},
+	} {
+		if meet(each.a, each.b) != each.meet || meet(each.b, each.a) != each.meet {
+			t.Errorf("%q and %q: want %t", each.a, each.b, each.meet)
+		}
+	}
+}

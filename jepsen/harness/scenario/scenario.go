@@ -32,11 +32,6 @@ type Cluster struct {
 	Port          int     `edn:"port"`
 }
 
-// ChainedSeconds is for how long after a move a connection that was there before must live.
-func (c Cluster) ChainedSeconds() float64 {
-	return max(c.WindowSeconds, c.HoldSeconds)
-}
-
 // Workloads has the parameters of each.
 type Workloads struct {
 	Config      Config      `edn:"config"`
@@ -91,11 +86,18 @@ type Fault struct {
 type Step map[edn.Keyword]any
 
 // Schedule has its steps, or says how to draw them. At Moves, in seconds, the weights of the connections' service change;
-// without any, from time to time.
+// without any, from time to time. Only Workloads run, all if there are none. Lives are the shortest and the longest of a
+// connection, in windows. WindowSeconds and HoldSeconds replace those of the cluster.
 type Schedule struct {
-	Seconds float64                 `edn:"seconds"`
-	Steps   []Step                  `edn:"steps"`
-	Moves   []float64               `edn:"moves"`
+	Seconds float64   `edn:"seconds"`
+	Steps   []Step    `edn:"steps"`
+	Moves   []float64 `edn:"moves"`
+
+	Workloads     map[edn.Keyword]bool `edn:"workloads"`
+	Lives         []float64            `edn:"lives"`
+	WindowSeconds *float64             `edn:"window-seconds"`
+	HoldSeconds   *float64             `edn:"hold-seconds"`
+
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
 	Overlap float64                 `edn:"overlap"`
@@ -105,12 +107,9 @@ type Schedule struct {
 // Switch breaks the system on purpose. Exactly the verdicts in Red must then be false; those in Entailed, which may
 // follow from them, may be false.
 type Switch struct {
-	Red       map[edn.Keyword]bool `edn:"red"`
-	Entailed  map[edn.Keyword]bool `edn:"entailed"`
-	Workloads map[edn.Keyword]bool `edn:"workloads"`
-	Seconds   float64              `edn:"seconds"`
-	Steps     []Step               `edn:"steps"`
-	Moves     []float64            `edn:"moves"`
+	Red      map[edn.Keyword]bool `edn:"red"`
+	Entailed map[edn.Keyword]bool `edn:"entailed"`
+	Schedule
 }
 
 // Read decodes the file and refuses steps with unknown faults or roles.
@@ -131,23 +130,26 @@ func Read(path string) (*Scenario, error) {
 		return nil, fmt.Errorf("%s: workload :connections: :idle %g; allowed: 0..%g, the share of the long-lived ones without :mptcp", path, share, 1-numbers.MPTCP)
 	}
 	for name, schedule := range all.Schedules {
-		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule.Steps, schedule.Moves); err != nil {
+		if err := all.check(fmt.Sprintf("schedule :%s", string(name)), schedule); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	for name, each := range all.Switches {
-		if err := all.check(fmt.Sprintf("switch :%s", string(name)), each.Steps, each.Moves); err != nil {
+		if err := all.check(fmt.Sprintf("switch :%s", string(name)), each.Schedule); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return &all, nil
 }
 
-func (s *Scenario) check(where string, steps []Step, moves []float64) error {
-	if len(moves) > 0 && moves[0] < 0 || !slices.IsSorted(moves) {
+func (s *Scenario) check(where string, schedule Schedule) error {
+	if moves := schedule.Moves; len(moves) > 0 && moves[0] < 0 || !slices.IsSorted(moves) {
 		return fmt.Errorf("%s: :moves %v; allowed: ascending seconds from 0", where, moves)
 	}
-	for number, step := range steps {
+	if lives := schedule.Lives; lives != nil && (len(lives) != 2 || lives[0] <= 0 || lives[1] < lives[0]) {
+		return fmt.Errorf("%s: :lives %v; allowed: the shortest and the longest, in windows, above 0", where, lives)
+	}
+	for number, step := range schedule.Steps {
 		name, ok := step["fault"].(edn.Keyword)
 		fault, known := s.Faults[name]
 		if !ok || !known {
@@ -181,6 +183,24 @@ func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule
 		return s.draw(schedule, seconds, NewDraw(seed)), nil
 	}
 	return schedule, nil
+}
+
+// livesUsual are the lives of connections of schedules that say nothing of them.
+var livesUsual = []float64{0.15, 0.5}
+
+// Needs returns the cluster as the schedule needs it, and the lives of its connections, in windows.
+func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
+	cluster, lives := s.Cluster, livesUsual
+	if schedule.WindowSeconds != nil {
+		cluster.WindowSeconds = *schedule.WindowSeconds
+	}
+	if schedule.HoldSeconds != nil {
+		cluster.HoldSeconds = *schedule.HoldSeconds
+	}
+	if schedule.Lives != nil {
+		lives = schedule.Lives
+	}
+	return cluster, lives
 }
 
 // Switch returns the switch of that name.

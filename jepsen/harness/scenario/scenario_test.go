@@ -44,7 +44,7 @@ func TestSchedules(t *testing.T) {
 		if len(each.Red) == 0 || len(each.Workloads) == 0 {
 			t.Errorf("switch %v says neither what turns red nor which workloads run: %+v", name, each)
 		}
-		schedules[string(name)] = Schedule{Seconds: each.Seconds, Steps: each.Steps}
+		schedules[string(name)] = each.Schedule
 	}
 	for name, schedule := range schedules {
 		if schedule.Seconds <= 0 {
@@ -111,6 +111,37 @@ func TestDrawnAlike(t *testing.T) {
 	}
 }
 
+// TestNeeds: a schedule or a switch that says nothing takes the cluster as it is.
+func TestNeeds(t *testing.T) {
+	all, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds, err := all.Schedule("holds", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off, err := all.Switch("hold-off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Cluster.HoldSeconds = 7
+	for _, row := range []struct {
+		schedule     Schedule
+		window, hold float64
+		lives        []float64
+	}{
+		{Schedule{}, 120, 7, []float64{0.15, 0.5}},
+		{holds, 8, 600, []float64{3, 5}},
+		{off.Schedule, 8, 0, []float64{3, 5}},
+	} {
+		cluster, lives := all.Needs(row.schedule)
+		if cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || !slices.Equal(lives, row.lives) {
+			t.Errorf("%+v, %v; want %+v", cluster, lives, row)
+		}
+	}
+}
+
 // TestRefused: the error names each defect, and what is allowed.
 func TestRefused(t *testing.T) {
 	text, err := os.ReadFile(file)
@@ -119,10 +150,13 @@ func TestRefused(t *testing.T) {
 	}
 	for _, row := range []struct{ old, new, says string }{
 		{":fault :kill :on :mux", ":fault :explode :on :mux", "fault ':explode'; allowed: :clock"},
-		{":fault :kill :on :mux", ":fault :kill :on :router", ":on ':router'; allowed for :kill: :controller"},
+		{":fault :kill :on :mux", ":fault :kill :on :router", ":on ':router'; allowed for :kill: :agent :controller"},
 		{":fault :kill :on :mux", ":fault :kill :on :mux :at -1", "allowed: seconds from 0"},
 		{":moves [4 10]", ":moves [10 4]", "switch :notices-off: :moves [10 4]; allowed: ascending seconds from 0"},
 		{":moves [4 10]", ":moves [-1 4]", ":moves [-1 4]; allowed: ascending seconds from 0"},
+		{":lives          [3 5]", ":lives [5 3]", "schedule :holds: :lives [5 3]; allowed: the shortest and the longest"},
+		{":lives          [3 5]", ":lives [3]", ":lives [3]; allowed"},
+		{":lives          [3 5]", ":lives [0 1]", ":lives [0 1]; allowed"},
 		{"{:cluster", "{:cluster #", "scenarios"},
 	} {
 		path := filepath.Join(t.TempDir(), "scenarios.edn")
@@ -141,7 +175,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :brief :long :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :brief :holds :long :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {

@@ -122,7 +122,7 @@ func TestMover(t *testing.T) {
 	for service, moves := range map[string]bool{"web": true, "empty": false} {
 		said := make(chan struct{}, 10)
 		api.Run = service + "-" // a key gets the same answer again
-		mover := &Mover{API: api, Service: service, Window: 120, Seed: 7, Say: func(string, ...any) { said <- struct{}{} }}
+		mover := &Mover{API: api, Service: service, Life: 60, Seed: 7, Say: func(string, ...any) { said <- struct{}{} }}
 		mover.Start()
 		if moves {
 			await(t, "other weights", func() bool { return !maps.Equal(weights(), before) })

@@ -25,21 +25,17 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// A connection lives for this part of the service's window, or of its hold. Its bucket moves at most three times meanwhile (see Mover):
-// beyond that servers do not follow it (protocol/README.md §3), and a connection that is older than its bucket's move
-// plus the window breaks as documented.
-const (
-	lifeLeast = 0.15
-	lifeMost  = 0.5
-	movesMost = 3
-)
+// movesMost is how often the bucket of a connection moves at most in its life (see Mover): beyond that servers do not
+// follow it (protocol/README.md §3). Without a hold, a connection that is older than its bucket's move plus the window
+// breaks as documented, too.
+const movesMost = 3
 
 // Connections is the clients' traffic: many live connections from each client's node.
 type Connections struct {
 	Cluster  cluster.Cluster
 	Listing  cluster.Listing
 	Numbers  scenario.Connections
-	Window   float64
+	Lives    [2]float64 // the shortest and the longest, in seconds
 	Recorder *history.Recorder
 	Seed     uint64
 	Self     string // this program's path
@@ -152,7 +148,7 @@ func (c *Connections) Start() error {
 			"--connections", part(c.Numbers.Connections), "--mptcp", part(c.asked()), "--idle", part(c.idle()),
 			"--interval", fmt.Sprint(1/c.Numbers.RequestsPerSecond),
 			"--short-rate", fmt.Sprint(c.Numbers.ShortPerSecond/float64(len(nodes))),
-			"--life-least", fmt.Sprint(lifeLeast*c.Window), "--life-most", fmt.Sprint(lifeMost*c.Window), "--seed", fmt.Sprint(c.Seed+uint64(number)))
+			"--life-least", fmt.Sprint(c.Lives[0]), "--life-most", fmt.Sprint(c.Lives[1]), "--seed", fmt.Sprint(c.Seed+uint64(number)))
 		if err != nil {
 			return err
 		}
@@ -326,7 +322,7 @@ func (c *Connections) Probe(count int) (map[string]int64, error) {
 type Mover struct {
 	API     *API
 	Service string
-	Window  float64
+	Life    float64   // the longest of a connection, in seconds
 	Moves   []float64 // when, in seconds from the beginning; nil: from time to time
 	Seed    uint64
 	Say     func(format string, args ...any)
@@ -343,7 +339,7 @@ func (m *Mover) Start() {
 	go func() {
 		defer m.wait.Done()
 		draw := rand.New(rand.NewPCG(m.Seed, 99))
-		pause := time.Duration(lifeMost * m.Window / movesMost * 1.05 * float64(time.Second))
+		pause := time.Duration(m.Life / movesMost * 1.05 * float64(time.Second))
 		began, next := time.Now(), time.Duration(0)
 		for number := 0; m.Moves == nil || number < len(m.Moves); number++ {
 			if m.Moves != nil {

@@ -103,19 +103,22 @@
 
 (defn- planned
   "Options with `:scenarios`, and what they come to: `:steps`, nil where faults are drawn one by one, `:moves`, nil where
-  weights change from time to time, and `:time-limit`, which is that of the schedule or the switch if it has one. Refuses
-  what cannot be."
+  weights change from time to time, `:lives` of connections, in windows, and `:time-limit`, which is that of the schedule
+  or the switch if it has one. Refuses what cannot be."
   [{:keys [seed nemesis switch time-limit minutes] :as opts}]
   (let [scenarios (scenario/read-file (:scenarios-file opts))
         opts      (assoc opts :scenarios scenarios)]
     (when-let [sentence (problem opts)]
       (throw (ex-info sentence {:type ::options})))
-    (let [limit (if minutes (* 60 minutes) time-limit)
+    (let [limit     (if minutes (* 60 minutes) time-limit)
+          described (or (get-in scenarios [:switches switch])
+                        (get-in scenarios [:schedules (first nemesis)]))
           {:keys [steps moves seconds]}
           (cond
-            switch                                          (get-in scenarios [:switches switch])
+            switch described
             (get-in scenarios [:schedules (first nemesis)]) (scenario/schedule scenarios (first nemesis) limit seed))]
-      (assoc opts :steps steps, :moves moves, :time-limit (or seconds limit)))))
+      (assoc opts :scenarios (scenario/needed scenarios described), :lives (:lives described scenario/usual-lives)
+             :steps steps, :moves moves, :time-limit (or seconds limit)))))
 
 (defn- checkers
   "Jepsen's plots, and all verdicts; for a cluster that is broken on purpose, whether the right ones are false."

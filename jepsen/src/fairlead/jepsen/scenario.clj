@@ -81,6 +81,15 @@
             at          (if (:alone (faults (:fault step))) (max at (- healed (/ every 2))) at)]
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
+(defn needed
+  "The scenarios with the cluster as a schedule or a switch needs it: with its window and its hold."
+  [scenarios described]
+  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds])))
+
+(def usual-lives
+  "Least and longest of a long connection, as parts of the window, where a schedule or a switch says nothing of them."
+  [0.15 0.5])
+
 (defn schedule
   "`{:seconds :steps :moves}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
   drawn from the seed for so many seconds."
@@ -94,7 +103,7 @@
   "By role, the program that has it."
   {:controller "controller", :leader "controller", :follower "controller"
    :zookeeper "zookeeper", :zookeeper-leader "zookeeper", :zookeeper-follower "zookeeper"
-   :mux "mux", :server "nginx"})
+   :mux "mux", :server "nginx", :agent "agent"})
 
 (defn resolve-step
   "A step with its `:node` and `:program`, given the nodes as `nodes list` shows them; with

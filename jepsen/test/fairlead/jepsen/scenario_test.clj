@@ -16,17 +16,25 @@
   [{:node "controller" :roles ["controller" "leader" "zookeeper" "zookeeper-follower"]}
    {:node "controller2" :roles ["controller" "follower" "zookeeper" "zookeeper-leader"]}
    {:node "mux1" :roles ["mux"]}
-   {:node "mux2" :roles ["mux"]}])
+   {:node "mux2" :roles ["mux"]}
+   {:node "server1" :roles ["agent"]}])
 
 (deftest roles
   (doseq [[step draw node program]
           [[{:fault :kill :on :leader} 5 "controller" "controller/controller"]
+           [{:fault :kill :on :agent} 5 "server1" "server1/agent"]
            [{:fault :kill :on :zookeeper-leader} 0 "controller2" "controller2/zookeeper"]
            [{:fault :loss :on :mux} 3 "mux2" "mux2/mux"]
            [{:fault :kill :on "mux1"} 3 "mux1" nil]
            [{:fault :halves :on :none} 3 nil nil]]]
     (is (= [node program] ((juxt :node :program) (scenario/resolve-step nodes draw step)))))
   (is (= "no node is server" (:error (scenario/resolve-step nodes 1 {:fault :kill :on :server})))))
+
+(deftest what-a-schedule-needs
+  (doseq [[described window hold] [[nil 120 nil]
+                                   [(get-in @scenarios [:schedules :holds]) 8 600]
+                                   [(get-in @scenarios [:switches :hold-off]) 8 0]]]
+    (is (= [window hold] ((juxt :window-seconds :hold-seconds) (:cluster (scenario/needed @scenarios described)))))))
 
 (deftest commands-of-faults
   (is (= [["fault-ctl" "loss" "mux1" "10"]]

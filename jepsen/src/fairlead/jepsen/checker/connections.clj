@@ -5,8 +5,8 @@
   ## What is assumed
 
   Clients close connections in order (`:closed`), or leave them open to the end
-  (`:alive`); none is longer than the service's window; each answer names its server. A
-  connection without an answer for `:answer-seconds` of the workload is broken.
+  (`:alive`); none is longer than the service's window or hold; each answer names its
+  server. A connection without an answer for `:answer-seconds` of the workload is broken.
 
   ## Rules
 

@@ -4,9 +4,9 @@
   connection at a time from one of the clients' nodes; a small program there (resources/connections.py) makes
   them. One process changes the weights of the service that they use.
 
-  A long one lives 15 to 50 % of the window (or hold), and weights change so seldom that no bucket moves more than three times in such
-  a life: beyond that connections break as documented (protocol/README.md §3). A share of them asks for MPTCP, another
-  is idle: silent between the beginning and the end of its life.
+  A long one lives 15 to 50 % of the window, or as long as the schedule says, and weights change so seldom that no bucket
+  moves more than three times in such a life: beyond that connections break as documented (protocol/README.md §3). A
+  share of them asks for MPTCP, another is idle: silent between the beginning and the end of its life.
 
   After healing uneven weights are set, and connections are opened only to be counted: the balance."
   (:require [clojure.data.json :as json]
@@ -21,10 +21,6 @@
                     [util :as util]])
   (:import (java.io BufferedReader BufferedWriter)))
 
-(def lives
-  "Least and longest of a long connection, as parts of the window, or of the hold."
-  [0.15 0.5])
-
 (defn- rolling
   "The weights of so many backends after the move `n`, by id: each is drained in turn, when it has got the most by the
   move before. So many buckets move twice in a row."
@@ -37,25 +33,19 @@
   "The first change comes so late that long connections are there to be moved, unless a switch says when."
   5)
 
-(defn- chained-seconds
-  "For how long after a move a connection that was there before must live: for the window, or the hold."
-  [scenarios]
-  (let [{:keys [window-seconds hold-seconds] :or {hold-seconds 0}} (:cluster scenarios)]
-    (max window-seconds hold-seconds)))
-
 (defn- weigh-seconds
   "How often weights change: at most three times in the longest life."
-  [scenarios]
-  (* (chained-seconds scenarios) (second lives) 1/3 1.05))
+  [scenarios lives]
+  (* (get-in scenarios [:cluster :window-seconds]) (second lives) 1/3 1.05))
 
 (defn- weighing
   "Changes of weights: at the times of `moves`, or from time to time."
-  [scenarios moves]
+  [scenarios lives moves]
   (let [{:keys [service servers]} (:cluster scenarios)
         changes (map (fn [n] {:f :weigh, :value [service (rolling n servers)]}) (range))]
     (if moves
       (mapcat (fn [pause change] [(gen/sleep pause) change]) (map - moves (cons 0 moves)) changes)
-      [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios) changes)])))
+      [(gen/sleep open-seconds) (gen/delay (weigh-seconds scenarios lives) changes)])))
 
 (def counted-connections
   "How many are opened to see how new connections are shared out."
@@ -210,11 +200,11 @@
 
 (defn- long-connection
   "A connection of a kind and a life that are drawn; the last ones end when the faults have healed."
-  [{:keys [scenarios time-limit]}]
+  [{:keys [scenarios time-limit lives]}]
   (fn [_ ctx]
     (let [left         (- (+ time-limit outlive-seconds) (/ (:time ctx) 1e9))
           [least most] lives
-          life         (* (chained-seconds scenarios) (+ least (rand/double (- most least))))
+          life         (* (get-in scenarios [:cluster :window-seconds]) (+ least (rand/double (- most least))))
           {:keys [mptcp idle] :or {mptcp 0, idle 0}} (get-in scenarios [:workloads :connections])
           draw         (rand/double)
           kind         (cond (< draw mptcp) :mptcp, (< draw (+ mptcp idle)) :idle, :else :tcp)]
@@ -222,7 +212,7 @@
 
 (defn workload
   "`:threads` long connections at a time, short ones at the scenario's rate, a change of weights now and then."
-  [{:keys [scenarios connections moves] :as opts}]
+  [{:keys [scenarios connections lives moves] :as opts}]
   (let [{:keys [short-per-second]} (get-in scenarios [:workloads :connections])
         service  (get-in scenarios [:cluster :service])
         servers  (get-in scenarios [:cluster :servers])
@@ -235,7 +225,7 @@
                         connections (long-connection opts)
                         shorts      (gen/stagger (/ short-per-second)
                                                  (gen/repeat {:f :connection, :value {:kind :tcp, :seconds 0}}))
-                        (weighing scenarios moves))
+                        (weighing scenarios lives moves))
      :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
      :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))

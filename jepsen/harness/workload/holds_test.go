@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// answering serves one body at each path.
+func answering(t *testing.T, bodies map[string]string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, known := bodies[r.URL.Path]
+		if !known {
+			w.WriteHeader(404)
+			body = `{"detail": "no such path"}`
+		}
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestCheckSeconds: only a service with exactly the window and the hold that are needed; without a hold it may lack.
+func TestCheckSeconds(t *testing.T) {
+	for _, row := range []struct {
+		body string
+		hold float64
+		says string
+	}{
+		{`{"windowSeconds": 8, "holdSeconds": 600}`, 600, ""},
+		{`{"windowSeconds": 8}`, 0, ""},
+		{`{"windowSeconds": 8}`, 600, "web has windowSeconds 8 and holdSeconds 0; allowed: 8 and 600"},
+		{`{"windowSeconds": 120, "holdSeconds": 600}`, 600, "web has windowSeconds 120 and holdSeconds 600; allowed: 8 and 600"},
+		{`[]`, 0, "service web: "},
+	} {
+		err := CheckSeconds(NewAPI([]string{answering(t, map[string]string{"/v1/services/web": row.body})}), "web", 8, row.hold)
+		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s: %v, want %q", row.body, err, row.says)
+		}
+	}
+}
+
+// TestReleased: the counters of all controllers are added; those of other services and reasons are not.
+func TestReleased(t *testing.T) {
+	const name = "fairlead_controller_released_buckets_total"
+	leader := answering(t, map[string]string{"/metrics": "# TYPE " + name + " counter\n" +
+		name + `{reason="limit",service="web",} 5.0` + "\n" + name + `{reason="report",service="web2",} 7.0` + "\n" +
+		name + `{reason="report",service="web",} 1234.0` + "\nother 1\n"})
+	follower := answering(t, map[string]string{"/metrics": name + `{service="web",reason="report"} 3` + "\n"})
+	silent := answering(t, map[string]string{"/metrics": "other 1\n"})
+	broken := answering(t, map[string]string{"/metrics": name + `{service="web",reason="report"} many`})
+	for _, row := range []struct {
+		controllers []string
+		count       int64
+		says        string
+	}{
+		{[]string{leader, follower, silent}, 1237, ""},
+		{[]string{silent}, 0, ""},
+		{[]string{leader, answering(t, nil)}, 0, "/metrics: 404: no such path"},
+		{[]string{broken}, 0, "invalid syntax"},
+	} {
+		count, err := Released(NewAPI(row.controllers), "web")
+		if count != row.count || (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%d, %v; want %d, %q", count, err, row.count, row.says)
+		}
+	}
+}
