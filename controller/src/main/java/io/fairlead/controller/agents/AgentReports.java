@@ -181,7 +181,11 @@ public final class AgentReports implements LiveConnections {
 
   @Override
   public String unknown(String service, int backend) {
-    Optional<Seen> seen = directory.find(service, backend).flatMap(at -> seen(service, at));
+    Optional<Standing> standing = directory.find(service, backend);
+    if (standing.isEmpty()) {
+      return "agents report to the leader, which this controller is not";
+    }
+    Optional<Seen> seen = seen(service, standing.get());
     if (seen.isEmpty()) {
       return LiveConnections.super.unknown(service, backend);
     }

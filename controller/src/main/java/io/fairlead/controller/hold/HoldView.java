@@ -107,7 +107,7 @@ public record HoldView(
   public static String unknown(String service, int backend, LiveConnections live) {
     return live.connections(service, backend).isPresent()
         ? "backend %d has not answered yet".formatted(backend)
-        : "backend %d has no agent that reports here".formatted(backend);
+        : live.unknown(service, backend);
   }
 
   /** The sum over all owners, if it is known of all. */

@@ -186,8 +186,7 @@ class ApiShapesTest extends ServedApi {
                     .getInteger("heldBuckets")
                     .equals(holds.getInteger("chainedBuckets")));
     JsonArray owners = expect(200, "GET", web + "/holds", "").json().getJsonArray("owners");
-    assertThat(owners.getJsonObject(0).getString("unknown"))
-        .isEqualTo("backend 7 has no agent that reports here");
+    assertThat(owners.getJsonObject(0).getString("unknown")).isEqualTo("backend 7 has no agent");
     expect(400, "PATCH", web, "{\"holdSeconds\":604801}");
   }
 
