@@ -42,7 +42,8 @@ enum step {
 
 enum numbers {
 	POLL_MS_MAX = 60000,
-	SHARE_OF_LISTS = 5, /* without events: lists take at most a fifth of the time */
+	SHARE_OF_LISTS = 5,   /* without events: lists take at most a fifth of a processor */
+	SHARE_OF_SWEEPS = 10, /* and sweeps a tenth: reports then come later */
 };
 
 #define MS_NS 1000000ULL
@@ -56,18 +57,31 @@ struct agent {
 	struct pace pace;
 	enum step step;
 	fl_u64 due_ns;
-	fl_u64 list_begun_ns, list_took_ns;
+	fl_u64 list_begun_ns, list_took_ns;   /* the latter in processor time */
+	fl_u64 sweep_begun_ns, sweep_took_ns; /* as well */
+	fl_u64 used_before_ns;
 	size_t known;      /* services, in the last report */
 	char trouble[256]; /* the last one that was printed; empty: the last request was answered */
 	int signals;
 };
 
-static fl_u64 now_ns(void)
+static fl_u64 read_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
+}
+
+static fl_u64 now_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+/* Processor time of this thread. */
+static fl_u64 used_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static fl_u32 draw(void)
@@ -109,6 +123,8 @@ static void answered(struct agent *agent, fl_u32 seconds)
 		fprintf(stderr, "fairlead-server: agent: %s answers again\n", controller(agent));
 	agent->trouble[0] = '\0';
 	wait_ms(agent, pace_answered(&agent->pace, seconds, draw()));
+	if (agent->due_ns < agent->sweep_begun_ns + SHARE_OF_SWEEPS * agent->sweep_took_ns)
+		agent->due_ns = agent->sweep_begun_ns + SHARE_OF_SWEEPS * agent->sweep_took_ns;
 }
 
 static void fetch(struct agent *agent)
@@ -148,6 +164,8 @@ static void post(struct agent *agent)
 static void sweep(struct agent *agent)
 {
 	agent->step = SWEEP;
+	agent->sweep_begun_ns = now_ns();
+	agent->used_before_ns = used_ns();
 	if (follower_sweep_begin(agent->follower) < 0)
 		fail(agent, "report", "half-open connections are unknown");
 }
@@ -162,6 +180,7 @@ static void begin_report(struct agent *agent)
 		   now - agent->list_begun_ns >= SHARE_OF_LISTS * agent->list_took_ns) {
 		agent->step = LIST;
 		agent->list_begun_ns = now;
+		agent->used_before_ns = used_ns();
 		follower_list(agent->follower, now);
 	} else {
 		sweep(agent);
@@ -250,15 +269,17 @@ static void step(struct agent *agent)
 	case LIST:
 		if (follower_is_listing(agent->follower))
 			break;
-		agent->list_took_ns = now_ns() - agent->list_begun_ns;
+		agent->list_took_ns = used_ns() - agent->used_before_ns;
 		sweep(agent);
 		break;
 	case SWEEP:
 		more = follower_sweep_step(agent->follower);
 		if (more < 0)
 			fail(agent, "report", "half-open connections are unknown");
-		else if (!more)
+		if (!more) {
+			agent->sweep_took_ns = used_ns() - agent->used_before_ns;
 			post(agent);
+		}
 		break;
 	case POST:
 	case FETCH:

@@ -31,13 +31,9 @@ enum numbers {
 	BUFFER = 65536,
 };
 
-static const fl_u8 families[] = {AF_INET, AF_INET6};
-
 struct diag {
 	struct mnl_socket *socket;
 	fl_u32 sequence;
-	fl_u32 states;
-	unsigned family; /* its place in the list */
 	fl_u8 buffer[BUFFER];
 };
 
@@ -66,28 +62,39 @@ void diag_close(struct diag *diag)
 	free(diag);
 }
 
-static int request(struct diag *diag, fl_u8 family, fl_u16 flags, const struct inet_diag_sockid *id)
+/*
+ * Asks for sockets of both families by one walk over the kernel's tables, which only the older form of the request does
+ * (TCPDIAG_GETSOCK): the walk is most of the cost where there are many connections.
+ */
+int diag_begin(struct diag *diag, enum diag_what what)
+{
+	fl_u8 buffer[MNL_NLMSG_HDRLEN + sizeof(struct inet_diag_req)] = {0};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct inet_diag_req *body = mnl_nlmsg_put_extra_header(header, sizeof(*body));
+
+	header->nlmsg_type = TCPDIAG_GETSOCK;
+	header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	header->nlmsg_seq = ++diag->sequence;
+	body->idiag_family = AF_INET;
+	body->idiag_states = what == DIAG_CONNECTIONS ? OPEN_STATES : 1U << SYN_RECV | 1U << LISTEN;
+	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
+}
+
+/* Asks for one socket. */
+static int request(struct diag *diag, fl_u8 family, const struct inet_diag_sockid *id)
 {
 	fl_u8 buffer[MNL_NLMSG_HDRLEN + sizeof(struct inet_diag_req_v2)] = {0};
 	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
 	struct inet_diag_req_v2 *body = mnl_nlmsg_put_extra_header(header, sizeof(*body));
 
 	header->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-	header->nlmsg_flags = NLM_F_REQUEST | flags;
+	header->nlmsg_flags = NLM_F_REQUEST;
 	header->nlmsg_seq = ++diag->sequence;
 	body->sdiag_family = family;
 	body->sdiag_protocol = IPPROTO_TCP;
-	body->idiag_states = diag->states;
-	if (id)
-		body->id = *id;
+	body->idiag_states = ~0U;
+	body->id = *id;
 	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
-}
-
-int diag_begin(struct diag *diag, enum diag_what what)
-{
-	diag->states = what == DIAG_CONNECTIONS ? OPEN_STATES : 1U << SYN_RECV | 1U << LISTEN;
-	diag->family = 0;
-	return request(diag, families[0], NLM_F_DUMP, NULL);
 }
 
 static struct fl_address address_of(fl_u8 family, const __be32 *words)
@@ -145,7 +152,7 @@ static int error_of(const struct nlmsghdr *header)
 	return mnl_nlmsg_get_payload_len(header) < sizeof(error->error) ? -EBADMSG : error->error;
 }
 
-/* 1: more, 0: the family's end. */
+/* 1: more, 0: the end. */
 static int take_all(struct diag *diag, struct census *census, int len)
 {
 	const struct nlmsghdr *header = (const void *)diag->buffer;
@@ -159,7 +166,7 @@ static int take_all(struct diag *diag, struct census *census, int len)
 			return error_of(header) < 0 ? error_of(header) : 0;
 		if (header->nlmsg_type == NLMSG_ERROR)
 			return error_of(header) < 0 ? error_of(header) : -EBADMSG;
-		if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY)
+		if (header->nlmsg_type == TCPDIAG_GETSOCK)
 			take(census, header);
 	}
 	return 1;
@@ -178,22 +185,15 @@ static ssize_t receive(struct diag *diag)
 int diag_step(struct diag *diag, struct census *census)
 {
 	ssize_t got = receive(diag);
-	int more = got < 0 ? (int)got : take_all(diag, census, (int)got);
 
-	/* a kernel without IPv6 has no such sockets */
-	if (more == -ENOENT && families[diag->family] == AF_INET6)
-		more = 0;
-	if (more || ++diag->family == sizeof(families))
-		return more;
-	more = request(diag, families[diag->family], NLM_F_DUMP, NULL);
-	return more ? more : 1;
+	return got < 0 ? (int)got : take_all(diag, census, (int)got);
 }
 
 static int lookup(struct diag *diag, fl_u8 family, const struct inet_diag_sockid *id)
 {
 	const struct nlmsghdr *header = (const void *)diag->buffer;
 	const struct inet_diag_msg *body;
-	int err = request(diag, family, 0, id), len;
+	int err = request(diag, family, id), len;
 	ssize_t got;
 
 	while (!err) {
@@ -224,7 +224,6 @@ int diag_exists(struct diag *diag, const struct socket_name *name)
 				      .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
 	bool is_ipv4 = fl_address_is_ipv4(&name->local);
 
-	diag->states = ~0U;
 	memcpy(id.idiag_src, name->local.bytes + (is_ipv4 ? 12 : 0), is_ipv4 ? 4 : 16);
 	memcpy(id.idiag_dst, name->remote.bytes + (is_ipv4 ? 12 : 0), is_ipv4 ? 4 : 16);
 	return lookup(diag, is_ipv4 ? AF_INET : AF_INET6, &id);

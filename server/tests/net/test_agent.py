@@ -61,6 +61,8 @@ class World:
             *(f"addr add {address}/32 dev lo" for address in (VIP, VIP2, OWN)),
             f"addr add {VIP6}/128 dev lo nodad",
             *("link add void type bridge", "link set void up", f"route add {UNREACHED} dev void"),
+            # else the kernel drops half-open connections when it cannot resolve the neighbour
+            f"neigh add {UNREACHED} lladdr 02:00:00:00:00:09 dev void nud permanent",
         )
         self.namespace.sysctl(ipv4__conf__all__rp_filter=0, ipv4__conf__lo__rp_filter=0, ipv4__tcp_syncookies=0)
 
