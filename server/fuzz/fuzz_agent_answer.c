@@ -34,16 +34,20 @@ static struct census *world(void)
 	    "{\"format\": 1, \"version\": \"v\", \"services\": [{\"name\": \"web\", \"id\": 1, \"vips\": "
 	    "[\"10.99.0.1\"], "
 	    "\"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], \"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": "
-	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": []}, {\"name\": "
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": [{\"id\": 7, "
+	    "\"address\": \"10.2.0.7\"}]}, {\"name\": "
 	    "\"api\", "
 	    "\"id\": 2, \"vips\": [], \"ports\": [], \"buckets\": 65536, \"hash\": \"crc32\", \"hashKey\": "
-	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"client\", \"backends\": []}]}";
-	static const struct services_mangle plain;
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"client\", \"backends\": [{\"id\": 7, \"address\": "
+	    "\"10.2.0.7\"}]}]}";
+	static const struct services_mangle plain = {
+	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
 	struct fl_siphash_key seed = {1, 2};
 	struct census *census = census_new(&seed);
 	const fl_u8 vip[4] = {10, 99, 0, 1};
 
 	require(census_serve(census, services_read(text, sizeof(text) - 1, &plain)));
+	require(census_services(census)->count == 2);
 	for (fl_u8 i = 0; i < 100; i++) {
 		const fl_u8 client[4] = {198, 51, 100, i};
 		struct socket_name name = {fl_address_from_ipv4(vip), fl_address_from_ipv4(client), 80, 1000};
