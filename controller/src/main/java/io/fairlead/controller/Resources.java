@@ -11,6 +11,8 @@ import io.fairlead.controller.backends.BackendRoutes;
 import io.fairlead.controller.backends.ChangesCommand;
 import io.fairlead.controller.backup.BackupCommand;
 import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.drains.DrainRoutes;
+import io.fairlead.controller.drains.DrainsCommand;
 import io.fairlead.controller.events.EventRoutes;
 import io.fairlead.controller.explain.ExplainCommand;
 import io.fairlead.controller.explain.ExplainRoutes;
@@ -38,6 +40,7 @@ public final class Resources {
       List.of(
           ServiceCommands.class,
           BackendCommands.class,
+          DrainsCommand.class,
           ChangesCommand.class,
           ApplyCommand.class,
           DiffCommand.class,
@@ -62,11 +65,12 @@ public final class Resources {
     return List.of(
         new ServiceRoutes(plane, controller.services()),
         new BackendRoutes(controller.backends()),
+        new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(plane, controller.liveConnections(), controller.clock()),
         new MuxRoutes(controller.muxes()),
         new AgentRoutes(controller.agents(), controller.refusals()),
-        new EventRoutes(plane, controller.muxes()),
+        new EventRoutes(plane, controller.muxes(), controller.drainWatch()),
         new AuditRoutes(controller.audit()),
         new BackupRoutes(controller.backup()),
         new HealthRoutes(plane));

@@ -44,7 +44,8 @@ final class EarlyAck implements Backends {
                   result.created(),
                   result.moved(),
                   result.shares(),
-                  result.hold());
+                  result.hold(),
+                  result.drains());
             });
   }
 }

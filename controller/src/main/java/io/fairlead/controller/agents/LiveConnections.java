@@ -25,7 +25,11 @@ public interface LiveConnections {
    */
   record Count(long established, long halfOpen, Duration age) {
     public boolean isNone() {
-      return established == 0 && halfOpen == 0;
+      return all() == 0;
+    }
+
+    public long all() {
+      return established + halfOpen;
     }
   }
 

@@ -10,9 +10,12 @@ import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.TypeConversionException;
 
 /** The backends of a service. */
 @Command(
@@ -23,6 +26,7 @@ import picocli.CommandLine.Parameters;
       BackendCommands.Add.class,
       BackendCommands.Weight.class,
       BackendCommands.Drain.class,
+      BackendCommands.Undrain.class,
       BackendCommands.Remove.class,
       BackendCommands.ListAll.class
     })
@@ -132,19 +136,109 @@ public final class BackendCommands {
     }
   }
 
+  private abstract static class OfBackends extends MovingWrite {
+    @Parameters(index = "0", paramLabel = "SERVICE", description = "Name of the service.")
+    private String service;
+
+    @Parameters(index = "1..*", arity = "1..*", paramLabel = "ID", description = "Ids of backends.")
+    private List<Integer> ids;
+
+    final String name() {
+      return "backend%s %s of %s"
+          .formatted(
+              ids.size() == 1 ? "" : "s",
+              ids.stream().map(String::valueOf).collect(Collectors.joining(", ")),
+              service);
+    }
+
+    final String path(String resource) {
+      return servicePath(service) + "/" + resource;
+    }
+
+    final ObjectNode order() {
+      ObjectNode order = Api.object();
+      ids.forEach(order.putArray("ids")::add);
+      return order;
+    }
+  }
+
+  /** A number of seconds, minutes, hours or days, such as {@code 2h}. */
+  static final class SecondsConverter implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      if (!text.matches("[0-9]{1,7}[smhd]?")) {
+        throw new TypeConversionException(
+            "'%s' is refused; allowed: seconds, or a number with s, m, h or d, such as 2h"
+                .formatted(text));
+      }
+      int seconds =
+          switch (text.charAt(text.length() - 1)) {
+            case 'm' -> 60;
+            case 'h' -> 3600;
+            case 'd' -> 86_400;
+            default -> 1;
+          };
+      return (int)
+          Math.min(Integer.MAX_VALUE, Long.parseLong(text.replaceAll("[smhd]", "")) * seconds);
+    }
+  }
+
   @Command(
       name = "drain",
-      description = "Drains a backend: weight 0. Its open connections continue.",
-      footerHeading = "%nExample:%n",
+      description = "Drains backends: weight 0, until no connection is left.",
+      footerHeading = "%nExamples:%n",
       footer = {
         "  fairleadctl backend drain web 5",
-        "  sleep 240",
-        "  fairleadctl backend remove web 5"
+        "  fairleadctl backend drain web 7 8 9 --deadline 2h --then remove",
+        "  fairleadctl drains web --watch",
+        "",
+        "Open connections continue. A drain ends when the server's agent reports that no"
+            + " connection",
+        "is left, or at the deadline. Without an agent it ends blindly, when no bucket names the",
+        "backend any more. With --then remove the backend is removed then; at the deadline the",
+        "connections that are left break."
       })
-  static final class Drain extends OfBackend {
+  static final class Drain extends OfBackends {
+    @Option(
+        names = "--deadline",
+        paramLabel = "TIME",
+        converter = SecondsConverter.class,
+        description = "End after this time, such as 90s, 30m or 2h, whatever is left.")
+    private Integer deadline;
+
+    @Option(
+        names = "--then",
+        paramLabel = "keep|remove",
+        description = "What becomes of the backends at the end. Default: keep")
+    private String then;
+
     @Override
     public Integer call() {
-      return weight(0, "drained " + name(), "would drain " + name());
+      ObjectNode order = order();
+      if (deadline != null) {
+        order.put("deadlineSeconds", deadline);
+      }
+      if (then != null) {
+        order.put("then", then);
+      }
+      return write("POST", path("drains"), order, "draining " + name(), "would drain " + name());
+    }
+  }
+
+  @Command(
+      name = "undrain",
+      description = "Gives draining backends the weight back that they had.",
+      footerHeading = "%nExample:%n",
+      footer = "  fairleadctl backend undrain web 7 8")
+  static final class Undrain extends OfBackends {
+    @Override
+    public Integer call() {
+      return write(
+          "POST",
+          path("undrain"),
+          order(),
+          "no longer drains " + name(),
+          "would no longer drain " + name());
     }
   }
 
@@ -223,6 +317,9 @@ public final class BackendCommands {
 
     private static String state(JsonNode backend) {
       String state = backend.path("state").asText();
+      if (backend.path("drain").has("end")) {
+        return "drained: " + backend.path("drain").path("end").path("reason").asText();
+      }
       JsonNode start = backend.path("slowStart");
       return start.isMissingNode()
           ? state

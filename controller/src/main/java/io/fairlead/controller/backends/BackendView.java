@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.backends;
 
+import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.Transitions.SlowStart;
 import java.util.List;
@@ -9,9 +10,16 @@ import java.util.Optional;
 /**
  * @param state "active" (weight > 0) or "draining" (weight 0)
  * @param slowStart of a backend whose share still grows
+ * @param drain of one that is waited for
  */
 public record BackendView(
-    int id, String address, int weight, String state, int buckets, Optional<Growth> slowStart) {
+    int id,
+    String address,
+    int weight,
+    String state,
+    int buckets,
+    Optional<Growth> slowStart,
+    Optional<Draining> drain) {
   /**
    * Times are Unix seconds.
    *
@@ -23,9 +31,34 @@ public record BackendView(
     }
   }
 
-  /** One whose share is that of its weight. */
+  /**
+   * Times are Unix seconds.
+   *
+   * @param then "keep" or "remove"
+   * @param weight before
+   * @param end how it ended, if it has
+   */
+  public record Draining(
+      long since, Optional<Long> deadline, String then, int weight, Optional<Ended> end) {
+    public static Draining of(Drain drain) {
+      return new Draining(
+          drain.since(),
+          drain.deadline(),
+          drain.then().word(),
+          drain.weight(),
+          drain.end().map(end -> new Ended(end.reason().word(), end.at(), end.connections())));
+    }
+  }
+
+  /**
+   * @param reason "empty", "deadline" or "expired"
+   * @param connections that were left; absent if unknown
+   */
+  public record Ended(String reason, long at, Optional<Long> connections) {}
+
+  /** One whose share is that of its weight, and that is not waited for. */
   public BackendView(int id, String address, int weight, String state, int buckets) {
-    this(id, address, weight, state, buckets, Optional.empty());
+    this(id, address, weight, state, buckets, Optional.empty(), Optional.empty());
   }
 
   /** By ascending id; removed backends are not listed. */
@@ -41,7 +74,9 @@ public record BackendView(
                     member.state(),
                     owned[member.id()],
                     Optional.ofNullable(image.transitions().slowStarts().get(member.id()))
-                        .map(Growth::of)))
+                        .map(Growth::of),
+                    Optional.ofNullable(image.transitions().drains().get(member.id()))
+                        .map(Draining::of)))
         .toList();
   }
 }

@@ -4,6 +4,7 @@ package io.fairlead.controller.backends;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
@@ -52,6 +53,16 @@ public final class PoolRules {
           "1..%d changes in one generation".formatted(CHANGES_MAX));
     }
     return new PoolRules(image, now).change(changes);
+  }
+
+  /** Refuses a backend to put that exists, if {@code precondition} only allows a new one. */
+  public static void checkAbsent(
+      ServiceImage image, List<Change> changes, Precondition precondition) {
+    for (Change change : changes) {
+      if (change instanceof Change.Put && image.pool().containsKey(change.id())) {
+        precondition.checkAbsent("there is a backend %d".formatted(change.id()));
+      }
+    }
   }
 
   /** The changes that turn a pool into {@code wanted}; none if it is equal already. */

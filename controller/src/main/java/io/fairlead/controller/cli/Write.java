@@ -39,6 +39,7 @@ public abstract class Write extends Verb {
     int moved = result.path("movedBuckets").asInt();
     printOwners(result, isPlan);
     printHold(result.path("hold"), isPlan);
+    result.path("drains").forEach(this::printDrain);
     if (moved == 0) {
       if (isPlan) {
         out().println("would move no buckets");
@@ -152,6 +153,22 @@ public abstract class Write extends Verb {
               hold.path("releasedBuckets").asInt(),
               isPlan ? "would be released" : "are released");
     }
+  }
+
+  private void printDrain(JsonNode drain) {
+    String count =
+        drain.has("connections")
+            ? drain.path("connections").asText() + " connections"
+            : "an unknown number of connections (no agent reports)";
+    out()
+        .printf(
+            "backend %s has %s: those that are left %s%s%n",
+            drain.path("backend").asText(),
+            count,
+            drain.path("left").asText(),
+            drain.has("deadline")
+                ? ", " + Instant.ofEpochSecond(drain.path("deadline").asLong())
+                : "");
   }
 
   /** Moves summed by pair of backends, the largest first. */

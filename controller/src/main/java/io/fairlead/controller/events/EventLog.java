@@ -2,6 +2,7 @@
 package io.fairlead.controller.events;
 
 import io.fairlead.controller.api.Answer;
+import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.hold.Holds;
 import io.fairlead.controller.image.Transitions.SlowStart;
 import io.fairlead.controller.muxes.MuxService;
@@ -39,16 +40,23 @@ final class EventLog {
   /**
    * @param starting the slow starts of its backends
    * @param chained buckets that name a previous owner, of a service with a hold
+   * @param drains of its backends
    */
-  record Version(String version, long generation, Map<Integer, SlowStart> starting, int chained) {
+  record Version(
+      String version,
+      long generation,
+      Map<Integer, SlowStart> starting,
+      int chained,
+      Map<Integer, DrainWatch.Told> drains) {
     /** Walks through the ring, unless {@code before} is of the same version. */
-    static Version of(StoredService service, Version before) {
+    static Version of(StoredService service, DrainWatch drains, Version before) {
       boolean isSame = before != null && before.version().equals(service.version());
       return new Version(
           service.version(),
           service.image().ring().generation(),
           service.image().transitions().slowStarts(),
-          isSame ? before.chained() : Holds.of(service.image()).named());
+          isSame ? before.chained() : Holds.of(service.image()).named(),
+          drains.told(service.image()));
     }
   }
 
@@ -57,14 +65,14 @@ final class EventLog {
     static final State EMPTY = new State(Map.of(), Map.of(), Optional.empty());
 
     /** The state now; services as {@code before} while reads are not served. */
-    static State of(Plane plane, List<MuxView> live, State before) {
+    static State of(Plane plane, List<MuxView> live, DrainWatch drains, State before) {
       Map<String, MuxView> muxes = new TreeMap<>();
       live.forEach(mux -> muxes.put(mux.id(), mux));
       Map<String, Version> services = new TreeMap<>();
       try {
         for (StoredService service : plane.services()) {
           String name = service.image().config().name();
-          services.put(name, Version.of(service, before.services().get(name)));
+          services.put(name, Version.of(service, drains, before.services().get(name)));
         }
       } catch (Refusal e) {
         services.putAll(before.services());
@@ -79,6 +87,8 @@ final class EventLog {
    * @param share of that of the weight
    */
   private record Starting(int backend, double share) {}
+
+  private record DrainEvent(String service, List<DrainWatch.Told> drains, List<Integer> over) {}
 
   private record SlowStartEvent(String service, List<Starting> starting, List<Integer> ended) {}
 
@@ -160,6 +170,10 @@ final class EventLog {
               if (old == null || !old.version().equals(view.version())) {
                 found.add(event("service", of(service, view, false)));
               }
+              Map<Integer, DrainWatch.Told> drained = old == null ? Map.of() : old.drains();
+              if (!drained.equals(view.drains())) {
+                found.add(event("drain", drains(service, drained, view.drains())));
+              }
               Map<Integer, SlowStart> started = old == null ? Map.of() : old.starting();
               if (!started.equals(view.starting())) {
                 found.add(event("slowStart", of(service, started, view.starting())));
@@ -211,6 +225,14 @@ final class EventLog {
 
   private static ServiceEvent of(String name, Version version, boolean deleted) {
     return new ServiceEvent(name, version.version(), version.generation(), deleted);
+  }
+
+  private static DrainEvent drains(
+      String service, Map<Integer, DrainWatch.Told> before, Map<Integer, DrainWatch.Told> now) {
+    return new DrainEvent(
+        service,
+        now.values().stream().filter(told -> !told.equals(before.get(told.backend()))).toList(),
+        before.keySet().stream().filter(id -> !now.containsKey(id)).toList());
   }
 
   private static SlowStartEvent of(

@@ -3,6 +3,7 @@ package io.fairlead.controller.events;
 
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
+import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.plane.Plane;
 import io.vertx.core.Future;
@@ -13,16 +14,19 @@ import java.util.function.Supplier;
 public final class EventRoutes implements Resource {
   private final Plane plane;
   private final Supplier<List<MuxView>> muxes;
+  private final DrainWatch drains;
   private EventStreams streams;
 
-  public EventRoutes(Plane plane, Supplier<List<MuxView>> muxes) {
+  public EventRoutes(Plane plane, Supplier<List<MuxView>> muxes, DrainWatch drains) {
     this.plane = plane;
     this.muxes = muxes;
+    this.drains = drains;
   }
 
   @Override
   public void register(Routes routes) {
-    streams = new EventStreams(routes, before -> EventLog.State.of(plane, muxes.get(), before));
+    streams =
+        new EventStreams(routes, before -> EventLog.State.of(plane, muxes.get(), drains, before));
     routes.stream("streamEvents", streams::handle);
   }
 

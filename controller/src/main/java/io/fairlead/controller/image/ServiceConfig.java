@@ -33,7 +33,8 @@ import java.util.Optional;
   "maxSegmentSize",
   "statelessUdp",
   "holdSeconds",
-  "slowStartSeconds"
+  "slowStartSeconds",
+  "maintenance"
 })
 public record ServiceConfig(
     int format,
@@ -54,7 +55,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
-    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds)
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -92,6 +94,21 @@ public record ServiceConfig(
     @Override
     public String toString() {
       return offset + ":" + length;
+    }
+  }
+
+  /**
+   * How much of the service may be out of service at a time.
+   *
+   * @param maxDraining backends, as "2" or, of all, as "25%"
+   */
+  public record Maintenance(@JsonProperty("maxDraining") String maxDraining) {
+    /** How many of so many backends may drain, at least one. */
+    public int draining(int backends) {
+      int number = Integer.parseInt(maxDraining.replace("%", ""));
+      return maxDraining.endsWith("%")
+          ? Math.max(1, (int) ((long) backends * number / 100))
+          : number;
     }
   }
 
@@ -145,6 +162,7 @@ public record ServiceConfig(
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
     builder.slowStartSeconds = slowStartSeconds;
+    builder.maintenance = maintenance;
     return builder;
   }
 
@@ -168,6 +186,7 @@ public record ServiceConfig(
     private boolean statelessUdp;
     private int holdSeconds;
     private int slowStartSeconds;
+    private Optional<Maintenance> maintenance = Optional.empty();
 
     private Builder(int id, String name) {
       this.id = id;
@@ -253,6 +272,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder maintenance(Optional<Maintenance> to) {
+      maintenance = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -273,7 +297,8 @@ public record ServiceConfig(
           maxSegmentSize,
           statelessUdp,
           holdSeconds,
-          slowStartSeconds);
+          slowStartSeconds,
+          maintenance);
     }
   }
 }

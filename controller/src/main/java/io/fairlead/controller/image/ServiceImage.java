@@ -12,7 +12,8 @@ import java.util.TreeMap;
 
 /**
  * The whole of one service at one moment: its configuration, its ring with the pool of backends,
- * the progress of its rebalance or defragmentation, and of backends that start slowly. Immutable.
+ * the progress of its rebalance or defragmentation, and of backends that start slowly or drain.
+ * Immutable.
  */
 public final class ServiceImage {
   private final ServiceConfig config;
@@ -82,7 +83,7 @@ public final class ServiceImage {
         next,
         members,
         upkeep.map(state -> state.within(members.keySet())),
-        transitions.within(members.keySet()));
+        transitions.within(members));
   }
 
   /** The latest rebalance or defragmentation, if there has been one. */
@@ -128,6 +129,16 @@ public final class ServiceImage {
     return weights;
   }
 
+  /** Without what only one assignment can do: a running upkeep, and slow starts. */
+  public ServiceImage withoutJobs() {
+    return new ServiceImage(
+        config,
+        ring,
+        pool,
+        upkeep.map(UpkeepState::stopped),
+        transitions.without(transitions.slowStarts().keySet()));
+  }
+
   /**
    * Weights by which buckets are assigned to {@code members}: corrected by what buckets cost, and
    * less what backends lack that start slowly.
@@ -135,7 +146,7 @@ public final class ServiceImage {
   public int[] corrected(SortedMap<Integer, Member> members) {
     int[] weights = weights(members);
     return transitions
-        .within(members.keySet())
+        .within(members)
         .lessened(
             upkeep.map(state -> state.within(members.keySet()).corrected(weights)).orElse(weights));
   }

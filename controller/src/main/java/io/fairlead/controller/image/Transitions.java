@@ -2,9 +2,12 @@
 package io.fairlead.controller.image;
 
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.fairlead.controller.image.ServiceImage.Member;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -13,29 +16,42 @@ import java.util.TreeMap;
 
 /**
  * The backends of a service that are on their way from one state to another, as in its ZooKeeper
- * node (protocol/README.md §4), from which any controller continues: those that start slowly.
- * Immutable.
+ * node (protocol/README.md §4), from which any controller continues: those that start slowly and
+ * those that drain. Immutable.
  *
  * @param last Unix seconds of the latest step
- * @param slowStarts by backend id
+ * @param slowStarts by backend id; their weights are above 0
+ * @param drains by backend id; their weights are 0
+ * @param former drains whose backends were removed at the end; the latest {@link #FORMER_MAX}, each
+ *     until its id is used again
  */
-@JsonPropertyOrder({"format", "last", "slowStarts"})
-public record Transitions(int format, long last, SortedMap<Integer, SlowStart> slowStarts) {
+@JsonPropertyOrder({"format", "last", "slowStarts", "drains", "former"})
+public record Transitions(
+    int format,
+    long last,
+    SortedMap<Integer, SlowStart> slowStarts,
+    SortedMap<Integer, Drain> drains,
+    SortedMap<Integer, Drain> former) {
   public static final int FORMAT = 1;
 
   /** Most backends in a transition at once: they have to fit into the node that keeps them. */
-  public static final int MAX = 4096;
+  public static final int MAX = 2048;
 
   /** So many steps make a slow start that is long enough for them. */
   public static final int STEPS = 20;
 
+  public static final int FORMER_MAX = 256;
+
   private static final int LISTED = 10;
 
-  public static final Transitions NONE = new Transitions(FORMAT, 0, new TreeMap<>());
+  public static final Transitions NONE =
+      new Transitions(FORMAT, 0, new TreeMap<>(), new TreeMap<>(), new TreeMap<>());
 
   public Transitions {
     slowStarts =
         Collections.unmodifiableSortedMap(slowStarts == null ? new TreeMap<>() : slowStarts);
+    drains = Collections.unmodifiableSortedMap(drains == null ? new TreeMap<>() : drains);
+    former = Collections.unmodifiableSortedMap(former == null ? new TreeMap<>() : former);
   }
 
   /**
@@ -90,21 +106,62 @@ public record Transitions(int format, long last, SortedMap<Integer, SlowStart> s
     }
     SortedMap<Integer, SlowStart> all = new TreeMap<>(slowStarts);
     seconds.forEach((id, each) -> all.put(id, SlowStart.of(now, each)));
-    return new Transitions(format, Math.max(last, now), all);
+    return new Transitions(format, Math.max(last, now), all, drains, former);
   }
 
-  /** Without these backends. */
+  /** Without the slow starts of these backends. */
   public Transitions without(Collection<Integer> ids) {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.keySet().removeAll(ids);
-    return new Transitions(format, last, kept);
+    return new Transitions(format, last, kept, drains, former);
   }
 
-  /** Only these backends. */
-  Transitions within(Set<Integer> ids) {
-    SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
-    kept.keySet().retainAll(ids);
-    return new Transitions(format, last, kept);
+  /** Only what the weights of these backends allow. */
+  Transitions within(SortedMap<Integer, Member> pool) {
+    SortedMap<Integer, SlowStart> starts = new TreeMap<>(slowStarts);
+    starts.keySet().removeIf(id -> !pool.containsKey(id) || pool.get(id).weight() == 0);
+    SortedMap<Integer, Drain> draining = new TreeMap<>(drains);
+    draining.keySet().removeIf(id -> !pool.containsKey(id) || pool.get(id).weight() > 0);
+    SortedMap<Integer, Drain> gone = new TreeMap<>(former);
+    gone.keySet().removeAll(pool.keySet());
+    return new Transitions(format, last, starts, draining, gone);
+  }
+
+  /** With these drains, in place of those that their backends had. */
+  public Transitions draining(Map<Integer, Drain> more, long now) {
+    SortedMap<Integer, Drain> all = new TreeMap<>(drains);
+    all.putAll(more);
+    return new Transitions(format, Math.max(last, now), slowStarts, all, former);
+  }
+
+  /** With these drains as former ones. */
+  public Transitions removed(Map<Integer, Drain> more, long now) {
+    SortedMap<Integer, Drain> all = new TreeMap<>(former);
+    all.putAll(more);
+    List<Integer> latest =
+        all.entrySet().stream()
+            .sorted(
+                Comparator.comparing(
+                    (Map.Entry<Integer, Drain> each) -> -each.getValue().end().orElseThrow().at()))
+            .limit(FORMER_MAX)
+            .map(Map.Entry::getKey)
+            .toList();
+    all.keySet().retainAll(Set.copyOf(latest));
+    return new Transitions(format, Math.max(last, now), slowStarts, drains, all);
+  }
+
+  /** Without the drains of these backends. */
+  public Transitions undrained(Collection<Integer> ids) {
+    SortedMap<Integer, Drain> kept = new TreeMap<>(drains);
+    kept.keySet().removeAll(ids);
+    return new Transitions(format, last, slowStarts, kept, former);
+  }
+
+  /** Whether the same backends are on their way to the same: shares may differ. */
+  public boolean isLike(Transitions other) {
+    return slowStarts.keySet().equals(other.slowStarts.keySet())
+        && drains.equals(other.drains)
+        && former.equals(other.former);
   }
 
   /** All shares as they should be at {@code now}, Unix seconds. */
@@ -114,14 +171,14 @@ public record Transitions(int format, long last, SortedMap<Integer, SlowStart> s
     }
     SortedMap<Integer, SlowStart> next = new TreeMap<>();
     slowStarts.forEach((id, start) -> next.put(id, start.at(now)));
-    return new Transitions(format, Math.max(last, now), next);
+    return new Transitions(format, Math.max(last, now), next, drains, former);
   }
 
   /** Without slow starts whose share is whole. */
   public Transitions unfinished() {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.values().removeIf(SlowStart::isWhole);
-    return new Transitions(format, last, kept);
+    return new Transitions(format, last, kept, drains, former);
   }
 
   /** What a step did, in a few words for the audit. */
@@ -165,7 +222,7 @@ public record Transitions(int format, long last, SortedMap<Integer, SlowStart> s
       return weights;
     }
     int highest = Arrays.stream(weights).max().orElse(0);
-    int scale = highest <= ServiceImage.Member.WEIGHT_MAX ? SlowStart.WHOLE : 1;
+    int scale = highest <= Member.WEIGHT_MAX ? SlowStart.WHOLE : 1;
     int[] lessened = Arrays.stream(weights).map(weight -> weight * scale).toArray();
     slowStarts.forEach(
         (id, start) ->

@@ -102,7 +102,8 @@ public final class DiffCommand extends Verb {
             "maxSegmentSize",
             "statelessUdp",
             "holdSeconds",
-            "slowStartSeconds")) {
+            "slowStartSeconds",
+            "maintenance")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
@@ -114,7 +115,8 @@ public final class DiffCommand extends Verb {
             "maxSegmentSize",
             "statelessUdp",
             "holdSeconds",
-            "slowStartSeconds")) {
+            "slowStartSeconds",
+            "maintenance")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

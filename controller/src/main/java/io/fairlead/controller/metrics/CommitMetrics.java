@@ -82,6 +82,16 @@ public final class CommitMetrics {
         .increment(movedBuckets);
   }
 
+  /** The end of a drain. */
+  public void drained(String service, String reason, long connections) {
+    registry
+        .counter("fairlead.controller.drains.ended", "service", service, "reason", reason)
+        .increment();
+    registry
+        .counter("fairlead.controller.drains.left.connections", "service", service)
+        .increment(connections);
+  }
+
   public void refused(Enum<?> kind) {
     registry
         .counter("fairlead.controller.refusals", "kind", kind.name().toLowerCase(Locale.ROOT))

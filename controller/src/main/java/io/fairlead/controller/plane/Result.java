@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param created whether the service or backend that the request names is new
  * @param shares of backends whose weight or number of buckets changes
  * @param hold of a write that changes for how long buckets are held
+ * @param drains of a write that drains backends
  */
 public record Result(
     String service,
@@ -24,7 +25,8 @@ public record Result(
     @JsonIgnore boolean created,
     @JsonUnwrapped Moved moved,
     List<Share> shares,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold) {
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold,
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains) {
 
   /**
    * The buckets that a write moves.
@@ -69,10 +71,29 @@ public record Result(
    */
   public record Hold(int heldBuckets, int releasedBuckets) {}
 
+  /**
+   * A backend that the write drains.
+   *
+   * @param connections that it has now, by its agent; absent if unknown
+   * @param deadline Unix seconds
+   * @param left what becomes of connections that are left then
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record Drained(
+      int backend, Optional<Long> connections, Optional<Long> deadline, String left) {}
+
   /** Of a write that finds everything as it asks for. */
   public static Result unchanged(String service, long generation, boolean dryRun) {
     return new Result(
-        service, generation, dryRun, false, false, Moved.NONE, List.of(), Optional.empty());
+        service,
+        generation,
+        dryRun,
+        false,
+        false,
+        Moved.NONE,
+        List.of(),
+        Optional.empty(),
+        List.of());
   }
 
   /** Of a write that changes something and moves no bucket. */
@@ -82,15 +103,22 @@ public record Result(
 
   /** Of a write that changes something. */
   public Result with(Moved newMoved, List<Share> newShares) {
-    return new Result(service, generation, dryRun, true, created, newMoved, newShares, hold);
+    return new Result(
+        service, generation, dryRun, true, created, newMoved, newShares, hold, drains);
   }
 
   public Result asCreated() {
-    return new Result(service, generation, dryRun, changed, true, moved, shares, hold);
+    return new Result(service, generation, dryRun, changed, true, moved, shares, hold, drains);
   }
 
   public Result with(Optional<Hold> newHold) {
-    return new Result(service, generation, dryRun, changed, created, moved, shares, newHold);
+    return new Result(
+        service, generation, dryRun, changed, created, moved, shares, newHold, drains);
+  }
+
+  public Result withDrains(List<Drained> newDrains) {
+    return new Result(
+        service, generation, dryRun, changed, created, moved, shares, hold, newDrains);
   }
 
   public int movedBuckets() {

@@ -225,6 +225,9 @@ public final class ServiceCommands {
             if (service.has("statelessUdp")) {
               fields.add("stateless udp", service.path("statelessUdp").asText());
             }
+            if (service.has("maintenance")) {
+              fields.add("max draining", service.path("maintenance").path("maxDraining").asText());
+            }
             if (service.has("slowStartSeconds")) {
               fields.add("slow start", service.path("slowStartSeconds").asText() + " s");
             }

@@ -4,6 +4,7 @@ package io.fairlead.controller.services;
 import io.fairlead.controller.backends.AddressRules;
 import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
@@ -35,6 +36,7 @@ import java.util.regex.Pattern;
 public final class ServiceRules {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
   private static final Pattern HASH_KEY = Pattern.compile("[0-9a-f]{32}");
+  private static final Pattern MAX_DRAINING = Pattern.compile("[1-9][0-9]{0,3}|[1-9][0-9]?%|100%");
   private static final int ENTRIES_MAX = 64;
   private static final int DEFAULT_WINDOW_SECONDS = 240;
   private static final int WINDOW_MAX = 86_400;
@@ -117,6 +119,7 @@ public final class ServiceRules {
             .statelessUdp(spec.statelessUdp().orElse(false))
             .holdSeconds(hold(spec.holdSeconds().orElse(0)))
             .slowStartSeconds(SlowStartRules.seconds(spec.slowStartSeconds().orElse(0)))
+            .maintenance(spec.maintenance().map(ServiceRules::checked))
             .build());
   }
 
@@ -147,6 +150,7 @@ public final class ServiceRules {
             .holdSeconds(change.holdSeconds().map(ServiceRules::hold).orElse(config.holdSeconds()))
             .slowStartSeconds(
                 SlowStartRules.seconds(change.slowStartSeconds().orElse(config.slowStartSeconds())))
+            .maintenance(change.maintenance().map(ServiceRules::checked).or(config::maintenance))
             .build());
   }
 
@@ -189,6 +193,15 @@ public final class ServiceRules {
       }
     }
     return range;
+  }
+
+  private static Maintenance checked(Maintenance maintenance) {
+    String most = maintenance.maxDraining();
+    if (most == null || !MAX_DRAINING.matcher(most).matches()) {
+      throw Refusal.invalid(
+          "maintenance.maxDraining", most, "a number 1..9999 or a percentage 1%..100%, as text");
+    }
+    return maintenance;
   }
 
   private static int segment(int size) {

@@ -18,7 +18,8 @@ final class ServiceSettings {
           "--quic-server-id",
           "--max-segment-size",
           "--stateless-udp",
-          "--slow-start");
+          "--slow-start",
+          "--max-draining");
 
   @Option(
       names = "--window",
@@ -71,6 +72,12 @@ final class ServiceSettings {
       paramLabel = "SECONDS",
       description = "How long the share of an added backend grows. A new service: 0")
   private Integer slowStart;
+
+  @Option(
+      names = "--max-draining",
+      paramLabel = "N|P%",
+      description = "Most backends that may drain at a time, as 2 or 25%%.")
+  private String maxDraining;
 
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
@@ -156,6 +163,9 @@ final class ServiceSettings {
     }
     if (slowStart != null) {
       spec.put("slowStartSeconds", slowStart);
+    }
+    if (maxDraining != null) {
+      spec.putObject("maintenance").put("maxDraining", maxDraining);
     }
   }
 }

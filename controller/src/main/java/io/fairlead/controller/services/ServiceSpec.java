@@ -4,6 +4,7 @@ package io.fairlead.controller.services;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
 import com.fasterxml.jackson.databind.annotation.JsonPOJOBuilder;
+import io.fairlead.controller.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
@@ -36,7 +37,8 @@ public record ServiceSpec(
     Optional<Integer> maxSegmentSize,
     Optional<Boolean> statelessUdp,
     Optional<Integer> holdSeconds,
-    Optional<Integer> slowStartSeconds) {
+    Optional<Integer> slowStartSeconds,
+    Optional<Maintenance> maintenance) {
 
   public static Builder builder() {
     return new Builder();
@@ -61,6 +63,7 @@ public record ServiceSpec(
     builder.statelessUdp = statelessUdp;
     builder.holdSeconds = holdSeconds;
     builder.slowStartSeconds = slowStartSeconds;
+    builder.maintenance = maintenance;
     return builder;
   }
 
@@ -85,6 +88,7 @@ public record ServiceSpec(
     private Optional<Boolean> statelessUdp = Optional.empty();
     private Optional<Integer> holdSeconds = Optional.empty();
     private Optional<Integer> slowStartSeconds = Optional.empty();
+    private Optional<Maintenance> maintenance = Optional.empty();
 
     private Builder() {}
 
@@ -173,6 +177,11 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder maintenance(Maintenance to) {
+      maintenance = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -191,7 +200,8 @@ public record ServiceSpec(
           maxSegmentSize,
           statelessUdp,
           holdSeconds,
-          slowStartSeconds);
+          slowStartSeconds,
+          maintenance);
     }
   }
 }

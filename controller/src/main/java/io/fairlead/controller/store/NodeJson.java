@@ -102,6 +102,7 @@ public final class NodeJson {
         keys.putIfAbsent("statelessUdp", keys.booleanNode(false));
         keys.putIfAbsent("holdSeconds", keys.numberNode(0));
         keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
+        keys.putIfAbsent("maintenance", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

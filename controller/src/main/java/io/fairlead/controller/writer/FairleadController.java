@@ -9,6 +9,9 @@ import io.fairlead.controller.agents.Agents;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.backends.Backends;
+import io.fairlead.controller.drains.DrainMetrics;
+import io.fairlead.controller.drains.DrainWatch;
+import io.fairlead.controller.drains.Drains;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.metrics.MetricsView;
@@ -200,6 +203,7 @@ public final class FairleadController implements AutoCloseable {
   private final Reads reads;
   private final Writes writes;
   private final Agents agents;
+  private final DrainWatch drainWatch;
   private volatile Leadership leadership;
 
   private FairleadController(
@@ -223,14 +227,26 @@ public final class FairleadController implements AutoCloseable {
     muxWatch = new MuxWatch(client, tree);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
     agents = new Agents(reads, agentReports);
-    writes = new Writes(lead, session, catalogueThread, commits);
+    drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
+    writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
     registry.getPrometheusRegistry().register(agentMetrics());
+    registry.getPrometheusRegistry().register(drainMetrics());
     MetricsView view = new MetricsView(options.clock());
     registry
         .getPrometheusRegistry()
         .register(
             new StateMetrics(
                 () -> view.of(reads.health(), reads.lastServices(), muxWatch.muxes())));
+  }
+
+  private DrainMetrics drainMetrics() {
+    return new DrainMetrics(
+        () ->
+            lead.current().map(Catalogue::all).orElse(List.of()).stream()
+                .map(StoredService::image)
+                .toList(),
+        drainWatch,
+        () -> options.clock().instant().getEpochSecond());
   }
 
   private AgentMetrics agentMetrics() {
@@ -356,6 +372,15 @@ public final class FairleadController implements AutoCloseable {
 
   public Backends backends() {
     return writes;
+  }
+
+  public Drains drains() {
+    return writes;
+  }
+
+  /** How far drains are, as known to this controller while it leads. */
+  public DrainWatch drainWatch() {
+    return drainWatch;
   }
 
   public Upkeeps upkeeps() {
@@ -493,6 +518,7 @@ public final class FairleadController implements AutoCloseable {
         .metrics(commits)
         .addresses(addresses)
         .live(agentReports)
+        .drains(drainWatch)
         .threads(writerThreads, snapshotThread)
         .build();
   }
@@ -510,7 +536,7 @@ public final class FairleadController implements AutoCloseable {
                           writer -> {
                             writer.upkeepIfDue();
                             writer.releaseIfDue();
-                            writer.stepIfDue();
+                            writer.transitIfDue();
                           }));
     }
   }

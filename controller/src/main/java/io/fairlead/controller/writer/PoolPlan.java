@@ -6,6 +6,9 @@ import io.fairlead.controller.assign.Assignment;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.backends.SlowStartRules;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.drains.DrainRules;
+import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.ServiceImage.Member;
@@ -21,11 +24,13 @@ import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.word.AssignmentMethod;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /**
@@ -72,6 +77,62 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
     return new PoolPlan(after, delta, result.with(hold));
   }
 
+  /** Drains backends, or changes the deadline or end of drains that run. */
+  static PoolPlan drain(ServiceImage before, DrainOrder order, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    SortedMap<Integer, Drain> drains = DrainRules.drains(before, order, committed);
+    List<Change> changes = DrainRules.changes(before, order.ids());
+    return transited(
+        before, changes, state -> state.draining(drains, committed), committed, options);
+  }
+
+  PoolPlan withDrains(List<Result.Drained> drains) {
+    return new PoolPlan(after, delta, result.withDrains(drains));
+  }
+
+  /** Gives draining backends their weights back. */
+  static PoolPlan undrain(ServiceImage before, List<Integer> ids, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    List<Change> changes = DrainRules.undoing(before, ids);
+    return transited(before, changes, state -> state.undrained(ids), committed, options);
+  }
+
+  /** Ends drains: each keeps its backend with how it ended, or removes it. */
+  static PoolPlan ended(
+      ServiceImage before, SortedMap<Integer, Drain.End> ends, long now, WriteOptions options) {
+    long committed = Math.max(now, before.ring().committed());
+    SortedMap<Integer, Drain> kept = new TreeMap<>();
+    SortedMap<Integer, Drain> removed = new TreeMap<>();
+    List<Change> changes = new ArrayList<>();
+    ends.forEach(
+        (id, end) -> {
+          Drain drain = before.transitions().drains().get(id);
+          (drain.then() == Drain.Then.REMOVE ? removed : kept).put(id, drain.ended(end));
+          if (drain.then() == Drain.Then.REMOVE) {
+            changes.add(new Change.Remove(id, end.reason() == Drain.Reason.DEADLINE));
+          }
+        });
+    return transited(
+        before,
+        changes,
+        state -> state.draining(kept, committed).removed(removed, committed),
+        committed,
+        options);
+  }
+
+  private static PoolPlan transited(
+      ServiceImage before,
+      List<Change> changes,
+      UnaryOperator<Transitions> change,
+      long committed,
+      WriteOptions options) {
+    SortedMap<Integer, Member> pool =
+        changes.isEmpty() ? before.pool() : PoolRules.change(before, changes, committed);
+    Transitions transitions =
+        change.apply(SlowStartRules.after(before, changes, pool, committed)).at(committed);
+    return sharedOut(before.withTransitions(transitions), pool, dead(changes), committed, options);
+  }
+
   /** The next step of all slow starts; buckets that would lose an owner wait for a later one. */
   static PoolPlan step(ServiceImage before, long now) {
     long committed = Math.max(now, before.ring().committed());
@@ -81,16 +142,12 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /**
    * Whether there is nothing to do: no backend changes, no bucket moves, and no transition of
-   * {@code before} begins or ends.
+   * {@code before} begins, ends or changes its end.
    */
   boolean isEmpty(ServiceImage before) {
     return delta.backends().isEmpty()
         && delta.runs().size() == 0
-        && after
-            .transitions()
-            .slowStarts()
-            .keySet()
-            .equals(before.transitions().slowStarts().keySet());
+        && after.transitions().isLike(before.transitions());
   }
 
   /** The same pool with these buckets moved. */

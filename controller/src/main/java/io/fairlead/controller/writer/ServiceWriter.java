@@ -5,14 +5,13 @@ import com.google.common.util.concurrent.MoreExecutors;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
+import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
-import io.fairlead.controller.image.Transitions;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Origin;
-import io.fairlead.controller.plane.Precondition;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
@@ -70,10 +69,8 @@ final class ServiceWriter {
   private final AtomicBoolean isIterating = new AtomicBoolean();
   private final AtomicBoolean isReleasing = new AtomicBoolean();
 
-  /** Unix seconds before which a step of slow starts is not repeated that moved nothing. */
-  private volatile long stepsIdleUntil;
-
-  private final AtomicBoolean isStepping = new AtomicBoolean();
+  private final TransitionWork transitions;
+  private final AtomicBoolean isTransiting = new AtomicBoolean();
 
   /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
   private boolean isUncertain;
@@ -91,6 +88,7 @@ final class ServiceWriter {
     notes = builder.notes;
     metrics = builder.metrics;
     addresses = builder.addresses;
+    transitions = new TransitionWork(builder.drains, builder.metrics);
     events = MoreExecutors.newSequentialExecutor(builder.pool);
     background = builder.background;
     live = builder.live;
@@ -113,6 +111,7 @@ final class ServiceWriter {
     private CommitMetrics metrics;
     private Addresses addresses;
     private LiveConnections live;
+    private DrainWatch drains;
     private Executor pool;
     private Executor background;
 
@@ -146,6 +145,11 @@ final class ServiceWriter {
     /** What earlier owners of held buckets are asked. */
     Builder live(LiveConnections to) {
       live = to;
+      return this;
+    }
+
+    Builder drains(DrainWatch to) {
+      drains = to;
       return this;
     }
 
@@ -190,18 +194,9 @@ final class ServiceWriter {
     return submit(
         options,
         () -> {
-          checkAbsent(image(), changes, options.precondition());
+          PoolRules.checkAbsent(image(), changes, options.precondition());
           return commit(Readied.of(image()), changes, options);
         });
-  }
-
-  /** Refuses a backend to put that exists, if {@code precondition} only allows a new one. */
-  static void checkAbsent(ServiceImage image, List<Change> changes, Precondition precondition) {
-    for (Change change : changes) {
-      if (change instanceof Change.Put && image.pool().containsKey(change.id())) {
-        precondition.checkAbsent("there is a backend %d".formatted(change.id()));
-      }
-    }
   }
 
   /** The caller has checked {@code changed} against the other services. */
@@ -229,14 +224,30 @@ final class ServiceWriter {
         });
   }
 
+  /** What a request makes of an image at a time, Unix seconds. */
+  interface Plan {
+    PoolPlan of(ServiceImage image, long now);
+  }
+
+  /** Commits {@code plan}, unless it has nothing to do. */
+  CompletionStage<Result> commit(Plan plan, WriteOptions options) {
+    return submit(
+        options,
+        () -> {
+          PoolPlan planned = plan.of(image(), clock.seconds(options));
+          return planned.isEmpty(image())
+              ? unchanged(image(), options.dryRun())
+              : commit(planned, options);
+        });
+  }
+
   /** Starts a rebalance or defragmentation with its first iteration. */
   CompletionStage<Result> startUpkeep(UpkeepOrder order, WriteOptions options) {
     return submit(
         options,
-        () -> {
-          long now = clock.seconds(options);
-          return commit(upkeep.start(image(), order, now, options.dryRun()), options);
-        });
+        () ->
+            commit(
+                upkeep.start(image(), order, clock.seconds(options), options.dryRun()), options));
   }
 
   /** Stops a running rebalance or defragmentation; does nothing if none is running. */
@@ -261,32 +272,24 @@ final class ServiceWriter {
     }
   }
 
-  /** Takes the next step of slow starts in the background if it is due; called periodically. */
-  void stepIfDue() {
-    if (isStepDue() && isStepping.compareAndSet(false, true)) {
-      submit(WriteOptions.COMMIT, this::step)
-          .whenComplete((result, failure) -> isStepping.set(false));
+  /** Steps slow starts and ends drains in the background if it is due; called periodically. */
+  void transitIfDue() {
+    if (!isGone
+        && transitions.isDue(image(), clock.seconds())
+        && isTransiting.compareAndSet(false, true)) {
+      submit(WriteOptions.COMMIT, this::transit)
+          .whenComplete((result, failure) -> isTransiting.set(false));
     }
   }
 
-  private boolean isStepDue() {
-    long seconds = clock.seconds();
-    return !isGone && seconds >= stepsIdleUntil && seconds >= image().transitions().due();
-  }
-
-  private Result step() throws StoreException {
-    if (!isStepDue()) {
+  private Result transit() throws StoreException {
+    Optional<TransitionWork.Next> next =
+        transitions.next(image(), clock.seconds(WriteOptions.COMMIT));
+    if (next.isEmpty()) {
       return unchanged(image(), false);
     }
-    PoolPlan plan = PoolPlan.step(image(), clock.seconds(WriteOptions.COMMIT));
-    if (plan.isEmpty(image())) {
-      stepsIdleUntil = plan.after().transitions().due();
-      return unchanged(image(), false);
-    }
-    String what = Transitions.words(image().transitions(), plan.after().transitions());
-    Result result =
-        commit(plan, WriteOptions.COMMIT.with(Origin.controller(what + " of " + name())));
-    metrics.stepped(name(), result.movedBuckets());
+    Result result = commit(next.get().plan(), next.get().options());
+    transitions.committed(next.get(), result);
     return result;
   }
 
@@ -366,7 +369,7 @@ final class ServiceWriter {
       throws StoreException {
     ServiceImage from = readied.image();
     long now = clock.seconds(options);
-    ServiceImage ready = isSharedOutAs(from.config()) ? from : withoutJobs(from);
+    ServiceImage ready = isSharedOutAs(from.config()) ? from : from.withoutJobs();
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
             ? PoolPlan.of(ready, now, options)
@@ -376,14 +379,6 @@ final class ServiceWriter {
     }
     ServiceRules.checkNamesAll(from.config(), plan.after().pool());
     return commit(plan.with(ready, live).with(readied.hold()), readied.before(), options);
-  }
-
-  /** Under another assignment neither a running upkeep nor slow starts have anything left to do. */
-  private static ServiceImage withoutJobs(ServiceImage from) {
-    ServiceImage stopped =
-        from.upkeep().map(state -> from.withUpkeep(state.stopped())).orElse(from);
-    Transitions transitions = from.transitions();
-    return stopped.withTransitions(transitions.without(transitions.slowStarts().keySet()));
   }
 
   private Result commit(PoolPlan plan, WriteOptions options) throws StoreException {

@@ -3,6 +3,9 @@ package io.fairlead.controller.writer;
 
 import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.drains.DrainWatch;
+import io.fairlead.controller.drains.Drains;
 import io.fairlead.controller.metrics.CommitMetrics;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
@@ -26,19 +29,26 @@ import org.slf4j.LoggerFactory;
  * Takes writes while this controller leads, and counts those that are refused. Writes to whole
  * services run on the catalogue's thread, one after another; the others on their service's.
  */
-final class Writes implements Services, Backends, Upkeeps {
+final class Writes implements Services, Backends, Drains, Upkeeps {
   private static final Logger LOG = LoggerFactory.getLogger(Writes.class);
 
   private final Lead lead;
   private final Session session;
   private final Executor catalogueThread;
+  private final DrainWatch drains;
   private final CommitMetrics metrics;
 
   private interface CatalogueTask {
     Result run(Catalogue catalogue) throws StoreException;
   }
 
-  Writes(Lead lead, Session session, Executor catalogueThread, CommitMetrics metrics) {
+  Writes(
+      Lead lead,
+      Session session,
+      Executor catalogueThread,
+      DrainWatch drains,
+      CommitMetrics metrics) {
+    this.drains = drains;
     this.lead = lead;
     this.session = session;
     this.catalogueThread = catalogueThread;
@@ -71,6 +81,27 @@ final class Writes implements Services, Backends, Upkeeps {
   public CompletionStage<Result> change(
       String service, List<Change> changes, WriteOptions options) {
     return onWriter(service, writer -> writer.change(List.copyOf(changes), options));
+  }
+
+  @Override
+  public CompletionStage<Result> drain(String service, DrainOrder order, WriteOptions options) {
+    return onWriter(
+        service,
+        writer ->
+            writer.commit(
+                (image, now) -> {
+                  PoolPlan plan = PoolPlan.drain(image, order, now, options);
+                  return plan.withDrains(drains.plan(plan.after(), order.ids()));
+                },
+                options));
+  }
+
+  @Override
+  public CompletionStage<Result> undrain(String service, List<Integer> ids, WriteOptions options) {
+    return onWriter(
+        service,
+        writer ->
+            writer.commit((image, now) -> PoolPlan.undrain(image, ids, now, options), options));
   }
 
   @Override

@@ -127,6 +127,26 @@ class ApiShapesTest extends ServedApi {
     expect(409, "PATCH", web, "{\"assignment\":\"modulo\"}");
     expect(200, "PATCH", web, "{\"slowStartSeconds\":0}");
 
+    String order = "{\"ids\":[8],\"deadlineSeconds\":60,\"then\":\"remove\"}";
+    JsonObject drain = expect(200, "POST", web + "/drains?force=true", order).json();
+    assertThat(drain.getJsonArray("drains").getJsonObject(0).getString("left"))
+        .isEqualTo("break at the deadline");
+    JsonObject draining = expect(200, "GET", web + "/backends/8", "").json();
+    assertThat(draining.getString("state")).isEqualTo("draining");
+    assertThat(draining.getJsonObject("drain").getString("then")).isEqualTo("remove");
+    JsonObject listed = expect(200, "GET", "/v1/drains", "").array().getJsonObject(0);
+    assertThat(listed.getInteger("backend")).isEqualTo(8);
+    assertThat(listed.getString("note")).startsWith("connections unknown");
+    expect(400, "POST", web + "/drains", "{\"ids\":[8],\"then\":\"wait\"}");
+    expect(400, "POST", web + "/drains", "{\"ids\":[]}");
+    expect(404, "POST", web + "/drains", "{\"ids\":[77]}");
+    expect(200, "PATCH", web, "{\"maintenance\":{\"maxDraining\":\"1\"}}");
+    expect(409, "POST", web + "/drains", "{\"ids\":[11]}");
+    expect(400, "PATCH", web, "{\"maintenance\":{\"maxDraining\":\"0%\"}}");
+    expect(200, "POST", web + "/undrain?force=true", "{\"ids\":[8]}");
+    expect(409, "POST", web + "/undrain", "{\"ids\":[8]}");
+    assertThat(expect(200, "GET", "/v1/drains", "").array()).isEmpty();
+
     plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
     plane.mux(
         new MuxView(

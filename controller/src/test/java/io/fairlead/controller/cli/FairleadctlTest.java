@@ -226,8 +226,9 @@ class FairleadctlTest {
         .containsPattern("moved {7}\\S+Z, window (open: older connections|closed)");
     assertThat(done("backend weight web 12 100")).startsWith("set the weight of backend 12 of web");
     assertThat(done("backend drain web 1 --dry-run"))
-        .startsWith("would drain backend 1 of web: generation 5\nwould move 512 buckets: ");
-    assertThat(done("backend drain web 1")).startsWith("drained backend 1 of web: generation 5\n");
+        .startsWith("would drain backend 1 of web: generation 5\n")
+        .contains("would move 512 buckets: ");
+    assertThat(done("backend drain web 1")).startsWith("draining backend 1 of web: generation 5\n");
     assertThat(done("backend remove web 1")).isEqualTo("removed backend 1 of web: generation 6\n");
     assertThat(done("service change web --vip 10.99.0.2 --port udp:53 --window 60"))
         .isEqualTo("changed service web: generation 6\n");
@@ -467,7 +468,7 @@ class FairleadctlTest {
             "backend add web 1 10.1.0.21", 1, "id '1' is refused; allowed: an id that no backend"),
         new Failure(
             "backend weight web 1 70000", 1, "weight '70000' is refused; allowed: an integer"),
-        new Failure("backend drain web 9", 1, "id '9' does not exist; allowed:"),
+        new Failure("backend drain web 9", 1, "ids '9' does not exist; allowed:"),
         new Failure(
             "backend remove web 0", 1, "id '0' is refused; allowed: an integer in 1..65535"),
         new Failure("explain web icmp 10.2.1.2:1 10.99.0.1:80", 1, "protocol 'icmp' is refused"),

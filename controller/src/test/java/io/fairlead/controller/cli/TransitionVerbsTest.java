@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
-/** The verbs for backends that start slowly, over HTTP. */
+/** The verbs for backends that start slowly or drain, over HTTP. */
 class TransitionVerbsTest {
   private final MemoryPlane plane = new MemoryPlane();
   private ApiServer server;
@@ -73,5 +73,33 @@ class TransitionVerbsTest {
     assertThat(done("backend list web")).doesNotContain("starting");
     assertThat(run("backend add web 3 10.1.0.23 --slow-start 9").err())
         .contains("allowed: 0, or 10..86400");
+  }
+
+  @Test
+  void drainsAreListedUntilTheyAreUndone() {
+    done("backend add web 2 10.1.0.22");
+    done("backend add web 3 10.1.0.23");
+    assertThat(done("drains")).isEqualTo("no backend drains\n");
+    assertThat(done("backend drain web 2 3 --deadline 2h --then remove --dry-run"))
+        .startsWith("would drain backends 2, 3 of web: generation ")
+        .containsPattern(
+            "backend 2 has an unknown number of connections .no agent reports.: those that are left"
+                + " break at the deadline, 20");
+    assertThat(done("drains")).isEqualTo("no backend drains\n");
+    done("backend drain web 2 3 --deadline 2h --then remove");
+    assertThat(done("drains web"))
+        .containsPattern("web +2 +draining +\\S+Z +\\S+Z +remove +- +- +- +connections unknown");
+    assertThat(done("drains mail --watch")).isEqualTo("no backend drains\n");
+    assertThat(done("backend list web")).containsPattern("3 +10.1.0.23 +0 +draining");
+    done("service change web --max-draining 25%");
+    assertThat(done("service show web")).containsPattern("max draining +25%");
+    assertThat(run("backend drain web 1").err())
+        .contains("at most 1 of 3 backends draining (maintenance.maxDraining 25%); now: 2, 3");
+    done("backend undrain web 2 3");
+    assertThat(done("drains --watch")).isEqualTo("no backend drains\n");
+    assertThat(done("backend list web")).containsPattern("3 +10.1.0.23 +100 +active");
+    assertThat(run("backend undrain web 2").err()).contains("allowed: draining backends: none");
+    assertThat(run("backend drain web 2 --deadline soon").err()).contains("such as 2h");
+    assertThat(run("service change web --max-draining half").err()).contains("1%..100%");
   }
 }

@@ -74,6 +74,7 @@ class ApplyTest {
         statelessUdp: true
         holdSeconds: 3600
         slowStartSeconds: 60
+        maintenance: {maxDraining: 25%}
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
       """;

@@ -11,18 +11,11 @@ public final class Story {
   public static final int WINDOW = 240;
   public static final long START = 1_700_000_000;
 
-  private final int chained;
   private Ring ring = Ring.empty(1, Ring.BUCKETS_MIN, START - 100_000);
   private long now = START;
 
   /** Backends 1 to {@code backends}; buckets have no owner. */
   public Story(int backends) {
-    this(backends, WINDOW);
-  }
-
-  /** Where moves count for so many seconds. */
-  Story(int backends, int chained) {
-    this.chained = chained;
     List<Backend> all = new ArrayList<>();
     for (int id = 1; id <= backends; id++) {
       all.add(new Backend(id, Address.parse("10.1.0." + id).orElseThrow(), 100, false));
@@ -46,7 +39,7 @@ public final class Story {
     char[] next = Runs.EMPTY.owners(ring);
     next[0] = (char) owner;
     now += 10;
-    apply(List.of(), Runs.between(ring, dead, next, now, chained), now);
+    apply(List.of(), Runs.between(ring, dead, next, now, WINDOW), now);
     return this;
   }
 
@@ -58,7 +51,7 @@ public final class Story {
   public Story apply(List<Backend> backends, Runs runs, long committed) {
     Delta delta = new Delta(1, ring.generation() + 1, ring.buckets(), committed, backends, runs);
     try {
-      ring = ring.apply(delta, chained);
+      ring = ring.apply(delta, WINDOW);
     } catch (RefusedException e) {
       throw new AssertionError(e);
     }

@@ -228,37 +228,6 @@ class HoldTest extends EmbeddedController {
     assertThat(change(add(2)).changed()).as("also by the next leader").isTrue();
   }
 
-  /** All buckets go from 5 to 1, 2, 3 and 4, each an hour after the one before. */
-  @Test
-  void aFourthMoveOfAHeldBucketNeedsConsent() throws Exception {
-    hold(86_400, COMMIT);
-    change(remove(1), remove(2), add(5));
-    advance(100_000);
-    await().atMost(SOON).until(() -> named() == 0);
-    for (int next = 11; next <= 13; next++) {
-      change(add(next), remove(next == 11 ? 5 : next - 1));
-      advance(3600);
-    }
-    assertThat(named()).isEqualTo(1024);
-    Refusal refusal =
-        refusal(controller.backends().change("web", List.of(add(14), remove(13)), COMMIT));
-    assertThat(refusal.field()).isEqualTo("force");
-    assertThat(refusal.allowed())
-        .startsWith("true: 1024 buckets move a fourth time")
-        .endsWith("or this change in %d s at most: they are held".formatted(86_400 - 3600));
-    close();
-    open();
-    assertThat(
-            done(controller.backends().change("web", List.of(add(14), remove(13)), PLAN))
-                .owners()
-                .lostBuckets())
-        .as("the next leader")
-        .isEqualTo(1024);
-    advance(86_400);
-    await().atMost(SOON).until(() -> named() == 0);
-    change(add(14), remove(13));
-  }
-
   @Test
   void theDeadAreNotHeld() throws Exception {
     hold(HOLD, COMMIT);

@@ -12,6 +12,10 @@ import io.fairlead.controller.backends.Backends;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
 import io.fairlead.controller.backup.BackupRoutes;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.drains.DrainRoutes;
+import io.fairlead.controller.drains.DrainWatch;
+import io.fairlead.controller.drains.Drains;
 import io.fairlead.controller.events.EventRoutes;
 import io.fairlead.controller.explain.ExplainRoutes;
 import io.fairlead.controller.health.HealthRoutes;
@@ -61,7 +65,7 @@ import java.util.function.Supplier;
  * The control plane without ZooKeeper, so that tests of the API can stop it, break it and see all
  * of its state: the real rules and plans over services in memory.
  */
-public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, AuditLog {
+public final class MemoryPlane implements Plane, Services, Backends, Drains, Upkeeps, AuditLog {
   private static final Epoch EPOCH = new Epoch(3, 3);
   private static final byte[] BACKUP =
       """
@@ -76,6 +80,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
   private final List<MuxView> muxes = new ArrayList<>();
   private final AgentReports agentReports =
       new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
+  private final DrainWatch drainWatch = new DrainWatch(agentReports, this::muxes, System::nanoTime);
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
   private Optional<URI> leaderUrl = Optional.empty();
@@ -91,11 +96,12 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
     return List.of(
         new ServiceRoutes(this, this),
         new BackendRoutes(this),
+        new DrainRoutes(this, this, drainWatch),
         new UpkeepRoutes(this),
         new ExplainRoutes(this, agentReports, InstantSource.system()),
         new MuxRoutes(live),
         new AgentRoutes(new Agents(this, agentReports), this::refused),
-        new EventRoutes(this, live),
+        new EventRoutes(this, live, drainWatch),
         new AuditRoutes(this),
         new BackupRoutes(this::backup),
         new HealthRoutes(this));
@@ -328,7 +334,7 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
         options,
         () -> {
           ServiceImage image = checked(service, options);
-          ServiceWriter.checkAbsent(image, changes, options.precondition());
+          PoolRules.checkAbsent(image, changes, options.precondition());
           Planned plan = Planned.of(PoolPlan.of(image, changes, now(), options));
           Result result = plan.result();
           Result.Moved moved =
@@ -343,6 +349,25 @@ public final class MemoryPlane implements Plane, Services, Backends, Upkeeps, Au
               ? new Planned(plan.after(), result.with(moved, result.shares()))
               : plan;
         });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> drain(
+      String service, DrainOrder order, WriteOptions options) {
+    return write(
+        options,
+        () -> {
+          PoolPlan plan = PoolPlan.drain(checked(service, options), order, now(), options);
+          return Planned.of(plan.withDrains(drainWatch.plan(plan.after(), order.ids())));
+        });
+  }
+
+  @Override
+  public synchronized CompletionStage<Result> undrain(
+      String service, List<Integer> ids, WriteOptions options) {
+    return write(
+        options,
+        () -> Planned.of(PoolPlan.undrain(checked(service, options), ids, now(), options)));
   }
 
   @Override

@@ -17,6 +17,8 @@ import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.drains.DrainOrder;
+import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
 import io.fairlead.controller.store.ZooKeeperClient;
@@ -26,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -214,6 +217,12 @@ class MetricsTest {
   void everyMetricOfTheAlertsIsThere() throws Exception {
     applied("mux1", 2);
     api.get("/v1/services");
+    DrainOrder order = new DrainOrder(List.of(2), Optional.of(60), Then.KEEP);
+    done(controller.drains().drain("web", order, WriteOptions.COMMIT));
+    String version = api.get("/v1/agent/services").json().getString("version");
+    JsonObject report =
+        AgentRequests.report(1, version, "10.1.0.2", AgentRequests.service("web", 1));
+    assertThat(api.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
     String scrape = api.get("/metrics").body();
     JsonNode rules =
         new YAMLMapper().readTree(ALERTS.toFile()).path("groups").path(0).path("rules");

@@ -199,15 +199,15 @@ class SlowStartTest {
         .hasMessageContaining(
             "slowStartSeconds '60' is refused; allowed: 0 with assignment maglev");
     List<Change> many =
-        IntStream.rangeClosed(2, 4098)
+        IntStream.rangeClosed(2, 2050)
             .<Change>mapToObj(
                 id ->
                     new Change.Add(
                         id, "10.2.%d.%d".formatted(id / 256, id % 256), 1, Optional.of(60)))
             .toList();
     assertThatThrownBy(() -> PoolPlan.of(image, many, now, WriteOptions.COMMIT))
-        .hasMessageContaining("4097 backends that start slowly")
-        .hasMessageContaining("at most 4096 at once");
+        .hasMessageContaining("2049 backends that start slowly")
+        .hasMessageContaining("at most 2048 at once");
   }
 
   /** Shares of the buckets by weights and time alone. */

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.drains;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.backends.BackendView.Draining;
+import io.fairlead.controller.image.Drain;
+import io.fairlead.controller.image.ServiceImage;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * A drain as the leader knows it.
+ *
+ * @param address absent once nothing knows it any more
+ * @param state "draining", "ended" or "removed"
+ */
+public record DrainView(
+    String service,
+    int backend,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<String> address,
+    String state,
+    @JsonUnwrapped Draining drain,
+    @JsonUnwrapped Now now) {
+  /**
+   * @param connections that the agent reported last, half-open ones included; absent if unknown
+   * @param ageSeconds seconds since that report
+   * @param rate by which they become fewer in a second
+   * @param secondsLeft until none is left, if it goes on like that
+   * @param waitingFor muxes that have yet to apply the drain
+   * @param note what the numbers do not say, in a sentence
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record Now(
+      Optional<Long> connections,
+      Optional<Double> ageSeconds,
+      Optional<Double> rate,
+      Optional<Long> secondsLeft,
+      List<String> waitingFor,
+      String note) {}
+
+  /** By which pages of the list are cut. */
+  @JsonIgnore
+  public String key() {
+    return "%s/%05d".formatted(service, backend);
+  }
+
+  /** The drains of a service by ascending backend. */
+  public static List<DrainView> of(ServiceImage image, DrainWatch watch) {
+    SortedMap<Integer, Drain> all = new TreeMap<>(image.transitions().former());
+    all.putAll(image.transitions().drains());
+    return all.entrySet().stream()
+        .map(each -> of(image, each.getKey(), each.getValue(), watch))
+        .toList();
+  }
+
+  private static DrainView of(ServiceImage image, int id, Drain drain, DrainWatch watch) {
+    DrainWatch.Progress progress = watch.progress(image, id, drain);
+    return new DrainView(
+        image.config().name(),
+        id,
+        Optional.ofNullable(image.ring().backends().get(id)).map(at -> at.address().toString()),
+        state(image, id, drain),
+        Draining.of(drain),
+        new Now(
+            progress.connections().map(count -> count.all()),
+            progress.connections().map(count -> count.age().toMillis() / 1000.0),
+            progress.rate().filter(rate -> drain.isRunning()),
+            progress.secondsLeft().filter(seconds -> drain.isRunning()),
+            progress.waitingFor(),
+            note(image, drain, progress)));
+  }
+
+  static String state(ServiceImage image, int id, Drain drain) {
+    if (drain.isRunning()) {
+      return "draining";
+    }
+    return image.pool().containsKey(id) ? "ended" : "removed";
+  }
+
+  private static String note(ServiceImage image, Drain drain, DrainWatch.Progress progress) {
+    if (drain.end().isPresent()) {
+      return "ended: " + drain.end().get().words();
+    }
+    if (progress.connections().isEmpty()) {
+      return "connections unknown: no agent has reported within %d s; ends blindly, at the latest %s"
+          .formatted(
+              LiveConnections.SILENCE.toSeconds(),
+              image.config().holdSeconds() > 0
+                  ? "when its buckets are released from their hold"
+                  : "when the window is over");
+    }
+    if (!progress.waitingFor().isEmpty()) {
+      return "waits for muxes to apply it: " + String.join(", ", progress.waitingFor());
+    }
+    return progress.connections().get().isNone() ? "empty: about to end" : "";
+  }
+}

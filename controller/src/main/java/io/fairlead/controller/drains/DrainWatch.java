@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.drains;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.agents.LiveConnections.Count;
+import io.fairlead.controller.image.Drain;
+import io.fairlead.controller.image.Drain.End;
+import io.fairlead.controller.image.Drain.Reason;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.muxes.MuxService;
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.plane.Result;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * When drains are over, and how far they are, by what agents and muxes report. Soft state of the
+ * leader; what a drain is and when its deadline passes is in the image, so that a new leader ends
+ * it at the same second.
+ *
+ * <p>A backend is empty if a report says so that came at least {@link #MARGIN} after every live mux
+ * was seen to have applied the generation of the drain. Before that a mux may send it a new
+ * connection. A mux that is cut off from ZooKeeper is not known here. What it still sends is
+ * delivered and then chained like every older connection, as long as the machine runs and buckets
+ * name it: so keep it for a window after it was removed.
+ *
+ * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
+ * packet reaches any more, a drain is over when no bucket names the backend.
+ */
+public final class DrainWatch {
+  /** For packets under way from muxes, and handshakes that they began. */
+  static final Duration MARGIN = Duration.ofSeconds(2);
+
+  /** How often connections left are told to those who follow events. */
+  static final Duration TOLD = Duration.ofSeconds(10);
+
+  /** Over which the rate is measured. */
+  static final Duration RATE = Duration.ofSeconds(60);
+
+  private final LiveConnections live;
+  private final Supplier<List<MuxView>> muxes;
+  private final LongSupplier nanos;
+  private final Map<Key, Track> tracks = new HashMap<>();
+
+  /** {@code service} is the id; {@code since} tells a drain from the next of the backend. */
+  private record Key(int service, int backend, long since) {}
+
+  private record Sample(long nanos, long connections) {}
+
+  private static final class Track {
+    private final Deque<Sample> samples = new ArrayDeque<>();
+    private Optional<Long> appliedAt = Optional.empty();
+    private Optional<Long> shown = Optional.empty();
+    private long shownAt;
+  }
+
+  /**
+   * What is known of a drain besides its order.
+   *
+   * @param connections by the latest report; empty if unknown
+   * @param rate by which connections become fewer in a second; empty before there are two reports
+   * @param secondsLeft until none is left, if it goes on like that
+   * @param waitingFor muxes that have yet to apply the drain
+   */
+  public record Progress(
+      Optional<Count> connections,
+      Optional<Double> rate,
+      Optional<Long> secondsLeft,
+      List<String> waitingFor) {}
+
+  /**
+   * @param nanos a monotonic clock, as {@link System#nanoTime}
+   */
+  public DrainWatch(LiveConnections live, Supplier<List<MuxView>> muxes, LongSupplier nanos) {
+    this.live = live;
+    this.muxes = muxes;
+    this.nanos = nanos;
+  }
+
+  /**
+   * The drains of {@code image} that are over, by backend, and how. Called every moment while there
+   * are drains; asks their agents for a report each second.
+   *
+   * @param isNamed whether packets may be chained to a backend
+   * @param now Unix seconds
+   */
+  public SortedMap<Integer, End> ended(ServiceImage image, IntPredicate isNamed, long now) {
+    forgetFormer(image);
+    SortedMap<Integer, End> ends = new TreeMap<>();
+    int[] owned = image.ring().owned();
+    for (Map.Entry<Integer, Drain> each : image.transitions().drains().entrySet()) {
+      if (each.getValue().isRunning()) {
+        int id = each.getKey();
+        live.watch(image.config().name(), id);
+        Optional<Count> count = live.connections(image.config().name(), id);
+        boolean isEmpty = sample(image, id, each.getValue(), count);
+        if (owned[id] == 0) {
+          end(image.config(), each.getValue(), isEmpty, () -> isNamed.test(id), count, now)
+              .ifPresent(reason -> ends.put(id, new End(reason, now, count.map(Count::all))));
+        }
+      }
+    }
+    return ends;
+  }
+
+  private synchronized void forgetFormer(ServiceImage image) {
+    Map<Integer, Drain> drains = image.transitions().drains();
+    tracks
+        .keySet()
+        .removeIf(
+            key ->
+                key.service() == image.config().id()
+                    && (!drains.containsKey(key.backend())
+                        || drains.get(key.backend()).since() != key.since()));
+  }
+
+  private static Optional<Reason> end(
+      ServiceConfig config,
+      Drain drain,
+      boolean isEmpty,
+      BooleanSupplier isNamed,
+      Optional<Count> count,
+      long now) {
+    boolean isWindowOver = now >= drain.since() + config.windowSeconds();
+    if (isEmpty && (isWindowOver || !hasUncounted(config))) {
+      return Optional.of(Reason.EMPTY);
+    }
+    if (drain.deadline().filter(deadline -> now >= deadline).isPresent()) {
+      return Optional.of(Reason.DEADLINE);
+    }
+    boolean isReached =
+        count.isPresent() && (config.mptcpPorts().isPresent() || config.quicServerId().isPresent());
+    return isWindowOver && !isReached && !isNamed.getAsBoolean()
+        ? Optional.of(Reason.EXPIRED)
+        : Optional.empty();
+  }
+
+  /** Agents count TCP alone; datagrams are chained for the window. */
+  private static boolean hasUncounted(ServiceConfig config) {
+    return !config.statelessUdp()
+        && config.ports().stream().anyMatch(port -> port.protocol().equals("udp"));
+  }
+
+  /** Takes in what was reported; returns whether the backend is empty. */
+  private synchronized boolean sample(
+      ServiceImage image, int id, Drain drain, Optional<Count> count) {
+    long now = nanos.getAsLong();
+    Track track =
+        tracks.computeIfAbsent(new Key(image.config().id(), id, drain.since()), key -> new Track());
+    if (track.appliedAt.isEmpty() && late(image.config().name(), drain).isEmpty()) {
+      track.appliedAt = Optional.of(now);
+    }
+    if (count.isEmpty()) {
+      track.samples.clear();
+      return false;
+    }
+    long heard = now - count.get().age().toNanos();
+    Sample last = track.samples.peekLast();
+    if (last == null || heard - last.nanos() > MARGIN.toNanos() / 4) {
+      track.samples.addLast(new Sample(heard, count.get().all()));
+      while (heard - track.samples.peekFirst().nanos() > RATE.toNanos()) {
+        track.samples.removeFirst();
+      }
+    }
+    return count.get().isNone()
+        && track.appliedAt.filter(at -> heard - at >= MARGIN.toNanos()).isPresent();
+  }
+
+  /** How far a drain is. */
+  public synchronized Progress progress(ServiceImage image, int id, Drain drain) {
+    Track track = tracks.get(new Key(image.config().id(), id, drain.since()));
+    Optional<Count> count = live.connections(image.config().name(), id);
+    Optional<Double> rate = track == null ? Optional.empty() : rate(track.samples);
+    Optional<Long> left =
+        rate.filter(perSecond -> perSecond > 0 && count.isPresent())
+            .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
+    return new Progress(count, rate, left, late(image.config().name(), drain));
+  }
+
+  /**
+   * A drain for those who follow events.
+   *
+   * @param state as in {@link DrainView}
+   * @param connections of the leader's latest report, at most {@link #TOLD} old, or at the end
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record Told(
+      int backend,
+      String state,
+      Optional<Long> deadline,
+      Optional<Reason> reason,
+      Optional<Long> connections) {}
+
+  /** The drains of a service, those of removed backends included, by id. */
+  public synchronized SortedMap<Integer, Told> told(ServiceImage image) {
+    SortedMap<Integer, Drain> all = new TreeMap<>(image.transitions().former());
+    all.putAll(image.transitions().drains());
+    SortedMap<Integer, Told> told = new TreeMap<>();
+    all.forEach(
+        (id, drain) ->
+            told.put(
+                id,
+                new Told(
+                    id,
+                    DrainView.state(image, id, drain),
+                    drain.deadline(),
+                    drain.end().map(End::reason),
+                    drain.end().isPresent()
+                        ? drain.end().get().connections()
+                        : told(tracks.get(new Key(image.config().id(), id, drain.since()))))));
+    return told;
+  }
+
+  private Optional<Long> told(Track track) {
+    if (track == null) {
+      return Optional.empty();
+    }
+    long now = nanos.getAsLong();
+    if (track.shown.isEmpty() || now - track.shownAt >= TOLD.toNanos()) {
+      track.shown = Optional.ofNullable(track.samples.peekLast()).map(Sample::connections);
+      track.shownAt = now;
+    }
+    return track.shown;
+  }
+
+  /** What a drain of these backends means, for the answer to its request. */
+  public List<Result.Drained> plan(ServiceImage after, List<Integer> ids) {
+    return ids.stream()
+        .map(
+            id -> {
+              Drain drain = after.transitions().drains().get(id);
+              return new Result.Drained(
+                  id,
+                  live.connections(after.config().name(), id).map(Count::all),
+                  drain.deadline(),
+                  drain.deadline().isPresent() && drain.then() == Drain.Then.REMOVE
+                      ? "break at the deadline"
+                      : "are chained until the "
+                          + (after.config().holdSeconds() > 0 ? "hold" : "window")
+                          + " is over");
+            })
+        .toList();
+  }
+
+  private static Optional<Double> rate(Deque<Sample> samples) {
+    if (samples.size() < 2) {
+      return Optional.empty();
+    }
+    Sample first = samples.peekFirst();
+    Sample last = samples.peekLast();
+    double seconds = (last.nanos() - first.nanos()) / 1e9;
+    return Optional.of((first.connections() - last.connections()) / seconds);
+  }
+
+  /** The live muxes that serve the service and have not applied the drain. */
+  private List<String> late(String service, Drain drain) {
+    return muxes.get().stream()
+        .filter(
+            mux -> {
+              MuxService applied = mux.services().get(service);
+              return applied != null && applied.generation() < drain.generation();
+            })
+        .map(MuxView::id)
+        .toList();
+  }
+}
