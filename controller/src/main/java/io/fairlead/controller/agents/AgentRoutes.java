@@ -53,7 +53,7 @@ public final class AgentRoutes implements Resource {
         Report.class,
         (sender, report) -> Answer.ok(taken(metrics, agents.report(sender, report), report)),
         (sender, e) -> refused(metrics, sender, e));
-    routes.list("listAgents", request -> agents.list(), AgentView::key, String::valueOf);
+    routes.list("listAgents", request -> agents.list(), AgentView::key, AgentView.Key::parse);
   }
 
   private static Report.Reply taken(MeterRegistry metrics, Agents.Taken taken, Report report) {

@@ -3,10 +3,12 @@ package io.fairlead.controller.agents;
 
 import io.fairlead.controller.agents.AgentReports.Heard;
 import io.fairlead.controller.agents.AgentReports.Seen;
+import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.word.Word;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What is known of one backend by its server's agent. Without a fresh report, numbers are those of
@@ -51,7 +53,7 @@ public record AgentView(
         backend,
         address,
         seen.map(AgentView::state).orElse(State.NEVER_HEARD),
-        seen.map(each -> seconds(each.age())),
+        seen.map(each -> rounded(seconds(each.age()))),
         seen.map(Seen::version),
         seen.map(Seen::mode),
         seen.map(Seen::lostEvents),
@@ -62,9 +64,32 @@ public record AgentView(
         heard.flatMap(each -> rate(each, each.report().closed())));
   }
 
-  /** Sorts by service, then by number. */
-  String key() {
-    return String.format(Locale.ROOT, "%s/%05d", service, backend);
+  /** By service, then by number. */
+  record Key(String service, int backend) implements Comparable<Key> {
+    private static final Pattern TEXT = Pattern.compile("(.+)[.]([0-9]{1,5})");
+
+    static Key parse(String cursor) {
+      Matcher matcher = TEXT.matcher(cursor);
+      if (!matcher.matches()) {
+        throw Refusal.invalid("cursor", cursor, "a service, a dot and the id of a backend");
+      }
+      return new Key(matcher.group(1), Integer.parseInt(matcher.group(2)));
+    }
+
+    @Override
+    public int compareTo(Key other) {
+      int byService = service.compareTo(other.service);
+      return byService != 0 ? byService : Integer.compare(backend, other.backend);
+    }
+
+    @Override
+    public String toString() {
+      return service + "." + backend;
+    }
+  }
+
+  Key key() {
+    return new Key(service, backend);
   }
 
   private static State state(Seen seen) {
@@ -78,7 +103,11 @@ public record AgentView(
     return heard
         .interval()
         .filter(interval -> interval.toMillis() > 0)
-        .map(interval -> Math.round(count / seconds(interval) * 10) / 10.0);
+        .map(interval -> rounded(count / seconds(interval)));
+  }
+
+  private static double rounded(double number) {
+    return Math.round(number * 10) / 10.0;
   }
 
   private static double seconds(Duration duration) {

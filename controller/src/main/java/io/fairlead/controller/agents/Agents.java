@@ -13,7 +13,6 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -68,7 +67,7 @@ public final class Agents {
     return list(plane.services());
   }
 
-  /** As {@link #list()}, of these services. */
+  /** As {@link #list()}, of these services by ascending name. */
   public List<AgentView> list(Collection<StoredService> services) {
     List<AgentView> views = new ArrayList<>();
     for (StoredService service : services) {
@@ -85,7 +84,6 @@ public final class Agents {
         }
       }
     }
-    views.sort(Comparator.comparing(AgentView::key));
     return views;
   }
 

@@ -6,6 +6,7 @@ import static io.fairlead.controller.agents.AgentRequests.report;
 import static io.fairlead.controller.agents.AgentRequests.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.agents.AgentRoutes;
 import io.fairlead.controller.secret.SecretFile;
@@ -21,7 +22,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
@@ -223,6 +226,26 @@ class AgentAccessTest {
     HttpClient unnamed = HttpClient.newBuilder().sslContext(api.trust(nameless)).build();
     assertThat(send(unnamed, "GET", "/v1/agent/services", "", "").statusCode()).isEqualTo(401);
     assertThat(send(unnamed, "GET", "/v1/agent/services", "", SEVEN).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void anotherAuthorityIsTrustedWithoutARestart() throws IOException {
+    Certificate later = Certificate.make(directory, "later", "san=ip:10.2.0.7");
+    Path agents = directory.resolve("agents.pem");
+    Path next = directory.resolve("next.pem");
+    Files.writeString(next, Files.readString(agents) + Files.readString(later.pem()));
+    Files.move(next, agents, StandardCopyOption.REPLACE_EXISTING);
+    await().atMost(Duration.ofSeconds(20)).until(() -> seesServices(later));
+    assertThat(seesServices(agent)).isTrue();
+  }
+
+  private boolean seesServices(Certificate own) {
+    HttpClient certified = HttpClient.newBuilder().sslContext(api.trust(own)).build();
+    try {
+      return send(certified, "GET", "/v1/agent/services", "", "").statusCode() == 200;
+    } catch (IllegalStateException e) {
+      return false; // the handshake fails
+    }
   }
 
   @Test

@@ -138,6 +138,29 @@ class MalformedReportsTest extends ServedApi {
     assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(1);
   }
 
+  /** One service's name is how another's begins. */
+  @Test
+  void agentsComeInPages() {
+    client.send(
+        "PUT",
+        "/v1/services/web-2",
+        "{\"vips\":[\"10.99.0.2\"],\"buckets\":256,\"ports\":[{\"protocol\":\"tcp\",\"port\":80}],"
+            + "\"pool\":[{\"id\":1,\"address\":\"10.2.0.1\"},{\"id\":20000,\"address\":\"10.2.0.2\"}]}");
+    StringBuilder seen = new StringBuilder();
+    String next = "/v1/agents?limit=1";
+    while (!next.isEmpty()) {
+      Reply page = client.get(next);
+      JsonObject one = page.array().getJsonObject(0);
+      seen.append(one.getString("service")).append(' ').append(one.getInteger("backend"));
+      seen.append(';');
+      String link = page.header("Link");
+      next = link.isEmpty() ? "" : link.substring(1, link.indexOf('>'));
+    }
+    assertThat(seen).hasToString("web 7;web-2 1;web-2 20000;");
+    assertThat(client.get("/v1/agents?limit=1&cursor=web").json().getString("field"))
+        .isEqualTo("cursor");
+  }
+
   @Test
   void aReplayChangesNothing() {
     post(report(5, version, "10.2.0.7", service("web", 5)));
