@@ -145,13 +145,15 @@ public abstract class Write extends Verb {
 
   private void printHold(JsonNode hold, boolean isPlan) {
     if (!hold.isMissingNode()) {
+      int released = hold.path("releasedBuckets").asInt();
       out()
           .printf(
-              "%d buckets are chained to a previous owner; %d of them %s: older connections"
-                  + " break%n",
+              "%d buckets are chained to a previous owner, %s%n",
               hold.path("heldBuckets").asInt(),
-              hold.path("releasedBuckets").asInt(),
-              isPlan ? "would be released" : "are released");
+              released == 0
+                  ? "and stay so"
+                  : "%d of them %s: their older connections break"
+                      .formatted(released, isPlan ? "would be released" : "are released"));
     }
   }
 

@@ -286,8 +286,11 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
         options,
         () -> {
           ServiceImage image = checked(name, options);
-          ServiceImage after = image.withConfig(ServiceRules.changed(image.config(), change));
-          return new Planned(after, ServiceWriter.unmoved(after, options.dryRun()));
+          Readied readied =
+              Readied.of(
+                  image, ServiceRules.changed(image.config(), change), now(), options.dryRun());
+          Result unmoved = ServiceWriter.unmoved(readied.image(), options.dryRun());
+          return new Planned(readied.image(), unmoved.with(readied.hold()));
         });
   }
 
