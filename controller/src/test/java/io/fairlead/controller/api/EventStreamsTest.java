@@ -176,6 +176,39 @@ class EventStreamsTest {
     }
   }
 
+  /** The next event of a kind. */
+  private static JsonObject next(Stream stream, String type) throws IOException {
+    Event event = stream.next();
+    while (!event.type().equals(type)) {
+      event = stream.next();
+    }
+    return event.data();
+  }
+
+  @Test
+  void tellsWhatBackendsAreOnTheirWayTo() throws IOException {
+    create("web", 1);
+    client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
+    try (Stream stream = new Stream("")) {
+      assertThat(stream.next().type()).isEqualTo("start");
+      client.send(
+          "PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\",\"slowStartSeconds\":60}");
+      JsonObject starting = next(stream, "slowStart").getJsonArray("starting").getJsonObject(0);
+      assertThat(starting.getMap()).containsEntry("backend", 8).containsEntry("share", 0.05);
+      client.send("PATCH", WEB + "/backends/8", "{\"weight\":100}");
+      assertThat(next(stream, "slowStart").getJsonArray("ended")).containsExactly(8);
+      client.send("POST", WEB + "/drains", "{\"ids\":[8],\"deadlineSeconds\":60}");
+      JsonObject drain = next(stream, "drain").getJsonArray("drains").getJsonObject(0);
+      assertThat(drain.getMap())
+          .containsEntry("backend", 8)
+          .containsEntry("state", "draining")
+          .containsKey("deadline")
+          .doesNotContainKeys("reason", "connections");
+      client.send("POST", WEB + "/undrain", "{\"ids\":[8]}");
+      assertThat(next(stream, "drain").getJsonArray("over")).containsExactly(8);
+    }
+  }
+
   @Test
   void resumesBehindTheLastEventThatTheClientHas() throws IOException {
     Event last;
