@@ -20,12 +20,24 @@ SCRIPTS = {
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "holds": ["--buckets", "4096", "--servers", "16"],
     "control_plane": [*FEW, "4", "--repetitions", "20"],
+    "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1"],
 }
 
 
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
-    targets = [f"bench/{name}" for name in ("mux_notices", "mux_packet", "mux_reader", "random_ring", "server_bpf")]
+    targets = [
+        f"bench/{name}"
+        for name in (
+            "mux_notices",
+            "mux_packet",
+            "mux_reader",
+            "random_ring",
+            "server_bpf",
+            "agent_census",
+            "agent_connections",
+        )
+    ]
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], check=True)
 
 
