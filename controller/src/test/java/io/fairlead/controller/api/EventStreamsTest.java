@@ -210,6 +210,27 @@ class EventStreamsTest {
   }
 
   @Test
+  void tellsHowManyBucketsAreChainedInAHold() throws IOException {
+    create("web", 1);
+    client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
+    client.send("PATCH", WEB, "{\"holdSeconds\":3600}");
+    try (Stream stream = new Stream("")) {
+      assertThat(stream.next().type()).isEqualTo("start");
+      JsonObject added =
+          client.send("PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\"}").json();
+      assertThat(next(stream, "hold").getMap())
+          .containsEntry("service", "web")
+          .containsEntry("generation", added.getInteger("generation"))
+          .containsEntry("chainedBuckets", added.getInteger("movedBuckets"))
+          .containsEntry("before", 0);
+      client.send("DELETE", WEB + "/backends/7?dead=true", "");
+      assertThat(next(stream, "hold").getMap())
+          .containsEntry("chainedBuckets", 0)
+          .containsEntry("before", added.getInteger("movedBuckets"));
+    }
+  }
+
+  @Test
   void resumesBehindTheLastEventThatTheClientHas() throws IOException {
     Event last;
     try (Stream stream = new Stream("")) {
