@@ -60,8 +60,9 @@ struct agent {
 	fl_u64 list_begun_ns, list_took_ns;   /* the latter in processor time */
 	fl_u64 sweep_begun_ns, sweep_took_ns; /* as well */
 	fl_u64 used_before_ns;
-	size_t known;      /* services, in the last report */
-	char trouble[256]; /* the last one that was printed; empty: the last request was answered */
+	size_t known;          /* services, in the last report */
+	char trouble[256];     /* the last one that was printed; empty: the last request was answered */
+	bool services_doubted; /* a report was refused: they may have changed */
 	int signals;
 };
 
@@ -174,7 +175,7 @@ static void begin_report(struct agent *agent)
 {
 	fl_u64 now = now_ns();
 
-	if (!census_services(agent->census)) {
+	if (!census_services(agent->census) || agent->services_doubted) {
 		fetch(agent);
 	} else if (!follower_has_events(agent->follower) &&
 		   now - agent->list_begun_ns >= SHARE_OF_LISTS * agent->list_took_ns) {
@@ -203,8 +204,16 @@ static void refuse(struct agent *agent, const char *what, const struct exchange_
 	fail(agent, what, why);
 }
 
+static bool is_current(const struct agent *agent, const struct services *services)
+{
+	const struct services *current = census_services(agent->census);
+
+	return current && !strcmp(current->version, services->version);
+}
+
 static void end_fetch(struct agent *agent, const struct exchange_result *result)
 {
+	bool is_first = !census_services(agent->census);
 	struct services *services;
 
 	if (result->state == EXCHANGE_FAILED || result->status != 200) {
@@ -216,13 +225,17 @@ static void end_fetch(struct agent *agent, const struct exchange_result *result)
 		fail(agent, "services", "the answer is refused, as above");
 		return;
 	}
-	if (!census_serve(agent->census, services)) {
+	agent->services_doubted = false;
+	if (is_current(agent, services)) {
+		services_free(services);
+	} else if (census_serve(agent->census, services)) {
+		follower_serve(agent->follower);
+	} else {
 		fail(agent, "services", "there is no memory");
 		return;
 	}
-	follower_serve(agent->follower);
-	agent->step = WAIT;
-	agent->due_ns = now_ns();
+	/* a follower may still have other services than the leader that answers reports: that must not become a loop */
+	wait_ms(agent, is_first ? 0 : PACE_BACKOFF_MIN_MS);
 }
 
 static void end_post(struct agent *agent, const struct exchange_result *result)
@@ -231,6 +244,7 @@ static void end_post(struct agent *agent, const struct exchange_result *result)
 	bool is_right, has_changed;
 
 	if (result->state == EXCHANGE_FAILED || result->status != 200) {
+		agent->services_doubted = result->status >= 400 && result->status < 500;
 		refuse(agent, "report", result);
 		return;
 	}

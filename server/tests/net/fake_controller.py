@@ -16,7 +16,8 @@ class FakeController:
     ) -> None:
         self.version, self.services = "v1", services
         self.questions: list[dict] = []
-        self.status = 200
+        self.status = 200  # of answers to reports
+        self.wanted: str | None = None  # reports about services of another version are refused by 403
         self.answer: bytes | None = None  # in place of the right one
         self.reports: list[dict] = []  # those that were answered
         self.refused: list[dict] = []
@@ -34,8 +35,8 @@ class FakeController:
             def log_message(self, *words: object) -> None:
                 pass
 
-            def reply(self, data: bytes) -> None:
-                self.send_response(controller.status)
+            def reply(self, data: bytes, status: int = 200) -> None:
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -51,10 +52,13 @@ class FakeController:
                 if self.headers.get("Content-Encoding") == "gzip":
                     data = gzip.decompress(data)
                 controller.tokens.append(self.headers.get("Authorization"))
-                (controller.reports if controller.status == 200 else controller.refused).append(json.loads(data))
+                report = json.loads(data)
+                refuses = controller.wanted is not None and report["servicesVersion"] != controller.wanted
+                status = 403 if refuses else controller.status
+                (controller.reports if status == 200 else controller.refused).append(report)
                 answer = {"format": 1, "servicesVersion": controller.version, "nextSeconds": 1}
                 answer["questions"] = controller.questions
-                self.reply(json.dumps(answer).encode() if controller.answer is None else controller.answer)
+                self.reply(json.dumps(answer).encode() if controller.answer is None else controller.answer, status)
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True

@@ -250,6 +250,18 @@ def test_other_services(world: World) -> None:
     world.stop()
 
 
+def test_refused_services(world: World) -> None:
+    """A controller that refuses the report for its services gets them read again, without an answer that says so."""
+    controller = world.controller()
+    world.start(controller)
+    until_counted(controller, 0)
+    controller.services = [service(), service("api", 2, (VIP2,))]
+    controller.version = controller.wanted = "v2"
+    until_counted(controller, 0, "api")
+    assert controller.refused and controller.reports[-1]["servicesVersion"] == "v2"
+    world.stop()
+
+
 def test_other_namespaces_do_not_count(world: World) -> None:
     other = Namespace(f"flagentother{os.getpid()}")
     other.create()
