@@ -132,8 +132,8 @@ func TestNeeds(t *testing.T) {
 		lives        []float64
 	}{
 		{Schedule{}, 120, 7, []float64{0.15, 0.5}},
-		{holds, 8, 600, []float64{3, 5}},
-		{off.Schedule, 8, 0, []float64{3, 5}},
+		{holds, 8, 600, []float64{3, 4}},
+		{off.Schedule, 8, 0, []float64{3, 4}},
 	} {
 		cluster, lives := all.Needs(row.schedule)
 		if cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || !slices.Equal(lives, row.lives) {
@@ -154,9 +154,9 @@ func TestRefused(t *testing.T) {
 		{":fault :kill :on :mux", ":fault :kill :on :mux :at -1", "allowed: seconds from 0"},
 		{":moves [4 10]", ":moves [10 4]", "switch :notices-off: :moves [10 4]; allowed: ascending seconds from 0"},
 		{":moves [4 10]", ":moves [-1 4]", ":moves [-1 4]; allowed: ascending seconds from 0"},
-		{":lives          [3 5]", ":lives [5 3]", "schedule :holds: :lives [5 3]; allowed: the shortest and the longest"},
-		{":lives          [3 5]", ":lives [3]", ":lives [3]; allowed"},
-		{":lives          [3 5]", ":lives [0 1]", ":lives [0 1]; allowed"},
+		{":lives          [3 4]", ":lives [5 3]", "schedule :holds: :lives [5 3]; allowed: the shortest and the longest"},
+		{":lives          [3 4]", ":lives [3]", ":lives [3]; allowed"},
+		{":lives          [3 4]", ":lives [0 1]", ":lives [0 1]; allowed"},
 		{"{:cluster", "{:cluster #", "scenarios"},
 	} {
 		path := filepath.Join(t.TempDir(), "scenarios.edn")
