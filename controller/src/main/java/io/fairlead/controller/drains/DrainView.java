@@ -97,6 +97,11 @@ public record DrainView(
     if (!progress.waitingFor().isEmpty()) {
       return "waits for muxes to apply it: " + String.join(", ", progress.waitingFor());
     }
+    if (progress.passing() > 0) {
+      return "empty, but passes packets of %d buckets on to owners before it until the %s is over"
+          .formatted(
+              progress.passing(), image.config().holdSeconds() > 0 ? "window or hold" : "window");
+    }
     return progress.connections().get().isNone() ? "empty: about to end" : "";
   }
 }

@@ -37,6 +37,9 @@ import java.util.function.Supplier;
  * delivered and then chained like every older connection, as long as the machine runs and buckets
  * name it: so keep it for a window after it was removed.
  *
+ * <p>Nor is a backend done while packets of older connections reach earlier owners by it ({@link
+ * Links}).
+ *
  * <p>An agent that is silent or was never heard proves nothing. Then, and for connections that no
  * packet reaches any more, a drain is over when no bucket names the backend.
  */
@@ -65,6 +68,7 @@ public final class DrainWatch {
     private Optional<Long> appliedAt = Optional.empty();
     private Optional<Long> shown = Optional.empty();
     private long shownAt;
+    private int passing;
   }
 
   /**
@@ -74,12 +78,14 @@ public final class DrainWatch {
    * @param rate by which connections become fewer in a second; empty before there are two reports
    * @param secondsLeft until none is left, if it goes on like that
    * @param waitingFor muxes that have yet to apply the drain
+   * @param passing buckets whose packets an empty backend passes on to an owner before it
    */
   public record Progress(
       Optional<Count> connections,
       Optional<Double> rate,
       Optional<Long> secondsLeft,
-      List<String> waitingFor) {}
+      List<String> waitingFor,
+      int passing) {}
 
   /**
    * @param nanos a monotonic clock, as {@link System#nanoTime}
@@ -106,7 +112,7 @@ public final class DrainWatch {
         int id = each.getKey();
         live.watch(image.config().name(), id);
         Optional<Count> count = live.connections(image.config().name(), id);
-        boolean isEmpty = sample(image, id, each.getValue(), count);
+        boolean isEmpty = sample(image, id, each.getValue(), count, now);
         if (owned[id] == 0) {
           end(image.config(), each.getValue(), isEmpty, () -> isNamed.test(id), count, now)
               .ifPresent(reason -> ends.put(id, new End(reason, now, count.map(Count::all))));
@@ -154,9 +160,9 @@ public final class DrainWatch {
         && config.ports().stream().anyMatch(port -> port.protocol().equals("udp"));
   }
 
-  /** Takes in what was reported; returns whether the backend is empty. */
+  /** Takes in what was reported; returns whether the backend is empty and no link to others. */
   private synchronized boolean sample(
-      ServiceImage image, int id, Drain drain, Optional<Count> count) {
+      ServiceImage image, int id, Drain drain, Optional<Count> count, long seconds) {
     long now = nanos.getAsLong();
     Track track =
         tracks.computeIfAbsent(new Key(image.config().id(), id, drain.since()), key -> new Track());
@@ -175,7 +181,9 @@ public final class DrainWatch {
         track.samples.removeFirst();
       }
     }
+    track.passing = count.get().isNone() ? Links.count(image, id, seconds) : 0;
     return count.get().isNone()
+        && track.passing == 0
         && track.appliedAt.filter(at -> heard - at >= MARGIN.toNanos()).isPresent();
   }
 
@@ -187,7 +195,8 @@ public final class DrainWatch {
     Optional<Long> left =
         rate.filter(perSecond -> perSecond > 0 && count.isPresent())
             .map(perSecond -> (long) Math.ceil(count.get().all() / perSecond));
-    return new Progress(count, rate, left, late(image.config().name(), drain));
+    return new Progress(
+        count, rate, left, late(image.config().name(), drain), track == null ? 0 : track.passing);
   }
 
   /**

@@ -11,50 +11,57 @@ import io.fairlead.controller.ring.Runs;
 
 /**
  * Buckets that lose their previous owner and move nowhere: {@code current} stays, {@code previous}
- * becomes 0 (protocol/README.md §4, {@code holdSeconds}).
+ * becomes 0 (protocol/README.md §4, {@code holdSeconds}). A bucket of which only owners before the
+ * previous one have connections names the latest of these instead: the packets need the previous
+ * owner's machine no longer, which may be drained for a restart.
  *
  * @param runs at most {@link #RUNS_MAX}; what is left over is for the next release
  * @param byReport how many of the buckets have no connection left at any owner before
  * @param atLimit how many of the others have been held as long as they may be
+ * @param skipped how many name an earlier owner from now on
  */
-public record Release(Runs runs, int byReport, int atLimit) {
+public record Release(Runs runs, int byReport, int atLimit, int skipped) {
   /** Bounds the delta: 786 KB before compression, if no two of the buckets are neighbours. */
   static final int RUNS_MAX = 65_536;
 
   /** What may be released now. A bucket whose window is open may not, whatever the answers say. */
   public static Release of(ServiceImage image, long now, Answers answers) {
     if (answers.isNone() && Holds.of(image).due(now) == 0) {
-      return new Release(Runs.EMPTY, 0, 0);
+      return new Release(Runs.EMPTY, 0, 0, 0);
     }
     Ring ring = image.ring();
     ServiceConfig config = image.config();
     Released released = new Released(ring, RUNS_MAX);
-    int[] counts = new int[2];
+    // A step to an earlier owner begins a window, in which datagrams would go there once more.
+    boolean skips = config.ports().stream().allMatch(port -> port.protocol().equals("tcp"));
+    int[] counts = new int[3];
     HeldBuckets.visit(
         image,
         now,
         (bucket, owners, count) -> {
           long since = ring.since(bucket);
-          boolean isFree = isFree(answers, bucket, owners, count, since + config.windowSeconds());
-          if (!isFree && now < since + config.heldSeconds()) {
+          int free = free(answers, bucket, owners, count, since + config.windowSeconds());
+          boolean isDue = now >= since + config.heldSeconds();
+          boolean isSkip = skips && free > 0 && free < count && !isDue;
+          if (free < count && !isDue && !isSkip) {
             return true;
           }
-          if (!released.add(bucket)) {
+          if (!released.add(bucket, isSkip ? owners[free] : Backend.NONE)) {
             return false;
           }
-          counts[isFree ? 0 : 1]++;
+          counts[free == count ? 0 : isDue ? 1 : 2]++;
           return true;
         });
-    return new Release(released.runs(), counts[0], counts[1]);
+    return new Release(released.runs(), counts[0], counts[1], counts[2]);
   }
 
-  private static boolean isFree(Answers answers, int bucket, int[] owners, int count, long closed) {
-    for (int i = 0; i < count; i++) {
-      if (!answers.isFree(owners[i], bucket, closed)) {
-        return false;
-      }
+  /** How many of the owners, from the latest on, have no connection in the bucket. */
+  private static int free(Answers answers, int bucket, int[] owners, int count, long closed) {
+    int free = 0;
+    while (free < count && answers.isFree(owners[free], bucket, closed)) {
+      free++;
     }
-    return true;
+    return free;
   }
 
   /**
@@ -67,7 +74,7 @@ public record Release(Runs runs, int byReport, int atLimit) {
     Released released = new Released(ring, Integer.MAX_VALUE);
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       if (ring.previous(bucket) != Backend.NONE && !ring.isMoved(bucket, now, window)) {
-        released.add(bucket);
+        released.add(bucket, Backend.NONE);
       }
     }
     return released.runs();
@@ -94,6 +101,7 @@ public record Release(Runs runs, int byReport, int atLimit) {
     private final Runs.Builder runs = new Runs.Builder();
     private int size;
     private int last = -1;
+    private int lastPrevious;
 
     Released(Ring ring, int most) {
       this.ring = ring;
@@ -101,14 +109,19 @@ public record Release(Runs runs, int byReport, int atLimit) {
     }
 
     /** Whether there was room for it. */
-    boolean add(int bucket) {
-      boolean isNext = size > 0 && last == bucket - 1 && ring.current(last) == ring.current(bucket);
+    boolean add(int bucket, int previous) {
+      boolean isNext =
+          size > 0
+              && last == bucket - 1
+              && lastPrevious == previous
+              && ring.current(last) == ring.current(bucket);
       if (!isNext && size == most) {
         return false;
       }
       size += isNext ? 0 : 1;
-      runs.add(bucket, 1, ring.current(bucket), Backend.NONE);
+      runs.add(bucket, 1, ring.current(bucket), previous);
       last = bucket;
+      lastPrevious = previous;
       return true;
     }
 

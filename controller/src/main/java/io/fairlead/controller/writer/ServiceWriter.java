@@ -341,6 +341,7 @@ final class ServiceWriter {
       commit(PoolPlan.of(image(), release.runs(), now, false), repository);
       metrics.released(name(), "report", release.byReport());
       metrics.released(name(), "limit", release.atLimit());
+      metrics.released(name(), "skip", release.skipped());
     }
     releases.ask(image(), now);
     return unchanged(image(), false);

@@ -168,6 +168,29 @@ class DrainTest {
     return Muxes.mux(id, "10.1.0.11", List.of(), Map.of("web", Muxes.serving(generation)));
   }
 
+  /** Buckets go from 1 to others, 2 among them, and then on: 2 passes packets of 1 on. */
+  @Test
+  void aLinkToAnEarlierOwnerIsNotDone() {
+    connections.put(1, 5L);
+    connections.put(2, 0L);
+    drain(Optional.empty(), Then.KEEP, 1);
+    now += 20;
+    drain(Optional.empty(), Then.KEEP, 2);
+    now += 10;
+    report();
+    assertThat(work()).isEmpty();
+    now += 10;
+    report();
+    assertThat(work()).isEmpty();
+    assertThat(view(2).now().note()).contains("empty, but passes packets of ", " buckets on");
+    now = NOW + WINDOW - 1;
+    report();
+    assertThat(work()).isEmpty();
+    now++; // the window of the move from 1 is over
+    report();
+    assertThat(work()).contains("backend 2 (empty, no connection left)");
+  }
+
   @Test
   void withoutAnAgentItEndsBlindlyWithTheWindow() {
     drain(Optional.empty(), Then.KEEP, 2);
