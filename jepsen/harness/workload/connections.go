@@ -354,6 +354,7 @@ func (m *Mover) Start() {
 				m.Say("weights were not changed: %v", err)
 			} else {
 				m.moved++
+				m.Say("weights were changed (%d)", m.moved)
 			}
 			next = time.Since(began) + pause
 		}
