@@ -117,7 +117,7 @@ def test_a_foreign_address_is_refused(agents: Lab) -> None:
     begun = time.monotonic()
     agents.start_agent(1)
     until("it reports", lambda: agents.agents()[1]["ageSeconds"] < time.monotonic() - begun, REPORT_SECONDS)
-    assert is_heard(agents, 1)
+    until("it has counted", lambda: is_heard(agents, 1), REPORT_SECONDS)
 
 
 def test_a_service_that_is_added(agents: Lab) -> None:
