@@ -20,7 +20,7 @@ import (
 const nodes = `{"nodes": [
  {"node": "controller", "roles": ["controller", "follower"]}, {"node": "controller2", "roles": ["controller", "leader"]},
  {"node": "mux1", "roles": ["mux"]}, {"node": "mux2", "roles": ["mux"]}, {"node": "mux3", "roles": ["mux"]},
- {"node": "server1", "roles": ["server", "agent"]}, {"node": "router", "roles": ["router"]}]}`
+ {"node": "server1", "roles": ["server"]}, {"node": "server2", "roles": ["agent"]}, {"node": "router", "roles": ["router"]}]}`
 
 // made returns a nemesis whose executables record their arguments, and a function that returns these.
 func made(t *testing.T) (*Nemesis, func() []string) {
@@ -88,8 +88,8 @@ func TestSteps(t *testing.T) {
 			[]string{"node-ctl kill " + mux + "/mux", "node-ctl start " + mux + "/mux"},
 			[]string{"start " + mux + " nothing", "start " + mux + " nothing", "heal " + mux + " nothing", "heal " + mux + " nothing"}, ""},
 		{"a server's agent", step("fault", kill, "on", edn.Keyword("agent")),
-			[]string{"node-ctl kill server1/agent", "node-ctl start server1/agent"},
-			[]string{"start server1 nothing", "start server1 nothing", "heal server1 nothing", "heal server1 nothing"}, ""},
+			[]string{"node-ctl kill server2/agent", "node-ctl start server2/agent"},
+			[]string{"start server2 nothing", "start server2 nothing", "heal server2 nothing", "heal server2 nothing"}, ""},
 		{"by name, with words of its own", step("fault", clock, "on", "server1", "seconds", int64(-5)),
 			[]string{"fault-ctl clock server1 -5", "fault-ctl heal clock server1"},
 			[]string{"start server1 nothing", "start server1 nothing", "heal server1 nothing", "heal server1 nothing"}, ""},
