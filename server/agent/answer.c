@@ -19,12 +19,11 @@ void answer_free(struct answer *answer)
 
 static bool question_read(const json_t *object, const struct services *services, struct asked *asked)
 {
-	static const char *const keys[] = {"name", "question", "buckets", NULL};
 	const char *name, *question, *word, *text;
 	const struct service *service;
 	const json_t *buckets;
 
-	if (!fields_only(document, object, keys) || !fields_text(document, object, "name", SERVICES_NAME_MAX, &name) ||
+	if (!fields_text(document, object, "name", SERVICES_NAME_MAX, &name) ||
 	    !fields_text(document, object, "question", QUESTION_NAME_MAX, &question))
 		return false;
 	service = services_find(services, name);
@@ -44,13 +43,12 @@ static bool question_read(const json_t *object, const struct services *services,
 
 static bool read_all(const json_t *root, const struct services *services, struct answer *answer)
 {
-	static const char *const keys[] = {"format", "servicesVersion", "nextSeconds", "questions", NULL};
 	const json_t *list, *one;
 	json_int_t number;
 	const char *version;
 	size_t i;
 
-	if (!fields_number(document, root, "format", 1, 1, &number) || !fields_only(document, root, keys) ||
+	if (!fields_number(document, root, "format", 1, 1, &number) ||
 	    !fields_text(document, root, "servicesVersion", SERVICES_VERSION_MAX, &version) ||
 	    !fields_number(document, root, "nextSeconds", 1, ANSWER_SECONDS_MAX, &number) ||
 	    !fields_list(document, root, "questions", JSON_OBJECT, SERVICES_MAX, &list))

@@ -47,23 +47,6 @@ json_t *fields_parse(const char *where, const char *text, size_t len)
 	return root;
 }
 
-bool fields_only(const char *where, const json_t *object, const char *const *keys)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach((json_t *)object, key, value)
-	{
-		size_t i = 0;
-
-		while (keys[i] && strcmp(keys[i], key))
-			i++;
-		if (!keys[i])
-			return refuse(where, key, value, "no such key: it is unknown to this version");
-	}
-	return true;
-}
-
 bool fields_number(const char *where, const json_t *object, const char *key, json_int_t min, json_int_t max,
 		   json_int_t *out)
 {

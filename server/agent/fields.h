@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Members of JSON objects, read strictly. Each function returns false after printing a refusal that names the member
- * and `where`, its place in the document; keys that the reader does not know are refused by fields_only().
+ * and `where`, its place in the document. Keys that the reader does not know are ignored: controllers may be newer.
  */
 #ifndef FAIRLEAD_AGENT_FIELDS_H
 #define FAIRLEAD_AGENT_FIELDS_H
@@ -11,9 +11,6 @@
 
 /* Parses a whole document, an object; NULL if it is none. */
 json_t *fields_parse(const char *where, const char *text, size_t len);
-
-/* The object has no other keys than these; the list ends with NULL. */
-bool fields_only(const char *where, const json_t *object, const char *const *keys);
 
 bool fields_number(const char *where, const json_t *object, const char *key, json_int_t min, json_int_t max,
 		   json_int_t *out);

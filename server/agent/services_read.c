@@ -68,15 +68,14 @@ static bool endpoint_add(struct reader *reader, const struct fl_address *vip, fl
 
 static bool port_read(struct reader *reader, const json_t *port, const json_t *vips)
 {
-	static const char *const keys[] = {"protocol", "port", NULL}, *const protocols[] = {"tcp", "udp", NULL};
+	static const char *const protocols[] = {"tcp", "udp", NULL};
 	struct fl_address vip;
 	json_int_t number;
 	unsigned protocol;
 	const json_t *text;
 	size_t i;
 
-	if (!fields_only(reader->where, port, keys) ||
-	    !fields_word(reader->where, port, "protocol", protocols, &protocol) ||
+	if (!fields_word(reader->where, port, "protocol", protocols, &protocol) ||
 	    !fields_number(reader->where, port, "port", 1, 65535, &number))
 		return false;
 	if (protocol)
@@ -89,7 +88,6 @@ static bool port_read(struct reader *reader, const json_t *port, const json_t *v
 
 static bool ports_read(struct reader *reader, const json_t *object)
 {
-	static const char *const keys[] = {"first", "last", NULL};
 	const json_t *vips, *ports, *one, *mptcp = json_object_get(object, "mptcpPorts");
 	struct fl_address vip;
 	json_int_t first, last;
@@ -104,8 +102,7 @@ static bool ports_read(struct reader *reader, const json_t *object)
 		return true;
 	if (!json_is_object(mptcp))
 		return fields_refuse(reader->where, "mptcpPorts", "", "an object with first and last");
-	if (!fields_only(reader->where, mptcp, keys) ||
-	    !fields_number(reader->where, mptcp, "first", 1, 65534, &first) ||
+	if (!fields_number(reader->where, mptcp, "first", 1, 65534, &first) ||
 	    !fields_number(reader->where, mptcp, "last", first + 1, 65535, &last))
 		return false;
 	json_array_foreach(vips, i,
@@ -138,7 +135,6 @@ static bool is_own(const struct services_mangle *own, const struct fl_address *a
 /* Whether one of them is this server is in *served: controllers without tokens list every service. */
 static bool backends_read(const struct reader *reader, const json_t *object, bool *served)
 {
-	static const char *const keys[] = {"id", "address", NULL};
 	const json_t *backends, *one;
 	struct fl_address address;
 	json_int_t id;
@@ -147,8 +143,7 @@ static bool backends_read(const struct reader *reader, const json_t *object, boo
 	if (!fields_list(reader->where, object, "backends", JSON_OBJECT, BACKENDS_MAX, &backends))
 		return false;
 	json_array_foreach(backends, i,
-			   one) if (!fields_only(reader->where, one, keys) ||
-				    !fields_number(reader->where, one, "id", 1, 65535, &id) ||
+			   one) if (!fields_number(reader->where, one, "id", 1, 65535, &id) ||
 				    !address_read(reader, "address", json_string_value(json_object_get(one, "address")),
 						  &address)) return false;
 	else *served |= is_own(reader->mangle, &address);
@@ -157,9 +152,6 @@ static bool backends_read(const struct reader *reader, const json_t *object, boo
 
 static bool service_read(struct reader *reader, const json_t *object, bool *served)
 {
-	static const char *const keys[] = {"name",        "id",       "vips",     "ports",      "buckets",
-					   "hash",        "hashKey",  "affinity", "mptcpPorts", "windowSeconds",
-					   "holdSeconds", "backends", NULL};
 	static const char *const hashes[] = {"siphash", "crc32", NULL}, *const affinities[] = {"connection", "client",
 											       NULL};
 	struct service *service = reader->service;
@@ -172,7 +164,7 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 		return false;
 	snprintf(reader->where, sizeof(reader->where), "service %s of %s", name, document);
 	snprintf(service->name, sizeof(service->name), "%s", name);
-	if (!fields_only(reader->where, object, keys) || !fields_number(reader->where, object, "id", 1, 65535, &id) ||
+	if (!fields_number(reader->where, object, "id", 1, 65535, &id) ||
 	    !fields_number(reader->where, object, "buckets", FL_BUCKETS_MIN, FL_BUCKETS_MAX, &buckets) ||
 	    !fields_word(reader->where, object, "hash", hashes, &hash) || !key_read(reader, object, &service->key) ||
 	    !fields_word(reader->where, object, "affinity", affinities, &affinity) ||
@@ -235,7 +227,6 @@ static bool settle(struct services *services, bool mangled)
 
 static bool read_all(struct reader *reader, const json_t *root)
 {
-	static const char *const keys[] = {"format", "version", "services", NULL};
 	struct services *services = reader->services;
 	const json_t *list, *one;
 	const char *version;
@@ -243,7 +234,7 @@ static bool read_all(struct reader *reader, const json_t *root)
 	bool served;
 	size_t i, j;
 
-	if (!fields_number(document, root, "format", 1, 1, &format) || !fields_only(document, root, keys) ||
+	if (!fields_number(document, root, "format", 1, 1, &format) ||
 	    !fields_text(document, root, "version", SERVICES_VERSION_MAX, &version) ||
 	    !fields_list(document, root, "services", JSON_OBJECT, SERVICES_MAX, &list))
 		return false;
