@@ -21,11 +21,14 @@ from lab.events import EVENTS
 from lab.lab import Lab
 from lab.timeline import Timeline
 from lab.traffic import Traffic
+from lab.variant import Variant
 
-WINDOW = 600  # seconds; longer than the demo, so that connections of its first second may live to its last
+WINDOW = 30  # seconds; connections of the first second live to the demo's last by the hold
+HOLD = 3_600
+SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4
-IDLE = 60  # connections, besides, that are silent for up to nearly the window, and then asked again
+IDLE = 60  # connections, besides, that are silent for long, also for several windows, and then asked again
 
 
 class Watch:
@@ -67,7 +70,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
     chained_at_first = lab.chained_packets()
-    with lab.traffic(connections, interval, short_rate, idle=IDLE) as traffic:
+    with lab.traffic(connections, interval, short_rate, idle=IDLE, silences=SILENCES) as traffic:
         traffic.wait_open()
         timeline.heading(
             f"{traffic.held()} long-lived connections, {IDLE} of them idle, and {short_rate} short ones a second"
@@ -136,7 +139,10 @@ def main() -> int:
     kinds = f"{SERVERS} servers" + (f" ({machines} of them virtual machines)" if machines else "")
     timeline.say(f"bringing up 2 clients, a router, 2 muxes, {kinds}, ZooKeeper and the controller ...")
     began = time.monotonic()
-    with Lab(xdp, port=options.port, window=WINDOW, vm_servers=machines, vm_kernel=options.vm_kernel) as lab:
+    variant = Variant(agents=True, hold=HOLD)
+    with Lab(
+        xdp, port=options.port, window=WINDOW, vm_servers=machines, vm_kernel=options.vm_kernel, variant=variant
+    ) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
         summary = play(lab, timeline, options.connections)
         if options.summary:

@@ -67,6 +67,30 @@ def drain_and_remove_server(lab: Lab, traffic: Traffic, tell: Tell, number: int 
     traffic.wait_quiet()
 
 
+def drain_that_ends(lab: Lab, traffic: Traffic, tell: Tell) -> None:
+    """As an operator would where servers have agents: one order, and the controller waits for the last connection."""
+    number = active(lab)[1]
+    server = lab.servers[number]
+    plan = lab.api("POST", f"/v1/services/{SERVICE}/drains", {"ids": [number], "then": "remove"})
+    lab.wait_applied()
+    tell(f"{server.name} drains and will then be removed: {_moved(plan, lab)}")
+    traffic.wait_seconds(WATCH_SECONDS)
+    until(
+        f"the agent of {server.name} has reported all of its connections",
+        lambda: lab.agents()[number].get("established") == server.connections(),
+        60,
+    )
+    tell(f"its agent reports {lab.agents()[number]['established']} connections")
+    traffic.renew(server.name)
+    until(f"{server.name} has no connection left", lambda: not nginx.clients(server) & lab.client_ends(), 60, pause=0.1)
+    closed = time.monotonic()
+    until(f"{server.name} is removed", lambda: number not in lab.backends(), 60, pause=0.1)
+    tell(f"{time.monotonic() - closed:.1f} s after the last connection was closed, {server.name} is removed by itself")
+    lab.switch_off(number)
+    tell(f"{server.name} is switched off")
+    traffic.wait_quiet()
+
+
 def move_half(lab: Lab, traffic: Traffic, tell: Tell) -> None:
     servers = active(lab)
     leaving = servers[::2][: len(servers) // 2]
@@ -173,7 +197,7 @@ def drain_under_flood(lab: Lab, traffic: Traffic, tell: Tell) -> None:
 
 EVENTS = (
     Event("add a server", add_server, moves=True),
-    Event("drain and remove a server", drain_and_remove_server, moves=True),
+    Event("a drain that ends by itself", drain_that_ends, moves=True),
     Event("move half of all buckets", move_half, moves=True),
     Event("kill -9 a mux", kill_mux, moves=False),
     Event("start the mux again", start_mux, moves=False),

@@ -30,7 +30,8 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
 NAMED = 50  # cases of a part that are listed after the table
-OWN_LABS = ("mixed", "drain", "ensemble", "mptcp", "controller", "ipip", "vlan", "agent")  # tests with labs of their own
+# Tests of the lab that bring up labs of their own.
+OWN_LABS = ("mixed", "drain", "ensemble", "mptcp", "controller", "ipip", "vlan", "agent")
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
