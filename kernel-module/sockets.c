@@ -44,10 +44,22 @@ static struct sock *tcp_lookup(struct net *net, const struct fl_flow *flow, int 
 			      ntohs(flow->local_port), ifindex, 0, refcounted);
 }
 
+/* Whether the segment acknowledges something else than this number. */
+static bool acknowledges_other(const struct tcphdr *tcp, u32 number)
+{
+	return tcp && tcp->ack && ntohl(tcp->ack_seq) != number;
+}
+
 /* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
 static bool is_for_another(const struct tcphdr *tcp, struct sock *half_open)
 {
-	return tcp && tcp->ack && ntohl(tcp->ack_seq) != tcp_rsk(inet_reqsk(half_open))->snt_isn + 1;
+	return acknowledges_other(tcp, tcp_rsk(inet_reqsk(half_open))->snt_isn + 1);
+}
+
+/* Whether the segment acknowledges another FIN than this closed socket's: it belongs to a later connection. */
+static bool is_for_later(const struct tcphdr *tcp, const struct sock *closed)
+{
+	return acknowledges_other(tcp, READ_ONCE(tcp_twsk(closed)->tw_snd_nxt));
 }
 
 static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
@@ -65,6 +77,8 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 		return FL_PACKET_UNKNOWN;
 	if (sk->sk_state == TCP_NEW_SYN_RECV)
 		found = is_for_another(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+	else if (sk->sk_state == TCP_TIME_WAIT)
+		found = is_for_later(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->sk_state != TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(net, flow, headers, sk))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
- * request sockets; TIME-WAIT counts too), and a UDP socket that is connected to exactly this remote end. A half-open
- * connection is no local state for a segment that acknowledges another host's SYN-ACK: the client's SYN was sent again
- * and came here after its bucket had moved, and the client uses the connection that was answered first.
+ * request sockets; TIME-WAIT counts too), and a UDP socket that is connected to exactly this remote end. Two kinds are
+ * no local state for a segment of a connection that another host has. A half-open one, if the segment acknowledges
+ * another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the client uses the
+ * connection that was answered first. One in TIME-WAIT, if the segment acknowledges another FIN: the client uses the
+ * port again, and its new connection began elsewhere.
  */
 #ifndef FAIRLEAD_SOCKETS_H
 #define FAIRLEAD_SOCKETS_H

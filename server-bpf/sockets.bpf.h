@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
- * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A half-open
- * connection is no local state for a segment that acknowledges another host's SYN-ACK: the client's SYN was sent again
- * and came here after its bucket had moved, and the client uses the connection that was answered first. A datagram to
- * an unconnected socket and a later fragment have no local state, and no RST would answer them. Every socket that a
- * lookup returns is released on every path; otherwise the verifier rejects the program.
+ * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. Two kinds are
+ * no local state for a segment of a connection that another host has. A half-open one, if the segment acknowledges
+ * another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the client uses the
+ * connection that was answered first. One in TIME_WAIT, if the segment acknowledges another FIN: the client uses the
+ * port again, and its new connection began elsewhere. A datagram to an unconnected socket and a later fragment have no
+ * local state, and no RST would answer them. Every socket that a lookup returns is released on every path; otherwise
+ * the verifier rejects the program.
  */
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
 
 #include "wire.bpf.h"
 
-/* The kernel's struct: the only member read here, relocated to its offset in the running kernel. */
+/* The kernel's structs: the only members read here, relocated to their offsets in the running kernel. */
 struct tcp_request_sock {
 	__u32 snt_isn; /* of the SYN-ACK */
+} __attribute__((preserve_access_index));
+
+struct sock_common {
+	__u32 skc_tw_snd_nxt; /* behind the FIN */
+} __attribute__((preserve_access_index));
+
+struct inet_timewait_sock {
+	struct sock_common __tw_common;
+} __attribute__((preserve_access_index));
+
+struct tcp_timewait_sock {
+	struct inet_timewait_sock tw_sk;
 } __attribute__((preserve_access_index));
 
 /* Fills in the tuple for a lookup, source first; returns its length. */
@@ -50,16 +64,32 @@ static __always_inline bool cookie_is_valid(struct xdp_md *ctx, const struct fl_
 	return !bpf_tcp_check_syncookie(listener, ip, sizeof(struct ipv6hdr), tcp, sizeof(*tcp));
 }
 
+/* Whether the segment acknowledges something else than this number. */
+static __always_inline bool acknowledges_other(struct xdp_md *ctx, const struct fl_flow_headers *headers, __u32 number)
+{
+	struct tcphdr *tcp = headers->tcp;
+
+	if (!tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
+		return false;
+	return bpf_ntohl(tcp->ack_seq) != number;
+}
+
 /* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
 static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					   struct bpf_sock *half_open)
 {
 	struct tcp_request_sock *request = bpf_skc_to_tcp_request_sock(half_open);
-	struct tcphdr *tcp = headers->tcp;
 
-	if (!request || !tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
-		return false;
-	return bpf_ntohl(tcp->ack_seq) != request->snt_isn + 1;
+	return request && acknowledges_other(ctx, headers, request->snt_isn + 1);
+}
+
+/* Whether the segment acknowledges another FIN than this closed socket's: it belongs to a later connection. */
+static __always_inline bool is_for_later(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+					 struct bpf_sock *closed)
+{
+	struct tcp_timewait_sock *time_wait = bpf_skc_to_tcp_timewait_sock(closed);
+
+	return time_wait && acknowledges_other(ctx, headers, time_wait->tw_sk.__tw_common.skc_tw_snd_nxt);
 }
 
 /* For a TCP segment that does not open a connection. */
@@ -74,6 +104,8 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 		return FL_PACKET_UNKNOWN;
 	if (sk->state == BPF_TCP_NEW_SYN_RECV)
 		found = is_for_another(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
+	else if (sk->state == BPF_TCP_TIME_WAIT)
+		found = is_for_later(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->state != BPF_TCP_LISTEN)
 		found = FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(ctx, headers, sk))

@@ -274,6 +274,8 @@ static const struct {
     {"half-open, another host's SYN-ACK acknowledged", offsetof(struct rig_packets, half_open_elsewhere),
      FL_COUNTER_DELIVER_UNKNOWN, false},
     {"a connection in TIME-WAIT", offsetof(struct rig_packets, time_wait), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"in TIME-WAIT, the port used again elsewhere", offsetof(struct rig_packets, time_wait_later),
+     FL_COUNTER_DELIVER_UNKNOWN, false},
     {"the ACK of a SYN cookie", offsetof(struct rig_packets, cookie_ack), FL_COUNTER_DELIVER_COOKIE_ACK, false},
     {"the ACK of a wrong SYN cookie", offsetof(struct rig_packets, bad_cookie), FL_COUNTER_DELIVER_UNKNOWN, false},
     {"an unknown connection", offsetof(struct rig_packets, unknown), FL_COUNTER_DELIVER_UNKNOWN, false},

@@ -6,6 +6,8 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -225,6 +227,21 @@ static struct connection connection_make(const struct fl_address *client, const 
 	return c;
 }
 
+/* The number that a connected socket expects next from the other end. */
+static fl_u32 sequence_expected(int fd)
+{
+	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP, queue = TCP_RECV_QUEUE;
+	fl_u32 expected = 0;
+	socklen_t len = sizeof(expected);
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &expected, &len) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)))
+		give_up("TCP_REPAIR");
+	return expected;
+}
+
 /* Closed by the server first, which therefore keeps the TIME-WAIT. */
 static struct packet_tcp time_wait_make(const struct fl_address *client, const struct fl_address *vip, int listener)
 {
@@ -234,6 +251,7 @@ static struct packet_tcp time_wait_make(const struct fl_address *client, const s
 	close(c.server);
 	if (poll(&closed, 1, ANSWER_MILLISECONDS) != 1)
 		give_up("the server's FIN");
+	c.packet.acknowledgement = sequence_expected(c.client);
 	close(c.client);
 	return c.packet;
 }
@@ -264,6 +282,8 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
 	p->established = connection_make(&local, &vip, listener).packet;
 	p->time_wait = time_wait_make(&local, &vip, listener);
+	p->time_wait_later = p->time_wait;
+	p->time_wait_later.acknowledgement += 0x01010101;
 	sysctl("ipv4/tcp_syncookies", "1");
 	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
 	p->half_open_elsewhere = p->half_open;

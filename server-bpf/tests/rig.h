@@ -44,9 +44,10 @@ struct rig_packets {
 	struct packet_tcp established;
 	struct packet_tcp half_open;           /* the ACK that is still missing */
 	struct packet_tcp half_open_elsewhere; /* one that acknowledges another host's SYN-ACK */
-	struct packet_tcp time_wait;
-	struct packet_tcp cookie_ack; /* the ACK of a SYN cookie that this host sent */
-	struct packet_tcp bad_cookie; /* the same with a wrong cookie */
+	struct packet_tcp time_wait;           /* acknowledges the FIN */
+	struct packet_tcp time_wait_later;     /* of a connection from the same port that another host has */
+	struct packet_tcp cookie_ack;          /* the ACK of a SYN cookie that this host sent */
+	struct packet_tcp bad_cookie;          /* the same with a wrong cookie */
 	struct packet_tcp unknown;
 	struct packet_tcp no_listener; /* to a port without a listener */
 	struct packet_flow udp_connected;

@@ -39,6 +39,7 @@ TCP_KIND(established)
 TCP_KIND(half_open)
 TCP_KIND(half_open_elsewhere)
 TCP_KIND(time_wait)
+TCP_KIND(time_wait_later)
 TCP_KIND(cookie_ack)
 TCP_KIND(bad_cookie)
 TCP_KIND(unknown)
@@ -69,6 +70,11 @@ static void syn_rst(struct packet *packet, enum rig_family family)
 static void rst_of_established(struct packet *packet, enum rig_family family)
 {
 	add_flags(packet, &rig_packets(family)->established, TCP_RST);
+}
+
+static void rst_of_time_wait(struct packet *packet, enum rig_family family)
+{
+	add_flags(packet, &rig_packets(family)->time_wait_later, TCP_RST);
 }
 
 static void rst_with_cookie(struct packet *packet, enum rig_family family)
@@ -176,6 +182,8 @@ static const struct kind kinds[] = {
     {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"half-open, another host's SYN-ACK acknowledged", half_open_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
     {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"TIME-WAIT, the port used again elsewhere", time_wait_later, FL_COUNTER_DELIVER_UNKNOWN},
+    {"RST without ACK in TIME-WAIT", rst_of_time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"valid SYN cookie", cookie_ack, FL_COUNTER_DELIVER_COOKIE_ACK},
     {"wrong SYN cookie", bad_cookie, FL_COUNTER_DELIVER_UNKNOWN},
     {"ACK at a listener", unknown, FL_COUNTER_DELIVER_UNKNOWN},

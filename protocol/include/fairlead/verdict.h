@@ -23,7 +23,7 @@ enum fl_verdict_numbers {
 enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
-	FL_PACKET_LOCAL_SOCKET, /* established TCP, half-open TCP that the packet belongs to, connected UDP */
+	FL_PACKET_LOCAL_SOCKET, /* TCP: established; half-open or TIME-WAIT that the packet belongs to. Connected UDP */
 	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
 	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
 };
