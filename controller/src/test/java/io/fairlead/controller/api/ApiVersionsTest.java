@@ -106,6 +106,8 @@ class ApiVersionsTest extends ServedApi {
             new Write("PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\"}"),
             new Write("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\",\"weight\":4}"),
             new Write("PATCH", WEB + "/backends/7", "{\"weight\":5}"),
+            new Write("POST", WEB + "/drains", "{\"ids\":[8]}"),
+            new Write("POST", WEB + "/undrain", "{\"ids\":[8]}"),
             new Write("POST", WEB + "/changes", "{\"changes\":[{\"op\":\"remove\",\"id\":8}]}"),
             new Write("POST", WEB + "/rebalance", "{}"),
             new Write("DELETE", WEB + "/upkeep", ""),
