@@ -128,7 +128,7 @@ static void tagged(void **state)
 
 	assert_int_equal(parse(&bytes, &notice), FL_STEER_OK);
 	assert_true(fl_notice_message(&key, bytes.data, end, &notice, &message));
-	assert_int_equal(expected.len, sizeof(message.bytes));
+	assert_int_equal(expected.len, fl_tag_message_len(&message));
 	assert_memory_equal(message.bytes, expected.data, expected.len);
 	fl_tag_store(stored, fl_tag(&key, &message));
 	assert_int_equal(tag.len, sizeof(stored));

@@ -6,6 +6,24 @@
 
 #include "verdict_row.h"
 
+static void check_second(const struct fl_steer *steer, const json_t *second)
+{
+	struct fl_address owner, previous;
+
+	assert_int_equal(!(steer->flags & FL_STEER_SECOND), json_is_null(second));
+	if (!(steer->flags & FL_STEER_SECOND))
+		return;
+	owner = vectors_address(second, "owner");
+	assert_int_equal(steer->second.bucket, vectors_number(second, "bucket"));
+	assert_memory_equal(steer->second.owner.bytes, owner.bytes, 16);
+	assert_int_equal(!(steer->flags & FL_STEER_MOVED2), vectors_is_null(second, "since"));
+	if (!(steer->flags & FL_STEER_MOVED2))
+		return;
+	previous = vectors_address(second, "previous");
+	assert_int_equal(steer->second.since, vectors_number(second, "since"));
+	assert_memory_equal(steer->second.previous.bytes, previous.bytes, 16);
+}
+
 static void valid(void **state)
 {
 	const json_t *row = *state, *fields = vectors_get(row, "fields");
@@ -27,6 +45,7 @@ static void valid(void **state)
 		assert_int_equal(steer.since, vectors_number(fields, "since"));
 		assert_memory_equal(steer.previous.bytes, previous.bytes, 16);
 	}
+	check_second(&steer, json_object_get(fields, "second"));
 	assert_int_equal(!(steer.flags & FL_STEER_TAG), vectors_is_null(fields, "tag"));
 	if (steer.flags & FL_STEER_TAG) {
 		struct vectors_bytes tag = vectors_bytes(fields, "tag");
@@ -54,28 +73,61 @@ static void malformed(void **state)
 	vectors_free(&bytes);
 }
 
-static void chained(void **state)
+typedef bool rewrite(fl_u8 *data, const fl_u8 *end);
+
+static void rewritten(const json_t *row, rewrite *function)
 {
-	const json_t *row = *state;
 	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
 
 	assert_int_equal(before.len, after.len);
-	assert_true(fl_steer_chain(before.data, before.data + before.len));
+	assert_true(function(before.data, before.data + before.len));
 	assert_memory_equal(before.data, after.data, after.len);
 	vectors_free(&before);
 	vectors_free(&after);
 }
 
-/* An end inside of the header, which a parsed one cannot have: refused, and not a byte is changed. */
-static void chained_too_short(void **state)
+static void chained(void **state)
 {
-	struct vectors_bytes whole = vectors_bytes(*state, "before"), copy = vectors_bytes(*state, "before");
+	rewritten(*state, fl_steer_chain);
+}
+
+static void promoted(void **state)
+{
+	rewritten(*state, fl_steer_promote);
+}
+
+/* An end inside of the header, which a parsed one cannot have: refused, and not a byte is changed. */
+static void too_short(const json_t *row, rewrite *function)
+{
+	struct vectors_bytes whole = vectors_bytes(row, "before"), copy = vectors_bytes(row, "before");
 	size_t asked = FL_GUE_BASE_LEN + fl_steer_len(whole.data[FL_STEER_AT_FLAGS]), len;
 
 	for (len = 0; len < asked; len++)
-		assert_false(fl_steer_chain(copy.data, copy.data + len));
+		assert_false(function(copy.data, copy.data + len));
 	assert_memory_equal(copy.data, whole.data, whole.len);
 	vectors_free(&whole);
+	vectors_free(&copy);
+}
+
+static void chained_too_short(void **state)
+{
+	too_short(*state, fl_steer_chain);
+}
+
+static void promoted_too_short(void **state)
+{
+	too_short(*state, fl_steer_promote);
+}
+
+/* There is nothing to promote. */
+static void without_second(void **state)
+{
+	struct vectors_bytes bytes = vectors_bytes(*state, "bytes"), copy = vectors_bytes(*state, "bytes");
+	bool has_second = bytes.data[FL_STEER_AT_FLAGS] & FL_STEER_SECOND;
+
+	assert_int_equal(fl_steer_promote(copy.data, copy.data + copy.len), has_second);
+	assert_int_equal(!memcmp(copy.data, bytes.data, bytes.len), !has_second);
+	vectors_free(&bytes);
 	vectors_free(&copy);
 }
 
@@ -89,6 +141,9 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "malformed", malformed);
 	vectors_add(&tests, file, "chained", chained);
 	vectors_add(&tests, file, "chained", chained_too_short);
+	vectors_add(&tests, file, "promoted", promoted);
+	vectors_add(&tests, file, "promoted", promoted_too_short);
+	vectors_add(&tests, file, "valid", without_second);
 	failed = vectors_run("steer", &tests);
 	json_decref(file);
 	return failed;

@@ -33,7 +33,7 @@ static void row(void **state)
 	fl_u8 stored[FL_STEER_TAG_LEN];
 
 	message_make(&bytes, &steer, &message);
-	assert_int_equal(expected.len, sizeof(message.bytes));
+	assert_int_equal(expected.len, fl_tag_message_len(&message));
 	assert_memory_equal(message.bytes, expected.data, expected.len);
 	fl_tag_store(stored, fl_tag(&key, &message));
 	assert_int_equal(tag.len, sizeof(stored));
@@ -44,18 +44,46 @@ static void row(void **state)
 	vectors_free(&tag);
 }
 
-static void chained(void **state)
+static void renewed(const json_t *row, bool (*rewrite)(fl_u8 *data, const fl_u8 *end))
 {
-	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
 	struct fl_tag_message message;
 	struct fl_steer steer;
 
 	message_make(&before, &steer, &message);
 	assert_int_equal(before.len, after.len);
-	assert_true(fl_steer_chain(before.data, before.data + before.len));
-	assert_true(fl_tag_chain(&key, before.data, before.data + before.len, &message));
+	assert_true(rewrite(before.data, before.data + before.len));
+	assert_true(fl_tag_renew(&key, before.data, before.data + before.len, &message));
 	assert_memory_equal(before.data, after.data, after.len);
 	vectors_free(&before);
+	vectors_free(&after);
+}
+
+static void chained(void **state)
+{
+	renewed(*state, fl_steer_chain);
+}
+
+static void promoted(void **state)
+{
+	renewed(*state, fl_steer_promote);
+}
+
+/* A server that owns the second bucket and chains by it: the same as what it would chain had it been passed to it. */
+static void promoted_and_chained(void **state)
+{
+	struct vectors_bytes data = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	fl_u8 *end = data.data + data.len, *after_end = after.data + after.len;
+	struct fl_tag_message message;
+	struct fl_steer steer;
+
+	message_make(&data, &steer, &message);
+	assert_true(fl_steer_promote(data.data, end) && fl_steer_chain(data.data, end));
+	assert_true(fl_tag_renew(&key, data.data, end, &message));
+	message_make(&after, &steer, &message);
+	assert_true(fl_steer_chain(after.data, after_end) && fl_tag_renew(&key, after.data, after_end, &message));
+	assert_memory_equal(data.data, after.data, after.len);
+	vectors_free(&data);
 	vectors_free(&after);
 }
 
@@ -93,6 +121,8 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "rows", row);
 	vectors_add(&tests, file, "rows", cut);
 	vectors_add(&tests, file, "chained", chained);
+	vectors_add(&tests, file, "promoted", promoted);
+	vectors_add(&tests, file, "promoted", promoted_and_chained);
 	failed = vectors_run("tag", &tests);
 	json_decref(file);
 	return failed;

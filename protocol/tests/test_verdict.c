@@ -32,23 +32,59 @@ static bool is_believed(const struct fl_verdict_in *in)
 	return in->trusted && in->malformed == FL_STEER_OK;
 }
 
-static void decide(void **state)
+static void decide_as(const struct fl_verdict_in *in, const json_t *expected)
 {
-	const json_t *row = *state, *expected = vectors_get(row, "out");
-	struct fl_verdict_in in = input_of(vectors_get(row, "in"));
 	struct fl_bucket_memory memory = verdict_row_memory(expected);
 	struct fl_address next = vectors_address(expected, "next");
 	struct fl_verdict_out out;
 
 	memset(&out, 0xa5, sizeof(out));
-	fl_verdict_decide(&in, &out);
+	fl_verdict_decide(in, &out);
 	assert_int_equal(out.verdict, verdict_row_verdict(expected));
 	assert_memory_equal(out.next.bytes, next.bytes, 16);
 	assert_int_equal(out.generation_seen, vectors_number(expected, "generationSeen"));
 	assert_int_equal(out.learned, vectors_bool(expected, "learned"));
 	assert_memory_equal(&out.memory, &memory, sizeof(memory));
-	assert_int_equal(is_believed(&in) && !fl_address_is_none(&memory.previous) && fl_verdict_forgets(&in),
+	assert_int_equal(is_believed(in) && !fl_address_is_none(&memory.previous) && fl_verdict_forgets(in),
 			 vectors_bool(expected, "forgotten"));
+}
+
+static void decide(void **state)
+{
+	const json_t *row = *state;
+	struct fl_verdict_in in = input_of(vectors_get(row, "in"));
+
+	decide_as(&in, vectors_get(row, "out"));
+}
+
+static void check_steer(const struct fl_steer *steer, const struct fl_steer *expected)
+{
+	assert_int_equal(steer->bucket, expected->bucket);
+	assert_int_equal(steer->generation, expected->generation);
+	assert_int_equal(steer->hops, expected->hops);
+	/* The family's flag follows from the address. */
+	assert_int_equal(steer->flags & ~FL_STEER_PREVIOUS6, expected->flags);
+	assert_int_equal(steer->since, expected->since);
+	assert_memory_equal(&steer->previous, &expected->previous, sizeof(steer->previous));
+}
+
+/* A packet with a second bucket; if it is passed on, what that bucket's owner decides by the promoted header. */
+static void pass(void **state)
+{
+	const json_t *row = *state, *again;
+	struct fl_verdict_in in, next;
+
+	decide(state);
+	again = json_object_get(row, "again");
+	if (!again)
+		return;
+	in = input_of(vectors_get(row, "in"));
+	next = input_of(vectors_get(again, "in"));
+	next.steer.bucket = in.steer.second.bucket;
+	fl_verdict_promote(&in);
+	check_steer(&in.steer, &next.steer);
+	next.steer = in.steer;
+	decide_as(&next, vectors_get(again, "out"));
 }
 
 int main(int argc, char **argv)
@@ -58,6 +94,7 @@ int main(int argc, char **argv)
 	int failed;
 
 	vectors_add(&tests, file, "rows", decide);
+	vectors_add(&tests, file, "passed", pass);
 	failed = vectors_run("verdict", &tests);
 	json_decref(file);
 	return failed;

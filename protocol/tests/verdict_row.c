@@ -12,6 +12,7 @@ static const char *const verdicts[FL_VERDICTS] = {
     [FL_VERDICT_DROP_STALE] = "drop_stale",
     [FL_VERDICT_DROP_UNTRUSTED] = "drop_untrusted",
     [FL_VERDICT_DROP_MALFORMED] = "drop_malformed",
+    [FL_VERDICT_PASS] = "pass",
 };
 
 static const char *const errors[FL_STEER_ERRORS] = {
@@ -26,6 +27,9 @@ static const char *const errors[FL_STEER_ERRORS] = {
     [FL_STEER_PREVIOUS6_ALONE] = "previous6_alone",
     [FL_STEER_GENERATION_ZERO] = "generation_zero",
     [FL_STEER_NOTICE] = "notice",
+    [FL_STEER_SECOND6_ALONE] = "second6_alone",
+    [FL_STEER_MOVED2_ALONE] = "moved2_alone",
+    [FL_STEER_PREVIOUS2_6_ALONE] = "previous2_6_alone",
 };
 
 enum fl_packet_class verdict_row_class(const json_t *in)
@@ -55,6 +59,21 @@ struct fl_bucket_memory verdict_row_memory(const json_t *in_or_out)
 	return m;
 }
 
+/* A header without the key has no second bucket. */
+static void second_add(struct fl_steer *s, const json_t *second)
+{
+	if (!second)
+		return;
+	s->flags |= FL_STEER_SECOND;
+	s->second.bucket = (fl_u32)vectors_number(second, "bucket");
+	s->second.owner = vectors_address(second, "owner");
+	if (vectors_is_null(second, "since"))
+		return;
+	s->flags |= FL_STEER_MOVED2;
+	s->second.since = (fl_u32)vectors_number(second, "since");
+	s->second.previous = vectors_address(second, "previous");
+}
+
 struct fl_steer verdict_row_steer(const json_t *in, fl_u16 service, fl_u32 bucket)
 {
 	const json_t *steer = vectors_get(in, "steer");
@@ -71,6 +90,7 @@ struct fl_steer verdict_row_steer(const json_t *in, fl_u16 service, fl_u32 bucke
 		s.since = (fl_u32)vectors_number(steer, "since");
 		s.previous = vectors_address(steer, "previous");
 	}
+	second_add(&s, json_object_get(steer, "second"));
 	return s;
 }
 
@@ -89,6 +109,15 @@ static void shift_memory(const json_t *in_or_out, fl_u64 seconds)
 		shift(memory, "since", seconds);
 }
 
+static void shift_steer(const json_t *steer, fl_u64 seconds)
+{
+	const json_t *second = json_object_get(steer, "second");
+
+	shift(steer, "since", seconds);
+	if (second)
+		shift(second, "since", seconds);
+}
+
 void verdict_row_shift(const json_t *row, fl_u64 seconds)
 {
 	const json_t *in = vectors_get(row, "in");
@@ -97,5 +126,5 @@ void verdict_row_shift(const json_t *row, fl_u64 seconds)
 	shift_memory(in, seconds);
 	shift_memory(vectors_get(row, "out"), seconds);
 	if (!json_is_null(vectors_get(in, "steer")))
-		shift(vectors_get(in, "steer"), "since", seconds);
+		shift_steer(json_object_get(in, "steer"), seconds);
 }

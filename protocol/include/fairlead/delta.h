@@ -39,7 +39,7 @@ enum fl_delta_numbers {
 
 enum fl_delta_order { FL_DELTA_BY_NUMBER = 0, FL_DELTA_BY_OWNER = 1, FL_DELTA_ORDERS };
 
-/* Why a delta or snapshot is rejected, in the order of protocol/README.md, 5. */
+/* Why a delta, a snapshot or arrays (othello.h) are rejected, in the order of protocol/README.md, 5 and 12. */
 enum fl_delta_error {
 	FL_DELTA_OK = 0,
 	FL_DELTA_TRUNCATED,
@@ -52,6 +52,10 @@ enum fl_delta_error {
 	FL_DELTA_CHECKSUM,
 	FL_DELTA_BACKEND, /* id 0, not ascending, unknown flag, no address */
 	FL_DELTA_RUN,     /* order, empty, outside the ring, or owned by an unknown or removed backend */
+	FL_DELTA_SEED,    /* of arrays: even with siphash */
+	FL_DELTA_SIZE,    /* of arrays: no cells, too many, or no power of two with crc32 */
+	FL_DELTA_WORD,    /* of a patch: beyond the arrays, or a varint longer than necessary */
+	FL_DELTA_PADDING, /* of arrays: bits behind the last cell */
 	FL_DELTA_ERRORS,
 };
 
@@ -80,6 +84,21 @@ struct fl_delta_run {
 	fl_u16 owner; /* by owner only */
 };
 
+/* All fields but the magic of a header of FL_DELTA_HEADER_LEN bytes. */
+FL_INLINE struct fl_delta_header fl_delta_header_load(const fl_u8 *data)
+{
+	struct fl_delta_header header = {
+	    .service = fl_load_le32(data + 4),
+	    .generation = fl_load_le32(data + 8),
+	    .base = fl_load_le32(data + 12),
+	    .buckets = fl_load_le32(data + 16),
+	    .body_len = fl_load_le64(data + 20),
+	    .checksum = fl_load_le32(data + FL_DELTA_CRC_AT),
+	};
+
+	return header;
+}
+
 /* Reads the header only; the caller compares service, generation, base and buckets with what it expects. */
 FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 len, struct fl_delta_header *out)
 {
@@ -87,13 +106,8 @@ FL_INLINE enum fl_delta_error fl_delta_header_parse(const fl_u8 *data, fl_u64 le
 		return FL_DELTA_TRUNCATED;
 	if (data[0] != 'F' || data[1] != 'L' || (data[2] != 'D' && data[2] != 'S') || data[3] != '2')
 		return FL_DELTA_MAGIC;
+	*out = fl_delta_header_load(data);
 	out->snapshot = data[2] == 'S';
-	out->service = fl_load_le32(data + 4);
-	out->generation = fl_load_le32(data + 8);
-	out->base = fl_load_le32(data + 12);
-	out->buckets = fl_load_le32(data + 16);
-	out->body_len = fl_load_le64(data + 20);
-	out->checksum = fl_load_le32(data + FL_DELTA_CRC_AT);
 	return FL_DELTA_OK;
 }
 

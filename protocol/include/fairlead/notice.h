@@ -4,7 +4,7 @@
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4, protocol 59 | steer header | bucket 32, bucket 32, ...
  *
- * The steer header is the one of steer.h, with hops 0 and bucket FL_STEER_BUCKET_NONE. Without MOVED no bucket follows,
+ * The steer header is the one of steer.h, with hops 0, bucket FL_STEER_BUCKET_NONE and no second bucket. Without MOVED no bucket follows,
  * and only the generation is told. With MOVED 1 to FL_NOTICE_BUCKETS_MAX buckets follow, all of which moved at `since`
  * from `previous` to the receiver. A server learns from it what it would learn from one packet of each bucket.
  *
@@ -33,7 +33,7 @@
 enum fl_notice_numbers {
 	FL_NOTICE_BUCKET_LEN = 4,
 	FL_NOTICE_BUCKETS_MAX = 352, /* with the longest header over IPv6 they fill a packet of 1500 bytes */
-	FL_NOTICE_HEADER_MAX_LEN = FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
+	FL_NOTICE_HEADER_MAX_LEN = FL_GUE_BASE_LEN + FL_STEER_BASE_LEN + FL_STEER_MOVED6_LEN + FL_STEER_TAG_LEN,
 	FL_NOTICE_MAX_LEN = FL_NOTICE_HEADER_MAX_LEN + FL_NOTICE_BUCKETS_MAX * FL_NOTICE_BUCKET_LEN,
 };
 
@@ -66,8 +66,9 @@ FL_INLINE enum fl_steer_error fl_notice_parse(const fl_u8 *data, const fl_u8 *en
 		return error;
 	payload = len - steer.header_len;
 	is_moved = steer.flags & FL_STEER_MOVED;
-	if (steer.hops || steer.bucket != FL_STEER_BUCKET_NONE || payload % FL_NOTICE_BUCKET_LEN ||
-	    payload > FL_NOTICE_BUCKETS_MAX * FL_NOTICE_BUCKET_LEN || is_moved != (payload > 0))
+	if (steer.hops || steer.bucket != FL_STEER_BUCKET_NONE || steer.flags & FL_STEER_SECOND ||
+	    payload % FL_NOTICE_BUCKET_LEN || payload > FL_NOTICE_BUCKETS_MAX * FL_NOTICE_BUCKET_LEN ||
+	    is_moved != (payload > 0))
 		return FL_STEER_NOTICE;
 	out->steer = steer;
 	out->count = payload / FL_NOTICE_BUCKET_LEN;
@@ -149,12 +150,13 @@ FL_INLINE fl_u32 fl_notice_write(const struct fl_steer *steer, const fl_u32 *buc
 				 const struct fl_siphash_key *key, fl_u8 *out)
 {
 	struct fl_notice notice = {.steer = *steer, .count = count};
-	struct fl_tag_message message;
+	struct fl_tag_message message = {{0}}; /* GCC 12 does not see that notices have no second bucket */
 	fl_u32 len, i;
 
 	notice.steer.inner_protocol = FL_GUE_PROTO_NOTICE;
 	notice.steer.hops = 0;
 	notice.steer.bucket = FL_STEER_BUCKET_NONE;
+	notice.steer.flags &= FL_STEER_MOVED | FL_STEER_TAG;
 	__builtin_memset(notice.steer.tag, 0, FL_STEER_TAG_LEN);
 	len = fl_steer_write(&notice.steer, out);
 	notice.steer.header_len = (fl_u8)len;

@@ -11,8 +11,10 @@
  *	           64  source port 2, destination port 2
  *	           68  protocol 1			protocol, or next header, of the inner IP header
  *	           69  0 3
+ *	SECOND     72  second bucket 4, owner 16	only with SECOND, whose message has 112 bytes; IPv4 as above
+ *	(112)      92  since 4, previous 16		of the second bucket; 0 without MOVED2
  *
- * The message has a fixed length, so that it is hashed without a branch. Ports are the 4 bytes behind the inner IP
+ * The first 72 bytes are hashed without a branch. Ports are the 4 bytes behind the inner IP
  * header if the protocol is TCP or UDP, the packet is no later fragment, and has them; otherwise 0. An ICMP error is
  * tagged as an ICMP packet, not as the packet that it quotes. IPv6 with any extension header has no ports here.
  */
@@ -23,13 +25,16 @@
 #include "steer.h"
 
 enum fl_tag_numbers {
-	FL_TAG_MESSAGE_LEN = 72,
+	FL_TAG_MESSAGE_LEN = 72, /* without SECOND */
+	FL_TAG_MESSAGE_MAX_LEN = 112,
 	FL_TAG_AT_SINCE = 12,
 	FL_TAG_AT_PREVIOUS = 16,
 	FL_TAG_AT_SOURCE = 32,
 	FL_TAG_AT_DESTINATION = 48,
 	FL_TAG_AT_PORTS = 64,
 	FL_TAG_AT_PROTOCOL = 68,
+	FL_TAG_AT_SECOND = 72,
+	FL_TAG_AT_SINCE2 = 92,
 	FL_TAG_IPV4_LEN = 20,
 	FL_TAG_IPV6_LEN = 40,
 	FL_TAG_PORTS_LEN = 4,
@@ -37,9 +42,21 @@ enum fl_tag_numbers {
 	FL_TAG_UDP = 17,
 };
 
+/* The bytes behind FL_TAG_MESSAGE_LEN are valid with SECOND only. */
 struct fl_tag_message {
-	fl_u8 bytes[FL_TAG_MESSAGE_LEN];
+	fl_u8 bytes[FL_TAG_MESSAGE_MAX_LEN];
 };
+
+/* Whether the message is of a header with SECOND: its flags are the message's second byte. */
+FL_INLINE bool fl_tag_message_has_second(const struct fl_tag_message *m)
+{
+	return m->bytes[FL_STEER_AT_FLAGS - FL_STEER_AT_VERSION] & FL_STEER_SECOND;
+}
+
+FL_INLINE fl_u32 fl_tag_message_len(const struct fl_tag_message *m)
+{
+	return fl_tag_message_has_second(m) ? FL_TAG_MESSAGE_MAX_LEN : FL_TAG_MESSAGE_LEN;
+}
 
 /* Copies the ports if the transport header at p has them, within the IP packet (room bytes) and the data. */
 FL_INLINE void fl_tag_ports(const fl_u8 *p, const fl_u8 *end, fl_u32 room, struct fl_tag_message *m)
@@ -82,17 +99,26 @@ FL_INLINE bool fl_tag_ipv6(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 	return true;
 }
 
-/* Writes the first 32 bytes of *m and clears the others. False only if end is less than it was for the parser. */
+/* Writes the first 32 bytes of *m and those of SECOND, and clears the others. False only if end is less than it was for the parser. */
 FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *end,
 				    struct fl_tag_message *m)
 {
-	__builtin_memset(m, 0, sizeof(*m));
+	__builtin_memset(m, 0, FL_TAG_MESSAGE_LEN);
 	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
 		return false;
 	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
 	if (steer->flags & FL_STEER_MOVED) {
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE, steer->since);
 		__builtin_memcpy(m->bytes + FL_TAG_AT_PREVIOUS, &steer->previous, sizeof(steer->previous));
+	}
+	if (steer->flags & FL_STEER_SECOND) {
+		fl_store_be32(m->bytes + FL_TAG_AT_SECOND, steer->second.bucket);
+		__builtin_memcpy(m->bytes + FL_TAG_AT_SECOND + 4, &steer->second.owner, 16);
+		__builtin_memset(m->bytes + FL_TAG_AT_SINCE2, 0, FL_TAG_MESSAGE_MAX_LEN - FL_TAG_AT_SINCE2);
+	}
+	if (steer->flags & FL_STEER_MOVED2) {
+		fl_store_be32(m->bytes + FL_TAG_AT_SINCE2, steer->second.since);
+		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE2 + 4, &steer->second.previous, 16);
 	}
 	return true;
 }
@@ -111,7 +137,16 @@ FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, co
 
 FL_INLINE fl_u64 fl_tag(const struct fl_siphash_key *key, const struct fl_tag_message *m)
 {
-	return fl_siphash(key, m->bytes, FL_TAG_MESSAGE_LEN);
+	struct fl_siphash_state s = fl_siphash_begin(key);
+	fl_u32 i;
+
+	for (i = 0; i < FL_TAG_MESSAGE_LEN; i += 8)
+		fl_siphash_word(&s, fl_load_le64(m->bytes + i));
+	if (!fl_tag_message_has_second(m))
+		return fl_siphash_end(&s, 0, FL_TAG_MESSAGE_LEN);
+	for (; i < FL_TAG_MESSAGE_MAX_LEN; i += 8)
+		fl_siphash_word(&s, fl_load_le64(m->bytes + i));
+	return fl_siphash_end(&s, 0, FL_TAG_MESSAGE_MAX_LEN);
 }
 
 FL_INLINE fl_u64 fl_tag_load(const fl_u8 *p)
@@ -125,18 +160,29 @@ FL_INLINE void fl_tag_store(fl_u8 *p, fl_u64 tag)
 }
 
 /*
- * Adds a new tag to a header that fl_steer_chain() has rewritten. The header had a tag, and so has room for one behind
- * the generation. *m is the message of the incoming packet; it becomes that of the outgoing one. Returns false, with
- * nothing changed in the packet, only if end is less than it was for the parser.
+ * Adds a new tag to a header that fl_steer_chain() or fl_steer_promote() has rewritten, or first the one and then the
+ * other. The header had a tag, and so has room for one. *m is the message of the incoming packet; it becomes that of the
+ * outgoing one. Returns false, with nothing changed in the packet, only if end is less than it was for the parser.
  */
-FL_INLINE bool fl_tag_chain(const struct fl_siphash_key *key, fl_u8 *gue, const fl_u8 *end, struct fl_tag_message *m)
+FL_INLINE bool fl_tag_renew(const struct fl_siphash_key *key, fl_u8 *gue, const fl_u8 *end, struct fl_tag_message *m)
 {
-	if (gue + FL_STEER_AT_SINCE + FL_STEER_TAG_LEN > end)
+	fl_u8 flags, *at;
+
+	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
 		return false;
-	gue[FL_STEER_AT_FLAGS] = FL_STEER_TAG;
+	flags = gue[FL_STEER_AT_FLAGS];
+	at = fl_steer_part(gue, fl_steer_before_tag(flags));
+	if (at + FL_STEER_TAG_LEN > end)
+		return false;
+	gue[FL_STEER_AT_FLAGS] = flags | FL_STEER_TAG;
 	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
-	__builtin_memset(m->bytes + FL_TAG_AT_SINCE, 0, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
-	fl_tag_store(gue + FL_STEER_AT_SINCE, fl_tag(key, m));
+	/* Chaining clears the move; what moved after promotion is the second bucket. */
+	if (flags & FL_STEER_MOVED)
+		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE, m->bytes + FL_TAG_AT_SINCE2,
+				 FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+	else
+		__builtin_memset(m->bytes + FL_TAG_AT_SINCE, 0, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+	fl_tag_store(at, fl_tag(key, m));
 	return true;
 }
 

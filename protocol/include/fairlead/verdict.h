@@ -3,11 +3,15 @@
  * What a server does with a packet from a mux or another server: one pure function, the same source in the kernel
  * module, in eBPF and in the tests (Beamer, NSDI '18, sections 3.2 and 4.2).
  *
- *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> stale? -> deliver
+ *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> second bucket? ->
+ *	stale? -> deliver
  *
  * What the packet says of its bucket's move is obeyed whatever the server's clock says: window and hold are the mux's.
  * Clock and window of the server bound what it remembers, and datagrams, which are not held. Beyond the window memory
  * counts for a packet that the ring sends on to a former owner: where the chain begins, the ring says that it is held.
+ *
+ * A packet that names a second bucket, and whose connection none of the first one's owners knows, is passed on to the
+ * owner of the second. There it is a packet of that bucket alone, so it is passed on once.
  */
 #ifndef FAIRLEAD_VERDICT_H
 #define FAIRLEAD_VERDICT_H
@@ -23,7 +27,7 @@ enum fl_verdict_numbers {
 enum fl_packet_class {
 	FL_PACKET_SYN = 1,      /* opens a connection (SYN without ACK) */
 	FL_PACKET_COOKIE_ACK,   /* ACK that carries a SYN cookie valid here */
-	FL_PACKET_LOCAL_SOCKET, /* TCP: established; half-open or TIME-WAIT that the packet belongs to. Connected UDP */
+	FL_PACKET_LOCAL_SOCKET, /* TCP: one that has sent what the packet acknowledges. Connected UDP */
 	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
 	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
 };
@@ -34,6 +38,7 @@ enum fl_verdict {
 	FL_VERDICT_DROP_STALE,
 	FL_VERDICT_DROP_UNTRUSTED,
 	FL_VERDICT_DROP_MALFORMED,
+	FL_VERDICT_PASS, /* on to the second bucket's owner */
 	FL_VERDICTS,
 };
 
@@ -49,7 +54,7 @@ _Static_assert(sizeof(struct fl_bucket_memory) == 24, "24 bytes per remembered b
 struct fl_verdict_in {
 	enum fl_packet_class packet;
 	bool trusted;  /* sender is an allowed mux or peer, and the tag is right where one is required */
-	bool chaining; /* off only to show what happens without it */
+	bool chaining; /* and passing on; off only to show what happens without it */
 	enum fl_steer_error malformed; /* of fl_steer_parse(); steer is valid only if FL_STEER_OK */
 	struct fl_steer steer;
 	fl_u32 generation_seen; /* highest generation seen for the service, 0 for none */
@@ -64,7 +69,8 @@ struct fl_verdict_out {
 	fl_u32 generation_seen; /* to be stored if it differs from the input's */
 	bool learned;           /* memory has changed and must be stored */
 	struct fl_bucket_memory memory;
-	struct fl_address next; /* if CHAIN: where to send the packet, with hops + 1 and MOVED cleared */
+	/* If CHAIN: where to send the packet, rewritten by fl_steer_chain(). If PASS: by fl_steer_promote(). */
+	struct fl_address next;
 };
 
 /* Whether the address is 0.0.0.0 or ::, which a header may contain but no server has. */
@@ -169,6 +175,30 @@ FL_INLINE bool fl_verdict_follows(const struct fl_verdict_in *in, bool told)
 	return told && (in->packet != FL_PACKET_NO_RESET || fl_verdict_is_open(in, in->steer.since));
 }
 
+/* Whether the packet, for which nothing is known here, names another bucket with an owner who may know it. */
+FL_INLINE bool fl_verdict_passes(const struct fl_verdict_in *in)
+{
+	return in->chaining && in->packet == FL_PACKET_UNKNOWN && in->steer.flags & FL_STEER_SECOND &&
+	       !fl_verdict_is_unspecified(&in->steer.second.owner);
+}
+
+/*
+ * If PASS is to one of the server's own addresses, the packet is not sent: its second bucket takes the first one's
+ * place, as fl_steer_promote() would write it, and the server decides once more. The caller sets memory and self for
+ * the bucket and the previous owner that *in then has, and generation_seen, before it does.
+ */
+FL_INLINE void fl_verdict_promote(struct fl_verdict_in *in)
+{
+	struct fl_steer *steer = &in->steer;
+
+	steer->flags = fl_steer_promoted(steer->flags) | (steer->flags & FL_STEER_TAG);
+	steer->hops = 0;
+	steer->bucket = steer->second.bucket;
+	steer->since = steer->second.since;
+	steer->previous = steer->second.previous;
+	__builtin_memset(&steer->second, 0, sizeof(steer->second));
+}
+
 FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdict_out *out)
 {
 	bool told;
@@ -202,6 +232,11 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 	}
 	if (!fl_address_is_none(&out->next)) {
 		out->verdict = FL_VERDICT_CHAIN;
+		return;
+	}
+	if (fl_verdict_passes(in)) {
+		out->next = in->steer.second.owner;
+		out->verdict = FL_VERDICT_PASS;
 		return;
 	}
 	out->verdict = in->packet == FL_PACKET_UNKNOWN && in->steer.generation < out->generation_seen
