@@ -18,7 +18,9 @@ from cases.flow import hash_vectors, siphash_vectors
 from cases.hello import hello_vectors
 from cases.ipip import ipip_vectors
 from cases.notice import notice_vectors
+from cases.othello import othello_vectors
 from cases.report import report_vectors
+from cases.second import passed_rows
 from cases.steer import steer_vectors
 from cases.tag import tag_vectors
 from cases.verdict import verdict_vectors
@@ -33,7 +35,8 @@ FILES = {
     "hello.json": hello_vectors,
     "reports.json": report_vectors,
     "delta.json": delta_vectors,
-    "verdict.json": verdict_vectors,
+    "othello.json": othello_vectors,
+    "verdict.json": lambda: verdict_vectors() | {"passed": passed_rows()},
 }
 
 

@@ -7,7 +7,8 @@ gives the word. Here the word is stated by hand; the readers in C and Java are t
 import struct
 
 from oracle.address import sixteen
-from oracle.delta import header, snapshot_body, zstd_frame
+from oracle.delta import MAGICS, header, snapshot_body, zstd_frame
+from oracle.delta_reader import body_range
 from oracle.flow import crc32c
 
 NOW = 1_700_000_000
@@ -15,47 +16,54 @@ Case = tuple[str, str, bytes]  # error, sentence, bytes
 
 
 class Parcel:
-    """A delta or snapshot in the making: every field can be spoiled; the checksum is right unless `crc` says else."""
+    """
+    Something with a header in the making, of the magics' kinds: every field can be spoiled; the checksum is right
+    unless `crc` says else. limits: the shortest and the longest possible body.
+    """
 
-    def __init__(self, kind: str, image: dict, generation: int, body: bytes):
-        self.kind, self.image, self.generation, self.body = kind, image, generation, body
-        self.base = generation - 1 if kind == "delta" else 0
+    def __init__(self, kind: str, at: dict, limits: tuple[int, int], body: bytes):
+        self.kind, self.at, self.limits, self.body = kind, at, limits, body
+
+    @staticmethod
+    def of(kind: str, image: dict, generation: int, body: bytes) -> "Parcel":
+        """A delta or snapshot of the image's service."""
+        base = generation - 1 if kind == "delta" else 0
+        at = {"service": image["service"], "generation": generation, "base": base, "buckets": image["buckets"]}
+        return Parcel(kind, at, body_range(kind, image["buckets"]), body)
 
     def make(self, body: bytes | None = None, frame: bytes | None = None, crc: int = 0, **fields) -> bytes:
         body = self.body if body is None else body
-        head = fields.get("magic", b"FLD2" if self.kind == "delta" else b"FLS2")
-        for name, value in (
-            ("service", self.image["service"]),
-            ("generation", self.generation),
-            ("base", self.base),
-            ("buckets", self.image["buckets"]),
-        ):
+        head = fields.get("magic", MAGICS[self.kind])
+        for name, value in self.at.items():
             head += struct.pack("<I", fields.get(name, value))
         head += struct.pack("<Q", fields.get("length", len(body)))
         return head + struct.pack("<I", crc32c(head + body) ^ crc) + (zstd_frame(body) if frame is None else frame)
 
 
+OTHER_KIND = {"delta": "snapshot", "snapshot": "delta", "whole": "patch", "patch": "whole"}
+
+
 def header_cases(parcel: Parcel) -> list[Case]:
-    good, bad, generation = parcel.make(), parcel.make, parcel.generation
-    is_delta = parcel.kind == "delta"
+    good, bad, at = parcel.make(), parcel.make, parcel.at
+    generation, based = at["generation"], at["base"] > 0
     cases = [("truncated", f"cut to {n} bytes", good[:n]) for n in range(32)]
     return [
         *cases,
         ("magic", "no magic", bad(magic=bytes(4))),
-        ("magic", "a version that does not exist", bad(magic=good[:3] + b"3")),
-        ("magic", "the version before", bad(magic=good[:3] + b"1")),
+        ("magic", "a version that does not exist", bad(magic=good[:3] + bytes([good[3] + 1]))),
+        ("magic", "the version before", bad(magic=good[:3] + bytes([good[3] - 1]))),
         ("magic", "lower case", bad(magic=good[:4].lower())),
-        ("magic", "the other kind", bad(magic=b"FLS2" if is_delta else b"FLD2")),
+        ("magic", "the other kind", bad(magic=MAGICS[OTHER_KIND[parcel.kind]])),
         ("service", "another service", bad(service=8)),
         ("service", "service 0", bad(service=0)),
-        ("service", "a service whose low 16 bits agree", bad(service=parcel.image["service"] + 65536)),
-        ("generation", "a generation left out", bad(generation=generation + 1, base=generation if is_delta else 0)),
-        ("generation", "the generation before", bad(generation=generation - 1, base=generation - 2 if is_delta else 0)),
-        ("generation", "a wrong base", bad(base=generation - 2 if is_delta else generation - 1)),
+        ("service", "a service whose low 16 bits agree", bad(service=at["service"] + 65536)),
+        ("generation", "a generation left out", bad(generation=generation + 1, base=at["base"] + based)),
+        ("generation", "the generation before", bad(generation=generation - 1, base=at["base"] - based)),
+        ("generation", "a wrong base", bad(base=at["base"] - 1 if based else generation - 1)),
         ("generation", "generation 0", bad(generation=0)),
-        ("buckets", "twice the buckets", bad(buckets=2 * parcel.image["buckets"])),
+        ("buckets", "twice the buckets", bad(buckets=2 * at["buckets"])),
         ("buckets", "no buckets", bad(buckets=0)),
-        ("buckets", "one bucket less", bad(buckets=parcel.image["buckets"] - 1)),
+        ("buckets", "one bucket less", bad(buckets=at["buckets"] - 1)),
         ("buckets", "2147483648 buckets", bad(buckets=1 << 31)),
         ("magic", "two faults: magic, service", bad(magic=b"FLX1", service=8)),
         ("service", "two faults: service, generation", bad(service=8, generation=99)),
@@ -68,9 +76,7 @@ def header_cases(parcel: Parcel) -> list[Case]:
 
 def frame_cases(parcel: Parcel) -> list[Case]:
     good, bad, body = parcel.make(), parcel.make, parcel.body
-    buckets = parcel.image["buckets"]
-    smallest = 16 if parcel.kind == "delta" else 8 + 8 * buckets
-    greatest = smallest + 22 * 65535 + (14 * buckets if parcel.kind == "delta" else 0)
+    smallest, greatest = parcel.limits
     frame, unsized = zstd_frame(body), zstd_frame(body, with_size=False)
     reserved = frame[:9] + bytes([frame[9] | 6]) + frame[10:]
     turned = zstd_frame(bytes([body[0] ^ 1]) + body[1:])
@@ -138,15 +144,14 @@ BACKEND_FAULTS = [
 ]
 
 
-def delta_body_cases(parcel: Parcel) -> list[Case]:
-    committed = struct.pack("<I", NOW + parcel.generation)
-    buckets = parcel.image["buckets"]
+def delta_body_cases(parcel: Parcel, image: dict) -> list[Case]:
+    committed = struct.pack("<I", NOW + parcel.at["generation"])
+    buckets = image["buckets"]
 
     def bad(backends: list[bytes], runs: list[tuple], behind: bytes = b"", **counts) -> bytes:
         parts = counted(backends, counts.get("n")) + columns(runs, counts.get("m"), counts.get("order"))
         return parcel.make(body=committed + parts + behind)
 
-    image = parcel.image
     has = {owner: sum(row[0] == owner for row in image["rows"].values()) for owner in (1, 3)}
     good_run = stretch(8, 4)
     cases = [
@@ -199,8 +204,8 @@ def delta_body_cases(parcel: Parcel) -> list[Case]:
     return cases + [("backend", name, bad(backends, [good_run])) for name, backends in BACKEND_FAULTS]
 
 
-def snapshot_body_cases(parcel: Parcel) -> list[Case]:
-    image, committed = parcel.image, struct.pack("<I", NOW)
+def snapshot_body_cases(parcel: Parcel, image: dict) -> list[Case]:
+    committed = struct.pack("<I", NOW)
     buckets = image["buckets"]
     whole = snapshot_body(image, NOW)
     columns = whole[len(whole) - 8 * buckets :]
@@ -236,12 +241,12 @@ def snapshot_body_cases(parcel: Parcel) -> list[Case]:
 def malformed(image: dict, good_delta_body: bytes) -> list[dict]:
     """The image is of generation 6 and knows backend 2 as removed; the good delta leads to generation 7."""
     assert image["generation"] == 6 and image["backends"][2][1]
-    delta = Parcel("delta", image, 7, good_delta_body)
-    snapshot = Parcel("snapshot", image, 6, snapshot_body(image, NOW + 6))
+    delta = Parcel.of("delta", image, 7, good_delta_body)
+    snapshot = Parcel.of("snapshot", image, 6, snapshot_body(image, NOW + 6))
     assert delta.make()[:32] == header("delta", image["service"], 7, 6, image["buckets"], good_delta_body)
     rows = []
     for parcel, body_cases in ((delta, delta_body_cases), (snapshot, snapshot_body_cases)):
-        for error, name, data in header_cases(parcel) + frame_cases(parcel) + body_cases(parcel):
+        for error, name, data in header_cases(parcel) + frame_cases(parcel) + body_cases(parcel, image):
             rows.append({"name": f"{parcel.kind}: {name}", "kind": parcel.kind, "bytes": data.hex(), "error": error})
     names = [row["name"] for row in rows]
     assert len(set(names)) == len(names), "a name is used twice"

@@ -6,7 +6,7 @@ import random
 from oracle import RefusedError
 from oracle.delta import apply, delta_body, image_json, snapshot_body
 from oracle.flow import crc32
-from oracle.steer import chain, read, write
+from oracle.steer import chain, promote, read, write
 
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
@@ -14,9 +14,11 @@ from .flow import answer, nat, siphash_vectors
 from .hello import drawn_hello
 from .ipip import drawn_ipip
 from .notice import drawn_notice
+from .othello import drawn_othello
 from .report import drawn_reports
+from .second import drawn_second, passed
 from .tag import drawn_tag
-from .verdict import PACKETS, A, B, C, D, by_id, row, steer
+from .verdict import PACKETS, A, B, C, D, by_id, memory, row, steer
 
 
 def _address(draw: random.Random, ipv6: bool) -> str:
@@ -49,6 +51,16 @@ def _drawn_crc32(draw: random.Random) -> list[dict]:
     return [{"name": f"random text {n}", "data": t.hex(), "crc32": crc32(t)} for n, t in enumerate(texts)]
 
 
+def _drawn_second(draw: random.Random) -> dict:
+    moved = draw.random() < 0.5
+    return {
+        "bucket": draw.randrange(1 << 23),
+        "owner": _address(draw, draw.random() < 0.5),
+        "since": draw.randrange(1 << 32) if moved else None,
+        "previous": _address(draw, draw.random() < 0.5) if moved else None,
+    }
+
+
 def _drawn_header(draw: random.Random) -> bytes:
     moved = draw.random() < 0.5
     header = {
@@ -60,14 +72,15 @@ def _drawn_header(draw: random.Random) -> bytes:
         "since": draw.randrange(1 << 32) if moved else None,
         "previous": _address(draw, draw.random() < 0.5) if moved else None,
         "tag": draw.randbytes(8).hex() if draw.random() < 0.3 else None,
+        "second": _drawn_second(draw) if draw.random() < 0.4 else None,
     }
     return write(header, draw.choice([0, 0, 1, 3])) + draw.randbytes(draw.choice([0, 0, 20]))
 
 
 def drawn_steer(draw: random.Random) -> dict:
     """Right headers, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
-    files: dict[str, list] = {"valid": [], "malformed": [], "chained": []}
-    for number in range(600):
+    files: dict[str, list] = {"valid": [], "malformed": [], "chained": [], "promoted": []}
+    for number in range(900):
         data = bytearray(_drawn_header(draw))
         if draw.random() < 0.5:
             data[draw.randrange(min(len(data), 16))] ^= 1 << draw.randrange(8)
@@ -82,12 +95,14 @@ def drawn_steer(draw: random.Random) -> dict:
         files["valid"].append({"name": name, "bytes": data.hex(), "fields": fields, "written": write(fields).hex()})
         if fields["hops"] < 3:
             files["chained"].append({"name": name, "before": data.hex(), "after": chain(bytes(data)).hex()})
+        if fields["second"]:
+            files["promoted"].append({"name": name, "before": data.hex(), "after": promote(bytes(data)).hex()})
     return files
 
 
 def drawn_verdict(draw: random.Random) -> dict:
     """Few values of each kind, so that equal ones, neighbours and the ends of windows all come up."""
-    rows = []
+    rows, passed_on = [], []
     addresses = [A, B, C, D, "2001:db8::1", None]
     for number in range(3000):
         now = draw.choice([0, 3, 250, 1_700_000_000, 0xFFFFFFFF])
@@ -115,7 +130,12 @@ def drawn_verdict(draw: random.Random) -> dict:
             "self": draw.choice(addresses[:-1]),
         }
         rows.append(row(f"random packet {number}", **given))
-    return {"rows": rows}
+        if not fault and draw.random() < 0.5:
+            given["steer"] = given["steer"] | {"second": drawn_second(draw, addresses, times)}
+            known = memory(draw.choice(times), draw.randrange(5), draw.choice(addresses))
+            there = draw.choice(["unknown", "local_socket"])
+            passed_on.append(passed(f"random packet {number}", known, there, draw.randrange(5), **given))
+    return {"rows": rows, "passed": passed_on}
 
 
 def drawn_delta(draw: random.Random) -> dict:
@@ -137,7 +157,7 @@ def drawn_delta(draw: random.Random) -> dict:
         kind = draw.choice(["delta", "snapshot"])
         body = bytearray(good_delta if kind == "delta" else snapshot_body(image, 1))
         body[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
-        data = bytearray(Parcel(kind, image, expected[f"{kind}Generation"], bytes(body)).make())
+        data = bytearray(Parcel.of(kind, image, expected[f"{kind}Generation"], bytes(body)).make())
         if draw.random() < 0.5:
             data[draw.randrange(32)] ^= 1 << draw.randrange(8)
         if draw.random() < 0.2:
@@ -160,6 +180,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "hello.json": drawn_hello,
         "reports.json": drawn_reports,
         "delta.json": drawn_delta,
+        "othello.json": drawn_othello,
         "verdict.json": drawn_verdict,
     }
     files = {name: maker(random.Random(f"{seed} {name}")) for name, maker in makers.items()}

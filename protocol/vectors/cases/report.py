@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reports.json: sets of buckets in reports and in the answers to them, right and malformed."""
+"""reports.json: sets of buckets and connections in reports, right and malformed, and what a leader knows by them."""
 
 import random
 
 from oracle import RefusedError
+from oracle.known import Known, read_hashes, write_hashes
 from oracle.report import read_set, runs_of, set_bytes, set_text
 
 LARGEST = 8_388_608
@@ -78,8 +79,105 @@ def malformed() -> list[dict]:
     return rows + [malformed_row(name, buckets, set_text(bytes.fromhex(hexed))) for name, buckets, hexed in data]
 
 
+def hashes_row(name: str, hashes: list[int]) -> dict:
+    text = write_hashes(hashes)
+    return {"name": name, "hashes": [f"{one:016x}" for one in read_hashes(text)], "text": text}
+
+
+def hashes() -> list[dict]:
+    cases = [
+        ("no connection", []),
+        ("one connection", [0x0123456789ABCDEF]),
+        ("the hash 0", [0]),
+        ("the largest hash", [(1 << 64) - 1]),
+        ("two connections, not sorted", [2, 1]),
+        ("three connections, which need no padding", [1, 2, 3]),
+        ("the same hash twice", [5, 5]),
+    ]
+    return [hashes_row(*case) for case in cases]
+
+
+def malformed_hashes_row(name: str, text: str) -> dict:
+    try:
+        read_hashes(text)
+    except RefusedError as refused:
+        return {"name": name, "text": text, "error": refused.args[0]}
+    raise AssertionError(f"{name}: {text} was meant to be malformed")
+
+
+def malformed_hashes() -> list[dict]:
+    cases = [
+        ("a sign that base64 does not have", "AAAAAAA*AAA="),
+        ("no padding", "AAAAAAAAAAA"),
+        ("bits behind the last byte", "AAAAAAAAAAB="),
+        ("seven bytes", set_text(bytes(7))),
+        ("nine bytes", set_text(bytes(9))),
+        ("one byte", set_text(bytes(1))),
+    ]
+    return [malformed_hashes_row(*case) for case in cases]
+
+
+def part(kind: str, opened: list[int] = (), closed: list[int] = (), memory: str = "m1", mark: str = "k1") -> dict:
+    """Kinds: a change, or a whole set's part with the flags that are set (`whole first last`)."""
+    flags = {flag: flag in kind.split() for flag in ("whole", "first", "last")}
+    texts = {"opened": write_hashes(list(opened)), "closed": write_hashes(list(closed))}
+    return {"memory": memory, "mark": mark} | flags | texts
+
+
+def exchange_row(name: str, parts: list[dict]) -> dict:
+    """What is known after each part."""
+    known, steps = Known("m1"), []
+    for one in parts:
+        known.hear(one)
+        steps.append({"connections": one, "known": [f"{value:016x}" for value in sorted(known.hashes)]})
+    return {"name": name, "memory": "m1", "steps": steps}
+
+
+def exchanges() -> list[dict]:
+    whole, change = "whole first last", "last"
+    cases = [
+        ("a whole set in one part", [part(whole, [1, 2])]),
+        ("an empty whole set", [part(whole)]),
+        ("a whole set in three parts", [part("whole first", [1]), part("whole", [2]), part("whole last", [3])]),
+        ("what opens and closes", [part(whole, [1, 2]), part(change, [3], [1]), part(change, [], [2, 3])]),
+        ("changes in two parts", [part(whole, [1]), part("", [2], [1]), part(change, [3])]),
+        ("a change again, as its answer was lost", [part(whole, [1]), *[part(change, [2], [1])] * 2]),
+        ("opened though known, closed though unknown", [part(whole, [1]), part(change, [1], [9])]),
+        ("closed and opened in one report", [part(whole, [1]), part(change, [1], [1])]),
+        ("a first part again", [*[part("whole first", [1])] * 2, part("whole last", [2])]),
+        ("a last part again", [part("whole first", [1]), *[part("whole last", [2])] * 2, part(change, [3])]),
+        ("another memory", [part(whole, [1]), part(whole, [2], memory="m0"), part(change, [3], memory="m0")]),
+        ("a whole set forgets what it lacks", [part(whole, [1, 2]), part("whole first", [3]), part("whole last", [1])]),
+        ("a set that begins anew", [part("whole first", [1]), part("whole first", [2]), part("whole last", [3])]),
+        ("changes before any whole set", [part(change, [1])]),
+        ("a set without its first part", [part("whole last", [1])]),
+    ]
+    return [exchange_row(*case) for case in cases]
+
+
 def report_vectors() -> dict:
-    return {"sets": sets(), "malformed": malformed()}
+    return {
+        "sets": sets(),
+        "malformed": malformed(),
+        "hashes": hashes(),
+        "malformedHashes": malformed_hashes(),
+        "exchanges": exchanges(),
+    }
+
+
+def drawn_part(draw: random.Random, seen: list[dict]) -> dict:
+    if seen and draw.random() < 0.2:
+        return seen[-1]
+    kind = draw.choice(["last", "last", "", "whole first last", "whole first", "whole", "whole last"])
+    some = [draw.sample(range(8), draw.randrange(5)) for _ in range(2)]
+    return part(kind, some[0], [] if "whole" in kind else some[1], memory="m0" if draw.random() < 0.1 else "m1")
+
+
+def drawn_exchange(name: str, draw: random.Random) -> dict:
+    parts: list[dict] = []
+    for _ in range(20):
+        parts.append(drawn_part(draw, parts))
+    return exchange_row(name, parts)
 
 
 def drawn_reports(draw: random.Random) -> dict:
@@ -95,4 +193,14 @@ def drawn_reports(draw: random.Random) -> dict:
             read_set(set_text(data), 256)
         except RefusedError:
             bad.append(malformed_row(f"random bytes {len(bad)}", 256, set_text(data)))
-    return {"sets": rows, "malformed": bad}
+    files = {"sets": rows, "malformed": bad}
+    files["hashes"] = [
+        hashes_row(f"random hashes {number}", [draw.getrandbits(64) for _ in range(draw.randrange(9))])
+        for number in range(20)
+    ]
+    odd = [draw.randbytes(8 * draw.randrange(4) + draw.randrange(1, 8)) for _ in range(20)]
+    files["malformedHashes"] = [
+        malformed_hashes_row(f"random bytes {number}", set_text(data)) for number, data in enumerate(odd)
+    ]
+    files["exchanges"] = [drawn_exchange(f"random exchange {number}", draw) for number in range(20)]
+    return files

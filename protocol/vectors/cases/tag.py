@@ -4,10 +4,10 @@
 import random
 
 from oracle.address import packed
-from oracle.steer import write
-from oracle.tag import chain_tagged, check, message, put, tag
+from oracle.steer import read, write
+from oracle.tag import chain_tagged, check, message, promote_tagged, put, tag
 
-from .steer import MOVED, MOVED6, PLAIN
+from .steer import MOVED, MOVED6, PLAIN, SECOND, SECOND_MOVED, SECONDS
 
 KEY = bytes(range(0x10, 0x20))
 NO_TAG = bytes(8).hex()
@@ -60,6 +60,12 @@ def _row(name: str, data: bytes) -> dict:
     return one | {"message": message(data).hex(), "tag": tag(KEY, data).hex()}
 
 
+def _changed(name: str, good: bytes, at: int) -> dict:
+    bad = bytearray(good)
+    bad[at] ^= 1
+    return _row(f"wrong: {name} was changed", bytes(bad))
+
+
 def right_packets() -> list[tuple[str, bytes]]:
     headers = [("no move", PLAIN), ("moved from IPv4", MOVED), ("moved from IPv6", MOVED6)]
     packets = []
@@ -69,6 +75,10 @@ def right_packets() -> list[tuple[str, bytes]]:
         ]
     tcp = ipv4(6, TCP_ACK)
     packets += [(f"{hops} hops", put(KEY, packet(PLAIN | {"hops": hops}, tcp))) for hops in (1, 2)]
+    for what, second in SECONDS.items():
+        packets += [
+            (f"{what}; {how}", put(KEY, packet(header | {"second": second, "hops": 2}, tcp))) for how, header in headers
+        ]
     packets.append(("padding is not covered", put(KEY, packet(MOVED, tcp, 3))))
     return packets
 
@@ -89,11 +99,15 @@ def wrong_rows() -> list[dict]:
         "destination port": 32 + 23,
     }
     good = put(KEY, packet(MOVED, ipv4(6, TCP_ACK)))
-    rows = []
-    for name, at in fields.items():
-        bad = bytearray(good)
-        bad[at] ^= 1
-        rows.append(_row(f"wrong: {name} was changed", bytes(bad)))
+    rows = [_changed(name, good, at) for name, at in fields.items()]
+    good = put(KEY, packet(MOVED | {"second": SECOND_MOVED}, ipv4(6, TCP_ACK)))
+    fields = {"bucket": 19, "owner": 23, "since": 27, "previous": 31}
+    rows += [_changed(f"the second bucket's {name}", good, at) for name, at in fields.items()]
+    rows.append(_changed("the first bucket's since, behind them,", good, 35))
+    without = packet(MOVED, ipv4(6, TCP_ACK))
+    longer = bytearray(packet(MOVED | {"second": SECOND}, ipv4(6, TCP_ACK)))
+    longer[32:40] = tag(KEY, without)
+    rows.append(_row("wrong: a second bucket was added", bytes(longer)))
     rows.append(_row("wrong: another key", put(bytes(16), packet(MOVED, ipv4(6, TCP_ACK)))))
     rows.append(_row("wrong: a tag of all zero", packet(PLAIN, ipv4(6, TCP_ACK))))
     rows.append(_row("missing: no tag", write(PLAIN) + ipv4(6, TCP_ACK)))
@@ -106,22 +120,30 @@ def _chained(key: bytes, name: str, data: bytes) -> dict:
     return {"name": name, "before": data.hex(), "after": chain_tagged(key, data).hex()}
 
 
+def _promoted(key: bytes, name: str, data: bytes) -> dict:
+    return {"name": name, "before": data.hex(), "after": promote_tagged(key, data).hex()}
+
+
 def tag_vectors() -> dict:
     packets = right_packets()
+    two = [(name, data) for name, data in packets if read(data)["second"] is not None]
+    two += [(f"{name}, on its second hop", chain_tagged(KEY, data)) for name, data in two]
     return {
         "key": KEY.hex(),
         "rows": [_row(name, data) for name, data in packets] + wrong_rows(),
         "chained": [_chained(KEY, f"chained: {name}", data) for name, data in packets],
+        "promoted": [_promoted(KEY, f"passed on: {name}", data) for name, data in two],
     }
 
 
 def drawn_tag(draw: random.Random) -> dict:
     """Random headers over the inner packets of above, cut at the end or not, with a bit turned or not."""
-    rows, chained = [], []
+    rows, chained, promoted = [], [], []
     for number in range(500):
         _, protocol, inner = draw.choice(_inner_packets())
         header = draw.choice([PLAIN, MOVED, MOVED6]) | {"innerProtocol": protocol, "hops": draw.randrange(3)}
         header |= {"bucket": draw.randrange(1 << 23), "generation": draw.randrange(1, 1 << 32)}
+        header |= {"second": draw.choice([None, *SECONDS.values()])}
         data = bytearray(put(KEY, packet(header, inner, draw.choice([0, 0, 2]))))
         if draw.random() < 0.5:
             data[draw.randrange(6, 16)] ^= 1 << draw.randrange(8)
@@ -129,4 +151,6 @@ def drawn_tag(draw: random.Random) -> dict:
             rows.append(_row(f"random packet {number}", bytes(data)))
         if rows[-1]["result"] == "right":
             chained.append(_chained(KEY, f"random packet {number}", bytes(data)))
-    return {"key": KEY.hex(), "rows": rows, "chained": chained}
+            if header["second"]:
+                promoted.append(_promoted(KEY, f"random packet {number}", bytes(data)))
+    return {"key": KEY.hex(), "rows": rows, "chained": chained, "promoted": promoted}

@@ -19,6 +19,9 @@ STEER_ERRORS = (
     "version_unknown",
     "flags_unknown",
     "previous6_alone",
+    "second6_alone",
+    "moved2_alone",
+    "previous2_6_alone",
     "generation_zero",
 )
 

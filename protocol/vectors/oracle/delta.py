@@ -12,6 +12,7 @@ from .address import sixteen
 from .flow import crc32c
 
 ORDERS = ("number", "owner")
+MAGICS = {"delta": b"FLD2", "snapshot": b"FLS2", "whole": b"FLO1", "patch": b"FLP1"}
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
@@ -28,8 +29,7 @@ def zstd_frame(body: bytes, with_size: bool = True, block_max: int = 128 * 1024)
 
 
 def header(kind: str, service: int, generation: int, base: int, buckets: int, body: bytes) -> bytes:
-    magic = b"FLS2" if kind == "snapshot" else b"FLD2"
-    head = magic + struct.pack("<IIIIQ", service, generation, base, buckets, len(body))
+    head = MAGICS[kind] + struct.pack("<IIIIQ", service, generation, base, buckets, len(body))
     return head + struct.pack("<I", crc32c(head + body))
 
 

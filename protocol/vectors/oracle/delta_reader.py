@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from . import RefusedError
 from .address import sixteen
-from .delta import ORDERS, ZSTD_MAGIC, owned
+from .delta import MAGICS, ORDERS, ZSTD_MAGIC, owned
 from .flow import crc32c
 
 
@@ -36,20 +36,25 @@ def unframe(data: bytes) -> bytes:
     return content
 
 
-def read_body(data: bytes, kind: str, service: int, generation: int, buckets: int) -> bytes:
-    """The body of what stands at this service's generation, its header, frame and checksum checked."""
+def read_body(data: bytes, kind: str, at: dict, least: int, most: int) -> bytes:
+    """The body of what stands where a reader expects `at`'s fields; its header, frame and checksum checked."""
     _refuse_if(len(data) < 32, "truncated")
-    _refuse_if(data[:4] != (b"FLD2" if kind == "delta" else b"FLS2"), "magic")
-    of_service, of_generation, base, of_buckets, length, crc = struct.unpack("<IIIIQI", data[4:32])
-    _refuse_if(of_service != service, "service")
-    _refuse_if(of_generation != generation or base != (generation - 1 if kind == "delta" else 0), "generation")
-    _refuse_if(of_buckets != buckets, "buckets")
-    smallest = 16 if kind == "delta" else 8 + 8 * buckets
-    _refuse_if(not smallest <= length <= smallest + 22 * 65535 + (14 * buckets if kind == "delta" else 0), "length")
+    _refuse_if(data[:4] != MAGICS[kind], "magic")
+    service, generation, base, buckets, length, crc = struct.unpack("<IIIIQI", data[4:32])
+    _refuse_if(service != at["service"], "service")
+    _refuse_if(generation != at["generation"] or base != at["base"], "generation")
+    _refuse_if(buckets != at["buckets"], "buckets")
+    _refuse_if(not least <= length <= most, "length")
     body = unframe(data[32:])
     _refuse_if(len(body) != length, "length")
     _refuse_if(crc32c(data[:28] + body) != crc, "checksum")
     return body
+
+
+def body_range(kind: str, buckets: int) -> tuple[int, int]:
+    """The shortest and the longest possible body of a delta or snapshot."""
+    least = 16 if kind == "delta" else 8 + 8 * buckets
+    return least, least + 22 * 65535 + (14 * buckets if kind == "delta" else 0)
 
 
 def _read_backends(body: bytes, count: int) -> list[dict]:
@@ -71,7 +76,8 @@ def _check_owners(known: dict, current: int, previous: int) -> None:
 
 def read_delta(data: bytes, image: dict, generation: int) -> dict:
     """The delta, fit for `apply` to this image."""
-    body = read_body(data, "delta", image["service"], generation, image["buckets"])
+    at = {"service": image["service"], "generation": generation, "base": generation - 1, "buckets": image["buckets"]}
+    body = read_body(data, "delta", at, *body_range("delta", image["buckets"]))
     committed, count = struct.unpack("<II", body[:8])
     runs_at = 8 + 22 * count
     _refuse_if(len(body) < runs_at + 8, "length")
@@ -105,7 +111,8 @@ def _read_runs(columns: bytes, count: int, order: str, image: dict, known: dict)
 
 def read_snapshot(data: bytes, service: int, generation: int, buckets: int) -> dict:
     """The image."""
-    body = read_body(data, "snapshot", service, generation, buckets)
+    expected = {"service": service, "generation": generation, "base": 0, "buckets": buckets}
+    body = read_body(data, "snapshot", expected, *body_range("snapshot", buckets))
     _, count = struct.unpack("<II", body[:8])
     at = 8 + 22 * count
     _refuse_if(len(body) != at + 8 * buckets, "length")

@@ -16,6 +16,7 @@ def read_notice(data: bytes) -> dict:
     faults = [
         header["hops"] != 0,
         header["bucket"] != NO_BUCKET,
+        header["second"] is not None,
         len(payload) % 4 != 0,
         len(payload) > 4 * BUCKETS_MAX,
         bool(header["flags"] & MOVED) != bool(payload),

@@ -3,7 +3,7 @@
 
 from .address import sixteen
 from .flow import siphash
-from .steer import MOVED, PREVIOUS6, TAG, chain, read
+from .steer import MOVED, MOVED2, SECOND, TAG, chain, promote, read, words_before_tag
 
 TCP, UDP = 6, 17
 
@@ -31,9 +31,19 @@ def moved_part(header: dict) -> bytes:
     return bytes(20)
 
 
+def _second_part(header: dict) -> bytes:
+    """What follows byte 71 of the message."""
+    flags, second = header["flags"], header["second"]
+    if not flags & SECOND:
+        return b""
+    part = second["bucket"].to_bytes(4) + sixteen(second["owner"])
+    return part + (second["since"].to_bytes(4) + sixteen(second["previous"]) if flags & MOVED2 else bytes(20))
+
+
 def message(data: bytes) -> bytes:
     header = read(data)
-    return data[4:16] + moved_part(header) + _inner(data[header["headerLength"] :], header["innerProtocol"])
+    inner = _inner(data[header["headerLength"] :], header["innerProtocol"])
+    return data[4:16] + moved_part(header) + inner + _second_part(header)
 
 
 def tag(key: bytes, data: bytes) -> bytes:
@@ -43,8 +53,7 @@ def tag(key: bytes, data: bytes) -> bytes:
 
 def place(header: dict) -> int:
     """Where the tag stands in a packet with this header."""
-    flags = header["flags"]
-    return 16 + (20 if flags & PREVIOUS6 else 8 if flags & MOVED else 0)
+    return 16 + words_before_tag(header["flags"])
 
 
 def put(key: bytes, data: bytes) -> bytes:
@@ -60,7 +69,16 @@ def check(key: bytes, data: bytes) -> str:
 
 
 def chain_tagged(key: bytes, data: bytes) -> bytes:
-    """What a server with the key sends on: as without, and a tag anew right behind the generation."""
-    chained = bytearray(chain(data))
-    chained[5] = TAG
-    return put(key, bytes(chained))
+    """What a server with the key sends on: as without, and a tag anew where the flags place it."""
+    return _tagged(key, chain(data))
+
+
+def promote_tagged(key: bytes, data: bytes) -> bytes:
+    """What a server with the key passes on."""
+    return _tagged(key, promote(data))
+
+
+def _tagged(key: bytes, data: bytes) -> bytes:
+    renewed = bytearray(data)
+    renewed[5] |= TAG
+    return put(key, bytes(renewed))

@@ -65,6 +65,19 @@ def _is_forgotten(given: dict) -> bool:
     return memory["previous"] is not None and is_of_mux and is_current and not _is_open(given, memory["since"])
 
 
+def _second_owner(steer: dict) -> str | None:
+    """Who owns the second bucket that the packet names, if it names one."""
+    second = steer.get("second")
+    return second["owner"] if second and second["owner"] not in (None, "0.0.0.0") else None
+
+
+def promote(header: dict) -> dict:
+    """The header that the second bucket's owner decides about."""
+    second = header["second"]
+    alone = {"generation": header["generation"], "hops": 0, "since": second["since"], "previous": second["previous"]}
+    return alone | ({"bucket": None} if second["bucket"] == 0xFFFFFFFF else {})
+
+
 def decide(given: dict) -> dict:
     out = {
         "verdict": None,
@@ -89,6 +102,8 @@ def decide(given: dict) -> dict:
     previous = _previous(given)
     if given["chaining"] and previous is not None and steer["hops"] < 3:
         return out | {"verdict": "chain", "next": previous}
+    if given["chaining"] and given["packet"] == "unknown" and _second_owner(steer):
+        return out | {"verdict": "pass", "next": _second_owner(steer)}
     if given["packet"] == "unknown" and steer["generation"] < out["generationSeen"]:
         return out | {"verdict": "drop_stale"}
     return out | {"verdict": "deliver"}
