@@ -4,49 +4,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "story.h"
-
 enum { FIRST_NODES = 1 << 12, FIRST_SLOTS = 1 << 14 };
 
 struct node {
-	struct world world;
 	uint32_t parent;        /* index; the first node is its own */
 	struct world_step step; /* that led here from parent */
+	uint8_t state[];        /* state_len bytes */
 };
 
 struct explorer {
-	const struct world_setting *setting;
-	struct node *nodes;
+	const struct model *model;
+	const void *setting;
+	uint8_t *nodes; /* of node_len bytes each */
+	size_t node_len;
 	uint32_t count, room;
 	uint32_t *slots; /* open addressing: index + 1 of a node, 0: empty */
 	uint32_t mask;
 };
 
-/* FNV-1a. */
-static uint32_t hash(const struct world *world)
+static struct node *node_at(const struct explorer *explorer, uint32_t index)
 {
-	const uint8_t *bytes = (const uint8_t *)world;
+	return (struct node *)(explorer->nodes + index * explorer->node_len);
+}
+
+/* FNV-1a. */
+static uint32_t hash(const uint8_t *state, size_t len)
+{
 	uint64_t h = 0xcbf29ce484222325ULL;
 
-	for (size_t i = 0; i < sizeof(*world); i++)
-		h = (h ^ bytes[i]) * 0x100000001b3ULL;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ state[i]) * 0x100000001b3ULL;
 	return (uint32_t)(h ^ h >> 32);
 }
 
 /* The slot that holds the state, or the empty one where it belongs. */
-static uint32_t *find(const struct explorer *explorer, const struct world *world)
+static uint32_t *find(const struct explorer *explorer, const uint8_t *state)
 {
-	uint32_t at = hash(world) & explorer->mask;
+	size_t len = explorer->model->state_len;
+	uint32_t at = hash(state, len) & explorer->mask;
 
-	while (explorer->slots[at] &&
-	       memcmp(&explorer->nodes[explorer->slots[at] - 1].world, world, sizeof(*world)) != 0)
+	while (explorer->slots[at] && memcmp(node_at(explorer, explorer->slots[at] - 1)->state, state, len) != 0)
 		at = (at + 1) & explorer->mask;
 	return &explorer->slots[at];
 }
 
 static bool grow_nodes(struct explorer *explorer)
 {
-	struct node *nodes = realloc(explorer->nodes, 2ULL * explorer->room * sizeof(*nodes));
+	uint8_t *nodes = realloc(explorer->nodes, 2ULL * explorer->room * explorer->node_len);
 
 	if (!nodes)
 		return false;
@@ -65,20 +69,24 @@ static bool grow_slots(struct explorer *explorer)
 	explorer->slots = slots;
 	explorer->mask = 2 * explorer->mask + 1;
 	for (uint32_t i = 0; i < explorer->count; i++)
-		*find(explorer, &explorer->nodes[i].world) = i + 1;
+		*find(explorer, node_at(explorer, i)->state) = i + 1;
 	return true;
 }
 
 /* False: no memory. */
-static bool visit(struct explorer *explorer, const struct world *world, uint32_t parent, struct world_step step)
+static bool visit(struct explorer *explorer, const uint8_t *state, uint32_t parent, struct world_step step)
 {
-	uint32_t *slot = find(explorer, world);
+	uint32_t *slot = find(explorer, state);
+	struct node *node;
 
 	if (*slot)
 		return true;
 	if (explorer->count == explorer->room && !grow_nodes(explorer))
 		return false;
-	explorer->nodes[explorer->count] = (struct node){*world, parent, step};
+	node = node_at(explorer, explorer->count);
+	node->parent = parent;
+	node->step = step;
+	memcpy(node->state, state, explorer->model->state_len);
 	*slot = ++explorer->count;
 	return explorer->count < explorer->mask / 2 || grow_slots(explorer);
 }
@@ -90,16 +98,16 @@ static char *story_of(const struct explorer *explorer, uint32_t index, struct wo
 	size_t n = 1, at;
 	char *text;
 
-	for (uint32_t i = index; i; i = explorer->nodes[i].parent)
+	for (uint32_t i = index; i; i = node_at(explorer, i)->parent)
 		n++;
 	steps = calloc(n, sizeof(*steps));
 	if (!steps)
 		return NULL;
 	at = n;
 	steps[--at] = last;
-	for (uint32_t i = index; i; i = explorer->nodes[i].parent)
-		steps[--at] = explorer->nodes[i].step;
-	text = story(explorer->setting, steps, n);
+	for (uint32_t i = index; i; i = node_at(explorer, i)->parent)
+		steps[--at] = node_at(explorer, i)->step;
+	text = explorer->model->story(explorer->setting, steps, n);
 	free(steps);
 	return text;
 }
@@ -107,13 +115,13 @@ static char *story_of(const struct explorer *explorer, uint32_t index, struct wo
 static bool judge(const struct explorer *explorer, uint32_t index, struct world_step step, enum world_result result,
 		  struct tally *tally)
 {
-	enum limit limit;
+	int limit;
 
 	tally->delivered += result == WORLD_DELIVERED;
 	tally->dropped += result == WORLD_DROPPED;
 	if (result != WORLD_BROKEN)
 		return true;
-	limit = limit_of(explorer->setting, &explorer->nodes[index].world, step);
+	limit = explorer->model->limit(explorer->setting, node_at(explorer, index)->state, step);
 	tally->broken[limit]++;
 	if (!tally->shortest[limit])
 		tally->shortest[limit] = story_of(explorer, index, step);
@@ -123,32 +131,42 @@ static bool judge(const struct explorer *explorer, uint32_t index, struct world_
 /* Every step from one state. A broken connection ends there. */
 static bool expand(struct explorer *explorer, uint32_t index, struct tally *tally)
 {
-	struct world_step steps[WORLD_STEPS_MAX];
-	unsigned n = world_steps(explorer->setting, &explorer->nodes[index].world, steps);
+	const struct model *model = explorer->model;
+	struct world_step steps[MODEL_STEPS_MAX];
+	unsigned n = model->steps(explorer->setting, node_at(explorer, index)->state, steps);
 
 	for (unsigned s = 0; s < n; s++) {
-		struct world world = explorer->nodes[index].world;
-		enum world_result result = world_take(explorer->setting, &world, steps[s]);
+		uint8_t state[MODEL_STATE_MAX];
+		enum world_result result;
 
+		memcpy(state, node_at(explorer, index)->state, model->state_len);
+		result = model->take(explorer->setting, state, steps[s]);
 		if (!judge(explorer, index, steps[s], result, tally))
 			return false;
-		if (result != WORLD_BROKEN && result != WORLD_ENDED && steps[s].action != WORLD_SETTLE &&
-		    !visit(explorer, &world, index, steps[s]))
+		if (result != WORLD_BROKEN && result != WORLD_ENDED && steps[s].action != model->last_action &&
+		    !visit(explorer, state, index, steps[s]))
 			return false;
 	}
 	return true;
 }
 
-bool explore(const struct world_setting *setting, struct tally *tally)
+bool explore(const struct model *model, const void *setting, struct tally *tally)
 {
-	struct explorer explorer = {.setting = setting, .room = FIRST_NODES, .mask = FIRST_SLOTS - 1};
-	struct world first = world_first();
+	struct explorer explorer = {
+	    .model = model,
+	    .setting = setting,
+	    .node_len = (sizeof(struct node) + model->state_len + 3) / 4 * 4, /* parent is aligned */
+	    .room = FIRST_NODES,
+	    .mask = FIRST_SLOTS - 1,
+	};
+	uint8_t first[MODEL_STATE_MAX];
 	bool done;
 
-	explorer.nodes = malloc(FIRST_NODES * sizeof(*explorer.nodes));
+	model->first(setting, first);
+	explorer.nodes = malloc(FIRST_NODES * explorer.node_len);
 	explorer.slots = calloc(FIRST_SLOTS, sizeof(*explorer.slots));
-	done = explorer.nodes && explorer.slots && visit(&explorer, &first, 0, (struct world_step){0, 0});
-	for (uint32_t i = 0; done && i < explorer.count; i++)
+	done = explorer.nodes && explorer.slots && visit(&explorer, first, 0, (struct world_step){0, 0});
+	for (uint32_t i = 0; done && i < explorer.count && !(tally->is_search && tally->broken[0]); i++)
 		done = expand(&explorer, i, tally);
 	tally->states += explorer.count;
 	free(explorer.nodes);
@@ -158,6 +176,6 @@ bool explore(const struct world_setting *setting, struct tally *tally)
 
 void tally_free(struct tally *tally)
 {
-	for (int limit = 0; limit < LIMITS; limit++)
+	for (int limit = 0; limit < MODEL_LIMITS_MAX; limit++)
 		free(tally->shortest[limit]);
 }

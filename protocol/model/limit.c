@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "limit.h"
 
+#include <string.h>
+
+#include "explorer.h"
+#include "story.h"
+
 /* Moves that packets of the connection are still sent back across. */
 static unsigned open_moves(const struct world_setting *setting, const struct world *world)
 {
@@ -108,3 +113,43 @@ const char *limit_name(enum limit limit)
 
 	return names[limit];
 }
+
+static void first(const void *setting, void *state)
+{
+	struct world world = world_first();
+
+	(void)setting;
+	memcpy(state, &world, sizeof(world));
+}
+
+static unsigned steps(const void *setting, const void *state, struct world_step *steps)
+{
+	return world_steps(setting, state, steps);
+}
+
+static enum world_result take(const void *setting, void *state, struct world_step step)
+{
+	return world_take(setting, state, step);
+}
+
+static int limit(const void *setting, const void *before, struct world_step step)
+{
+	return limit_of(setting, before, step);
+}
+
+static char *tell(const void *setting, const struct world_step *steps, size_t count)
+{
+	return story(setting, steps, count);
+}
+
+const struct model model_world = {
+    .state_len = sizeof(struct world),
+    .first = first,
+    .steps = steps,
+    .take = take,
+    .limit = limit,
+    .story = tell,
+    .last_action = WORLD_SETTLE,
+};
+
+_Static_assert((int)LIMITS <= (int)MODEL_LIMITS_MAX && (int)WORLD_STEPS_MAX <= (int)MODEL_STEPS_MAX, "they fit in");

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "explorer.h"
+#include "limit.h"
 
 enum { MOVES_DEFAULT = 3, FEW_MOVES = 2 };
 
@@ -73,7 +74,7 @@ static bool explore_one(struct world_setting setting, unsigned moves, struct tal
 {
 	if (setting.moves > moves)
 		setting.moves = moves;
-	return explore(&setting, tally);
+	return explore(&model_world, &setting, tally);
 }
 
 /* TCP with all moves; the rest with few, and then one server's clock off at a time, and one server that dies. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "explorer.h"
+#include "limit.h"
 #include "story.h"
 
 enum { A, B, C };
@@ -413,7 +414,7 @@ static void test_one_move(void **state)
 	struct tally tally = {0};
 
 	(void)state;
-	assert_true(explore(&setting, &tally));
+	assert_true(explore(&model_world, &setting, &tally));
 	assert_true(tally.delivered > 0);
 	for (int limit = 0; limit < LIMITS; limit++)
 		assert_int_equal(tally.broken[limit] > 0, limit == LIMIT_WINDOW);
@@ -438,7 +439,7 @@ static void test_notices(void **state)
 		struct world_setting setting = {.notices = notices[i], .moves = 2, .behind = true};
 		struct tally tally = {0};
 
-		assert_true(explore(&setting, &tally));
+		assert_true(explore(&model_world, &setting, &tally));
 		for (int limit = 0; limit < LIMITS; limit++)
 			assert_int_equal(tally.broken[limit] > 0,
 					 limit == LIMIT_WINDOW || limit == (int)beside_window[i]);

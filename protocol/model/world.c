@@ -4,31 +4,8 @@
 #include <string.h>
 
 #include <fairlead/ring.h>
-#include <fairlead/verdict.h>
 
-enum { NOW = 1000 * WORLD_TICK, WINDOW = WORLD_WINDOW * WORLD_TICK, FIRST_GENERATION = 1, SETTLE_PACKETS = 8 };
-
-static struct fl_address address(uint8_t server)
-{
-	const uint8_t ipv4[4] = {10, 0, 0, (uint8_t)(server + 1)};
-
-	return server == WORLD_NONE ? (struct fl_address){{0}} : fl_address_from_ipv4(ipv4);
-}
-
-static uint8_t server_at(const struct fl_address *at)
-{
-	return fl_address_is_none(at) ? WORLD_NONE : (uint8_t)(at->bytes[15] - 1);
-}
-
-static uint32_t since(uint8_t age)
-{
-	return NOW - age * WORLD_TICK;
-}
-
-static uint8_t age_of(uint32_t since)
-{
-	return (uint8_t)((NOW - since) / WORLD_TICK);
-}
+enum { WINDOW = WORLD_WINDOW * WORLD_TICK, SETTLE_PACKETS = 8 };
 
 struct world world_first(void)
 {
@@ -39,7 +16,7 @@ struct world world_first(void)
 	world.home = WORLD_NONE;
 	world.dead = WORLD_NONE;
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
-		world.server[s].previous = WORLD_NONE;
+		world.server[s].memory.previous = WORLD_NONE;
 	return world;
 }
 
@@ -104,7 +81,7 @@ static bool notice_is_sent(const struct world_setting *setting, const struct wor
 static bool notice_is_known(const struct world_setting *setting, const struct world *world, unsigned g, uint8_t server)
 {
 	const struct world_server *s = &world->server[server];
-	bool has_move = s->previous != WORLD_NONE && s->generation >= g - 1 + FIRST_GENERATION;
+	bool has_move = s->memory.previous != WORLD_NONE && s->memory.generation >= g - 1 + FIRST_GENERATION;
 
 	return s->seen >= g + FIRST_GENERATION && (has_move || !notice_has_move(setting, world, g, server));
 }
@@ -188,52 +165,19 @@ unsigned world_steps(const struct world_setting *setting, const struct world *wo
 static struct fl_steer header(const struct world_setting *setting, const struct world *world, uint8_t generation)
 {
 	struct fl_steer steer = {.service = 1, .generation = generation + FIRST_GENERATION};
-	bool has_previous = world->previous[generation] != WORLD_NONE;
-	fl_row row = fl_row_make((uint16_t)(world->owner[generation] + 1),
-				 has_previous ? (uint16_t)(world->previous[generation] + 1) : FL_BACKEND_NONE,
-				 generation ? since(world->age[generation]) : 0);
 
-	if (fl_row_is_moved(row, NOW, setting->hold ? FL_ROW_HELD : WINDOW)) {
+	if (server_row_moved(world->previous[generation], world->age[generation], 0,
+			     setting->hold ? FL_ROW_HELD : WINDOW, &steer.since, &steer.previous))
 		steer.flags = FL_STEER_MOVED;
-		steer.since = fl_row_since(row);
-		steer.previous = address((uint8_t)(fl_row_previous(row) - 1));
-	}
 	return steer;
 }
 
-/* What the server's verdict is given besides the packet. */
 static struct fl_verdict_in input(const struct world_setting *setting, const struct world *world, uint8_t at,
 				  enum fl_packet_class packet, const struct fl_steer *steer)
 {
 	const struct world_server *server = &world->server[at];
-	struct fl_verdict_in in = {
-	    .packet = packet,
-	    .trusted = true,
-	    .chaining = true,
-	    .malformed = FL_STEER_OK,
-	    .steer = *steer,
-	    .generation_seen = server->seen,
-	    .now = (fl_u32)(NOW + setting->clock_ticks[at] * WORLD_TICK),
-	    .window = WINDOW,
-	    .self = address(at),
-	};
 
-	if (server->previous != WORLD_NONE) {
-		in.memory.since = since(server->age);
-		in.memory.generation = server->generation;
-		in.memory.previous = address(server->previous);
-	}
-	return in;
-}
-
-static void store(struct world_server *server, const struct fl_verdict_out *out)
-{
-	server->seen = (uint8_t)out->generation_seen;
-	if (out->learned) {
-		server->previous = server_at(&out->memory.previous);
-		server->age = age_of(out->memory.since);
-		server->generation = (uint8_t)out->memory.generation;
-	}
+	return server_input(at, server->seen, &server->memory, setting->clock_ticks[at], WINDOW, packet, steer);
 }
 
 /*
@@ -244,18 +188,14 @@ static void notice_read(const struct world_setting *setting, struct world *world
 {
 	struct fl_steer steer = {.service = 1, .generation = g + FIRST_GENERATION};
 	struct fl_verdict_in in;
-	struct fl_verdict_out out = {0};
 
 	if (told != WORLD_NONE) {
 		steer.flags = FL_STEER_MOVED;
-		steer.since = since(world->age[told]);
-		steer.previous = address(world->previous[told]);
+		steer.since = server_since(world->age[told]);
+		steer.previous = server_address(world->previous[told]);
 	}
 	in = input(setting, world, at, FL_PACKET_UNKNOWN, &steer);
-	out.generation_seen = in.generation_seen;
-	out.memory = in.memory;
-	fl_verdict_learn(&in, &out);
-	store(&world->server[at], &out);
+	server_read(&world->server[at].seen, &world->server[at].memory, &in);
 }
 
 /* A notice of the current mux. */
@@ -346,7 +286,7 @@ static void walk(const struct world_setting *setting, struct world *world, struc
 		struct fl_verdict_out out;
 
 		fl_verdict_decide(&in, &out);
-		store(&world->server[at], &out);
+		server_store(&world->server[at].seen, &world->server[at].memory, &out);
 		way->verdict = out.verdict;
 		way->end = at;
 		if (out.verdict != FL_VERDICT_CHAIN)
@@ -461,8 +401,8 @@ static void pass_time(struct world *world)
 	for (unsigned g = 1; g <= world->moves; g++)
 		grow(&world->age[g]);
 	for (unsigned s = 0; s < WORLD_SERVERS; s++)
-		if (world->server[s].previous != WORLD_NONE)
-			grow(&world->server[s].age);
+		if (world->server[s].memory.previous != WORLD_NONE)
+			grow(&world->server[s].memory.age);
 }
 
 enum world_result world_take(const struct world_setting *setting, struct world *world, struct world_step step)

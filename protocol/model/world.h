@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One bucket of one service, the servers that own it in turn, two muxes and one connection: everything that decides
- * whether the connection breaks, small enough that every reachable state can be visited (explore.c).
+ * whether the connection breaks, small enough that every reachable state can be visited (explorer.h).
  *
  *	controller	moves the bucket: generation n has owner[n] and previous[n], committed `age` ticks ago
  *	current mux	has applied every generation; before that it tells servers (WORLD_NOTICE, or notices_at_once)
@@ -19,13 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server.h"
+
 enum world_numbers {
 	WORLD_SERVERS = 4,
 	WORLD_MOVES_MAX = 4,
-	WORLD_TICK = 10,   /* seconds */
 	WORLD_WINDOW = 4,  /* ticks */
 	WORLD_AGE_MAX = 7, /* the window, the largest clock error twice, and one */
-	WORLD_NONE = 15,
 };
 
 enum world_traffic {
@@ -56,12 +56,9 @@ struct world_setting {
 	int clock_ticks[WORLD_SERVERS]; /* error of each server's clock */
 };
 
-/* What a server remembers of the bucket; previous WORLD_NONE: nothing. */
 struct world_server {
 	uint8_t seen; /* highest generation */
-	uint8_t previous;
-	uint8_t age; /* of the move, by the true clock */
-	uint8_t generation;
+	struct server_memory memory;
 };
 
 /* No padding: states are compared and hashed as bytes. */

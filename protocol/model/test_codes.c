@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model of codes does what the protocol says: sequences whose end is known, and what the explorer makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codes.h"
+#include "explorer.h"
+
+struct row {
+	const char *name;
+	const char *steps;        /* see steps_of() */
+	enum world_result result; /* of the last step */
+	enum codes_limit limit;
+	bool renewed; /* with a window of 4 ticks, not 2 */
+	unsigned without;
+};
+
+#define RENEWED .renewed = true
+
+static const struct row rows[] = {
+    {"delivered where it was opened", "P0 P0", WORLD_DELIVERED, .limit = 0},
+    {"new arrays give another code: passed on to the second bucket's owner", "P0 A1 P0", WORLD_DELIVERED, .limit = 0},
+    {"opened by the late mux under the arrays before: found by the second bucket", "A1 P1 P0", WORLD_DELIVERED,
+     .limit = 0},
+    {"opened under new arrays: the late mux's packet is dropped, not reset", "A1 P0 P1", WORLD_DROPPED, .limit = 0},
+    {"delivered by the late mux once it has caught up", "A1 P0 U P0", WORLD_DELIVERED, .limit = 0},
+    {"passed on, and chained to the second bucket's owner of before", "P0 A1 M2 P0", WORLD_DELIVERED, .limit = 0},
+    {"known, its bucket has moved: new arrays give it another of its server", "M5 T T U P0 M2 R A1 U U D U T T P0",
+     WORLD_DELIVERED, .limit = 0},
+    {"its bucket has moved, and nothing is renewed: the window", "P0 M1 T T P0", WORLD_BROKEN,
+     .limit = CODES_LIMIT_WINDOW},
+    {"a late mux's packet that is passed on is stale there, too", "A1 T T M7 U P0 P1", WORLD_DROPPED, .limit = 0},
+    {"unknown: its move is renewed", "P0 M1 U T T K0 U T T K0 U T T P0", WORLD_DELIVERED, RENEWED},
+    {"unless nothing awaits its report", "P0 M1 U T T T T P0", WORLD_BROKEN, RENEWED, .without = 1 << CODES_RULE_AWAIT},
+    {"known, its server owns no bucket: one is kept for it", "P0 M1 R U T T K0 U T T K0 U T T P0", WORLD_DELIVERED,
+     RENEWED},
+    {"two moves: the last one is renewed, and servers remember the first", "P0 M1 M2 U U T T K0 U T T K0 U T T P0",
+     WORLD_DELIVERED, RENEWED},
+    {"unless its server, the first, is not awaited", "P0 M1 M2 U U T T T T P0", WORLD_BROKEN, RENEWED,
+     .without = 1 << CODES_RULE_LINE},
+    {"a new leader awaits it, too, and believes what comes late",
+     "P0 M1 U T M2 U T K0 U T L T K0 U T T R K0 U K1 U T T P0", WORLD_DELIVERED, RENEWED},
+    {"a new leader that gives up", "P0 M1 U L I T T T T P0", WORLD_BROKEN, .limit = CODES_LIMIT_SILENT, RENEWED},
+    {"the server in between is dead", "P0 M1 M2 U U X1 P0", WORLD_DROPPED, RENEWED},
+    {"and removed: the ring names the one before it", "P0 M1 M2 U U X1 V2 P0", WORLD_DELIVERED, RENEWED},
+    {"the server in between has forgotten the first", "P0 M1 M2 U U F1 P0", WORLD_BROKEN,
+     .limit = CODES_LIMIT_FORGOTTEN, RENEWED},
+};
+
+/*
+ * Reads steps: T time, Mn move (n below 5: bucket 0 to server n, else bucket 1 to n - 5), An arrays, D drop, Kn renew, U
+ * catch up, Pn packet by mux n, on another client's SYN, nn news, Nn notice, R report, L leader, I silence, Xn death of
+ * server n, Vn its removal, Fn server n forgets, S settle.
+ */
+static unsigned steps_of(const char *text, struct world_step *steps)
+{
+	static const char letters[] = "TMADKUPonNRLIXVFS"; /* in the order of enum codes_action */
+	unsigned n = 0;
+
+	while (*text) {
+		const char *letter = strchr(letters, *text++);
+
+		assert_non_null(letter);
+		steps[n] = (struct world_step){(uint8_t)(letter - letters), 0};
+		if (*text >= '0' && *text <= '9')
+			steps[n].subject = (uint8_t)(*text++ - '0');
+		n++;
+		while (*text == ' ')
+			text++;
+	}
+	return n;
+}
+
+static void test_row(void **state)
+{
+	const struct row *row = *state;
+	const struct codes_setting setting = {.notices = WORLD_NOTICES_AT_ONCE,
+					      .servers = 3,
+					      .moves = CODES_MOVES_MAX,
+					      .arrays = CODES_ARRAYS_MAX,
+					      .leaders = 1,
+					      .without = row->without,
+					      .window = row->renewed ? 4 : 2,
+					      .behind = true,
+					      .renewed = row->renewed,
+					      .death = true,
+					      .forgetting = true,
+					      .silence = true};
+	struct codes codes = codes_first(&setting), before = codes;
+	struct world_step taken[32];
+	unsigned count = steps_of(row->steps, taken);
+	enum world_result result = WORLD_IDLE;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct world_step steps[CODES_STEPS_MAX];
+		unsigned n = codes_steps(&setting, &codes, steps), s = 0;
+
+		while (s < n && memcmp(&steps[s], &taken[i], sizeof(steps[s])) != 0)
+			s++;
+		if (s == n)
+			fail_msg("step %u of '%s' is not possible", i + 1, row->steps);
+		before = codes;
+		result = codes_take(&setting, &codes, taken[i]);
+	}
+	assert_int_equal(result, row->result);
+	if (result == WORLD_BROKEN)
+		assert_int_equal(codes_limit_of(&setting, &before, taken[count - 1]), row->limit);
+}
+
+/* What breaks, by setting: only what a limit covers, with all rules; something else without any one of them. */
+static void test_settings(void **state)
+{
+	static const struct {
+		struct codes_setting setting;
+		bool broken[CODES_LIMITS];
+	} cases[] = {
+	    {{.window = 2, .moves = 1}, {[CODES_LIMIT_WINDOW] = true}},
+	    {{.window = 2, .moves = 1, .notices = WORLD_NOTICES_LATE},
+	     {[CODES_LIMIT_WINDOW] = true, [CODES_LIMIT_NOTICE] = true}},
+	    {{.window = 5, .moves = 1, .timely = true, .rooted = true}, {false}},
+	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true}, {false}},
+	    {{.window = 2, .moves = 1, .without = 1 << CODES_RULE_SECOND},
+	     {[CODES_LIMIT_NONE] = true, [CODES_LIMIT_WINDOW] = true}},
+	    {{.window = 2, .without = 1 << CODES_RULE_SETTLE}, {[CODES_LIMIT_NONE] = true}},
+	    {{.window = 4, .moves = 1, .renewed = true, .without = 1 << CODES_RULE_AWAIT}, {[CODES_LIMIT_NONE] = true}},
+	    {{.window = 4, .moves = 1, .renewed = true, .without = 1 << CODES_RULE_MUXES}, {[CODES_LIMIT_NONE] = true}},
+	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true, .without = 1 << CODES_RULE_NEEDED},
+	     {[CODES_LIMIT_NONE] = true}},
+	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true, .without = 1 << CODES_RULE_BEFORE},
+	     {[CODES_LIMIT_NONE] = true}},
+	    {{.window = 4, .moves = 3, .renewed = true, .without = 1 << CODES_RULE_CHAINS},
+	     {[CODES_LIMIT_NONE] = true}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct codes_setting setting = cases[i].setting;
+		struct tally tally = {.is_search =
+					  cases[i].broken[CODES_LIMIT_NONE] && !cases[i].broken[CODES_LIMIT_WINDOW]};
+
+		if (setting.notices == WORLD_NOTICES_OFF)
+			setting.notices = WORLD_NOTICES_AT_ONCE;
+		setting.servers = 3;
+		setting.arrays = setting.moves <= 1;
+		setting.behind = setting.moves < 3;
+		assert_true(explore(&model_codes, &setting, &tally));
+		assert_true(tally.delivered > 0);
+		for (int limit = 0; limit < CODES_LIMITS; limit++)
+			assert_int_equal(tally.broken[limit] > 0, cases[i].broken[limit]);
+		tally_free(&tally);
+	}
+}
+
+/* Arrays that come too early lose a connection; two sets are needed for it. */
+static void test_rule(void **state)
+{
+	struct codes_setting setting = {.notices = WORLD_NOTICES_AT_ONCE,
+					.servers = 3,
+					.arrays = 2,
+					.without = 1 << CODES_RULE_WAIT,
+					.window = 2,
+					.behind = true};
+	struct tally tally = {0};
+
+	(void)state;
+	assert_true(explore(&model_codes, &setting, &tally));
+	assert_string_equal(tally.shortest[CODES_LIMIT_NONE],
+			    "server A owns bucket 0, B bucket 1; the window is 20 s\n"
+			    "new arrays give the connection bucket 1\n"
+			    "new arrays give the connection bucket 1\n"
+			    "a packet of the connection comes by the late mux: delivered at A\n"
+			    "a packet of the connection comes by a current mux: broken\n");
+	tally_free(&tally);
+}
+
+int main(void)
+{
+	enum { ROWS = sizeof(rows) / sizeof(*rows) };
+	struct CMUnitTest tests[ROWS + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROWS; i++)
+		tests[n++] = (struct CMUnitTest){rows[i].name, test_row, NULL, NULL, (void *)&rows[i]};
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_settings);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_rule);
+	return _cmocka_run_group_tests("codes", tests, n, NULL, NULL);
+}
