@@ -2,7 +2,7 @@
 /*
  * The verdict over the raw bytes of its input, and the properties that hold for every input: nothing is learned from
  * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit, none by memory beyond
- * the window, no move of the future.
+ * the window, no move of the future, passed on once.
  */
 #include <string.h>
 
@@ -75,6 +75,34 @@ static void fill(struct cursor *c, struct fl_verdict_in *in)
 	in->memory.generation = take(c, 1);
 	in->memory.previous = pick((fl_u8)take(c, 1));
 	in->self = pick((fl_u8)take(c, 1));
+	byte = take(c, 1);
+	if (!(byte & 1))
+		return;
+	in->steer.flags |= byte & 2 ? FL_STEER_SECOND : FL_STEER_SECOND | FL_STEER_MOVED2;
+	in->steer.second.bucket = byte & 4 ? FL_STEER_BUCKET_NONE : 1;
+	in->steer.second.owner = pick((fl_u8)take(c, 1));
+	if (in->steer.flags & FL_STEER_MOVED2) {
+		in->steer.second.since = take_time(c, in->now);
+		in->steer.second.previous = pick((fl_u8)take(c, 1));
+	}
+}
+
+/* Passed on once, to the second bucket's owner, and only what would be stale or reset without a second bucket. */
+static void check_passed(struct fl_verdict_in in, const struct fl_verdict_out *out)
+{
+	struct fl_verdict_out without;
+
+	require(in.chaining && in.packet == FL_PACKET_UNKNOWN && in.steer.flags & FL_STEER_SECOND);
+	require(fl_address_equal(&out->next, &in.steer.second.owner) && !fl_address_is_none(&out->next));
+	in.steer.flags &= FL_STEER_MOVED;
+	fl_verdict_decide(&in, &without);
+	require(without.verdict == FL_VERDICT_DELIVER || without.verdict == FL_VERDICT_DROP_STALE);
+	require(same_memory(&without.memory, &out->memory) && without.learned == out->learned);
+	in.steer.flags |= FL_STEER_SECOND;
+	fl_verdict_promote(&in);
+	require(!(in.steer.flags & FL_STEER_SECOND) && !in.steer.hops);
+	fl_verdict_decide(&in, &without);
+	require(without.verdict != FL_VERDICT_PASS);
 }
 
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
@@ -104,7 +132,9 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 		require(out.memory.since <= (fl_u64)in.now + FL_FUTURE_MAX && out.memory.since >= in.memory.since);
 		require(!fl_address_equal(&out.memory.previous, &in.self) && !fl_address_is_none(&out.memory.previous));
 	}
-	if (out.verdict == FL_VERDICT_CHAIN) {
+	if (out.verdict == FL_VERDICT_PASS) {
+		check_passed(in, &out);
+	} else if (out.verdict == FL_VERDICT_CHAIN) {
 		require(unknown && in.chaining && in.steer.hops < FL_STEER_HOPS_MAX);
 		require(told || fl_verdict_is_open(&in, in.memory.since) || is_sent_on);
 		require(in.packet == FL_PACKET_UNKNOWN || fl_verdict_is_open(&in, in.memory.since) ||
