@@ -6,9 +6,9 @@
  * 32 at once they wait for each other, and a packet costs 38 ns instead of 31 (a million buckets).
  *
  *	classify	reads headers				verdict, service, key
- *	hash		computes, prefetches ring rows		hash, bucket
- *	choose		calls steering methods (steering.h)	another bucket, or a backend instead of one
- *	rows		reads rows, prefetches templates	row, backend
+ *	hash		computes, prefetches ring rows or cells	hash, bucket, generation
+ *	choose		calls steering methods (steering.h)	another bucket, or a backend instead
+ *	rows		reads codes, rows, prefetches templates	bucket, a second one, rows, backend
  *	encap		writes headers				the mbuf, ready to be sent by packet.port
  *
  * It does not log, allocate, lock or make system calls, and knows nothing of ports: tests, the fuzzer and
@@ -37,19 +37,22 @@ struct burst {
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX] __attribute__((aligned(64))); /* a cache line each */
+	uint32_t coded;    /* packets whose buckets arrays of codes give, a bit each; set by hash, used by rows */
 	uint32_t choosing; /* packets whose method chooses, a bit each; set by hash, used by choose */
 	uint32_t methods;  /* their methods, a bit for each number */
+	uint32_t seconds;  /* packets with a second bucket, a bit each; set by rows */
+	uint32_t second;   /* out: how many carry SECOND */
 	uint64_t moved;    /* out: how many carry MOVED */
 	uint64_t bytes;    /* out: bytes of the frames with VERDICT_SERVICE, as received */
 };
 
-/* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved and bytes. */
+/* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved, second and bytes. */
 void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
 
-/* The stage between hash and rows, for all packets at once. */
+/* The stage between hash and rows, for all packets at once; only if any method chooses. */
 void burst_choose(struct burst *burst);
 
 /* All stages. Afterwards every packet has its verdict, and those with VERDICT_SERVICE are rewritten. */

@@ -8,6 +8,7 @@
 #include "packet/verdict.h"
 
 struct backends;
+struct othello_pair;
 struct ring;
 struct service;
 
@@ -35,6 +36,11 @@ struct packet {
 	union {
 		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */
 		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
+		uint32_t cells[4];         /* the places of its cells, until its bucket is known (codes.h) */
+		struct {                   /* once rows are read, of a packet with a second bucket (burst.seconds) */
+			uint64_t second_row;
+			uint32_t second;
+		};
 	};
 	struct service *service;
 	uint64_t hash; /* the flow hash (fairlead/hash.h) */
@@ -46,9 +52,10 @@ struct packet {
 	};
 	union {
 		const struct backends *backends;
-		struct {              /* after encapsulation */
-			uint8_t port; /* DPDK port id to leave by */
-			uint16_t mtu; /* TOO_BIG: of the largest packet that fits */
+		const struct othello_pair *codes; /* whose cells they are (codes.h) */
+		struct {                          /* after encapsulation */
+			uint8_t port;             /* DPDK port id to leave by */
+			uint16_t mtu;             /* TOO_BIG: of the largest packet that fits */
 		};
 	};
 };

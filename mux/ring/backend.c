@@ -121,6 +121,10 @@ uint32_t backends_room_moved(const struct backends *backends, uint8_t flags)
 	uint32_t narrowest = backends_narrowest(backends);
 	uint8_t moved = narrowest & BACKENDS_IPV6 ? FL_STEER_MOVED | FL_STEER_PREVIOUS6 : FL_STEER_MOVED;
 
+	if (flags & FL_STEER_SECOND)
+		moved |= FL_STEER_SECOND | FL_STEER_MOVED2;
+	if (flags & FL_STEER_SECOND && narrowest & BACKENDS_IPV6)
+		moved |= FL_STEER_SECOND6 | FL_STEER_PREVIOUS2_6;
 	return room(backends, narrowest, (flags & FL_STEER_TAG) | moved);
 }
 

@@ -110,7 +110,7 @@ static inline uint32_t backends_narrowest(const struct backends *backends)
  */
 uint32_t backends_room(const struct backends *backends, uint8_t flags);
 
-/* The same for whatever a move may do to a connection of this pool later; flags: TAG counts. */
+/* The same for whatever moves may do to a connection of this pool later; flags: TAG and SECOND count. */
 uint32_t backends_room_moved(const struct backends *backends, uint8_t flags);
 
 /* Whether a port may name it: it exists and was not removed. For explain, not for packets. */

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_hash_crc.h>
-#include <zstd.h>
-#include <zstd_errors.h>
-
 #include "ring/backend_list.h"
+#include "ring/body.h"
 
 static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_OK] = "ok",
@@ -24,6 +21,10 @@ static const char *const names[FL_DELTA_ERRORS] = {
     [FL_DELTA_CHECKSUM] = "checksum",
     [FL_DELTA_BACKEND] = "backend",
     [FL_DELTA_RUN] = "run",
+    [FL_DELTA_SEED] = "seed",
+    [FL_DELTA_SIZE] = "size",
+    [FL_DELTA_WORD] = "word",
+    [FL_DELTA_PADDING] = "padding",
 };
 
 enum { LOOKUPS_PAY = 16 }; /* noting this many entries takes as long as finding one */
@@ -89,77 +90,29 @@ const char *delta_error_name(enum fl_delta_error error)
 	return names[error];
 }
 
-static enum fl_delta_error check_header(const uint8_t *data, size_t len, const struct delta_expected *expected,
-					struct fl_delta_header *header, struct reason *why)
+/* What the header must have, as the reader expects it. */
+static struct body_expected body_of(const struct delta_expected *expected)
 {
-	const char *magic = expected->snapshot ? "FLS2" : "FLD2";
-	enum fl_delta_error error = fl_delta_header_parse(data, len, header);
-	uint32_t base = expected->snapshot ? 0 : expected->generation - 1;
-	uint64_t min, max;
+	struct body_expected body = {
+	    .magic = expected->snapshot ? "FLS2" : "FLD2",
+	    .service = expected->service,
+	    .generation = expected->generation,
+	    .base = expected->snapshot ? 0 : expected->generation - 1,
+	    .buckets = expected->buckets,
+	    .buckets_max = FL_BUCKETS_MAX,
+	    .len_min = expected->snapshot ? 8 + (uint64_t)expected->buckets * 8 : DELTA_BODY_MIN,
+	};
 
-	if (error == FL_DELTA_TRUNCATED)
-		return reason_set(why, error, "length %zu; allowed: %d and more", len, FL_DELTA_HEADER_LEN);
-	if (error == FL_DELTA_MAGIC || header->snapshot != expected->snapshot)
-		return reason_set(why, FL_DELTA_MAGIC, "magic %02x%02x%02x%02x; allowed: %s", data[0], data[1], data[2],
-				  data[3], magic);
-	if (header->service != expected->service)
-		return reason_set(why, FL_DELTA_SERVICE, "service %u; allowed: %u", header->service, expected->service);
-	if (header->generation != expected->generation)
-		return reason_set(why, FL_DELTA_GENERATION, "generation %u; allowed: %u", header->generation,
-				  expected->generation);
-	if (header->base != base)
-		return reason_set(why, FL_DELTA_GENERATION, "base %u; allowed: %u", header->base, base);
-	if (header->buckets != expected->buckets)
-		return reason_set(why, FL_DELTA_BUCKETS, "buckets %u; allowed: %u", header->buckets, expected->buckets);
-	if (header->buckets < FL_BUCKETS_MIN || header->buckets > FL_BUCKETS_MAX ||
-	    (header->buckets & (header->buckets - 1)))
-		return reason_set(why, FL_DELTA_BUCKETS, "buckets %u; allowed: powers of two in %d..%d",
-				  header->buckets, FL_BUCKETS_MIN, FL_BUCKETS_MAX);
-	min = header->snapshot ? 8 + (uint64_t)header->buckets * 8 : DELTA_BODY_MIN;
-	max = min + DELTA_BACKENDS_LEN_MAX;
-	if (!header->snapshot)
-		max += (uint64_t)header->buckets * FL_DELTA_OWNER_RUN_LEN;
-	if (header->body_len < min || header->body_len > max)
-		return reason_set(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; allowed: %" PRIu64 "..%" PRIu64,
-				  header->body_len, min, max);
-	return FL_DELTA_OK;
+	body.len_max = body.len_min + DELTA_BACKENDS_LEN_MAX;
+	if (!expected->snapshot)
+		body.len_max += (uint64_t)expected->buckets * FL_DELTA_OWNER_RUN_LEN;
+	return body;
 }
 
-/* Unpacks one zstd frame that fills src into exactly body_len bytes at body. */
-static enum fl_delta_error unpack(const uint8_t *src, size_t len, uint8_t *body, uint64_t body_len, struct reason *why)
-{
-	size_t frame = ZSTD_findFrameCompressedSize(src, len);
-	size_t got;
-
-	if (ZSTD_isError(frame))
-		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(frame));
-	if (frame != len)
-		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame of %zu bytes; allowed: %zu, to the end", frame,
-				  len);
-	got = ZSTD_decompress(body, body_len, src, len);
-	if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
-		return reason_set(why, FL_DELTA_LENGTH, "more than %" PRIu64 " bytes unpacked; allowed: body length",
-				  body_len);
-	if (ZSTD_isError(got))
-		return reason_set(why, FL_DELTA_COMPRESSION, "zstd frame: %s", ZSTD_getErrorName(got));
-	if (got != body_len)
-		return reason_set(why, FL_DELTA_LENGTH, "%zu bytes unpacked; allowed: body length, %" PRIu64, got,
-				  body_len);
-	return FL_DELTA_OK;
-}
-
-/* Uses the CPU's CRC-32C instruction if it has one: 64 MB in about 10 ms. */
-static uint32_t checksum(const uint8_t *header, const uint8_t *body, uint64_t body_len)
-{
-	uint32_t crc = ~fl_crc32c(0, header, FL_DELTA_CRC_AT); /* it may not be aligned */
-
-	return ~rte_hash_crc(body, (uint32_t)body_len, crc);
-}
-
-static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct fl_delta_header *header,
+static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const struct delta_expected *expected,
 				   struct layout *out, struct reason *why)
 {
-	uint64_t at = 8, rest = header->snapshot ? (uint64_t)header->buckets * 8 : 8;
+	uint64_t at = 8, rest = expected->snapshot ? (uint64_t)expected->buckets * 8 : 8;
 
 	out->backends_count = fl_load_le32(body + 4);
 	out->backends = body + at;
@@ -167,7 +120,7 @@ static enum fl_delta_error lay_out(const uint8_t *body, uint64_t body_len, const
 	if (at + rest > body_len)
 		return reason_set(why, FL_DELTA_LENGTH, "backends %u; allowed: what fits %" PRIu64 " bytes",
 				  out->backends_count, body_len);
-	if (header->snapshot) {
+	if (expected->snapshot) {
 		out->columns = body + at;
 	} else {
 		uint32_t order = fl_load_le32(body + at + 4);
@@ -339,51 +292,29 @@ static enum fl_delta_error read_body(const struct layout *layout, const struct d
 					       : read_runs(layout, out, &ids, NULL, why);
 }
 
-/* Unpacks the body behind the header into body, which has room for it, and reads it. */
-static enum fl_delta_error decode_body(const uint8_t *data, size_t len, const struct fl_delta_header *header,
-				       const struct delta_expected *expected, uint8_t *body, struct delta *out,
-				       struct reason *why)
-{
-	struct layout layout = {0};
-	enum fl_delta_error error;
-	uint32_t found;
-
-	error = unpack(data + FL_DELTA_HEADER_LEN, len - FL_DELTA_HEADER_LEN, body, header->body_len, why);
-	if (error)
-		return error;
-	found = checksum(data, body, header->body_len);
-	if (found != header->checksum)
-		return reason_set(why, FL_DELTA_CHECKSUM, "checksum %08x; allowed: %08x, that of the bytes",
-				  header->checksum, found);
-	error = lay_out(body, header->body_len, header, &layout, why);
-	if (error)
-		return error;
-	return read_body(&layout, expected, out, why);
-}
-
 enum fl_delta_error delta_decode(const uint8_t *data, size_t len, const struct delta_expected *expected,
 				 struct delta *out, struct reason *why)
 {
-	struct fl_delta_header header = {0};
-	enum fl_delta_error error = check_header(data, len, expected, &header, why);
+	struct body_expected of_body = body_of(expected);
 	struct delta decoded = {
-	    .snapshot = header.snapshot,
-	    .service = header.service,
-	    .generation = header.generation,
-	    .base = header.base,
-	    .buckets = header.buckets,
+	    .snapshot = expected->snapshot,
+	    .service = expected->service,
+	    .generation = expected->generation,
+	    .base = of_body.base,
+	    .buckets = expected->buckets,
 	};
-	uint8_t *body;
+	struct body body = {NULL, 0};
+	enum fl_delta_error error = body_open(data, len, &of_body, &body, why);
+	struct layout layout = {0};
 
 	if (error)
 		return error;
-	body = malloc(header.body_len);
-	if (!body)
-		return reason_set(why, FL_DELTA_LENGTH, "body length %" PRIu64 "; no memory", header.body_len);
-	error = decode_body(data, len, &header, expected, body, &decoded, why);
+	error = lay_out(body.data, body.len, expected, &layout, why);
 	if (!error)
-		decoded.committed = fl_load_le32(body);
-	free(body);
+		error = read_body(&layout, expected, &decoded, why);
+	if (!error)
+		decoded.committed = fl_load_le32(body.data);
+	free(body.data);
 	if (error)
 		delta_free(&decoded);
 	else

@@ -132,7 +132,7 @@ static void store_by_number(struct ring *ring, const struct delta *delta)
 	}
 }
 
-int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
+int ring_apply_rows(struct ring *ring, const struct delta *delta, struct reason *why)
 {
 	int error = ring_follows(ring, delta, why);
 
@@ -140,10 +140,16 @@ int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
 		error = store_by_owner(ring, delta, why);
 	else if (!error)
 		store_by_number(ring, delta);
-	if (error)
-		return error;
-	__atomic_store_n(&ring->generation, delta->generation, __ATOMIC_RELEASE);
-	return 0;
+	return error;
+}
+
+int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why)
+{
+	int error = ring_apply_rows(ring, delta, why);
+
+	if (!error)
+		ring_set_generation(ring, delta->generation);
+	return error;
 }
 
 /* Uses the CPU's instruction: about 10 ms for the largest ring, on the thread that also follows ZooKeeper. */

@@ -5,10 +5,12 @@
  *	ring	mask, generation, backends | row 8 | row 8 | ...	one 64-bit word a bucket (fairlead/ring.h)
  *
  * One writer (the control thread), any number of readers without locks. A delta is applied in place, in this order: the
- * backends that it adds (backend.h), each changed row by one atomic store, the generation. Each store is a release. A
- * reader loads in the opposite order, each load an acquire: generation, row, backends. So a packet never carries a
- * generation newer than its row, and a row never names a backend that the table does not have yet. A snapshot makes a
- * new ring that is swapped in as a whole (publication.h); a reader takes all three from one ring.
+ * backends that it adds (backend.h), each changed row by one atomic store, the steering method's data if the generation
+ * has new (service.h), the generation. Each store is a release. A reader loads in the opposite order, each load an
+ * acquire: generation, the method's data, row, backends. So a packet never carries a generation newer than its row or
+ * than the data that chose its bucket, and a row never names a backend that the table does not have yet. A snapshot
+ * makes a new ring that is swapped in as a whole, after the method's data (publication.h); a reader takes generation,
+ * row and backends from one ring.
  *
  * What a reader may see while a delta is applied, and why it does no harm:
  *
@@ -55,10 +57,13 @@ int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *wh
 int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why);
 
 /*
- * Stores the delta's rows, then its generation, while readers may be active. The backends must be set before. -EINVAL:
- * a snapshot, or a different number of buckets. -ESTALE: base is not the ring's generation (a gap). -ENOMEM. On an
- * error nothing has changed.
+ * Stores the delta's rows while readers may be active; ring_set_generation() comes next. The backends must be set
+ * before. -EINVAL: a snapshot, or a different number of buckets. -ESTALE: base is not the ring's generation (a gap).
+ * -ENOMEM. On an error nothing has changed.
  */
+int ring_apply_rows(struct ring *ring, const struct delta *delta, struct reason *why);
+
+/* Both of these: rows, then the delta's generation. Errors of ring_apply_rows. */
 int ring_apply(struct ring *ring, const struct delta *delta, struct reason *why);
 
 /* A delta_count_fn for a ring. Walks all rows until the first delta by owner has been applied; then counts are kept. */
@@ -79,6 +84,11 @@ static inline uint32_t ring_buckets(const struct ring *ring)
 static inline uint32_t ring_generation(const struct ring *ring)
 {
 	return __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
+}
+
+static inline void ring_set_generation(struct ring *ring, uint32_t generation)
+{
+	__atomic_store_n(&ring->generation, generation, __ATOMIC_RELEASE);
 }
 
 static inline fl_row ring_row(const struct ring *ring, uint32_t bucket)

@@ -8,6 +8,8 @@
 #include <fairlead/delta.h>
 #include <fairlead/ring.h>
 
+#include "ring/body_write.h"
+
 /* What a snapshot says; removed backends that no bucket names may be among the backends. */
 struct snapshot {
 	uint32_t service;
@@ -18,10 +20,7 @@ struct snapshot {
 	const struct fl_delta_backend *backends; /* by ascending id */
 };
 
-/* Gets the bytes block by block, in order. A negative errno ends the writing. */
-typedef int (*snapshot_sink)(void *context, const void *bytes, size_t len);
-
 /* 0, -ENOMEM, or the sink's error. Its time of the last commit is that of the last bucket's move. */
-int snapshot_write(const struct snapshot *snapshot, snapshot_sink sink, void *context);
+int snapshot_write(const struct snapshot *snapshot, body_sink sink, void *context);
 
 #endif

@@ -10,7 +10,8 @@
 /* clang-format off */
 #define STEERING_METHODS(METHOD)                                                                                       \
 	METHOD(ring)                                                                                                    \
-	METHOD(flowtable)
+	METHOD(flowtable)                                                                                               \
+	METHOD(othello)
 /* clang-format on */
 
 #endif

@@ -7,16 +7,20 @@
  *	choose	worker		buckets for a burst's packets, or backends that their flows are known to have
  *	check	control thread	whether this mux can serve a configuration
  *	start	control thread	makes a worker's state; stop frees it
- *	load	control thread	takes a generation's blob
+ *	drop	control thread	frees data that a service had (service.h: steering_data)
  *	explain	control thread	adds to an explanation what a flow's bucket does not show
  *
  * Methods share the ring, deltas, headers and verdicts. Right after hashing, in groups of eight, the packet path takes
  * the bucket of the hash's low half and prefetches its row: at a million buckets a packet then costs 31 ns, and 38 if
  * rows are fetched 32 at once. A method that needs no more has no `choose`. `choose` is called once for a burst, with a
- * mask of the method's packets; a call for each packet would cost 3 to 6 ns more.
+ * mask of the method's packets; a call for each packet would cost 3 to 6 ns more. Even a call for each group of eight is
+ * felt, so arrays of codes are looked up by the packet path itself, for a method that is `coded`.
  *
- * A method may have a blob: its own data in addition to the ring, read from ZooKeeper with each generation and loaded
- * just before that generation is published (control/service_sync.h).
+ * A method may give a packet a second bucket: servers look there for a connection that the first one's owner does not
+ * know (protocol/README.md, 3).
+ *
+ * A method may have arrays: data of its own that some generations bring along, read from ZooKeeper and published together
+ * with the first such generation (struct steering_arrays; control/arrays_sync.h).
  *
  * Two hooks will be added with the first method that needs them: `sent` (worker: after encapsulation) and `tick`
  * (worker: between bursts).
@@ -27,6 +31,7 @@
 #include <fairlead/types.h>
 
 #include "config/reason.h"
+#include "ring/body_write.h"
 
 struct explanation;
 struct options;
@@ -35,19 +40,50 @@ struct ring;
 struct service;
 struct service_config;
 
-struct steering_blob {
-	const uint8_t *data;
-	size_t len;
+/* What the reader of arrays expects. */
+struct steering_arrays_expected {
+	const char *service; /* its name, for messages */
+	uint32_t id;
+	uint32_t generation;
+	uint32_t base; /* 0: whole arrays, else the generation of the arrays that these change */
+	uint32_t buckets;
+	uint8_t hash; /* enum fl_hash_kind */
+};
+
+enum { STEERING_ARRAYS_BYTES_MAX = 1 << 30 }; /* as stored; the method checks what they hold */
+
+/*
+ * The arrays of a method (protocol/README.md, 12): values that never change and that several threads may hold, each
+ * with a reference of its own. All functions but pair: any thread.
+ */
+struct steering_arrays {
+	/* Checks all of it. 0 and a new reference, or why not and a word of names. base NULL: whole arrays. */
+	unsigned (*parse)(const struct steering_arrays_expected *expected, const void *base, const uint8_t *data,
+			  size_t len, void **out, struct reason *why);
+	const char *(*name)(unsigned error);
+	void *(*keep)(void *arrays);
+	void (*free)(void *arrays);
+	/* Bytes of both, and of a pair of them; previous NULL: as for pair. */
+	uint64_t (*memory)(const void *newest, const void *previous);
+	/* Writes them as whole arrays that parse() reads; 0 or what the sink returned. */
+	int (*write)(const void *arrays, uint32_t service, body_sink sink, void *context);
+	/*
+	 * Control thread: what a service publishes (service.h: steering_data) of two references, which it takes over.
+	 * previous NULL: none, or if low_bits the hash's low bits. NULL: no memory, the caller keeps both.
+	 */
+	void *(*pair)(void *newest, void *previous, bool low_bits);
 };
 
 struct steering {
 	const char *name; /* the word in a service's configuration */
-	uint32_t (*bucket)(const struct ring *ring, uint64_t hash);
+	bool coded;       /* its data are arrays of codes, looked up inline (packet/codes.h): no `choose` */
+	bool has_second;  /* packets may have a second bucket: room is left for it */
+	uint32_t (*bucket)(const struct service *service, const struct ring *ring, uint64_t hash);
 
 	/*
-	 * which: a bit for each packet of the method. All have a service, a ring, a hash and the bucket of its low
-	 * half; packets with PACKET_HASHED have no key. Sets packet->bucket and prefetches its row, or names a backend
-	 * with PACKET_BY_ID. now: Unix seconds. NULL: the low half's bucket is used.
+	 * which: a bit for each packet of the method. All have a service, a ring, its generation, a hash and the bucket
+	 * of its low half; packets with PACKET_HASHED have no key. Sets packet->bucket and prefetches its row, or names
+	 * a backend with PACKET_BY_ID. now: Unix seconds. NULL: the low half's bucket is used.
 	 */
 	void (*choose)(void *state, struct packet *packets, uint32_t which, uint32_t now);
 
@@ -55,15 +91,12 @@ struct steering {
 	int (*check)(const struct service_config *config, const struct options *options, struct reason *why);
 	int (*start)(void **state, unsigned worker, const struct options *options, struct reason *why);
 	void (*stop)(void *state);
-	void (*explain)(struct explanation *out);
+	void (*explain)(const struct service *service, struct explanation *out);
 
-	/*
-	 * blob: the name of the blob's node below each generation's node, chunked like a delta. load takes it and
-	 * returns a negative errno and why if it is damaged; the generation is then refused. Both NULL: no blob is
-	 * read.
-	 */
-	const char *blob;
-	int (*load)(struct service *service, uint32_t generation, const struct steering_blob *blob, struct reason *why);
+	const struct steering_arrays *arrays; /* NULL: none are read */
+
+	/* Frees a service's data, which no reader holds. */
+	void (*drop)(void *data);
 };
 
 enum { STEERINGS_MAX = 16 };

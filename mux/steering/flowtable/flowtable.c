@@ -238,12 +238,14 @@ static int check(const struct service_config *config, const struct options *opti
 {
 	if (options->flows)
 		return 0;
-	return reason_set(why, -ENOTSUP, "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring",
+	return reason_set(why, -ENOTSUP,
+			  "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring, othello",
 			  config->name);
 }
 
-static void explain(struct explanation *out)
+static void explain(const struct service *service, struct explanation *out)
 {
+	(void)service;
 	out->may_be_remembered = true;
 }
 

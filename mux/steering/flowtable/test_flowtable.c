@@ -308,7 +308,7 @@ static void explain_says_that_a_flow_may_be_remembered(void **state)
 	move_all(&w, 10, 7, 0);
 	assert_int_not_equal(steer_one(&w, 1, &header), 7);
 	assert_int_equal(service_explain(w.service, &flow, NOW, &said), 0);
-	assert_int_equal(said.current, 7);
+	assert_int_equal(said.first.current, 7);
 	assert_true(said.may_be_remembered);
 	assert_false(said.may_name_a_backend);
 	end(&w);
@@ -324,7 +324,8 @@ static void without_a_table_the_service_is_rejected(void **state)
 	(void)state;
 	config.steering = &steering_flowtable;
 	assert_int_equal(tables_add(tables, &config, &service, &why), -ENOTSUP);
-	assert_string_equal(why.text, "steering: service web has 'flowtable'; allowed by a mux without --flows: ring");
+	assert_string_equal(why.text,
+			    "steering: service web has 'flowtable'; allowed by a mux without --flows: ring, othello");
 	tables_free(tables);
 }
 

@@ -3,8 +3,9 @@
 
 #include "ring/ring.h"
 
-uint32_t steering_ring_bucket(const struct ring *ring, uint64_t hash)
+uint32_t steering_ring_bucket(const struct service *service, const struct ring *ring, uint64_t hash)
 {
+	(void)service;
 	return (uint32_t)hash & ring->mask;
 }
 

@@ -12,6 +12,6 @@
 extern const struct steering steering_ring;
 
 /* The bucket of the hash's low half; other methods fall back to it. */
-uint32_t steering_ring_bucket(const struct ring *ring, uint64_t hash);
+uint32_t steering_ring_bucket(const struct service *service, const struct ring *ring, uint64_t hash);
 
 #endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steering othello: random bursts of services with arrays of every kind, beside one with a ring alone, against an oracle
+ * that handles each packet by itself and writes its bytes from scratch; and explanations.
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "packet/burst.h"
+#include "ring/backend.h"
+#include "service/tables.h"
+#include "steering/othello/arrays.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
+#include "steering/ring/steering_ring.h"
+#include "../../tests/frame.h"
+#include "../../tests/gue_bytes.h"
+#include "../../tests/image.h"
+
+enum {
+	BUCKETS = 1024,
+	BACKENDS = 40,
+	NOW = 1700000100,
+	SERVICES = 5,
+	BURSTS = 20000,
+	TAILROOM = 64, /* as real buffers have: the longest header takes more than the headroom */
+};
+
+static const struct fl_siphash_key tag_key = {11, 12};
+static const char *const vips[SERVICES] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4", "10.99.0.5"};
+
+/* By the last digit of a backend's address: 7 has no next hop, 8 is a loop, 5 is in a VLAN. */
+static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
+{
+	uint8_t digit = address->bytes[15] % 10;
+
+	image_hop(context, address, out);
+	out->resolved = digit != 7;
+	out->loop = digit == 8;
+	out->vlan = digit == 5 ? 100 : 0;
+}
+
+static const struct next_hops hops = {.context = &image_wire, .lookup = hop_of};
+
+/* Few cells, so that many packets have the same bucket in both arrays. */
+static struct othello_arrays *random_arrays(struct chance *chance, uint32_t generation, enum fl_hash_kind hash)
+{
+	uint32_t na = 1 + chance_below(chance, 64), nb = 1 + chance_below(chance, 64);
+
+	if (hash == FL_HASH_CRC32) {
+		na = 1U << chance_below(chance, 6);
+		nb = 1U << chance_below(chance, 6);
+	}
+	return image_arrays(chance, generation, na, nb, hash, BUCKETS);
+}
+
+/* The arrays of service number i: newest and before, newest alone, low bits before, none yet; the last has a ring. */
+static struct othello_pair *random_pair(struct chance *chance, unsigned i, enum fl_hash_kind hash)
+{
+	struct othello_arrays *newest, *previous = NULL;
+
+	if (i > 2)
+		return NULL;
+	newest = random_arrays(chance, 9, hash);
+	if (i == 0 && chance_below(chance, 2)) {
+		previous = random_arrays(chance, 5, hash);
+	} else if (i == 0) {
+		previous = image_arrays(chance, 5, newest->na, newest->nb, hash, BUCKETS);
+		previous->seed = newest->seed;
+		for (uint32_t cell = 0; cell < newest->na + newest->nb; cell++)
+			if (chance_below(chance, 4))
+				((uint16_t *)(uintptr_t)previous->cells)[cell] = newest->cells[cell];
+	}
+	return othello_pair_new(newest, previous, i == 2);
+}
+
+/* Some buckets have no backend, some previous owners no address; half of the moves are over, half of the pool is IPv6. */
+static struct delta random_snapshot(struct chance *chance, uint16_t service)
+{
+	struct delta snapshot = image_snapshot(service, 9, BUCKETS, BACKENDS);
+
+	for (uint32_t i = 0; i < BACKENDS; i += 2) {
+		snapshot.backends[i].address = image_address("2001:db8:1::");
+		snapshot.backends[i].address.bytes[15] = (uint8_t)(i + 21);
+	}
+	snapshot.backends[30].flags = FL_BACKEND_REMOVED;
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		snapshot.current[i] = (uint16_t)chance_below(chance, BACKENDS + 1);
+		if (chance_below(chance, 2))
+			snapshot.current[i] = (uint16_t)(2 + 2 * chance_below(chance, 3)); /* IPv4, and usable */
+		snapshot.previous[i] = (uint16_t)chance_below(chance, BACKENDS + 3);
+		snapshot.since[i] = NOW - (chance_below(chance, 2) ? 10 : 1000);
+	}
+	return snapshot;
+}
+
+struct world {
+	struct tables *tables;
+	struct service *services[SERVICES];
+	struct delta snapshots[SERVICES];
+};
+
+static struct service_config config_of(unsigned i, enum fl_hash_kind hash)
+{
+	struct service_config config = image_config((uint16_t)(i + 1), vips[i], BUCKETS);
+
+	snprintf(config.name, sizeof(config.name), "service%u", i);
+	config.steering = i == SERVICES - 1 ? &steering_ring : &steering_othello;
+	config.hash = hash;
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::1");
+	config.vips[1].bytes[15] = (uint8_t)(i + 1);
+	config.mptcp = (struct mptcp_ports){20000, 20000 + BACKENDS};
+	return config;
+}
+
+static struct world world_new(struct chance *chance)
+{
+	struct world world = {.tables = tables_new(1, &hops)};
+	struct reason why = {{0}};
+
+	for (unsigned i = 0; i < SERVICES; i++) {
+		enum fl_hash_kind hash = chance_below(chance, 3) ? FL_HASH_SIPHASH : FL_HASH_CRC32;
+		struct service_config config = config_of(i, hash);
+
+		world.snapshots[i] = random_snapshot(chance, config.id);
+		if (tables_add(world.tables, &config, &world.services[i], &why) ||
+		    tables_load_with(world.tables, world.services[i], &world.snapshots[i], random_pair(chance, i, hash),
+				     &why))
+			fail_msg("%s", why.text);
+	}
+	return world;
+}
+
+static void world_free(struct world *world)
+{
+	for (unsigned i = 0; i < SERVICES; i++)
+		image_free(&world->snapshots[i]);
+	tables_free(world->tables);
+}
+
+/* The definition of protocol/README.md, 12. */
+static uint32_t code(const struct othello_arrays *arrays, uint64_t hash)
+{
+	struct fl_othello_key key = fl_othello_key_make(arrays->hash, hash, arrays->seed);
+	uint64_t a = (uint64_t)key.low * arrays->na / 0x100000000ULL,
+		 b = (uint64_t)key.high * arrays->nb / 0x100000000ULL;
+
+	return arrays->cells[a] ^ arrays->cells[arrays->na + b];
+}
+
+/* What the oracle says of one packet. */
+struct wanted {
+	enum verdict verdict;
+	bool second, moved;
+	uint32_t len;
+	uint8_t bytes[GUE_BYTES_MAX];
+};
+
+static bool is_known(uint16_t id)
+{
+	return id >= 1 && id <= BACKENDS;
+}
+
+static struct next_hop hop_to(const struct delta *snapshot, uint16_t id)
+{
+	struct next_hop hop = {0};
+
+	if (!(snapshot->backends[id - 1].flags & FL_BACKEND_REMOVED))
+		hop_of(&image_wire, &snapshot->backends[id - 1].address, &hop);
+	return hop;
+}
+
+/* The second bucket: which one, and with whom. */
+static void add_second(const struct world *world, unsigned i, uint32_t bucket, struct fl_steer *steer)
+{
+	const struct delta *snapshot = &world->snapshots[i];
+	uint16_t owner = snapshot->current[bucket], previous = snapshot->previous[bucket];
+
+	if (!is_known(owner) || hop_to(snapshot, owner).loop)
+		return;
+	steer->flags |= FL_STEER_SECOND;
+	steer->second.bucket = bucket;
+	steer->second.owner = snapshot->backends[owner - 1].address;
+	if (!is_known(previous) || snapshot->since[bucket] != NOW - 10)
+		return;
+	steer->flags |= FL_STEER_MOVED2;
+	steer->second.since = snapshot->since[bucket];
+	steer->second.previous = snapshot->backends[previous - 1].address;
+}
+
+static enum verdict verdict_of(const struct next_hop *hop)
+{
+	if (hop->loop)
+		return VERDICT_BACKEND_LOOP;
+	return hop->resolved ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
+}
+
+static struct wanted want(const struct world *world, unsigned i, const struct flow *flow, const struct frame *frame,
+			  const struct fl_siphash_key *key)
+{
+	const struct delta *snapshot = &world->snapshots[i];
+	const struct othello_pair *pair = othello_pair_of(world->services[i]);
+	uint64_t hash = service_flow_hash(world->services[i], flow);
+	bool ipv6 = !fl_address_is_ipv4(&flow->source);
+	uint32_t low = (uint32_t)hash % BUCKETS, first = pair ? code(pair->newest, hash) : low, second = first;
+	struct gue_bytes bytes = {.steer = {.inner_protocol = ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4,
+					    .service = (uint16_t)(i + 1),
+					    .bucket = first,
+					    .generation = 9},
+				  .mac = {2, 0},
+				  .hash = (uint32_t)hash,
+				  .tag_key = key,
+				  .inner = frame->bytes + FRAME_AT_IP,
+				  .inner_len = (uint16_t)(frame->len - FRAME_AT_IP)};
+	uint16_t id = snapshot->current[first];
+	struct wanted wanted = {.verdict = VERDICT_NO_BACKEND};
+	struct next_hop hop;
+
+	if (pair && pair->previous)
+		second = code(pair->previous, hash);
+	else if (pair && pair->low_bits)
+		second = low;
+	if (flow->destination_port != 80) {
+		id = (uint16_t)(flow->destination_port - 20000);
+		wanted.verdict = VERDICT_NO_BACKEND_ID;
+		bytes.steer.bucket = FL_STEER_BUCKET_NONE;
+		if (is_known(id) && snapshot->backends[id - 1].flags & FL_BACKEND_REMOVED)
+			return wanted;
+	}
+	if (!is_known(id))
+		return wanted;
+	hop = hop_to(snapshot, id);
+	wanted.verdict = verdict_of(&hop);
+	if (wanted.verdict != VERDICT_SERVICE)
+		return wanted;
+	if (flow->destination_port == 80) {
+		if (second != first)
+			add_second(world, i, second, &bytes.steer);
+		if (is_known(snapshot->previous[first]) && snapshot->since[first] == NOW - 10) {
+			bytes.steer.flags |= FL_STEER_MOVED;
+			bytes.steer.since = snapshot->since[first];
+			bytes.steer.previous = snapshot->backends[snapshot->previous[first] - 1].address;
+		}
+	}
+	bytes.steer.flags |= key ? FL_STEER_TAG : 0;
+	bytes.source = hop.source;
+	bytes.to = snapshot->backends[id - 1].address;
+	bytes.vlan = hop.vlan;
+	memcpy(bytes.mac + 2, bytes.to.bytes + 12, 4);
+	wanted.second = bytes.steer.flags & FL_STEER_SECOND;
+	wanted.moved = bytes.steer.flags & FL_STEER_MOVED;
+	wanted.len = gue_bytes_build(&bytes, wanted.bytes);
+	return wanted;
+}
+
+static struct flow random_flow(struct chance *chance, unsigned service)
+{
+	struct flow flow = chance_below(chance, 2) ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+
+	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
+	flow.destination_port = chance_below(chance, 10) ? 80 : (uint16_t)(20001 + chance_below(chance, BACKENDS));
+	flow.source.bytes[15] = (uint8_t)chance_below(chance, 250);
+	flow.destination.bytes[15] = (uint8_t)(service + 1);
+	return flow;
+}
+
+/* An ICMP error about a packet of the service to this client; over IPv4. */
+static struct frame quote_of(const struct flow *flow)
+{
+	struct frame frame = frame_new(flow, 20);
+	uint8_t *ip = frame.bytes + FRAME_AT_IP, *icmp = frame.bytes + FRAME_AT_L4, *quote = icmp + 8;
+
+	memset(icmp, 0, frame.len - FRAME_AT_L4);
+	icmp[0] = 3;
+	memcpy(quote, ip, 20);
+	memcpy(quote + 12, ip + 16, 4);
+	memcpy(quote + 16, ip + 12, 4);
+	fl_store_be16(quote + 20, flow->destination_port);
+	fl_store_be16(quote + 22, flow->source_port);
+	ip[9] = IPPROTO_ICMP;
+	frame_fix_checksum(&frame);
+	return frame;
+}
+
+/* Random packets of random services; with a given one's alone, the methods are not mixed. */
+static void check_burst(struct chance *chance, const struct world *world, struct burst *burst)
+{
+	static struct frame frames[BURST_MAX];
+	static struct wanted wanted[BURST_MAX];
+	unsigned only = chance_below(chance, 2 * SERVICES);
+	uint32_t seconds = 0, moved = 0;
+
+	burst->count = 1 + chance_below(chance, BURST_MAX);
+	burst->tag_key = chance_below(chance, 3) ? NULL : &tag_key;
+	for (uint32_t i = 0; i < burst->count; i++) {
+		unsigned service = only < SERVICES ? only : chance_below(chance, SERVICES);
+		struct flow flow = random_flow(chance, service);
+
+		frames[i] = frame_new(&flow, chance_below(chance, 100));
+		if (fl_address_is_ipv4(&flow.source) && !chance_below(chance, 8))
+			frames[i] = quote_of(&flow);
+		wanted[i] = want(world, service, &flow, &frames[i], burst->tag_key);
+		burst->mbufs[i] = frame_wrap_with(&frames[i], TAILROOM);
+	}
+	burst_steer(burst);
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct rte_mbuf *mbuf = burst->mbufs[i];
+		const uint8_t *out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+		uint32_t inner_len = frames[i].len - FRAME_AT_IP;
+
+		assert_int_equal(burst->packets[i].verdict, wanted[i].verdict);
+		seconds += wanted[i].second;
+		moved += wanted[i].moved;
+		if (wanted[i].verdict == VERDICT_SERVICE) {
+			assert_int_equal(mbuf->data_len, wanted[i].len + inner_len);
+			assert_memory_equal(out, wanted[i].bytes, wanted[i].len);
+			assert_memory_equal(out + wanted[i].len, frames[i].bytes + FRAME_AT_IP, inner_len);
+		}
+		frame_unwrap(burst->mbufs[i]);
+	}
+	assert_int_equal(burst->second, seconds);
+	assert_int_equal(burst->moved, moved);
+}
+
+static void bursts_equal_single_packets(void **state)
+{
+	static const uint64_t seeds[] = {1, 20261123, 77, 4711, 5, 6, 7, 8};
+	static struct steering_states none;
+	uint64_t steered = 0;
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
+		struct chance chance = {seeds[s]};
+		struct world world = world_new(&chance);
+		struct burst burst = {.mac = mac_word(frame_mac), .now = NOW, .steering = &none};
+
+		burst.lookup = tables_lookup(world.tables);
+		for (int i = 0; i < BURSTS / 8; i++) {
+			check_burst(&chance, &world, &burst);
+			steered += burst.second;
+		}
+		world_free(&world);
+	}
+	assert_true(steered > BURSTS);
+}
+
+static const struct explained_bucket no_bucket = {.bucket = FL_STEER_BUCKET_NONE};
+
+static void check_explained(const struct explained_bucket *said, const struct delta *snapshot, uint32_t bucket)
+{
+	assert_int_equal(said->bucket, bucket);
+	assert_int_equal(said->current, snapshot->current[bucket]);
+	assert_int_equal(said->previous, snapshot->previous[bucket]);
+	assert_int_equal(said->since, snapshot->since[bucket]);
+	assert_int_equal(said->moved, snapshot->previous[bucket] && snapshot->since[bucket] == NOW - 10);
+	if (is_known(said->current))
+		assert_memory_equal(&said->current_address, &snapshot->backends[said->current - 1].address, 16);
+	if (is_known(said->previous))
+		assert_memory_equal(&said->previous_address, &snapshot->backends[said->previous - 1].address, 16);
+}
+
+static void explanations_name_both_buckets(void **state)
+{
+	static const struct {
+		uint32_t arrays, before;
+		bool has_before;
+	} of_service[SERVICES] = {{9, 5, true}, {9, 0, false}, {9, 0, true}, {0, 0, false}, {0, 0, false}};
+	struct chance chance = {5};
+	struct world world = world_new(&chance);
+
+	(void)state;
+	for (int n = 0; n < 5000; n++) {
+		unsigned i = chance_below(&chance, SERVICES);
+		const struct othello_pair *pair = othello_pair_of(world.services[i]);
+		struct flow flow = random_flow(&chance, i);
+		uint64_t hash = service_flow_hash(world.services[i], &flow);
+		uint32_t first = pair ? code(pair->newest, hash) : (uint32_t)hash % BUCKETS, second = first;
+		struct explanation said;
+
+		flow.destination_port = 80;
+		hash = service_flow_hash(world.services[i], &flow);
+		first = second = pair ? code(pair->newest, hash) : (uint32_t)hash % BUCKETS;
+		if (of_service[i].has_before)
+			second = pair->previous ? code(pair->previous, hash) : (uint32_t)hash % BUCKETS;
+		assert_int_equal(service_explain(world.services[i], &flow, NOW, &said), 0);
+		assert_int_equal(said.arrays, of_service[i].arrays);
+		assert_int_equal(said.has_arrays_before, of_service[i].has_before);
+		assert_int_equal(said.arrays_before, of_service[i].before);
+		check_explained(&said.first, &world.snapshots[i], first);
+		if (second == first)
+			assert_memory_equal(&said.second, &no_bucket, sizeof(no_bucket));
+		else
+			check_explained(&said.second, &world.snapshots[i], second);
+	}
+	world_free(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(bursts_equal_single_packets),
+	    cmocka_unit_test(explanations_name_both_buckets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
