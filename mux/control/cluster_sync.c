@@ -176,7 +176,7 @@ static void on_restored_cluster(void *context, const char *name, const struct fl
 
 /* Later, ZooKeeper's deltas and configuration apply to it as to any published service. */
 static int on_restored_service(void *context, const struct service_config *config, struct delta *image,
-			       const struct steering_blob *blob, struct reason *why)
+			       const struct arrays_set *arrays, struct reason *why)
 {
 	const struct cluster_sync *cluster = context;
 	struct published_service *published;
@@ -190,7 +190,7 @@ static int on_restored_service(void *context, const struct service_config *confi
 		return reason_set(why, -ENOMEM, "no memory");
 	published = service_sync_published(sync);
 	lag_withdrawal_restore(cluster->withdrawal, published, image->generation, zk_now(cluster->zk));
-	error = published_load(published, config, image, blob, why);
+	error = published_load(published, config, image, arrays, why);
 	if (error) {
 		service_list_take_back(cluster->services);
 		return error;

@@ -30,25 +30,6 @@ static void note_change(struct published_service *published)
 	published->stamp = ++last;
 }
 
-static void free_blob(struct published_service *published)
-{
-	free((void *)(uintptr_t)published->blob.data);
-	published->blob = (struct steering_blob){0};
-}
-
-static void keep_blob(struct published_service *published, const struct steering_blob *blob)
-{
-	uint8_t *data;
-
-	free_blob(published);
-	if (!blob || !published->service->config.steering->blob)
-		return;
-	data = zk_alloc(blob->len);
-	if (blob->len)
-		memcpy(data, blob->data, blob->len);
-	published->blob = (struct steering_blob){data, blob->len};
-}
-
 static bool owns_buckets(const struct ring *ring)
 {
 	for (uint32_t i = 0; i < ring_buckets(ring); i++)
@@ -109,7 +90,7 @@ void published_remove(struct published_service *published)
 	published->is_held = false;
 	published->lag = (struct lag){0};
 	published->restored = 0;
-	free_blob(published);
+	arrays_set_clear(&published->arrays);
 	note_change(published);
 }
 
@@ -124,28 +105,57 @@ static void note(const struct published_service *published, enum change_log_how 
 }
 
 /* Servers learn of a change before the first packet by it, unless it is about to be refused. */
-static int notify(const struct published_service *published, const struct delta *change, struct reason *why)
+static int notify(const struct published_service *published, const struct delta *change,
+		  const struct arrays_set *arrays, struct reason *why)
 {
+	static const struct arrays_version none;
+	bool all_lose = arrays_version_concerns_all(&published->arrays.version, arrays ? &arrays->version : &none);
 	int error = publication_check(published->service, change, why);
 
 	if (!error && published->place->notices)
-		notices_before(published->place->notices, published->service, change);
+		notices_before(published->place->notices, published->service, change, all_lose);
 	return error;
 }
 
-/* A generation is published only with its blob. */
-static int load_blob(const struct published_service *published, uint32_t generation, const struct steering_blob *blob,
-		     struct reason *why)
+/* Publishes a delta or an image together with what the method steers by. */
+static int publish(struct published_service *published, const struct delta *change, const struct arrays_set *arrays,
+		   struct reason *why)
 {
+	struct tables *tables = published->place->tables;
 	struct service *service = published->service;
+	struct arrays_set published_arrays;
+	void *data = NULL;
+	int error = 0;
 
-	if (!service->config.steering->load)
-		return 0;
-	return service->config.steering->load(service, generation, blob, why) ? -EBADMSG : 0;
+	if (arrays) {
+		published_arrays = sabotage_arrays(arrays);
+		error = arrays_set_pair(&published_arrays, &data, why);
+	}
+	if (!error)
+		error = notify(published, change, arrays, why);
+	if (!error)
+		error = change->snapshot ? tables_load_with(tables, service, change, data, why)
+					 : tables_apply_with(tables, service, change, data, why);
+	if (error && data)
+		service->config.steering->drop(data);
+	return error;
+}
+
+static void keep_arrays(struct published_service *published, const struct arrays_set *arrays)
+{
+	struct arrays_set kept = {0}; /* with references of others */
+
+	if (arrays && !arrays_version_equal(&arrays->version, &published->arrays.version))
+		fprintf(stderr, "mux event=arrays service=%s generation=%u previous=%d\n", published->name,
+			arrays->version.newest, arrays->version.has_previous ? (int)arrays->version.previous : -1);
+	if (arrays)
+		kept = *arrays;
+	arrays_set_learn_files(&kept, &published->arrays);
+	arrays_set_copy(&published->arrays, &kept);
 }
 
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   const struct steering_blob *blob, struct reason *why)
+		   const struct arrays_set *arrays, struct reason *why)
 {
 	struct tables *tables = published->place->tables;
 	int error = 0;
@@ -162,14 +172,10 @@ int published_load(struct published_service *published, const struct service_con
 		counters_service_start(published->place->counters, service);
 		published->service = service;
 	}
-	error = load_blob(published, image->generation, blob, why);
-	if (!error)
-		error = notify(published, image, why);
-	if (!error)
-		error = tables_load(tables, published->service, image, why);
+	error = publish(published, image, arrays, why);
 	if (error)
 		return error;
-	keep_blob(published, blob);
+	keep_arrays(published, arrays);
 	note_change(published);
 	note(published, CHANGE_LOG_SNAPSHOT);
 	fprintf(stderr, "mux event=loaded service=%s id=%u generation=%u buckets=%u\n", published->name, config->id,
@@ -195,14 +201,15 @@ void published_expect(const struct published_service *published, struct delta_ex
 	expected->base = ring;
 }
 
-int published_apply(struct published_service *published, const struct delta *delta, struct reason *why)
+int published_apply(struct published_service *published, const struct delta *delta, const struct arrays_set *arrays,
+		    struct reason *why)
 {
-	int error = notify(published, delta, why);
+	int error = publish(published, delta, arrays, why);
 
-	if (!error)
-		error = tables_apply(published->place->tables, published->service, delta, why);
 	if (error)
 		return error;
+	if (arrays)
+		keep_arrays(published, arrays);
 	note_change(published);
 	note(published, CHANGE_LOG_DELTA);
 	published_announce(published);
@@ -210,9 +217,8 @@ int published_apply(struct published_service *published, const struct delta *del
 }
 
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct zk_reply *blob, struct reason *why)
+			  const struct arrays_set *arrays, struct reason *why)
 {
-	const struct steering_blob loaded = {blob ? blob->data : NULL, blob ? blob->len : 0};
 	struct delta_expected expected = {.generation = generation};
 	struct delta delta;
 	unsigned reason;
@@ -223,11 +229,7 @@ unsigned published_update(struct published_service *published, uint32_t generati
 	if (reason)
 		return reason;
 	sabotage_delta(&delta, service_ring(published->service));
-	error = load_blob(published, generation, blob ? &loaded : NULL, why);
-	if (!error)
-		error = published_apply(published, &delta, why);
-	if (!error)
-		keep_blob(published, blob ? &loaded : NULL);
+	error = published_apply(published, &delta, arrays, why);
 	delta_free(&delta);
 	return error ? refusal_of(error) : 0;
 }

@@ -13,7 +13,7 @@
 #include "control/zookeeper.h"
 #include "notice/notices.h"
 #include "service/tables.h"
-#include "steering/steering.h"
+#include "steering/arrays_set.h"
 
 /* Where services are served; the same for all of a mux. */
 struct published_place {
@@ -35,12 +35,12 @@ struct published_service {
 	bool withdrawn_for_lag; /* lag_withdrawal.h */
 	bool is_held;           /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
-	int announce_error;        /* of the last attempt; published_announce() tries again */
-	uint32_t restored;         /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
-	struct steering_blob blob; /* the steering method's data of the ring's generation; a copy */
-	uint64_t stamp;            /* differs after each change of config or ring */
-	uint64_t saved_stamp;      /* of what is on disk, 0: nothing */
-	uint64_t save_at;          /* not before */
+	int announce_error;       /* of the last attempt; published_announce() tries again */
+	uint32_t restored;        /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
+	struct arrays_set arrays; /* what packets are steered by, in addition to the ring */
+	uint64_t stamp;           /* differs after each change of config or ring */
+	uint64_t saved_stamp;     /* of what is on disk, 0: nothing */
+	uint64_t save_at;         /* not before */
 };
 
 /* NULL: none is loaded. */
@@ -51,22 +51,20 @@ bool published_has_ring_of(const struct published_service *published, const stru
 /*
  * Prunes the image and swaps it in for what was served, even if that was another service of the same name. Errors of
  * tables_add (for the configuration: then nothing is served) and tables_load (for the image).
- * blob: the steering method's data of the image's generation, NULL for methods without. -EBADMSG: it is damaged.
+ * arrays: those of the image's generation, NULL: none; copied.
  */
 int published_load(struct published_service *published, const struct service_config *config, struct delta *image,
-		   const struct steering_blob *blob, struct reason *why);
+		   const struct arrays_set *arrays, struct reason *why);
 /* Whether what is served differs from what is on disk. */
 bool published_is_unsaved(const struct published_service *published);
 /* What the ring's next delta is checked against; the caller fills in the generation. */
 void published_expect(const struct published_service *published, struct delta_expected *expected);
-/* Applies a delta to the ring. Errors of tables_apply. */
-int published_apply(struct published_service *published, const struct delta *delta, struct reason *why);
-/*
- * Applies an encoded delta to the ring, with its generation's blob as above. Returns 0, or a refusal's reason
- * (refusal.h) and why; then nothing changed.
- */
+/* Applies a delta to the ring. arrays: as above, but NULL keeps those that there are. Errors of tables_apply. */
+int published_apply(struct published_service *published, const struct delta *delta, const struct arrays_set *arrays,
+		    struct reason *why);
+/* The same with an encoded delta. Returns 0, or a refusal's reason (refusal.h) and why; then nothing changed. */
 unsigned published_update(struct published_service *published, uint32_t generation, const struct zk_reply *bytes,
-			  const struct zk_reply *blob, struct reason *why);
+			  const struct arrays_set *arrays, struct reason *why);
 /* Changes VIPs, ports and window, under the same ring. Errors of tables_change. */
 int published_change_config(struct published_service *published, const struct service_config *config,
 			    struct reason *why);

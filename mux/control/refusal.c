@@ -13,8 +13,6 @@ unsigned refusal_of(int error)
 	case -ENOMEM:
 	case -ENOSPC:
 		return REFUSAL_UNSUPPORTED;
-	case -EBADMSG:
-		return REFUSAL_BLOB;
 	default:
 		return FL_DELTA_BACKEND;
 	}
@@ -22,7 +20,7 @@ unsigned refusal_of(int error)
 
 const char *refusal_name(unsigned reason)
 {
-	static const char *const names[] = {"missing", "number", "config", "unsupported", "blob"};
+	static const char *const names[] = {"missing", "number", "config", "unsupported", "arrays"};
 
 	return reason < FL_DELTA_ERRORS ? delta_error_name((enum fl_delta_error)reason)
 					: names[reason - FL_DELTA_ERRORS];

@@ -11,7 +11,7 @@ enum refusal_reason {
 	REFUSAL_NUMBER,                    /* latest_gen or latest_snapshot is not a generation */
 	REFUSAL_CONFIG,                    /* invalid, or in conflict with another service's */
 	REFUSAL_UNSUPPORTED,               /* valid, but this mux can't serve it */
-	REFUSAL_BLOB,                      /* the steering method rejects its blob */
+	REFUSAL_ARRAYS,                    /* latest_arrays, or what it names, is damaged or missing */
 	REFUSAL_REASONS,
 };
 

@@ -26,3 +26,14 @@ void sabotage_delta(struct delta *delta, struct ring *ring)
 		delta->runs[0].count = (delta->runs[0].count + 1) / 2;
 	delta->runs_count = (delta->runs_count + 1) / 2;
 }
+
+struct arrays_set sabotage_arrays(const struct arrays_set *arrays)
+{
+	struct arrays_set published = *arrays;
+
+	if (is("second-off")) {
+		published.previous = NULL;
+		published.version.has_previous = false;
+	}
+	return published;
+}

@@ -6,12 +6,14 @@
  *
  *	half-delta             the second half of each delta's runs is not applied
  *	generation-check-off   a mux that is behind applies the latest delta, regardless of its base
+ *	second-off             no packet names a second bucket
  */
 #ifndef MUX_SABOTAGE_H
 #define MUX_SABOTAGE_H
 
 #include "ring/delta.h"
 #include "ring/ring.h"
+#include "steering/arrays_set.h"
 
 #ifdef FAIRLEAD_SABOTAGE
 
@@ -19,6 +21,8 @@
 uint32_t sabotage_next(uint32_t at, uint32_t latest);
 /* Call before the delta is applied to the published ring. */
 void sabotage_delta(struct delta *delta, struct ring *ring);
+/* What is published instead of these arrays; it has no references of its own. */
+struct arrays_set sabotage_arrays(const struct arrays_set *arrays);
 
 #else
 
@@ -32,6 +36,11 @@ static inline void sabotage_delta(struct delta *delta, struct ring *ring)
 {
 	(void)delta;
 	(void)ring;
+}
+
+static inline struct arrays_set sabotage_arrays(const struct arrays_set *arrays)
+{
+	return *arrays;
 }
 
 #endif

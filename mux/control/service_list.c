@@ -201,8 +201,7 @@ void service_list_run(struct service_list *list, uint64_t now_ms)
 	if (now_ms >= list->retry_at)
 		service_list_read(list);
 	for (unsigned i = 0; i < list->count; i++)
-		if (now_ms >= service_sync_deadline(list->syncs[i]))
-			service_sync_refresh(list->syncs[i]);
+		service_sync_run(list->syncs[i], now_ms);
 }
 
 void service_list_take_back(struct service_list *list)

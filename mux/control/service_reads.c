@@ -7,8 +7,9 @@
 
 #include "control/chunks.h"
 #include "ring/delta.h"
+#include "steering/steering.h"
 
-enum { PATH_LEN_MAX = 1024, BLOB_BYTES_MAX = 1 << 28 };
+enum { PATH_LEN_MAX = 1024 };
 
 /* Below the service's node. */
 static const char *const tails[] = {
@@ -16,6 +17,19 @@ static const char *const tails[] = {
     [READ_CONFIG_EXISTS] = "config",
     [READ_LATEST] = "ring/latest_gen",
     [READ_SNAPSHOT_NUMBER] = "ring/latest_snapshot",
+};
+
+static const char list_tail[] = "ring/latest_arrays";
+
+/* Below a generation's node, and how many bytes they may have. */
+static const struct {
+	const char *node;
+	size_t max_len;
+} parts[] = {
+    [READ_SNAPSHOT] = {"snapshot", DELTA_BYTES_MAX},
+    [READ_DELTA] = {"delta", DELTA_BYTES_MAX},
+    [READ_ARRAYS] = {"arrays", STEERING_ARRAYS_BYTES_MAX},
+    [READ_ARRAYS_PATCH] = {"arrays_patch", STEERING_ARRAYS_BYTES_MAX},
 };
 
 /* The context of a request for one node: which read it is. */
@@ -34,20 +48,23 @@ struct service_reads {
 	struct node_read nodes[READ_SNAPSHOT_NUMBER + 1];
 };
 
-/* One of the two parts of a generation; keeps its answer until the other part has one. */
-struct part {
-	struct generation_read *read;
+/* An answer that waits for another one. */
+struct kept_reply {
+	bool has;
 	struct zk_reply reply;
 	uint8_t *data;
-	bool answered;
+};
+
+/* The latest generation's number and the list of arrays. */
+struct latest_read {
+	struct service_reads *reads;
+	struct kept_reply number, list;
 };
 
 struct generation_read {
 	struct service_reads *reads;
 	enum service_read what;
 	uint32_t generation;
-	bool has_blob;
-	struct part ring, blob;
 };
 
 static void release(struct service_reads *reads)
@@ -85,62 +102,80 @@ void service_reads_node(struct service_reads *reads, enum service_read what)
 		zk_get(reads->zk, path, what != READ_SNAPSHOT_NUMBER, on_node, node);
 }
 
-static void keep(struct part *part, const struct zk_reply *reply)
+static void keep(struct kept_reply *kept, const struct zk_reply *reply)
 {
-	part->reply = *reply;
-	part->answered = true;
-	part->data = zk_alloc(reply->len);
+	kept->has = true;
+	kept->reply = *reply;
+	kept->data = zk_alloc(reply->len);
 	if (reply->len)
-		memcpy(part->data, reply->data, reply->len);
-	part->reply.data = part->data;
+		memcpy(kept->data, reply->data, reply->len);
+	kept->reply.data = kept->data;
 }
 
-static void on_part(void *context, const struct zk_reply *reply)
+/* Usually in the order of requests; but a request that can't be sent is answered before those under way. */
+static void deliver_latest(struct latest_read *latest)
 {
-	struct part *part = context;
-	struct generation_read *read = part->read;
-	const struct part *other = part == &read->ring ? &read->blob : &read->ring;
-	const struct zk_reply *ring = part == &read->ring ? reply : &other->reply;
-	const struct zk_reply *blob = part == &read->ring ? &other->reply : reply;
+	if (!latest->number.has || !latest->list.has)
+		return;
+	deliver(latest->reads, &(struct service_answer){
+				   .what = READ_LATEST, .reply = &latest->number.reply, .list = &latest->list.reply});
+	free(latest->number.data);
+	free(latest->list.data);
+	free(latest);
+}
 
-	if (read->has_blob && !other->answered) {
-		keep(part, reply);
+static void on_number(void *context, const struct zk_reply *reply)
+{
+	struct latest_read *latest = context;
+
+	keep(&latest->number, reply);
+	deliver_latest(latest);
+}
+
+static void on_list(void *context, const struct zk_reply *reply)
+{
+	struct latest_read *latest = context;
+
+	keep(&latest->list, reply);
+	deliver_latest(latest);
+}
+
+void service_reads_latest(struct service_reads *reads, bool with_list)
+{
+	char path[PATH_LEN_MAX];
+	struct latest_read *latest;
+
+	if (!with_list) {
+		service_reads_node(reads, READ_LATEST);
 		return;
 	}
-	deliver(read->reads, &(struct service_answer){.what = read->what,
-						      .generation = read->generation,
-						      .reply = ring,
-						      .blob = read->has_blob ? blob : NULL});
-	free(other->data);
+	latest = zk_alloc(sizeof(*latest));
+	latest->reads = reads;
+	reads->open++;
+	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[READ_LATEST]);
+	zk_get(reads->zk, path, true, on_number, latest);
+	snprintf(path, sizeof(path), "%s/%s", reads->path, list_tail);
+	zk_get(reads->zk, path, false, on_list, latest);
+}
+
+static void on_generation(void *context, const struct zk_reply *reply)
+{
+	struct generation_read *read = context;
+
+	deliver(read->reads,
+		&(struct service_answer){.what = read->what, .generation = read->generation, .reply = reply});
 	free(read);
 }
 
-static void read_part(struct part *part, const char *node, size_t max_len)
-{
-	const struct generation_read *read = part->read;
-	char path[PATH_LEN_MAX];
-
-	snprintf(path, sizeof(path), "%s/ring/gen/%010u/%s", read->reads->path, read->generation, node);
-	chunks_read(read->reads->zk, path, max_len, on_part, part);
-}
-
-void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation,
-			      const char *blob)
+void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation)
 {
 	struct generation_read *read = zk_alloc(sizeof(*read));
+	char path[PATH_LEN_MAX];
 
-	*read = (struct generation_read){
-	    .reads = reads,
-	    .what = what,
-	    .generation = generation,
-	    .has_blob = blob,
-	    .ring = {.read = read},
-	    .blob = {.read = read},
-	};
+	*read = (struct generation_read){.reads = reads, .what = what, .generation = generation};
 	reads->open++;
-	read_part(&read->ring, what == READ_SNAPSHOT ? "snapshot" : "delta", DELTA_BYTES_MAX);
-	if (blob)
-		read_part(&read->blob, blob, BLOB_BYTES_MAX);
+	snprintf(path, sizeof(path), "%s/ring/gen/%010u/%s", reads->path, generation, parts[what].node);
+	chunks_read(reads->zk, path, parts[what].max_len, on_generation, read);
 }
 
 bool service_reads_find(const char *tail, enum service_read *what)

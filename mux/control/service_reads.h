@@ -2,8 +2,8 @@
 /*
  * The reads of one service in ZooKeeper (protocol/README.md section 4): the paths, the requests and their answers.
  *
- * A generation is its delta or snapshot and, if the service's steering method has data of its own, that data under the
- * same number. Both are requested at once, and the answer is delivered when both have arrived.
+ * If the service's steering method has arrays, the number of the latest generation is read together with the list of
+ * arrays, and the answer is delivered when both have arrived. The list is requested second, so it is at least as new.
  */
 #ifndef MUX_SERVICE_READS_H
 #define MUX_SERVICE_READS_H
@@ -17,14 +17,16 @@ enum service_read {
 	READ_SNAPSHOT_NUMBER, /* of the latest snapshot */
 	READ_SNAPSHOT,
 	READ_DELTA,
+	READ_ARRAYS,       /* whole */
+	READ_ARRAYS_PATCH, /* what changes those before */
 };
 
 /* The answer to one read; valid only during the call that delivers it. */
 struct service_answer {
 	enum service_read what;
-	uint32_t generation;          /* of a snapshot or delta */
-	const struct zk_reply *reply; /* of a snapshot or delta: all chunks, as chunks_read() answers */
-	const struct zk_reply *blob;  /* the steering method's data of that generation; NULL: none was requested */
+	uint32_t generation;          /* of what is below a generation's node */
+	const struct zk_reply *reply; /* there: all chunks, as chunks_read() answers */
+	const struct zk_reply *list;  /* of READ_LATEST: latest_arrays; NULL: it was not requested */
 };
 
 typedef void (*service_answer_fn)(void *context, const struct service_answer *answer);
@@ -37,11 +39,12 @@ struct service_reads *service_reads_new(struct zk_client *zk, const char *root, 
 /* Delivers no further answers; frees itself when the last one has arrived. */
 void service_reads_end(struct service_reads *reads);
 
-/* Any read but a generation's. */
+/* READ_CONFIG, READ_CONFIG_EXISTS, READ_SNAPSHOT_NUMBER. */
 void service_reads_node(struct service_reads *reads, enum service_read what);
-/* READ_SNAPSHOT or READ_DELTA. blob: the node of the steering method's data below the generation's, NULL: none. */
-void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation,
-			      const char *blob);
+/* READ_LATEST. with_list: latest_arrays, too. */
+void service_reads_latest(struct service_reads *reads, bool with_list);
+/* The others, each below a generation's node. */
+void service_reads_generation(struct service_reads *reads, enum service_read what, uint32_t generation);
 
 /* Which read fetches a node below the service's own; false: this mux does not read it. */
 bool service_reads_find(const char *tail, enum service_read *what);

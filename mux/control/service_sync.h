@@ -13,6 +13,7 @@
 #ifndef MUX_SERVICE_SYNC_H
 #define MUX_SERVICE_SYNC_H
 
+#include "control/arrays_sync.h"
 #include "control/refusal.h"
 #include "control/published_service.h"
 #include "control/zookeeper.h"
@@ -51,7 +52,9 @@ void service_sync_refresh(struct service_sync *sync);
 void service_sync_changed(struct service_sync *sync, const char *tail);
 /* Answers service_sync_context.vanished: the service is still listed, so a missing node is really missing. */
 void service_sync_confirm(struct service_sync *sync);
-/* When service_sync_refresh() is due without an event; UINT64_MAX: never. */
+/* Takes what other threads have done, and refreshes when a backoff ends. */
+void service_sync_run(struct service_sync *sync, uint64_t now_ms);
+/* When service_sync_run() is due without an event; UINT64_MAX: never. */
 uint64_t service_sync_deadline(const struct service_sync *sync);
 
 const char *service_sync_name(const struct service_sync *sync);
@@ -62,6 +65,8 @@ enum service_state service_sync_state(const struct service_sync *sync);
 uint32_t service_sync_generation(const struct service_sync *sync);
 /* How often something was refused for this reason. */
 uint64_t service_sync_refused(const struct service_sync *sync, unsigned reason);
+/* What is known of its arrays, for metrics. */
+const struct arrays_sync *service_sync_view_arrays(const struct service_sync *sync);
 struct published_service *service_sync_published(struct service_sync *sync);
 const struct published_service *service_sync_view_published(const struct service_sync *sync);
 

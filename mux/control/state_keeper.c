@@ -11,18 +11,23 @@
 
 #include "control/config_node.h"
 #include "ring/backend.h"
+#include "state/state_name.h"
 #include "state/state_saver.h"
 
 enum {
 	CONFIG_BYTES_MAX = 1 << 20,
-	BLOB_BYTES_MAX = 1 << 28,
-	FILE_BYTES_MAX = STATE_FILE_HEADER_LEN + CONFIG_BYTES_MAX + DELTA_BYTES_MAX + BLOB_BYTES_MAX,
 	ADDRESS_LEN = sizeof(struct fl_address),
 	SEED_LEN = 16,
 	SCAN_MS = 250, /* between two looks at all services */
 };
 
-static const char cluster_file[] = "cluster", service_end[] = ".service";
+/* What there may be of a service in the folder: names' values. */
+enum { HAS_RING = 1, HAS_ARRAYS = 2 };
+
+static const size_t arrays_bytes_max = STATE_FILE_HEADER_LEN + (size_t)STEERING_ARRAYS_BYTES_MAX,
+		    file_bytes_max =
+			STATE_FILE_HEADER_LEN + CONFIG_BYTES_MAX + (size_t)DELTA_BYTES_MAX + STATE_ARRAYS_PART_MAX;
+static const char cluster_file[] = "cluster";
 
 struct state_keeper {
 	char *path;
@@ -35,7 +40,7 @@ struct state_keeper {
 	uint64_t poll_at; /* whether the write has ended */
 	bool is_writing;
 	int write_error;                          /* of the last write, as last logged */
-	json_t *names;                            /* of the files in the folder, as keys */
+	json_t *names;                            /* NAME.service of each service with files in the folder */
 	bool is_cluster_read;                     /* the cluster's file, even if it was refused */
 	char cluster[STATE_FILE_CLUSTER_MAX + 1]; /* what the cluster's file says, "": unknown */
 	struct fl_address *muxes;
@@ -59,24 +64,23 @@ static void *copy(const void *from, size_t len)
 	return to;
 }
 
-static bool is_service_file(const char *name)
-{
-	size_t len = strlen(name), end = sizeof(service_end) - 1;
-
-	return len > end && len - end <= SERVICE_NAME_MAX && !strcmp(name + len - end, service_end);
-}
-
-static void name_file(const char *service, char name[STATE_NAME_MAX + 1])
-{
-	snprintf(name, STATE_NAME_MAX + 1, "%s%s", service, service_end);
-}
-
 /* --- the folder ------------------------------------------------------------------------------------------------ */
 
-static void note_name(void *context, const char *name)
+static json_int_t known_files(const json_t *names, const char *name)
 {
-	if (is_service_file(name))
-		json_object_set_new(context, name, json_true());
+	return json_integer_value(json_object_get(names, name));
+}
+
+static void note_file(void *context, const char *name)
+{
+	char service[SERVICE_NAME_MAX + 1], ring[STATE_NAME_MAX + 1];
+	bool is_ring = state_name_is_ring(name, service);
+
+	if (!is_ring && !state_name_is_arrays(name, service))
+		return;
+	state_name_of_ring(service, ring);
+	json_object_set_new(context, ring,
+			    json_integer(known_files(context, ring) | (is_ring ? HAS_RING : HAS_ARRAYS)));
 }
 
 /* Opens the folder if it is not open; a reason is logged once. */
@@ -104,7 +108,7 @@ static bool open_folder(struct state_keeper *keeper)
 		keeper->open_error = error;
 		return false;
 	}
-	state_folder_list(keeper->folder, note_name, keeper->names);
+	state_folder_list(keeper->folder, note_file, keeper->names);
 	fprintf(stderr, "mux event=state_opened folder=%s services=%zu\n", keeper->path,
 		json_object_size(keeper->names));
 	keeper->open_error = 0;
@@ -155,7 +159,8 @@ static bool read_file(struct state_keeper *keeper, const char *name, enum state_
 	struct reason why = {""};
 	enum state_error refused;
 	size_t len = 0;
-	int error = state_folder_read(keeper->folder, name, FILE_BYTES_MAX, data, &len);
+	size_t max = kind == STATE_ARRAYS ? arrays_bytes_max : file_bytes_max;
+	int error = state_folder_read(keeper->folder, name, max, data, &len);
 
 	if (error) {
 		refuse(keeper, name, STATE_UNREADABLE, strerror(-error));
@@ -218,32 +223,45 @@ static bool read_cluster(struct state_keeper *keeper, const struct state_target 
 	return addresses;
 }
 
-/* Decodes the parts of a service's file and passes them on. */
-static int restore_parts(const char *service, const struct state_file *file, const struct state_target *target,
-			 uint32_t *generation, struct reason *why)
+static bool read_arrays(void *context, const char *name, uint8_t **data, struct state_file *file)
 {
-	const struct state_part *snapshot = &file->parts[1], *blob = &file->parts[2];
-	const struct steering_blob loaded = {blob->data, blob->len};
+	return read_file(context, name, STATE_ARRAYS, data, file);
+}
+
+/* Decodes the parts of a service's file and passes them on. */
+static int restore_parts(struct state_keeper *keeper, const char *service, const struct state_file *file,
+			 const struct state_target *target, uint32_t *generation, struct reason *why)
+{
+	const struct state_part *snapshot = &file->parts[1];
+	struct steering_arrays_expected arrays_expected = {.service = service};
 	struct fl_delta_header header = {0};
 	struct delta_expected expected = {.snapshot = true};
 	struct service_config config;
+	struct arrays_set arrays;
 	struct delta image;
 	int error = config_node_parse((const char *)file->parts[0].data, file->parts[0].len, service, &config, why);
 
 	if (error)
 		return error;
-	if (blob->len && !config.steering->blob)
-		return reason_set(why, -EINVAL, "a blob of %zu bytes; allowed with steering %s: none", blob->len,
-				  config.steering->name);
 	fl_delta_header_parse(snapshot->data, snapshot->len, &header); /* decoding says what is wrong with it */
 	expected.service = config.id;
 	expected.buckets = config.buckets;
 	expected.generation = *generation = header.generation;
 	if (delta_decode(snapshot->data, snapshot->len, &expected, &image, why))
 		return -EINVAL;
-	error = image.generation ? 0 : reason_set(why, -EINVAL, "generation is 0; allowed: 1 and more");
+	arrays_expected.id = config.id;
+	arrays_expected.buckets = config.buckets;
+	arrays_expected.hash = (uint8_t)config.hash;
+	error = state_arrays_read(&file->parts[2], config.steering->arrays, &arrays_expected, read_arrays, keeper,
+				  &arrays, why);
+	if (!error && !image.generation)
+		error = reason_set(why, -EINVAL, "generation is 0; allowed: 1 and more");
+	if (!error && arrays.version.newest > image.generation)
+		error = reason_set(why, -EINVAL, "arrays of generation %u; allowed: at most %u, the ring's",
+				   arrays.version.newest, image.generation);
 	if (!error)
-		error = target->service(target->context, &config, &image, config.steering->blob ? &loaded : NULL, why);
+		error = target->service(target->context, &config, &image, &arrays, why);
+	arrays_set_clear(&arrays);
 	delta_free(&image);
 	return error;
 }
@@ -260,8 +278,8 @@ static bool restore_service(struct state_keeper *keeper, const char *name, const
 
 	if (!read_file(keeper, name, STATE_SERVICE, &data, &file))
 		return false;
-	snprintf(service, sizeof(service), "%.*s", (int)(strlen(name) - sizeof(service_end) + 1), name);
-	error = restore_parts(service, &file, target, &generation, &why);
+	state_name_is_ring(name, service);
+	error = restore_parts(keeper, service, &file, target, &generation, &why);
 	if (error)
 		refuse(keeper, name, STATE_CONTENT, why.text);
 	else
@@ -290,7 +308,11 @@ int state_keeper_restore(struct state_keeper *keeper, const struct state_target 
 		return -EAGAIN;
 	if (!state_keeper_restore_cluster(keeper, target))
 		return 0;
-	json_object_foreach(keeper->names, name, value) restored += restore_service(keeper, name, target);
+	json_object_foreach(keeper->names, name, value)
+	{
+		if (json_integer_value(value) & HAS_RING)
+			restored += restore_service(keeper, name, target);
+	}
 	return restored;
 }
 
@@ -331,9 +353,9 @@ static bool write_cluster(struct state_keeper *keeper, const struct state_view *
 	job = new_job(keeper, STATE_CLUSTER, cluster_file);
 	if (job) {
 		job->first = copy(view->muxes, len);
-		job->blob = store_seed(&view->seed, &job->blob_len);
+		job->third = store_seed(&view->seed, &job->third_len);
 	}
-	if (!muxes || !job || !job->first || !job->blob) {
+	if (!muxes || !job || !job->first || !job->third) {
 		keeper->cluster[0] = 0; /* so that it is written later */
 		free(muxes);
 		state_job_free(job);
@@ -358,7 +380,7 @@ static struct state_job *service_job(const struct state_keeper *keeper, const st
 	char name[STATE_NAME_MAX + 1];
 	struct state_job *job;
 
-	name_file(published->name, name);
+	state_name_of_ring(published->name, name);
 	job = new_job(keeper, STATE_SERVICE, name);
 	if (!job) {
 		free(text);
@@ -375,9 +397,8 @@ static struct state_job *service_job(const struct state_keeper *keeper, const st
 	    .backends_count = backends->count,
 	    .backends = copy(backends->list, backends->count * sizeof(*backends->list)),
 	};
-	job->blob = copy(published->blob.data, published->blob.len);
-	job->blob_len = published->blob.len;
-	if (text && job->snapshot.rows && job->snapshot.backends && job->blob)
+	arrays_set_copy(&job->arrays, &published->arrays);
+	if (text && job->snapshot.rows && job->snapshot.backends)
 		return job;
 	state_job_free(job);
 	return NULL;
@@ -390,6 +411,7 @@ static bool write_service(struct state_keeper *keeper, const struct state_view *
 		unsigned at = (keeper->next + i) % view->count;
 		struct published_service *published = service_sync_published(view->syncs[at]);
 		struct state_job *job;
+		json_int_t files;
 
 		if (!published_is_unsaved(published) || now_ms < published->save_at)
 			continue;
@@ -398,14 +420,16 @@ static bool write_service(struct state_keeper *keeper, const struct state_view *
 		job = service_job(keeper, published);
 		if (!job)
 			return false;
-		json_object_set_new(keeper->names, job->name, json_true());
+		files = known_files(keeper->names, job->name) | HAS_RING | (job->arrays.newest ? HAS_ARRAYS : 0);
+		job->cleans = files & HAS_ARRAYS;
+		json_object_set_new(keeper->names, job->name, json_integer(files));
 		give(keeper, job);
 		return true;
 	}
 	return false;
 }
 
-/* The files that belong to no service of the list. */
+/* The files of one service that is not in the list. */
 static bool remove_unlisted(struct state_keeper *keeper, const struct state_view *view)
 {
 	json_t *listed = json_object(), *value;
@@ -414,7 +438,7 @@ static bool remove_unlisted(struct state_keeper *keeper, const struct state_view
 	struct state_job *job = NULL;
 
 	for (unsigned i = 0; listed && i < view->count; i++) {
-		name_file(service_sync_name(view->syncs[i]), file);
+		state_name_of_ring(service_sync_name(view->syncs[i]), file);
 		if (!service_sync_is_deleted(view->syncs[i]))
 			json_object_set_new(listed, file, json_true());
 	}
@@ -427,25 +451,32 @@ static bool remove_unlisted(struct state_keeper *keeper, const struct state_view
 	if (!job)
 		return false;
 	job->removes = true;
+	job->cleans = known_files(keeper->names, job->name) & HAS_ARRAYS;
 	give(keeper, job);
 	return true;
 }
 
+/* Arrays may be on disk although their ring could not be written. */
 static void take_saved(const struct state_view *view, const struct state_result *result)
 {
 	for (unsigned i = 0; i < view->count; i++) {
 		struct published_service *published = service_sync_published(view->syncs[i]);
 		char name[STATE_NAME_MAX + 1];
 
-		name_file(published->name, name);
-		if (!strcmp(name, result->name))
+		state_name_of_ring(published->name, name);
+		if (strcmp(name, result->name) != 0)
+			continue;
+		arrays_set_learn_files(&published->arrays, &result->arrays);
+		if (!result->error)
 			published->saved_stamp = result->stamp;
 	}
 }
 
-static void take(struct state_keeper *keeper, const struct state_view *view, const struct state_result *result,
+static void take(struct state_keeper *keeper, const struct state_view *view, struct state_result *result,
 		 uint64_t now_ms)
 {
+	if (!result->removed)
+		take_saved(view, result);
 	keeper->is_writing = false;
 	keeper->rest_until = now_ms + STATE_KEEPER_REST * result->took_ms;
 	keeper->scan_at = keeper->rest_until;
@@ -463,9 +494,11 @@ static void take(struct state_keeper *keeper, const struct state_view *view, con
 			fprintf(stderr, "mux event=state_written_again file=%s/%s\n", keeper->path, result->name);
 		if (result->removed)
 			json_object_del(keeper->names, result->name);
-		else
-			take_saved(view, result);
+		else if (!result->arrays.newest && known_files(keeper->names, result->name))
+			json_object_set_new(keeper->names, result->name,
+					    json_integer(HAS_RING)); /* others are removed */
 	}
+	arrays_set_clear(&result->arrays);
 	keeper->write_error = result->error;
 }
 

@@ -8,9 +8,10 @@
  *	none for STATE_KEEPER_RETRY_MS after one failed
  *
  * So writing takes at most a quarter of a core and of the disk's time, at any number and size of services, and the
- * state on disk is some seconds old. The control thread only copies the ring (64 MB for the largest, some 20 ms).
+ * state on disk is some seconds old. The control thread only copies the ring (64 MB for the largest, some 20 ms); arrays
+ * are shared, and written only if they are not on disk: struct arrays_set says where they are.
  *
- * A service's file is removed once the list of services, as read, lacks it. Nothing here can keep the mux from serving:
+ * A service's files are removed once the list of services, as read, lacks it. Nothing here can keep the mux from serving:
  * each failure is a log line and a count.
  */
 #ifndef MUX_STATE_KEEPER_H
@@ -19,6 +20,7 @@
 #include "config/service_config.h"
 #include "control/service_sync.h"
 #include "state/state_file.h"
+#include "steering/arrays_set.h"
 
 enum state_keeper_numbers {
 	STATE_KEEPER_SERVICE_MS = 5000,
@@ -46,7 +48,7 @@ struct state_target {
 			const struct fl_siphash_key *seed);
 	/* Serves it. Negative errno and why. */
 	int (*service)(void *context, const struct service_config *config, struct delta *image,
-		       const struct steering_blob *blob, struct reason *why);
+		       const struct arrays_set *arrays, struct reason *why);
 };
 
 struct state_keeper;

@@ -5,14 +5,16 @@
  *	                 config or generation unknown
  *	    WAITING  <-----------------------------------------------------------  any answer
  *	       |
- *	       | no ring yet, a ring of another configuration,
+ *	       | no ring yet, a ring of another configuration, arrays between the ring's and the newest,
  *	       | a generation that went back, a delta that is missing or refused
  *	       +--------->  FINDING_SNAPSHOT -> READING_SNAPSHOT -> staged ring
  *	       |                                                        |
  *	       | behind                     staged ring behind          | staged ring at latest_gen
- *	       +--------->  READING_DELTA  <----------------------------+--------->  PUBLISHING
- *	       |            into the staged ring if there is one,                         |
- *	       |            else into the published one                                   |
+ *	       +--------->  READING_DELTA  <----------------------------+----+---->  PUBLISHING
+ *	       |            into the staged ring if there is one,            |            |
+ *	       |            else into the published one                      | lacks arrays
+ *	       | the next delta brings arrays that are not there yet         v            |
+ *	       +---------------------------------------------------->  READING_ARRAYS     |
  *	       | at latest_gen                                                            |
  *	       +--------->  CURRENT  <----------------------------------------------------+
  *	       |            a change of latest_gen reads the next delta along with the number
@@ -30,6 +32,7 @@ enum sync_state {
 	SYNC_FINDING_SNAPSHOT,
 	SYNC_READING_SNAPSHOT,
 	SYNC_READING_DELTA,
+	SYNC_READING_ARRAYS,
 	SYNC_PUBLISHING,
 	SYNC_CURRENT,
 	SYNC_HELD, /* by the backoff */
@@ -43,11 +46,13 @@ struct sync_facts {
 	uint32_t latest;
 	uint32_t published;
 	uint32_t staged;
+	uint32_t lacking; /* the first generation that can't be published, since its arrays are not there yet */
 };
 
 static inline bool sync_state_is_reading(enum sync_state state)
 {
-	return state == SYNC_FINDING_SNAPSHOT || state == SYNC_READING_SNAPSHOT || state == SYNC_READING_DELTA;
+	return state == SYNC_FINDING_SNAPSHOT || state == SYNC_READING_SNAPSHOT || state == SYNC_READING_DELTA ||
+	       state == SYNC_READING_ARRAYS;
 }
 
 /* A state that reads lasts until its answer arrives. */
@@ -59,11 +64,15 @@ static inline enum sync_state sync_state_next(enum sync_state state, const struc
 		return SYNC_WAITING;
 	if (facts->holds)
 		return SYNC_HELD;
+	if (facts->staged && facts->staged < facts->latest)
+		return SYNC_READING_DELTA;
 	if (facts->staged)
-		return facts->staged < facts->latest ? SYNC_READING_DELTA : SYNC_PUBLISHING;
+		return facts->lacking ? SYNC_READING_ARRAYS : SYNC_PUBLISHING;
 	if (!facts->leads_on || facts->published > facts->latest)
 		return SYNC_FINDING_SNAPSHOT;
-	return facts->published < facts->latest ? SYNC_READING_DELTA : SYNC_CURRENT;
+	if (facts->published == facts->latest)
+		return SYNC_CURRENT;
+	return facts->lacking && facts->lacking <= facts->published + 1 ? SYNC_READING_ARRAYS : SYNC_READING_DELTA;
 }
 
 #endif

@@ -46,8 +46,10 @@ static uint32_t sum_header(uint32_t crc, const uint8_t *header)
 	return fl_crc32c(crc, header, AT_CRC);
 }
 
-void state_file_header(const struct state_file *file, uint32_t crc, uint8_t header[STATE_FILE_HEADER_LEN])
+uint32_t state_file_header(const struct state_file *file, uint32_t crc, uint8_t header[STATE_FILE_HEADER_LEN])
 {
+	uint32_t checksum;
+
 	memset(header, 0, STATE_FILE_HEADER_LEN);
 	memcpy(header, magic, sizeof(magic));
 	fl_store_le32(header + AT_FORMAT, STATE_FILE_FORMAT);
@@ -56,7 +58,9 @@ void state_file_header(const struct state_file *file, uint32_t crc, uint8_t head
 	fl_store_le64(header + AT_SAVED, file->saved);
 	for (int i = 0; i < STATE_FILE_PARTS; i++)
 		fl_store_le64(header + AT_LENGTHS + 8 * i, file->parts[i].len);
-	fl_store_le32(header + AT_CRC, sum_header(crc, header));
+	checksum = sum_header(crc, header);
+	fl_store_le32(header + AT_CRC, checksum);
+	return checksum;
 }
 
 /* Whether the parts' lengths add up to the rest; none of them can wrap the sum around. */
@@ -128,6 +132,7 @@ enum state_error state_file_parse(const uint8_t *data, size_t len, enum state_ki
 	if (cluster && strcmp(cluster, file.cluster) != 0)
 		return reason_set(why, STATE_FOREIGN, "cluster is '%s'; allowed: '%s'", file.cluster, cluster);
 	file.saved = fl_load_le64(data + AT_SAVED);
+	file.checksum = fl_load_le32(data + AT_CRC);
 	memcpy(out, &file, sizeof(*out));
 	return STATE_OK;
 }

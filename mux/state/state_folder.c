@@ -156,6 +156,14 @@ int state_folder_read(const struct state_folder *folder, const char *name, size_
 	return error;
 }
 
+bool state_folder_has(const struct state_folder *folder, const char *name, uint64_t len)
+{
+	struct stat stat;
+
+	return !fstatat(folder->fd, name, &stat, AT_SYMLINK_NOFOLLOW) && S_ISREG(stat.st_mode) &&
+	       (uint64_t)stat.st_size == len;
+}
+
 static void name_unfinished(const struct state_writing *writing, char name[STATE_NAME_MAX + sizeof(unfinished)])
 {
 	snprintf(name, STATE_NAME_MAX + sizeof(unfinished), "%s%s", writing->name, unfinished);
@@ -220,7 +228,7 @@ void state_writing_abandon(struct state_writing *writing)
 		give_up(writing, 0);
 }
 
-int state_writing_commit(struct state_writing *writing)
+int state_writing_commit(struct state_writing *writing, const char *name)
 {
 	const struct state_folder *folder = writing->folder;
 	char path[STATE_NAME_MAX + sizeof(unfinished)];
@@ -231,7 +239,7 @@ int state_writing_commit(struct state_writing *writing)
 	writing->is_open = false;
 	if (close(writing->fd))
 		return give_up(writing, -errno);
-	if (renameat(folder->fd, path, folder->fd, writing->name))
+	if (renameat(folder->fd, path, folder->fd, name))
 		return give_up(writing, -errno);
 	*writing = (struct state_writing){0};
 	return fsync(folder->fd) ? -errno : 0;

@@ -24,24 +24,27 @@ void state_folder_close(struct state_folder *folder);
 /* Calls fn with the name of each file except the lock and unfinished ones, in no order. Negative errno. */
 int state_folder_list(const struct state_folder *folder, void (*fn)(void *context, const char *name), void *context);
 
+/* Whether there is a file of this name and length. */
+bool state_folder_has(const struct state_folder *folder, const char *name, uint64_t len);
+
 /* Reads a whole file of at most max bytes into malloc'ed memory. Negative errno: -EFBIG, or the system's. */
 int state_folder_read(const struct state_folder *folder, const char *name, size_t max, uint8_t **data, size_t *len);
 
 /* A file's replacement while it is written. All zero before state_writing_begin() and after the end. */
 struct state_writing {
 	const struct state_folder *folder;
-	char name[STATE_NAME_MAX + 1];
+	char name[STATE_NAME_MAX + 1]; /* of the unfinished file, without its end */
 	int fd;
 	bool is_open;
 };
 
-/* All return 0 or a negative errno. Each begin is followed by one commit or abandon. */
+/* All return 0 or a negative errno. Each begin is followed by one commit or abandon. No two have one name. */
 int state_writing_begin(struct state_writing *writing, const struct state_folder *folder, const char *name);
 int state_writing_append(struct state_writing *writing, const void *bytes, size_t len);
 /* Writes over the first bytes. */
 int state_writing_head(struct state_writing *writing, const void *bytes, size_t len);
-/* After an error the name has its old content. */
-int state_writing_commit(struct state_writing *writing);
+/* name: what the file is called from now on, often that of the beginning. After an error it has its old content. */
+int state_writing_commit(struct state_writing *writing, const char *name);
 void state_writing_abandon(struct state_writing *writing);
 
 /* 0 if the name does not exist afterwards. */

@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "state/state_name.h"
+
 enum { NICE = 10 }; /* packets and the control thread come first */
 
 struct state_saver {
@@ -38,40 +40,144 @@ static int append(void *context, const void *bytes, size_t len)
 	return state_writing_append(&parts->writing, bytes, len);
 }
 
-static int write_parts(const struct state_job *job, struct parts *parts)
+/* Leaves room for the header. */
+static int begin(struct parts *parts, const struct state_job *job, enum state_kind kind, const char *name,
+		 const struct state_folder *folder)
 {
 	uint8_t header[STATE_FILE_HEADER_LEN] = {0};
-	int error = state_writing_append(&parts->writing, header, sizeof(header));
+	int error;
 
+	*parts = (struct parts){.file = {.kind = kind}};
+	if (kind != STATE_ARRAYS) /* the same arrays have the same checksum, so crashes leave them once */
+		parts->file.saved = job->saved;
+	strcpy(parts->file.cluster, job->cluster);
+	error = state_writing_begin(&parts->writing, folder, name);
+	return error ? error : state_writing_append(&parts->writing, header, sizeof(header));
+}
+
+static int write_header(struct parts *parts, uint32_t *checksum)
+{
+	uint8_t header[STATE_FILE_HEADER_LEN];
+
+	*checksum = state_file_header(&parts->file, parts->crc, header);
+	return state_writing_head(&parts->writing, header, sizeof(header));
+}
+
+/* Arrays in a file of their own, unless they are there. */
+static int write_arrays(const struct state_job *job, const struct state_folder *folder, const char *service,
+			const void *arrays, uint32_t generation, struct arrays_file *file)
+{
+	char name[STATE_NAME_MAX + 1];
+	struct arrays_file written = {0};
+	struct parts parts;
+	int error;
+
+	state_name_of_arrays(service, generation, file->checksum, name);
+	if (!arrays || (file->len && state_folder_has(folder, name, STATE_FILE_HEADER_LEN + file->len)))
+		return 0;
+	state_name_of_unfinished_arrays(service, name);
+	error = begin(&parts, job, STATE_ARRAYS, name, folder);
 	if (!error)
-		error = append(parts, job->first, job->first_len);
+		error = job->arrays.method->write(arrays, job->snapshot.service, append, &parts);
+	if (!error)
+		error = write_header(&parts, &written.checksum);
+	if (error) {
+		state_writing_abandon(&parts.writing);
+		return error;
+	}
+	written.len = parts.file.parts[0].len;
+	state_name_of_arrays(service, generation, written.checksum, name);
+	error = state_writing_commit(&parts.writing, name);
+	if (!error)
+		*file = written;
+	return error;
+}
+
+static int write_parts(const struct state_job *job, struct parts *parts)
+{
+	uint8_t list[STATE_ARRAYS_PART_MAX];
+	size_t list_len = state_arrays_store(&job->arrays, list);
+	uint32_t checksum;
+	int error = append(parts, job->first, job->first_len);
+
 	parts->at++;
 	if (!error && job->kind == STATE_SERVICE)
 		error = snapshot_write(&job->snapshot, append, parts);
 	parts->at++;
-	if (!error && job->blob_len)
-		error = append(parts, job->blob, job->blob_len);
-	if (error)
-		return error;
-	state_file_header(&parts->file, parts->crc, header);
-	return state_writing_head(&parts->writing, header, sizeof(header));
+	if (!error && job->third_len)
+		error = append(parts, job->third, job->third_len);
+	if (!error && list_len)
+		error = append(parts, list, list_len);
+	return error ? error : write_header(parts, &checksum);
 }
 
-int state_job_run(const struct state_job *job, const struct state_folder *folder)
+static int write_file(const struct state_job *job, const struct state_folder *folder)
 {
-	struct parts parts = {.file = {.kind = job->kind, .saved = job->saved}};
-	int error;
+	struct parts parts;
+	int error = begin(&parts, job, job->kind, job->name, folder);
 
-	if (job->removes)
-		return state_folder_remove(folder, job->name);
-	strcpy(parts.file.cluster, job->cluster);
-	error = state_writing_begin(&parts.writing, folder, job->name);
 	if (!error)
 		error = write_parts(job, &parts);
 	if (!error)
-		return state_writing_commit(&parts.writing);
+		return state_writing_commit(&parts.writing, job->name);
 	state_writing_abandon(&parts.writing);
 	return error;
+}
+
+/* The removal of arrays that a service's file does not name. */
+struct cleaning {
+	const struct state_folder *folder;
+	const char *service;
+	char kept[2][STATE_NAME_MAX + 1]; /* of the newest and those before; "": none */
+	int error;
+};
+
+static void clean_one(void *context, const char *name)
+{
+	struct cleaning *cleaning = context;
+	char service[SERVICE_NAME_MAX + 1];
+	int error;
+
+	if (!state_name_is_arrays(name, service) || strcmp(service, cleaning->service) != 0 ||
+	    !strcmp(name, cleaning->kept[0]) || !strcmp(name, cleaning->kept[1]))
+		return;
+	error = state_folder_remove(cleaning->folder, name);
+	if (error)
+		cleaning->error = error;
+}
+
+static int clean(const struct state_job *job, const struct state_folder *folder, const char *service)
+{
+	struct cleaning cleaning = {.folder = folder, .service = service};
+	const struct arrays_set *arrays = &job->arrays;
+	int error;
+
+	if (!job->removes && arrays->newest)
+		state_name_of_arrays(service, arrays->version.newest, arrays->newest_file.checksum, cleaning.kept[0]);
+	if (!job->removes && arrays->previous)
+		state_name_of_arrays(service, arrays->version.previous, arrays->previous_file.checksum,
+				     cleaning.kept[1]);
+	error = state_folder_list(folder, clean_one, &cleaning);
+	return error ? error : cleaning.error;
+}
+
+int state_job_run(struct state_job *job, const struct state_folder *folder)
+{
+	struct arrays_set *arrays = &job->arrays;
+	char service[SERVICE_NAME_MAX + 1] = "";
+	int error = 0;
+
+	if (job->kind == STATE_SERVICE && !state_name_is_ring(job->name, service))
+		return -EINVAL;
+	if (!job->removes)
+		error =
+		    write_arrays(job, folder, service, arrays->newest, arrays->version.newest, &arrays->newest_file);
+	if (!job->removes && !error)
+		error = write_arrays(job, folder, service, arrays->previous, arrays->version.previous,
+				     &arrays->previous_file);
+	if (!error)
+		error = job->removes ? state_folder_remove(folder, job->name) : write_file(job, folder);
+	return !error && job->cleans ? clean(job, folder, service) : error;
 }
 
 void state_job_free(struct state_job *job)
@@ -81,7 +187,8 @@ void state_job_free(struct state_job *job)
 	free(job->first);
 	free((void *)(uintptr_t)job->snapshot.rows);
 	free((void *)(uintptr_t)job->snapshot.backends);
-	free(job->blob);
+	free(job->third);
+	arrays_set_clear(&job->arrays);
 	free(job);
 }
 
@@ -94,14 +201,16 @@ static uint64_t clock_ms(void)
 }
 
 /* Without the lock: the job is the saver's until its result is there. */
-static struct state_result run(const struct state_saver *saver, const struct state_job *job)
+static struct state_result run(const struct state_saver *saver, struct state_job *job)
 {
 	struct state_result result = {.removed = job->removes, .stamp = job->stamp};
-	uint64_t begin = clock_ms();
+	uint64_t begun = clock_ms();
 
 	strcpy(result.name, job->name);
 	result.error = state_job_run(job, saver->folder);
-	result.took_ms = clock_ms() - begin;
+	result.took_ms = clock_ms() - begun;
+	result.arrays = job->arrays;
+	job->arrays = (struct arrays_set){0};
 	return result;
 }
 
@@ -160,6 +269,8 @@ void state_saver_free(struct state_saver *saver)
 	pthread_mutex_unlock(&saver->lock);
 	pthread_join(saver->thread, NULL);
 	state_job_free(saver->job); /* given, but not begun */
+	if (saver->has_result)
+		arrays_set_clear(&saver->result.arrays);
 	pthread_cond_destroy(&saver->wake);
 	pthread_mutex_destroy(&saver->lock);
 	state_folder_close(saver->folder);

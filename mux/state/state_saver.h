@@ -2,11 +2,15 @@
 /*
  * A thread that writes state files: a disk may take long, or hang, and a ring of 8 Mi buckets takes half a second to
  * compress. It has one job at a time, which owns copies of all it needs; the control thread polls for the result.
+ *
+ * A service's ring is written after arrays that are not on disk yet; then arrays are removed that it does not name
+ * (state_arrays.h says why).
  */
 #ifndef FAIRLEAD_MUX_STATE_SAVER_H
 #define FAIRLEAD_MUX_STATE_SAVER_H
 
 #include "ring/snapshot.h"
+#include "state/state_arrays.h"
 #include "state/state_file.h"
 #include "state/state_folder.h"
 
@@ -14,22 +18,25 @@
 struct state_job {
 	char name[STATE_NAME_MAX + 1];
 	bool removes;
+	bool cleans;    /* there may be arrays of this service on disk: those that its file does not name are removed */
 	uint64_t stamp; /* the caller's */
 	enum state_kind kind;
 	char cluster[STATE_FILE_CLUSTER_MAX + 1];
 	uint64_t saved;
 	uint8_t *first; /* the first part */
 	size_t first_len;
+	uint8_t *third; /* of a cluster */
+	size_t third_len;
 	struct snapshot snapshot; /* of a service */
-	uint8_t *blob;
-	size_t blob_len;
+	struct arrays_set arrays; /* the same; with references of its own; where they are on disk is noted here */
 };
 
 struct state_result {
 	char name[STATE_NAME_MAX + 1];
 	bool removed;
 	uint64_t stamp;
-	int error; /* 0 or a negative errno: then the file has its old content */
+	int error;                /* 0 or a negative errno: then the file is to be written again */
+	struct arrays_set arrays; /* the job's; whoever takes the result clears them */
 	uint64_t took_ms;
 };
 
@@ -49,6 +56,6 @@ void state_saver_give(struct state_saver *saver, struct state_job *job);
 bool state_saver_take(struct state_saver *saver, struct state_result *out);
 
 /* Does a job in the calling thread, for tests. 0 or a negative errno. */
-int state_job_run(const struct state_job *job, const struct state_folder *folder);
+int state_job_run(struct state_job *job, const struct state_folder *folder);
 
 #endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the arrays that a service's latest generation has from what the mux holds and what it reads: those of
+ * latest_arrays and the ones before. One step reads one node: whole arrays, or a patch of arrays that are held already.
+ * A mux that is behind skips arrays in between where patches do not lead through them.
+ *
+ *	arrays_sync_set()	a list was read
+ *	arrays_sync_next()	which node is needed next; false: all are there
+ *	arrays_sync_take()	its bytes; large ones are checked in a thread of their own (arrays_job.h)
+ *
+ * Nothing is published here: ring_sync.h publishes complete arrays together with the ring's generation.
+ */
+#ifndef MUX_ARRAYS_SYNC_H
+#define MUX_ARRAYS_SYNC_H
+
+#include "config/service_config.h"
+#include "control/arrays_job.h"
+#include "control/arrays_list.h"
+
+enum { ARRAYS_REFUSALS_MAX = 24 }; /* more than there are words */
+
+/* How often arrays were not taken, by the word for it; up to the first entry without a word. */
+struct arrays_refusals {
+	struct {
+		const char *word;
+		uint64_t count;
+	} at[ARRAYS_REFUSALS_MAX + 1];
+};
+
+struct arrays_sync {
+	bool is_known; /* whether there are arrays, and which */
+	struct arrays_list list;
+	struct arrays_set ready; /* of the list's version as far as it is there */
+	void *last;              /* of the last step; may be in between */
+	uint32_t last_generation;
+	struct arrays_job *job; /* checks what was read; NULL: nothing is checked aside */
+	uint32_t job_generation;
+	uint32_t missed; /* of the list of which a node was missing, 0: none was */
+	bool has_begun;
+	uint64_t began_ms;
+	uint64_t took_ms; /* the last time that arrays were read, from the first request to the last check */
+	struct arrays_refusals refusals;
+};
+
+enum arrays_taken {
+	ARRAYS_TAKEN,
+	ARRAYS_REFUSED,
+	ARRAYS_UNDER_WAY,
+};
+
+/* The next node to read. */
+struct arrays_step {
+	uint32_t generation;
+	uint32_t base_generation; /* 0: whole arrays */
+	void *base;
+};
+
+/* Which arrays there are by now. */
+void arrays_sync_set(struct arrays_sync *sync, const struct arrays_list *list);
+/* Nothing is known any more; keeps counts. */
+void arrays_sync_forget(struct arrays_sync *sync);
+
+/* held: what the service publishes. Returns false if sync->ready is complete. */
+bool arrays_sync_next(struct arrays_sync *sync, const struct service_config *config, const struct arrays_set *held,
+		      struct arrays_step *step);
+/*
+ * The bytes of a step's node. ARRAYS_REFUSED: *error is the method's, and why; then nothing has changed.
+ * ARRAYS_UNDER_WAY: they are being checked aside; arrays_sync_poll() has the result.
+ */
+enum arrays_taken arrays_sync_take(struct arrays_sync *sync, const struct service_config *config,
+				   const struct arrays_step *step, const uint8_t *data, size_t len, unsigned *error,
+				   struct reason *why);
+/* While arrays are checked aside: as arrays_sync_take(). *generation: of which. */
+enum arrays_taken arrays_sync_poll(struct arrays_sync *sync, uint32_t *generation, unsigned *error, struct reason *why);
+/* The first node is requested, and the last one was taken. */
+void arrays_sync_begin(struct arrays_sync *sync, uint64_t now_ms);
+void arrays_sync_end(struct arrays_sync *sync, uint64_t now_ms);
+/* Counts a refusal; the word must last. */
+void arrays_sync_count(struct arrays_sync *sync, const char *word);
+
+#endif

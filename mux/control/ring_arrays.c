@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/ring_arrays.h"
+
+#include <stdio.h>
+
+#include "control/ring_sync.h"
+
+static uint64_t now(const struct ring_sync *sync)
+{
+	return zk_now(sync->context->zk);
+}
+
+bool ring_arrays_has(const struct ring_sync *sync)
+{
+	return sync->has_config && sync->config.steering->arrays;
+}
+
+/* Those that are published, if they are of the configuration's ring. */
+static const struct arrays_set *held_arrays(const struct ring_sync *sync)
+{
+	static const struct arrays_set none;
+
+	return published_has_ring_of(&sync->published, &sync->config) ? &sync->published.arrays : &none;
+}
+
+/* As ring_arrays_lack(); *step is the next one. */
+static bool find_step(struct ring_sync *sync, struct arrays_step *step)
+{
+	return ring_arrays_has(sync) && arrays_sync_next(&sync->arrays, &sync->config, held_arrays(sync), step);
+}
+
+bool ring_arrays_lack(struct ring_sync *sync)
+{
+	struct arrays_step step;
+
+	return find_step(sync, &step);
+}
+
+uint32_t ring_arrays_newest(const struct ring_sync *sync)
+{
+	return ring_arrays_has(sync) ? sync->arrays.list.version.newest : 0;
+}
+
+bool ring_arrays_are_there(struct ring_sync *sync, uint32_t generation)
+{
+	return !ring_arrays_newest(sync) || (generation >= ring_arrays_newest(sync) && !ring_arrays_lack(sync));
+}
+
+const struct arrays_set *ring_arrays_at(const struct ring_sync *sync, uint32_t generation)
+{
+	return ring_arrays_newest(sync) && generation >= ring_arrays_newest(sync) ? &sync->arrays.ready : NULL;
+}
+
+const struct arrays_set *ring_arrays_new_at(const struct ring_sync *sync, uint32_t generation)
+{
+	const struct arrays_set *arrays = ring_arrays_at(sync, generation);
+
+	return arrays && !arrays_version_equal(&arrays->version, &sync->published.arrays.version) ? arrays : NULL;
+}
+
+bool ring_arrays_lead_on(const struct ring_sync *sync)
+{
+	uint32_t held = sync->published.arrays.version.newest, newest = ring_arrays_newest(sync);
+
+	return held == newest || (ring_sync_generation(sync) < newest && arrays_list_follows(&sync->arrays.list, held));
+}
+
+/* What was read before stays in use. The retry reads latest_arrays again. */
+static void refuse_arrays(struct ring_sync *sync, const char *word, uint32_t generation, const char *why)
+{
+	char text[sizeof(struct reason) + 32];
+
+	snprintf(text, sizeof(text), "%s: %s", word, why);
+	arrays_sync_count(&sync->arrays, word);
+	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_ARRAYS, generation, text);
+	backoff_hold(&sync->backoff, now(sync));
+}
+
+bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply)
+{
+	struct reason why = {""};
+	struct arrays_list list = {0};
+
+	if (!ring_arrays_has(sync))
+		return true;
+	if (!reply)
+		return false; /* the method is known by now: it is being read */
+	if (reply->rc != ZOK && reply->rc != ZNONODE) {
+		ring_sync_retry(sync);
+		return false;
+	}
+	if (reply->rc == ZOK && arrays_list_parse((const char *)reply->data, reply->len, &list, &why)) {
+		sync->arrays.is_known = false;
+		refuse_arrays(sync, "list", 0, why.text);
+		return false;
+	}
+	arrays_sync_set(&sync->arrays, &list);
+	return true;
+}
+
+void ring_arrays_read(struct ring_sync *sync)
+{
+	struct arrays_step step = {0};
+
+	find_step(sync, &step);
+	arrays_sync_begin(&sync->arrays, now(sync));
+	service_reads_generation(sync->reads, step.base_generation ? READ_ARRAYS_PATCH : READ_ARRAYS, step.generation);
+}
+
+/* The node is missing. Old ones are deleted once latest_arrays no longer names them: it is read again first. */
+static void miss_arrays(struct ring_sync *sync, const struct arrays_step *step)
+{
+	struct reason why;
+
+	if (sync->arrays.missed != ring_arrays_newest(sync)) {
+		sync->arrays.missed = ring_arrays_newest(sync);
+		ring_sync_read_latest(sync);
+		return;
+	}
+	reason_set(&why, 0, "generation %u has no %s in chunks 0000, 0001, ...", step->generation,
+		   step->base_generation ? "arrays_patch" : "arrays");
+	refuse_arrays(sync, "missing", step->generation, why.text);
+}
+
+/* What became of the arrays of a generation: they are there, refused, or still being checked. */
+static void note_taken(struct ring_sync *sync, enum arrays_taken taken, uint32_t generation, unsigned error,
+		       const char *why)
+{
+	struct arrays_step step;
+	bool lacks = find_step(sync, &step);
+
+	if (taken == ARRAYS_UNDER_WAY)
+		sync->state = SYNC_READING_ARRAYS;
+	else if (taken == ARRAYS_TAKEN && !lacks)
+		arrays_sync_end(&sync->arrays, now(sync));
+	else if (taken == ARRAYS_REFUSED && lacks && step.generation == generation)
+		refuse_arrays(sync, sync->arrays.ready.method->name(error), generation, why);
+	ring_sync_advance(sync);
+}
+
+void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer)
+{
+	bool is_patch = answer->what == READ_ARRAYS_PATCH;
+	struct reason why = {""};
+	struct arrays_step step;
+	enum arrays_taken taken;
+	unsigned error = 0;
+
+	sync->state = SYNC_WAITING;
+	if (!find_step(sync, &step) || step.generation != answer->generation || is_patch != !!step.base_generation) {
+		ring_sync_advance(sync); /* others are latest by now */
+		return;
+	}
+	switch (answer->reply->rc) {
+	case ZOK:
+		taken = arrays_sync_take(&sync->arrays, &sync->config, &step, answer->reply->data, answer->reply->len,
+					 &error, &why);
+		note_taken(sync, taken, step.generation, error, why.text);
+		break;
+	case ZNONODE:
+	case ZBADARGUMENTS:
+		miss_arrays(sync, &step);
+		break;
+	case ZMARSHALLINGERROR:
+		refuse_arrays(sync, "length", step.generation, "the chunks exceed the maximum length");
+		ring_sync_advance(sync);
+		break;
+	default:
+		ring_sync_retry(sync);
+		break;
+	}
+}
+
+void ring_arrays_poll(struct ring_sync *sync)
+{
+	struct reason why = {""};
+	enum arrays_taken taken;
+	uint32_t generation = 0;
+	unsigned error = 0;
+
+	if (!sync->arrays.job)
+		return;
+	taken = arrays_sync_poll(&sync->arrays, &generation, &error, &why);
+	if (taken == ARRAYS_UNDER_WAY)
+		return;
+	sync->state = SYNC_WAITING;
+	note_taken(sync, taken, generation, error, why.text);
+}
+
+void ring_arrays_forget(struct ring_sync *sync)
+{
+	if (sync->arrays.job)
+		sync->state = SYNC_WAITING;
+	arrays_sync_forget(&sync->arrays);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arrays of a ring on its way to the latest generation (arrays_sync.h builds them): which of its generations must
+ * wait for them, and what is published with each. For methods without arrays nothing waits.
+ */
+#ifndef MUX_RING_ARRAYS_H
+#define MUX_RING_ARRAYS_H
+
+#include "control/arrays_sync.h"
+#include "control/service_reads.h"
+
+struct ring_sync;
+
+/* Whether the configuration's method has arrays. */
+bool ring_arrays_has(const struct ring_sync *sync);
+/* The newest ones, which no ring of an earlier generation can be published with; 0: there are none. */
+uint32_t ring_arrays_newest(const struct ring_sync *sync);
+/* Whether arrays must be read before their generation can be published. */
+bool ring_arrays_lack(struct ring_sync *sync);
+/* Whether a ring of this generation could be published with its arrays. */
+bool ring_arrays_are_there(struct ring_sync *sync, uint32_t generation);
+/* Whether deltas alone lead on: there are no arrays between those of the published ring and the newest. */
+bool ring_arrays_lead_on(const struct ring_sync *sync);
+
+/* What is published with this generation; NULL: no arrays. */
+const struct arrays_set *ring_arrays_at(const struct ring_sync *sync, uint32_t generation);
+/* The same; NULL: none, or those that are published already. */
+const struct arrays_set *ring_arrays_new_at(const struct ring_sync *sync, uint32_t generation);
+
+/* latest_arrays was read; NULL: only latest_gen was. False: it can't be used, or is being read now. */
+bool ring_arrays_list(struct ring_sync *sync, const struct zk_reply *reply);
+/* Reads the next node. */
+void ring_arrays_read(struct ring_sync *sync);
+/* READ_ARRAYS or READ_ARRAYS_PATCH was answered. */
+void ring_arrays_answer(struct ring_sync *sync, const struct service_answer *answer);
+/* Takes arrays that were checked aside. */
+void ring_arrays_poll(struct ring_sync *sync);
+/* Nothing is known any more. */
+void ring_arrays_forget(struct ring_sync *sync);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/ring_sync.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/ring_arrays.h"
+#include "control/sabotage.h"
+#include "steering/steering.h"
+
+static uint64_t now(const struct ring_sync *sync)
+{
+	return zk_now(sync->context->zk);
+}
+
+static void report_change(struct ring_sync *sync)
+{
+	sync->context->changed(sync->context->owner);
+}
+
+static bool is_staging(const struct ring_sync *sync)
+{
+	return staged_ring_generation(&sync->staged);
+}
+
+uint32_t ring_sync_generation(const struct ring_sync *sync)
+{
+	const struct ring *ring = published_ring(&sync->published);
+
+	return ring ? ring_generation(ring) : 0;
+}
+
+/* --- refusals ------------------------------------------------------------------------------------------------ */
+
+void ring_sync_refuse(struct ring_sync *sync, struct refusal *refusal, unsigned reason, uint32_t generation,
+		      const char *why)
+{
+	sync->refused[reason]++;
+	sync->backoff.failures++;
+	refusal_open(refusal, sync->name, reason, generation, why);
+	report_change(sync);
+}
+
+static void clear_refusal(struct ring_sync *sync, struct refusal *refusal)
+{
+	if (refusal_close(refusal, sync->name, ring_sync_generation(sync)))
+		report_change(sync);
+}
+
+static void hold(struct ring_sync *sync)
+{
+	backoff_hold(&sync->backoff, now(sync));
+}
+
+void ring_sync_refuse_config(struct ring_sync *sync, unsigned reason, const char *why)
+{
+	ring_sync_refuse(sync, &sync->config_refusal, reason, 0, why);
+	backoff_schedule(&sync->backoff, now(sync));
+}
+
+void ring_sync_refuse_number(struct ring_sync *sync, const char *node, const struct zk_reply *reply)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "%s is '%.*s'; allowed: 1..%u", node, reply->len < 20 ? (int)reply->len : 20,
+		 (const char *)reply->data, UINT32_MAX);
+	ring_sync_refuse(sync, &sync->ring_refusal, REFUSAL_NUMBER, 0, why);
+	hold(sync);
+}
+
+/* --- configuration and numbers ------------------------------------------------------------------------------- */
+
+void ring_sync_read_latest(struct ring_sync *sync)
+{
+	service_reads_latest(sync->reads, ring_arrays_has(sync));
+}
+
+void ring_sync_configure(struct ring_sync *sync, const struct service_config *config)
+{
+	if (!sync->has_config || !service_config_same_ring(&sync->config, config) ||
+	    sync->config.steering != config->steering)
+		ring_arrays_forget(sync);
+	memcpy(&sync->config, config, sizeof(*config));
+	sync->has_config = true;
+	sync->config_is_outdated = false;
+	if (ring_arrays_has(sync) && !sync->arrays.is_known)
+		ring_sync_read_latest(sync);
+	ring_sync_advance(sync);
+}
+
+/* A generation that goes back belongs to another service of the same name; its configuration must be read first. */
+static void forget_config(struct ring_sync *sync)
+{
+	sync->has_config = false;
+	sync->config_is_outdated = false;
+	service_reads_node(sync->reads, READ_CONFIG);
+}
+
+/* latest_arrays may be newer than latest_gen, of which the watch has yet to fire. */
+void ring_sync_latest(struct ring_sync *sync, uint32_t latest, const struct zk_reply *list)
+{
+	if (latest < sync->latest)
+		forget_config(sync);
+	if (!ring_arrays_list(sync, list))
+		return;
+	sync->latest = latest > ring_arrays_newest(sync) ? latest : ring_arrays_newest(sync);
+	lag_confirm(&sync->published.lag);
+	ring_sync_advance(sync);
+}
+
+/* --- transitions: publishing --------------------------------------------------------------------------------- */
+
+/* Publishes the staged ring. Returns false if it was refused: then everything is held. */
+static bool publish(struct ring_sync *sync)
+{
+	struct reason why = {""};
+	int error = published_load(&sync->published, &sync->config, &sync->staged.image,
+				   ring_arrays_at(sync, staged_ring_generation(&sync->staged)), &why);
+
+	if (!error) {
+		report_change(sync);
+		return true;
+	}
+	if (!sync->published.service)
+		ring_sync_refuse(sync, &sync->config_refusal,
+				 error == -EEXIST ? (unsigned)REFUSAL_CONFIG : refusal_of(error), 0, why.text);
+	else
+		ring_sync_refuse(sync, &sync->ring_refusal, refusal_of(error), staged_ring_generation(&sync->staged),
+				 why.text);
+	hold(sync);
+	return false;
+}
+
+/*
+ * A generation can't be used. A staged ring is published, complete or not, if it is newer than the published one. The
+ * first refusal in a row tries the snapshot at once, further ones after a backoff.
+ */
+static void refuse_generation(struct ring_sync *sync, unsigned reason, uint32_t generation, const char *why)
+{
+	ring_sync_refuse(sync, &sync->ring_refusal, reason, generation, why);
+	if (is_staging(sync) && ring_arrays_are_there(sync, staged_ring_generation(&sync->staged)) &&
+	    (!published_has_ring_of(&sync->published, &sync->config) ||
+	     staged_ring_generation(&sync->staged) > ring_sync_generation(sync)))
+		publish(sync);
+	staged_ring_drop(&sync->staged);
+	sync->route = ROUTE_SNAPSHOT;
+	if (sync->backoff.failures > 1)
+		hold(sync);
+}
+
+void ring_sync_retry(struct ring_sync *sync)
+{
+	backoff_schedule_once(&sync->backoff, now(sync));
+}
+
+/* --- transitions --------------------------------------------------------------------------------------------- */
+
+/* The generation that the next delta leads to. */
+static uint32_t next_generation(const struct ring_sync *sync)
+{
+	return sabotage_next(is_staging(sync) ? staged_ring_generation(&sync->staged) : ring_sync_generation(sync),
+			     sync->latest);
+}
+
+static enum sync_state next_state(struct ring_sync *sync)
+{
+	const struct sync_facts facts = {
+	    .has_config = sync->has_config && (!ring_arrays_has(sync) || sync->arrays.is_known),
+	    .holds = sync->backoff.holds,
+	    .leads_on = sync->route == ROUTE_DELTAS && published_has_ring_of(&sync->published, &sync->config) &&
+			ring_arrays_lead_on(sync),
+	    .lacking = ring_arrays_lack(sync) ? ring_arrays_newest(sync) : 0,
+	    .latest = sync->latest,
+	    .published = ring_sync_generation(sync),
+	    .staged = staged_ring_generation(&sync->staged),
+	};
+
+	return sync_state_next(sync->state, &facts);
+}
+
+static void note_lag(struct ring_sync *sync)
+{
+	lag_note(&sync->published.lag, ring_sync_generation(sync), sync->latest, now(sync));
+}
+
+static void become_current(struct ring_sync *sync)
+{
+	sync->state = SYNC_CURRENT;
+	note_lag(sync);
+	clear_refusal(sync, &sync->ring_refusal);
+	if (!sync->config_refusal.is_open)
+		sync->backoff.failures = 0;
+	if (sync->published.announce_error)
+		published_announce(&sync->published);
+	if (sync->published.announce_error)
+		backoff_schedule_once(&sync->backoff, now(sync));
+}
+
+static void publish_staged(struct ring_sync *sync)
+{
+	bool is_published = publish(sync);
+
+	staged_ring_drop(&sync->staged);
+	if (!is_published) {
+		sync->state = SYNC_HELD;
+		return;
+	}
+	sync->route = ROUTE_DELTAS;
+	if (!sync->config_is_outdated)
+		clear_refusal(sync, &sync->config_refusal);
+	become_current(sync);
+}
+
+static void read_generation(struct ring_sync *sync, enum service_read what, uint32_t generation)
+{
+	sync->state = what == READ_SNAPSHOT ? SYNC_READING_SNAPSHOT : SYNC_READING_DELTA;
+	service_reads_generation(sync->reads, what, generation);
+}
+
+static void enter(struct ring_sync *sync, enum sync_state state)
+{
+	sync->state = state;
+	switch (state) {
+	case SYNC_FINDING_SNAPSHOT:
+		service_reads_node(sync->reads, READ_SNAPSHOT_NUMBER);
+		break;
+	case SYNC_READING_DELTA:
+		read_generation(sync, READ_DELTA, next_generation(sync));
+		break;
+	case SYNC_READING_ARRAYS:
+		ring_arrays_read(sync);
+		break;
+	case SYNC_PUBLISHING:
+		publish_staged(sync);
+		break;
+	case SYNC_CURRENT:
+		become_current(sync);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Changes VIPs, ports and window under the published ring. */
+static void apply_config(struct ring_sync *sync)
+{
+	struct reason why = {""};
+
+	if (published_change_config(&sync->published, &sync->config, &why))
+		ring_sync_refuse_config(sync, REFUSAL_CONFIG, why.text);
+	else if (!sync->config_is_outdated)
+		clear_refusal(sync, &sync->config_refusal);
+}
+
+void ring_sync_advance(struct ring_sync *sync)
+{
+	if (!sync->has_config || !sync->latest)
+		return;
+	note_lag(sync);
+	if (published_has_ring_of(&sync->published, &sync->config))
+		apply_config(sync);
+	if (sync_state_is_reading(sync->state))
+		return;
+	if (!sync->backoff.holds && !staged_ring_is_of(&sync->staged, &sync->config))
+		staged_ring_drop(&sync->staged);
+	enter(sync, next_state(sync));
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static void on_snapshot_number(struct ring_sync *sync, const struct service_answer *answer)
+{
+	const struct zk_reply *reply = answer->reply;
+	uint32_t generation = reply->rc == ZOK ? service_reads_number(reply) : 0;
+
+	sync->state = SYNC_WAITING;
+	if (generation) {
+		if (generation > sync->latest && ring_arrays_has(sync)) {
+			ring_sync_read_latest(sync); /* it may have arrays, too */
+			return;
+		}
+		if (generation > sync->latest)
+			sync->latest = generation; /* it is committed; the watch on latest_gen has yet to fire */
+		read_generation(sync, READ_SNAPSHOT, generation);
+	} else if (reply->rc == ZOK) {
+		ring_sync_refuse_number(sync, "latest_snapshot", reply);
+	} else if (reply->rc == ZNONODE) {
+		refuse_generation(sync, REFUSAL_MISSING, 0, "latest_snapshot does not exist");
+		ring_sync_advance(sync);
+	} else {
+		ring_sync_retry(sync);
+	}
+}
+
+/* Returns whether the chunks of a delta or snapshot were read. If not, handles the failure. */
+static bool is_complete(struct ring_sync *sync, uint32_t generation, const struct zk_reply *chunks)
+{
+	switch (chunks->rc) {
+	case ZOK:
+		return true;
+	case ZNONODE:
+	case ZBADARGUMENTS:
+		refuse_generation(sync, REFUSAL_MISSING, generation, "its chunks are not 0000, 0001, ...");
+		break;
+	case ZMARSHALLINGERROR:
+		refuse_generation(sync, FL_DELTA_LENGTH, generation, "the chunks exceed the maximum length");
+		break;
+	default:
+		staged_ring_drop(&sync->staged);
+		ring_sync_retry(sync);
+		return false;
+	}
+	ring_sync_advance(sync);
+	return false;
+}
+
+/* Applies a delta to the staged ring if there is one, else to the published ring. */
+static void apply_delta(struct ring_sync *sync, const struct service_answer *answer)
+{
+	struct reason why = {"no memory"};
+	unsigned reason = is_staging(sync) ? staged_ring_fold(&sync->staged, answer->generation, answer->reply, &why)
+					   : published_update(&sync->published, answer->generation, answer->reply,
+							      ring_arrays_new_at(sync, answer->generation), &why);
+
+	if (reason)
+		refuse_generation(sync, reason, answer->generation, why.text);
+	else if (!is_staging(sync))
+		report_change(sync);
+}
+
+/* Whether the delta can no longer be applied, or was read ahead and is not committed or brings arrays to be read. */
+static bool is_obsolete(struct ring_sync *sync, uint32_t generation)
+{
+	return generation != next_generation(sync) || generation > sync->latest ||
+	       (!is_staging(sync) &&
+		(!ring_arrays_lead_on(sync) || (generation >= ring_arrays_newest(sync) && ring_arrays_lack(sync))));
+}
+
+static void on_delta(struct ring_sync *sync, const struct service_answer *answer)
+{
+	int rc = answer->reply->rc;
+
+	sync->state = SYNC_WAITING;
+	if ((rc == ZOK || rc == ZNONODE) && is_obsolete(sync, answer->generation)) {
+		ring_sync_advance(sync);
+	} else if (rc == ZNONODE && !is_staging(sync)) {
+		sync->route = ROUTE_SNAPSHOT; /* old generations are deleted: the snapshot is newer than the ring */
+		ring_sync_advance(sync);
+	} else if (is_complete(sync, answer->generation, answer->reply)) {
+		apply_delta(sync, answer);
+		ring_sync_advance(sync);
+	}
+}
+
+static void on_snapshot(struct ring_sync *sync, const struct service_answer *answer)
+{
+	struct reason why = {""};
+	unsigned reason;
+
+	sync->state = SYNC_WAITING;
+	if (!is_complete(sync, answer->generation, answer->reply))
+		return;
+	reason = staged_ring_start(&sync->staged, &sync->config, answer->generation, answer->reply, &why);
+	if (reason)
+		refuse_generation(sync, reason, answer->generation, why.text);
+	ring_sync_advance(sync);
+}
+
+void ring_sync_answer(struct ring_sync *sync, const struct service_answer *answer)
+{
+	static void (*const handlers[])(struct ring_sync * sync, const struct service_answer *answer) = {
+	    [READ_SNAPSHOT_NUMBER] = on_snapshot_number,
+	    [READ_SNAPSHOT] = on_snapshot,
+	    [READ_DELTA] = on_delta,
+	    [READ_ARRAYS] = ring_arrays_answer,
+	    [READ_ARRAYS_PATCH] = ring_arrays_answer,
+	};
+
+	handlers[answer->what](sync, answer);
+}
+
+void ring_sync_read_changed(struct ring_sync *sync)
+{
+	ring_sync_read_latest(sync);
+	/* Usually it moves by one, so the delta is requested along with the number. Answers arrive in the order of
+	 * requests: by the time of the delta's answer it is known whether the delta is committed. */
+	if (next_state(sync) == SYNC_CURRENT)
+		read_generation(sync, READ_DELTA, sync->latest + 1);
+}
+
+void ring_sync_forget(struct ring_sync *sync)
+{
+	published_remove(&sync->published);
+	staged_ring_drop(&sync->staged);
+	ring_arrays_forget(sync);
+	sync->has_config = false;
+	sync->config_is_outdated = false;
+	sync->latest = 0;
+	sync->route = ROUTE_DELTAS;
+	sync->config_refusal = (struct refusal){0};
+	sync->ring_refusal = (struct refusal){0};
+	backoff_reset(&sync->backoff);
+	if (!sync_state_is_reading(sync->state))
+		sync->state = SYNC_WAITING;
+	report_change(sync);
+}
