@@ -16,6 +16,7 @@
 #define FAIRLEAD_MUX_ENCAP_H
 
 #include <fairlead/encap.h>
+#include <fairlead/steer.h>
 
 #include "config/reason.h"
 #include "host/next_hop.h"
@@ -60,6 +61,7 @@ struct encap_fields {
 	uint32_t generation;
 	uint32_t since;                       /* if MOVED */
 	struct fl_address previous;           /* if MOVED; PREVIOUS6 says its family */
+	struct fl_steer_second second;        /* if SECOND */
 	const struct fl_siphash_key *tag_key; /* if TAG: the tag covers the inner packet behind the header */
 };
 

@@ -78,18 +78,20 @@ static void write_flags(uint8_t *gue, const struct encap_fields *fields)
 
 	gue[0] = (uint8_t)(fl_steer_len(fields->flags) / 4);
 	gue[FL_STEER_AT_FLAGS] = fields->flags;
-	if (fields->flags & FL_STEER_MOVED) {
-		uint32_t size = fields->flags & FL_STEER_PREVIOUS6 ? 16 : 4;
-
-		fl_store_be32(at, fields->since);
-		memcpy(at + 4, fields->previous.bytes + 16 - size, size);
-		at += 4 + size;
-	}
+	if (fields->flags & FL_STEER_SECOND)
+		at +=
+		    fl_steer_store(at, fields->flags & FL_STEER_SECOND6, fields->second.bucket, &fields->second.owner);
+	if (fields->flags & FL_STEER_MOVED2)
+		at += fl_steer_store(at, fields->flags & FL_STEER_PREVIOUS2_6, fields->second.since,
+				     &fields->second.previous);
+	if (fields->flags & FL_STEER_MOVED)
+		at += fl_steer_store(at, fields->flags & FL_STEER_PREVIOUS6, fields->since, &fields->previous);
 	if (fields->flags & FL_STEER_TAG) {
 		const struct fl_steer steer = {.inner_protocol = fields->inner_protocol,
 					       .flags = fields->flags,
 					       .since = fields->since,
-					       .previous = fields->previous};
+					       .previous = fields->previous,
+					       .second = fields->second};
 		const uint8_t *inner = at + FL_STEER_TAG_LEN;
 		struct fl_tag_message message;
 

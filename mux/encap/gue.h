@@ -8,6 +8,8 @@
  *	   UDP 8		source port, length				| port 6080, checksum 0 (RFC 6936)
  *	   GUE 4		length in words, protocol 4 or 41
  *	   steer 12		flags, bucket, generation			| version 1, service
+ *	   SECOND 8 or 20	second bucket, its owner			only if the method gives one
+ *	   MOVED2 8 or 20	since, previous	of the second bucket		only while that move is news
  *	   MOVED 8 or 20	since, previous					only while a move is news
  *	   TAG 8								only with the cluster's key
  *
@@ -32,6 +34,7 @@ enum gue_numbers {
 	GUE_AT_GUE6 = GUE_AT_UDP6 + GUE_UDP_LEN,
 	GUE_PLAIN_LEN = GUE_AT_GUE + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN, /* over IPv4, without MOVED and TAG */
 	GUE_MOVED_LEN = GUE_PLAIN_LEN + FL_STEER_MOVED4_LEN,              /* the same with MOVED and an IPv4 address */
+	GUE_SECOND_LEN = GUE_PLAIN_LEN + FL_STEER_MOVED4_LEN,             /* the same with SECOND instead */
 	GUE_LEN_MAX = GUE_AT_GUE6 + FL_GUE_BASE_LEN + FL_STEER_MAX_LEN,
 };
 
@@ -78,15 +81,26 @@ static inline void gue_write_plain(uint8_t *out, const struct encap_template *te
 	memcpy(gue + FL_STEER_AT_BUCKET, &both, sizeof(both));
 }
 
+/* Writes a word and a backend's IPv4 address, as SECOND, MOVED2 and MOVED have; returns what is behind them. */
+static inline uint8_t *gue_write_owner(uint8_t *at, uint32_t word, const struct encap_template *owner)
+{
+	fl_store_be32(at, word);
+	memcpy(at + 4, owner->head + ENCAP_AT_IP + 16, 4);
+	return at + FL_STEER_MOVED4_LEN;
+}
+
+/* Completes a header of len bytes, after gue_write_plain, whose parts behind the generation these flags name. */
+static inline void gue_set_flags(uint8_t *out, uint32_t len, uint8_t flags)
+{
+	out[GUE_AT_GUE] = (uint8_t)((len - GUE_AT_GUE - FL_GUE_BASE_LEN) / 4);
+	out[GUE_AT_GUE + FL_STEER_AT_FLAGS] = flags;
+}
+
 /* Adds MOVED to a header of GUE_MOVED_LEN after gue_write_plain: most packets have it after a large change. */
 static inline void gue_write_moved(uint8_t *out, const struct encap_template *previous, uint32_t since)
 {
-	uint8_t *gue = out + GUE_AT_GUE;
-
-	gue[0] = (FL_STEER_BASE_LEN + FL_STEER_MOVED4_LEN) / 4;
-	gue[FL_STEER_AT_FLAGS] = FL_STEER_MOVED;
-	fl_store_be32(gue + FL_STEER_AT_SINCE, since);
-	memcpy(gue + FL_STEER_AT_PREVIOUS, previous->head + ENCAP_AT_IP + 16, 4);
+	gue_write_owner(out + GUE_PLAIN_LEN, since, previous);
+	gue_set_flags(out, GUE_MOVED_LEN, FL_STEER_MOVED);
 }
 
 #endif

@@ -18,6 +18,8 @@
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "service/tables.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
 #include "../tests/image.h"
 
 enum { HEADROOM_MAX = 128, FRAME_MAX = 4096 };
@@ -63,6 +65,28 @@ static void check_fragment(struct burst *burst)
 		__builtin_trap();
 }
 
+/* The same pool and ring; nearly all packets have two buckets. */
+static void serve_othello(const struct delta *snapshot)
+{
+	struct service_config config = image_config(2, "10.99.0.2", 256);
+	struct chance chance = {1};
+	struct othello_arrays *arrays[2];
+	struct service *service;
+	struct delta own = *snapshot;
+	struct reason why;
+
+	own.service = 2;
+	strcpy(config.name, "othello");
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::2");
+	config.steering = &steering_othello;
+	for (int i = 0; i < 2; i++)
+		arrays[i] = image_arrays(&chance, 2, 50, 40, FL_HASH_SIPHASH, 256);
+	if (tables_add(tables, &config, &service, &why) ||
+	    tables_load_with(tables, service, &own, othello_pair_new(arrays[0], arrays[1], false), &why))
+		__builtin_trap();
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static struct next_hop hop = {.resolved = true, .mtu = 300, .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
@@ -90,6 +114,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	tables = tables_new(1, &hops);
 	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		__builtin_trap();
+	serve_othello(&snapshot);
 	image_free(&snapshot);
 	make_fragments();
 	return 0;
@@ -139,6 +164,7 @@ static void fix_checksum(uint8_t *frame, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct steering_states none;
 	struct rte_mbuf mbuf = {.nb_segs = 1};
 	struct burst burst;
 	size_t len, visible, headroom;
@@ -165,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mbuf.pkt_len = (uint32_t)len;
 
 	burst.lookup = tables_lookup(tables);
+	burst.steering = &none;
 	burst.tag_key = data[0] & 2 ? &tag_key : NULL;
 	burst.mac = mac_word(mac);
 	burst.now = 1700000100;

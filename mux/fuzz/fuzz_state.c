@@ -2,17 +2,17 @@
 /*
  * Any bytes as a file of the state on disk. The first byte selects the kind, and whether the header that follows gets
  * the right checksum, so that the fuzzer passes it; the rest is the file. A file that is accepted is written again as
- * the same bytes.
+ * the same bytes, and so is a service's list of arrays.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/state_file.h"
+#include "state/state_arrays.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SERVICE = 1, MEND = 2, NAMED = 4, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
+enum { SERVICE = 1, MEND = 2, NAMED = 4, ARRAYS = 8, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
 
 static void require(bool property)
 {
@@ -40,8 +40,22 @@ static void check(const uint8_t *bytes, size_t len, const struct state_file *fil
 		at += file->parts[i].len;
 	}
 	require(at == bytes + len);
-	state_file_header(file, state_file_sum(0, bytes + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN), header);
+	require(file->checksum ==
+		state_file_header(file, state_file_sum(0, bytes + STATE_FILE_HEADER_LEN, len - STATE_FILE_HEADER_LEN),
+				  header));
 	require(!memcmp(header, bytes, sizeof(header)));
+}
+
+static void check_list(const struct state_part *part)
+{
+	uint8_t again[STATE_ARRAYS_PART_MAX];
+	struct reason why = {""};
+	struct arrays_set set;
+	int error = state_arrays_load(part, &set, &why);
+
+	require(!set.newest && !set.previous && !error != !!why.text[0]);
+	require(error || (state_arrays_store(&set, again) == part->len && !memcmp(again, part->data, part->len)));
+	require(error || set.version.previous <= set.version.newest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -54,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	kind = data[0] & SERVICE ? STATE_SERVICE : STATE_CLUSTER;
+	kind = data[0] & SERVICE ? STATE_SERVICE : data[0] & ARRAYS ? STATE_ARRAYS : STATE_CLUSTER;
 	bytes = malloc(size); /* exactly, so that the sanitizer sees a read beyond */
 	require(bytes);
 	memcpy(bytes, data + 1, size - 1);
@@ -67,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(error < STATE_ERRORS && why.text[0] && !memcmp(&file, &untouched, sizeof(file)));
 	else
 		check(bytes, size - 1, &file);
+	if (!error && kind == STATE_SERVICE)
+		check_list(&file.parts[2]);
 	free(bytes);
 	return 0;
 }

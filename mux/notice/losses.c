@@ -17,7 +17,23 @@ static bool is_open(uint32_t since, uint32_t now, uint32_t window)
 	return since && now < (uint64_t)since + window;
 }
 
-int losses_note(struct losses *losses, const struct delta *change, uint32_t now, uint32_t window)
+static void raise_moved(uint32_t *since, const struct delta *delta)
+{
+	for (uint32_t i = 0; !delta->snapshot && i < delta->runs_count; i++)
+		raise(since, delta->runs[i].previous, delta->committed);
+	for (uint32_t i = 0; delta->snapshot && i < delta->buckets; i++)
+		raise(since, delta->previous[i], delta->since[i]);
+}
+
+static void raise_all(uint32_t *since, const struct delta *delta, const struct ring *ring)
+{
+	for (uint32_t i = 0; ring && i < ring_buckets(ring); i++)
+		raise(since, fl_row_current(ring_row(ring, i)), delta->committed);
+	for (uint32_t i = 0; delta->snapshot && i < delta->buckets; i++)
+		raise(since, delta->current[i], delta->committed);
+}
+
+int losses_note(struct losses *losses, const struct losses_change *change, uint32_t now, uint32_t window)
 {
 	uint32_t *since = calloc(IDS, sizeof(*since)), count = 0;
 	struct notice_owner *list;
@@ -26,10 +42,9 @@ int losses_note(struct losses *losses, const struct delta *change, uint32_t now,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < losses->count; i++)
 		since[losses->list[i].id] = losses->list[i].since;
-	for (uint32_t i = 0; !change->snapshot && i < change->runs_count; i++)
-		raise(since, change->runs[i].previous, change->committed);
-	for (uint32_t i = 0; change->snapshot && i < change->buckets; i++)
-		raise(since, change->previous[i], change->since[i]);
+	raise_moved(since, change->delta);
+	if (change->all_lose)
+		raise_all(since, change->delta, change->ring);
 	for (uint32_t id = 1; id < IDS; id++)
 		count += is_open(since[id], now, window);
 	list = malloc((count + !count) * sizeof(*list));

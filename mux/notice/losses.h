@@ -7,6 +7,7 @@
 #define FAIRLEAD_MUX_NOTICE_LOSSES_H
 
 #include "ring/delta.h"
+#include "ring/ring.h"
 
 /* An owner that has lost buckets, and when it last did, in Unix seconds. */
 struct notice_owner {
@@ -26,11 +27,18 @@ static inline bool losses_is_open(const struct notice_owner *owner, uint32_t now
 	return now < (uint64_t)owner->since + window;
 }
 
+/* A change of a ring, as to who loses buckets by it. */
+struct losses_change {
+	const struct delta *delta; /* or an image */
+	bool all_lose;             /* all owners, before and after, count as losers */
+	const struct ring *ring;   /* before; NULL: there is none */
+};
+
 /*
- * Adds what a delta or an image tells, and forgets those whose window is over. -ENOMEM: nothing has changed. Walks an
- * image once.
+ * Adds the losses of a change, and forgets those whose window is over. -ENOMEM: nothing has changed. Walks an image, and
+ * with all_lose the ring, once.
  */
-int losses_note(struct losses *losses, const struct delta *change, uint32_t now, uint32_t window);
+int losses_note(struct losses *losses, const struct losses_change *change, uint32_t now, uint32_t window);
 void losses_free(struct losses *losses);
 
 #endif

@@ -246,7 +246,8 @@ static struct losing *find_losing(const struct notices *notices, uint16_t servic
 }
 
 /* All losses, this change's included. */
-static struct losses note_losses(struct notices *notices, const struct service *service, const struct delta *change)
+static struct losses note_losses(struct notices *notices, const struct service *service,
+				 const struct losses_change *change)
 {
 	struct losing *losing = find_losing(notices, service->id);
 	int error = 0;
@@ -267,7 +268,7 @@ static struct losses note_losses(struct notices *notices, const struct service *
 	return losing ? losing->losses : (struct losses){0};
 }
 
-void notices_before(struct notices *notices, const struct service *service, const struct delta *change)
+void notices_before(struct notices *notices, const struct service *service, const struct delta *change, bool all_lose)
 {
 	const struct ring *ring = service_ring(service);
 	struct notice_scope scope = {
@@ -279,7 +280,7 @@ void notices_before(struct notices *notices, const struct service *service, cons
 	uint64_t told[WORDS];
 	struct notice_plan plan;
 
-	scope.losses = note_losses(notices, service, change);
+	scope.losses = note_losses(notices, service, &(struct losses_change){change, all_lose, ring});
 	if (!ring)
 		return;
 	choose_told(notices, ring, told);

@@ -67,10 +67,12 @@ struct notices *notices_new(const struct notices_options *options);
 void notices_free(struct notices *notices);
 
 /*
+ * all_lose: all owners count as losers, since packets of late muxes may get to each of them (arrays_set.h).
+ *
  * Call before a delta is applied to the service's ring, or an image replaces it (or is the first). Both must be what
  * tables_check() accepts. Returns after at most NOTICES_BURST packets.
  */
-void notices_before(struct notices *notices, const struct service *service, const struct delta *change);
+void notices_before(struct notices *notices, const struct service *service, const struct delta *change, bool all_lose);
 
 /* The service is removed: nothing more is sent for it. */
 void notices_forget(struct notices *notices, uint16_t service);

@@ -162,29 +162,56 @@ static void print_owner(const json_t *answer, const char *key)
 		printf("%-11s none\n", key);
 }
 
-static void print_text(const json_t *answer)
+/* A bucket, its owners and its last move. */
+static void print_bucket(const json_t *object, const char *name)
 {
-	const json_t *bucket = json_object_get(answer, "bucket");
-	time_t since = (time_t)json_integer_value(json_object_get(answer, "since"));
+	time_t since = (time_t)json_integer_value(json_object_get(object, "since"));
 	char when[32] = "never";
-	const json_t *unless;
-	size_t i;
 
 	if (since)
 		strftime(when, sizeof(when), "%FT%TZ", gmtime(&since));
+	printf("%-11s %lld\n", name, (long long)json_integer_value(json_object_get(object, "bucket")));
+	print_owner(object, "current");
+	print_owner(object, "previous");
+	printf("%-11s %s%s\n", "since", when,
+	       json_is_true(json_object_get(object, "moved")) ? ", packets carry the previous owner" : "");
+}
+
+/* Steering othello: whose arrays gave the bucket, and whose the second one. */
+static void print_arrays(const json_t *answer)
+{
+	const json_t *arrays = json_object_get(answer, "arrays"), *previous = json_object_get(arrays, "previous");
+	const json_t *second = json_object_get(answer, "second");
+
+	if (!arrays)
+		return;
+	printf("%-11s of generation %lld", "arrays",
+	       (long long)json_integer_value(json_object_get(arrays, "generation")));
+	if (!previous)
+		printf(", settled\n");
+	else if (json_integer_value(previous))
+		printf(", before of %lld\n", (long long)json_integer_value(previous));
+	else
+		printf(", before none: the hash's low bits\n");
+	if (second)
+		print_bucket(second, "second");
+}
+
+static void print_text(const json_t *answer)
+{
+	const json_t *unless;
+	size_t i;
+
 	printf("%-11s %s\n", "service", json_string_value(json_object_get(answer, "service")));
 	printf("%-11s %lld\n", "generation", (long long)json_integer_value(json_object_get(answer, "generation")));
 	printf("%-11s 0x%08llx\n", "hash", (long long)json_integer_value(json_object_get(answer, "hash")));
-	if (!bucket) {
+	if (!json_object_get(answer, "bucket")) {
 		printf("%-11s none: the port names the backend\n", "bucket");
 		print_owner(answer, "current");
 		return;
 	}
-	printf("%-11s %lld\n", "bucket", (long long)json_integer_value(bucket));
-	print_owner(answer, "current");
-	print_owner(answer, "previous");
-	printf("%-11s %s%s\n", "since", when,
-	       json_is_true(json_object_get(answer, "moved")) ? ", packets carry the previous owner" : "");
+	print_bucket(answer, "bucket");
+	print_arrays(answer);
 	json_array_foreach(json_object_get(answer, "unless"), i, unless)
 	    printf("%-11s %s\n", "unless",
 		   strcmp(json_string_value(unless), "connectionId")

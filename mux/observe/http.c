@@ -341,6 +341,34 @@ static void set_owner(json_t *object, const char *key, uint16_t id, const struct
 				    json_pack("{s:i, s:s}", "id", (int)id, "address", address_print(address, text)));
 }
 
+static void set_bucket(json_t *object, const struct explained_bucket *e)
+{
+	if (e->bucket != FL_STEER_BUCKET_NONE)
+		json_object_set_new(object, "bucket", json_integer(e->bucket));
+	set_owner(object, "current", e->current, &e->current_address);
+	set_owner(object, "previous", e->previous, &e->previous_address);
+	json_object_set_new(object, "since", json_integer(e->since));
+	json_object_set_new(object, "moved", json_boolean(e->moved));
+}
+
+/* Steering othello: the arrays that chose the buckets, and the second bucket. Each is absent if there is none. */
+static void set_arrays(json_t *object, const struct explanation *e)
+{
+	if (e->arrays) {
+		json_t *arrays = json_pack("{s:I}", "generation", (json_int_t)e->arrays);
+
+		if (e->has_arrays_before)
+			json_object_set_new(arrays, "previous", json_integer(e->arrays_before));
+		json_object_set_new(object, "arrays", arrays);
+	}
+	if (e->second.bucket != FL_STEER_BUCKET_NONE) {
+		json_t *second = json_object();
+
+		set_bucket(second, &e->second);
+		json_object_set_new(object, "second", second);
+	}
+}
+
 /* Why a packet may go elsewhere; absent if nothing can send it elsewhere. */
 static void set_unless(json_t *object, const struct explanation *e)
 {
@@ -369,13 +397,9 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
 		return;
 	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash);
-	if (e.bucket != FL_STEER_BUCKET_NONE)
-		json_object_set_new(object, "bucket", json_integer(e.bucket));
-	set_owner(object, "current", e.current, &e.current_address);
-	set_owner(object, "previous", e.previous, &e.previous_address);
-	json_object_set_new(object, "since", json_integer(e.since));
-	json_object_set_new(object, "moved", json_boolean(e.moved));
+	set_bucket(object, &e.first);
 	json_object_set_new(object, "generation", json_integer(e.generation));
+	set_arrays(object, &e);
 	set_unless(object, &e);
 	answer_json(answer, MHD_HTTP_OK, type_json, object);
 }

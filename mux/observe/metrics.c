@@ -246,6 +246,47 @@ static void write_refused(FILE *out, const char *name, const struct sources *fro
 				       service_sync_refused(sync, reason));
 }
 
+/* Nothing for services without arrays. */
+static void write_arrays(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct arrays_set *arrays = &service_sync_view_published(sync)->arrays;
+
+	(void)from;
+	if (arrays->newest)
+		service_sample(out, name, sync, "arrays", "newest", arrays->version.newest);
+	if (arrays->newest && arrays->version.has_previous)
+		service_sample(out, name, sync, "arrays", "previous", arrays->version.previous);
+}
+
+static void write_arrays_bytes(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct arrays_set *arrays = &service_sync_view_published(sync)->arrays;
+
+	(void)from;
+	if (arrays->newest)
+		sample(out, name, "service", service_sync_name(sync), arrays_set_memory(arrays));
+}
+
+static void write_arrays_load(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct arrays_sync *arrays = service_sync_view_arrays(sync);
+
+	(void)from;
+	if (arrays->list.version.newest)
+		fprintf(out, "fairlead_mux_%s{service=\"%s\"} %.3f\n", name, service_sync_name(sync),
+			(double)arrays->took_ms / 1000);
+}
+
+static void write_arrays_refused(FILE *out, const char *name, const struct sources *from,
+				 const struct service_sync *sync)
+{
+	const struct arrays_refusals *refusals = &service_sync_view_arrays(sync)->refusals;
+
+	(void)from;
+	for (size_t i = 0; refusals->at[i].word; i++)
+		service_sample(out, name, sync, "reason", refusals->at[i].word, refusals->at[i].count);
+}
+
 static bool has_notices(const struct sources *from)
 {
 	return from->notices;
@@ -345,8 +386,17 @@ static const struct metric metrics[] = {
 	{"restored", "gauge", "1 while the service is served from disk, and ZooKeeper has not confirmed it yet.",
 	 .service = write_restored, .is_there = has_state},
 	{"service_state", "gauge", "1 for the state that the service is in.", .service = write_state},
-	{"refused_total", "counter", "Configurations, deltas and snapshots rejected, by reason.",
+	{"refused_total", "counter", "Configurations, deltas, snapshots and arrays rejected, by reason.",
 	 .service = write_refused},
+	{"arrays_generation", "gauge",
+	 "Generation of the arrays by which packets are steered; previous 0: the low bits of the hash.",
+	 .service = write_arrays},
+	{"arrays_bytes", "gauge", "Memory of the arrays by which packets are steered.", .service = write_arrays_bytes},
+	{"arrays_load_seconds", "gauge",
+	 "How long the latest arrays took from the first request until all of them had been checked.",
+	 .service = write_arrays_load},
+	{"arrays_refused_total", "counter", "Arrays, and lists of them, rejected, by reason.",
+	 .service = write_arrays_refused},
 	{"announce_drained_total", "counter",
 	 "Packets for VIPs that the kernel routed into a service's device, and that were dropped.", .value = drained,
 	 .is_there = has_announcer},

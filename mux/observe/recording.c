@@ -260,7 +260,11 @@ static void write_comment(const struct recording *recording, const struct sample
 		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " backend=%u", sample->backend);
 	at += snprintf(text + at, COMMENT_MAX - (size_t)at, " generation=%u", sample->generation);
 	if (sample->moved)
-		snprintf(text + at, COMMENT_MAX - (size_t)at, " previous=%u since=%u", sample->previous, sample->since);
+		at += snprintf(text + at, COMMENT_MAX - (size_t)at, " previous=%u since=%u", sample->previous,
+			       sample->since);
+	if (sample->second != FL_STEER_BUCKET_NONE)
+		snprintf(text + at, COMMENT_MAX - (size_t)at, " second=%u secondBackend=%u", sample->second,
+			 sample->second_backend);
 }
 
 /* A port's number in the file. */

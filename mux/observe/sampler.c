@@ -188,7 +188,8 @@ static bool is_wanted(const struct sample_filter *filter, const struct rte_mbuf 
 	       (fl_address_is_none(&filter->source) || is_from(mbuf, packet, &filter->source));
 }
 
-static void tell_row(struct sample *sample, const struct packet *packet, uint32_t now, uint32_t seconds)
+static void tell_row(struct sample *sample, const struct packet *packet, bool has_second, uint32_t now,
+		     uint32_t seconds)
 {
 	sample->has_row = true;
 	sample->bucket = packet->bucket;
@@ -197,6 +198,8 @@ static void tell_row(struct sample *sample, const struct packet *packet, uint32_
 	sample->moved = fl_row_is_moved(packet->row, now, seconds);
 	sample->previous = fl_row_previous(packet->row);
 	sample->since = fl_row_since(packet->row);
+	sample->second = has_second ? packet->second : FL_STEER_BUCKET_NONE;
+	sample->second_backend = has_second ? fl_row_current(packet->second_row) : FL_BACKEND_NONE;
 }
 
 static void fill(struct sample *sample, unsigned worker, const struct burst *burst, uint32_t i, uint16_t came_by)
@@ -218,7 +221,8 @@ static void fill(struct sample *sample, unsigned worker, const struct burst *bur
 	};
 	sample->port = sample->outbound ? packet->port : came_by;
 	if (service && packet->verdict != VERDICT_NO_RING)
-		tell_row(sample, packet, burst->now, __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED));
+		tell_row(sample, packet, burst->seconds >> i & 1, burst->now,
+			 __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED));
 	memcpy(sample->data, rte_pktmbuf_mtod(mbuf, const uint8_t *), sample->captured);
 }
 

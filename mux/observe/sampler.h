@@ -44,6 +44,8 @@ struct sample {
 	uint16_t backend;
 	uint16_t previous;
 	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the packet identified its backend */
+	uint32_t second; /* another bucket where servers look; FL_STEER_BUCKET_NONE: there is none */
+	uint16_t second_backend;
 	uint32_t generation;
 	uint32_t since;
 	uint8_t data[SAMPLER_CAPTURED_MAX];

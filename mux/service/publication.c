@@ -10,6 +10,7 @@
 #include "config/address.h"
 #include "ring/backend.h"
 #include "service/lookup.h"
+#include "steering/steering.h"
 
 struct publication {
 	struct lookup *lookup; /* atomic */
@@ -98,10 +99,26 @@ int publication_check(const struct service *service, const struct delta *change,
 	return ring_follows(service->ring, change, why);
 }
 
-int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
+/* Swaps in the steering method's data; returns what is to be dropped once no reader can hold it. */
+static void *swap_data(struct service *service, void *data)
+{
+	void *old = service->steering_data;
+
+	__atomic_store_n(&service->steering_data, data, __ATOMIC_RELEASE);
+	return old;
+}
+
+static void drop_data(const struct service *service, void *old)
+{
+	if (old)
+		service->config.steering->drop(old);
+}
+
+int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot, void *data,
 		     const struct next_hops *hops, struct reason *why)
 {
 	struct ring *ring, *old = service->ring;
+	void *old_data;
 	int error = check_service(service, snapshot, why);
 
 	if (error)
@@ -118,10 +135,12 @@ int publication_load(struct publication *publication, struct service *service, c
 		error = -errno;
 		goto fail;
 	}
+	old_data = swap_data(service, data);
 	__atomic_store_n(&service->ring, ring, __ATOMIC_RELEASE);
-	if (old)
+	if (old || old_data)
 		publication_synchronize(publication);
 	ring_free(old);
+	drop_data(service, old_data);
 	return 0;
 
 fail:
@@ -129,11 +148,12 @@ fail:
 	return error;
 }
 
-int publication_apply(struct publication *publication, struct service *service, const struct delta *delta,
+int publication_apply(struct publication *publication, struct service *service, const struct delta *delta, void *data,
 		      const struct next_hops *hops, struct reason *why)
 {
 	struct ring *ring = service->ring;
 	struct backends *old = NULL, *backends;
+	void *old_data = NULL;
 	int error = publication_check(service, delta, why);
 
 	if (error)
@@ -146,11 +166,15 @@ int publication_apply(struct publication *publication, struct service *service, 
 		__atomic_store_n(&ring->backends, backends, __ATOMIC_RELEASE);
 	}
 	/* If this fails, the added backends stay: the same delta adds them again. */
-	error = ring_apply(ring, delta, why);
-	if (old) {
-		publication_synchronize(publication);
-		backends_free(old);
+	error = ring_apply_rows(ring, delta, why);
+	if (!error) {
+		old_data = data ? swap_data(service, data) : NULL;
+		ring_set_generation(ring, delta->generation);
 	}
+	if (old || old_data)
+		publication_synchronize(publication);
+	backends_free(old);
+	drop_data(service, old_data);
 	return error;
 }
 

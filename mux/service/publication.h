@@ -35,17 +35,18 @@ void publication_swap(struct publication *publication, struct lookup *lookup);
 int publication_check(const struct service *service, const struct delta *change, struct reason *why);
 
 /*
- * Loads a snapshot as a new ring. On failure nothing has changed: -EINVAL (another service or number of buckets),
- * -EAFNOSUPPORT (an IPv6 backend that the encapsulation does not support), -ENOMEM.
+ * Loads a snapshot as a new ring. data: the steering method's own of that generation, NULL: none; on success the
+ * service owns it, and the method drops what it had before. On failure nothing has changed: -EINVAL (another service or
+ * number of buckets), -EAFNOSUPPORT (an IPv6 backend that the encapsulation does not support), -ENOMEM.
  */
-int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot,
+int publication_load(struct publication *publication, struct service *service, const struct delta *snapshot, void *data,
 		     const struct next_hops *hops, struct reason *why);
 
 /*
- * Applies a delta to the loaded ring. On failure nothing has changed: -ENOENT (no ring), -ESTALE (does not follow the
- * ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
+ * Applies a delta to the loaded ring. data: as above, but NULL keeps what the service has. On failure nothing has
+ * changed: -ENOENT (no ring), -ESTALE (does not follow the ring's generation), -EINVAL, -EAFNOSUPPORT, -ENOMEM.
  */
-int publication_apply(struct publication *publication, struct service *service, const struct delta *delta,
+int publication_apply(struct publication *publication, struct service *service, const struct delta *delta, void *data,
 		      const struct next_hops *hops, struct reason *why);
 
 /* Replaces tables of backends whose next hops have changed. False: memory ran out, some tables are unchanged. */

@@ -179,7 +179,8 @@ static struct service *service_new(const struct service_config *config, uint16_t
 	service->affinity = (uint8_t)config->affinity;
 	service->encap = config->encap;
 	service->steering = (uint8_t)steering_number(config->steering);
-	service->chooses = config->steering->choose;
+	service->coded = config->steering->coded;
+	service->low_bits = !config->steering->choose && !config->steering->coded;
 	service->slot = slot;
 	service->config = *config;
 	set_config(service, config);
@@ -230,6 +231,8 @@ void registry_remove(struct registry *registry, const struct service *service)
 void registry_release(struct registry *registry, struct service *service)
 {
 	registry->slot_used[service->slot] = false;
+	if (service->steering_data)
+		service->config.steering->drop(service->steering_data);
 	ring_free(service->ring);
 	free(service);
 }

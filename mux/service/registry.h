@@ -47,7 +47,7 @@ int registry_change(struct registry *registry, const struct lookup *lookup, stru
 /* Removes a service. Its slot stays in use, and readers may hold the service, until registry_release. */
 void registry_remove(struct registry *registry, const struct service *service);
 
-/* Frees a removed service and its ring: no reader may hold it. */
+/* Frees a removed service, its ring and its steering method's data: no reader may hold it. */
 void registry_release(struct registry *registry, struct service *service);
 
 /* Removes and releases all services. */

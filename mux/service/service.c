@@ -39,20 +39,35 @@ static void explain_id(const struct mptcp_ports *mptcp, const struct flow *flow,
 {
 	uint16_t id = (uint16_t)(flow->destination_port - mptcp->first);
 
-	out->bucket = FL_STEER_BUCKET_NONE;
 	if (backends_is_live(backends, id)) {
-		out->current = id;
-		backends_address(backends, id, &out->current_address);
+		out->first.current = id;
+		backends_address(backends, id, &out->first.current_address);
 	}
+}
+
+/* out->bucket's row. */
+static void explain_bucket(const struct service *service, const struct ring *ring, uint32_t now,
+			   struct explained_bucket *out)
+{
+	fl_row row = ring_row(ring, out->bucket);
+	const struct backends *backends = ring_backends(ring);
+
+	out->current = fl_row_current(row);
+	out->previous = fl_row_previous(row);
+	out->since = fl_row_since(row);
+	out->moved = fl_row_is_moved(row, now, __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED));
+	if (out->current)
+		backends_address(backends, out->current, &out->current_address);
+	if (out->previous)
+		backends_address(backends, out->previous, &out->previous_address);
 }
 
 int service_explain(const struct service *service, const struct flow *flow, uint32_t now, struct explanation *out)
 {
 	const struct ring *ring = service_ring(service);
-	const struct backends *backends;
-	fl_row row;
 
 	memset(out, 0, sizeof(*out));
+	out->first.bucket = out->second.bucket = FL_STEER_BUCKET_NONE;
 	if (!ring)
 		return -ENOENT;
 	out->hash = service_flow_hash(service, flow);
@@ -62,19 +77,12 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 		return 0;
 	}
 	out->may_name_a_backend = flow->protocol == IPPROTO_UDP && service->config.quic.length;
-	out->bucket = service->config.steering->bucket(ring, out->hash);
+	out->first.bucket = service->config.steering->bucket(service, ring, out->hash);
 	if (service->config.steering->explain)
-		service->config.steering->explain(out);
-	row = ring_row(ring, out->bucket);
-	backends = ring_backends(ring);
-	out->current = fl_row_current(row);
-	out->previous = fl_row_previous(row);
-	out->since = fl_row_since(row);
-	out->moved = fl_row_is_moved(row, now, __atomic_load_n(&service->moved_seconds, __ATOMIC_RELAXED)) &&
-		     !(flow->protocol == IPPROTO_UDP && service->config.stateless_udp);
-	if (out->current)
-		backends_address(backends, out->current, &out->current_address);
-	if (out->previous)
-		backends_address(backends, out->previous, &out->previous_address);
+		service->config.steering->explain(service, out);
+	explain_bucket(service, ring, now, &out->first);
+	out->first.moved &= !(flow->protocol == IPPROTO_UDP && service->config.stateless_udp);
+	if (out->second.bucket != FL_STEER_BUCKET_NONE)
+		explain_bucket(service, ring, now, &out->second);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #ifndef FAIRLEAD_MUX_SERVICE_H
 #define FAIRLEAD_MUX_SERVICE_H
 
+#include <stddef.h>
+
 #include "ring/ring.h"
 #include "config/service_config.h"
 
@@ -19,13 +21,17 @@ struct service {
 	uint16_t slot;              /* of its counters, see counters.h */
 	uint16_t mss;               /* atomic; limit for SYNs, 0: none */
 	uint8_t steering;           /* the number of its method (steering.h) */
-	bool chooses;               /* whether the method has a `choose` */
+	bool low_bits;              /* whether its buckets are always the hash's low bits */
+	bool coded;                 /* whether its method is: else, without low_bits, it has a `choose` */
 	struct quic_server_id quic; /* atomic */
 	bool stateless_udp;         /* atomic */
 	const struct encap *encap;
+	void *steering_data; /* atomic; what the method chooses buckets by, besides the ring; NULL: nothing yet */
 
 	struct service_config config; /* workers may read only what tables_change can't change */
 } __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct service, config) == 64, "packets need the first cache line only");
 
 /* A connection, addresses as 16 bytes, ports in host order. */
 struct flow {
@@ -36,17 +42,26 @@ struct flow {
 	uint8_t protocol;
 };
 
-/* Where a flow's packet goes, and why; field names as in the controller's Explanation. */
-struct explanation {
-	uint64_t hash;
-	uint32_t bucket; /* FL_STEER_BUCKET_NONE: the port names the backend */
-	uint32_t generation;
+/* Whose a bucket is. */
+struct explained_bucket {
+	uint32_t bucket;
 	uint16_t current; /* 0: no backend */
 	struct fl_address current_address;
 	uint16_t previous; /* 0: never had another */
 	struct fl_address previous_address;
 	uint32_t since; /* Unix seconds, 0 for never */
-	bool moved;     /* whether packets carry MOVED now */
+	bool moved;     /* whether packets carry this move now */
+};
+
+/* Where a flow's packet goes, and why; field names as in the controller's Explanation. */
+struct explanation {
+	uint64_t hash;
+	uint32_t generation;
+	struct explained_bucket first;  /* bucket FL_STEER_BUCKET_NONE: the port names the backend */
+	struct explained_bucket second; /* bucket FL_STEER_BUCKET_NONE: there is none */
+	uint32_t arrays;                /* steering othello: the newest arrays' generation, 0: none */
+	uint32_t arrays_before;         /* the generation of those before, 0: the hash's low bits */
+	bool has_arrays_before;
 	/* Addresses and ports alone can't show these; either may send a packet elsewhere. */
 	bool may_be_remembered;  /* a worker's table may know another backend for the flow */
 	bool may_name_a_backend; /* by the connection id of a QUIC packet */
@@ -55,6 +70,12 @@ struct explanation {
 static inline struct ring *service_ring(const struct service *service)
 {
 	return __atomic_load_n(&service->ring, __ATOMIC_ACQUIRE);
+}
+
+/* Load it after the ring's generation and before rows (ring.h). */
+static inline void *service_steering_data(const struct service *service)
+{
+	return __atomic_load_n(&service->steering_data, __ATOMIC_ACQUIRE);
 }
 
 /* For how many seconds a former owner of a bucket may still get packets of it. Control thread. */

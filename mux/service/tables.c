@@ -198,10 +198,15 @@ int tables_set_peers(struct tables *tables, const struct fl_address *addresses, 
 	return publish_peers(tables, peers_new(addresses, count, &tables->selves[0], &tables->deal, &tables->hops));
 }
 
+static int check_steering(const struct tables *tables, const struct service_config *config, struct reason *why)
+{
+	return config->steering->check ? config->steering->check(config, tables->options, why) : 0;
+}
+
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
-	int error = config->steering->check ? config->steering->check(config, tables->options, why) : 0;
+	int error = check_steering(tables, config, why);
 
 	if (error)
 		return error;
@@ -224,8 +229,10 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		  struct reason *why)
 {
 	struct service_config before = service->config;
-	int error = registry_change(&tables->registry, tables_lookup(tables), service, config, why);
+	int error = check_steering(tables, config, why);
 
+	if (!error)
+		error = registry_change(&tables->registry, tables_lookup(tables), service, config, why);
 	if (error)
 		return error;
 	announce_vips(tables);
@@ -250,14 +257,26 @@ void tables_remove(struct tables *tables, struct service *service)
 	registry_release(&tables->registry, service);
 }
 
+int tables_load_with(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
+		     struct reason *why)
+{
+	return publication_load(tables->publication, service, snapshot, data, &tables->backend_hops, why);
+}
+
+int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
+		      struct reason *why)
+{
+	return publication_apply(tables->publication, service, delta, data, &tables->backend_hops, why);
+}
+
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why)
 {
-	return publication_load(tables->publication, service, snapshot, &tables->backend_hops, why);
+	return tables_load_with(tables, service, snapshot, NULL, why);
 }
 
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why)
 {
-	return publication_apply(tables->publication, service, delta, &tables->backend_hops, why);
+	return tables_apply_with(tables, service, delta, NULL, why);
 }
 
 bool tables_is_stale(const struct tables *tables)

@@ -62,18 +62,24 @@ void tables_listen(struct tables *tables, const struct vip_listener *listener);
 
 /*
  * Adds a service without a ring: its packets are dropped as no_ring until tables_load. The configuration is copied.
- * Errors of registry_add. -ENOTSUP: the steering method requires other options of the mux.
+ * Errors of registry_add, and of the steering method's check.
  */
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why);
 
-/* Changes what a service may change (service_config_check_change). Errors of registry_change. */
+/* Changes what a service may change (service_config_check_change). Errors of registry_change, and of that check. */
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
 		  struct reason *why);
 
 /* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
 
-/* Errors of publication_load and publication_apply. */
+/* Errors of publication_load and publication_apply, which see for `data`. */
+int tables_load_with(struct tables *tables, struct service *service, const struct delta *snapshot, void *data,
+		     struct reason *why);
+int tables_apply_with(struct tables *tables, struct service *service, const struct delta *delta, void *data,
+		      struct reason *why);
+
+/* The same without data. */
 int tables_load(struct tables *tables, struct service *service, const struct delta *snapshot, struct reason *why);
 int tables_apply(struct tables *tables, struct service *service, const struct delta *delta, struct reason *why);
 

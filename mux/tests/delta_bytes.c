@@ -19,7 +19,8 @@ static void store(uint8_t *p, uint64_t value, int bytes)
 		p[i] = (uint8_t)(value >> (8 * i));
 }
 
-uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t body_len, size_t *len)
+uint8_t *delta_bytes_frame(const char *magic, const struct delta *delta, const uint8_t *body, size_t body_len,
+			   size_t *len)
 {
 	size_t room = ZSTD_compressBound(body_len);
 	uint8_t *out = must(malloc(FL_DELTA_HEADER_LEN + room));
@@ -27,7 +28,7 @@ uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t
 
 	if (ZSTD_isError(frame))
 		abort();
-	memcpy(out, delta->snapshot ? "FLS2" : "FLD2", 4);
+	memcpy(out, magic, 4);
 	store(out + 4, delta->service, 4);
 	store(out + 8, delta->generation, 4);
 	store(out + 12, delta->base, 4);
@@ -36,6 +37,11 @@ uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t
 	store(out + FL_DELTA_CRC_AT, fl_crc32c(fl_crc32c(0, out, FL_DELTA_CRC_AT), body, body_len), 4);
 	*len = FL_DELTA_HEADER_LEN + frame;
 	return out;
+}
+
+uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t body_len, size_t *len)
+{
+	return delta_bytes_frame(delta->snapshot ? "FLS2" : "FLD2", delta, body, body_len, len);
 }
 
 /* Writes the runs at `at`; returns the position behind them. */

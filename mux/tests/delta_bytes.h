@@ -11,4 +11,8 @@ uint8_t *delta_bytes_body(const struct delta *delta, size_t *len);
 /* The compressed body behind a valid header of this delta, to be freed. */
 uint8_t *delta_bytes_wrap(const struct delta *delta, const uint8_t *body, size_t body_len, size_t *len);
 
+/* The same behind a header of another magic: what else has the header's fields (§12). */
+uint8_t *delta_bytes_frame(const char *magic, const struct delta *delta, const uint8_t *body, size_t body_len,
+			   size_t *len);
+
 #endif

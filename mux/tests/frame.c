@@ -113,22 +113,27 @@ struct packet frame_classify(const struct lookup *lookup, const struct frame *fr
 	return packet;
 }
 
-struct rte_mbuf *frame_wrap(const struct frame *frame)
+struct rte_mbuf *frame_wrap_with(const struct frame *frame, uint32_t tailroom)
 {
 	struct rte_mbuf *mbuf = aligned_alloc(64, sizeof(*mbuf));
-	uint8_t *buffer = malloc(FRAME_HEADROOM + frame->len);
+	uint8_t *buffer = malloc(FRAME_HEADROOM + frame->len + tailroom);
 
 	if (!mbuf || !buffer)
 		abort();
 	memset(mbuf, 0, sizeof(*mbuf));
 	memcpy(buffer + FRAME_HEADROOM, frame->bytes, frame->len);
 	mbuf->buf_addr = buffer;
-	mbuf->buf_len = (uint16_t)(FRAME_HEADROOM + frame->len);
+	mbuf->buf_len = (uint16_t)(FRAME_HEADROOM + frame->len + tailroom);
 	mbuf->data_off = FRAME_HEADROOM;
 	mbuf->data_len = (uint16_t)frame->len;
 	mbuf->pkt_len = frame->len;
 	mbuf->nb_segs = 1;
 	return mbuf;
+}
+
+struct rte_mbuf *frame_wrap(const struct frame *frame)
+{
+	return frame_wrap_with(frame, 0);
 }
 
 void frame_unwrap(struct rte_mbuf *mbuf)

@@ -41,6 +41,8 @@ struct packet frame_classify(const struct lookup *lookup, const struct frame *fr
 
 /* An mbuf over memory of its own: headroom, the frame, nothing after it. frame_unwrap() frees it. */
 struct rte_mbuf *frame_wrap(const struct frame *frame);
+/* The same with so much room after it. */
+struct rte_mbuf *frame_wrap_with(const struct frame *frame, uint32_t tailroom);
 void frame_unwrap(struct rte_mbuf *mbuf);
 
 #endif

@@ -3,10 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "config/address.h"
 #include "encap/gue.h"
+#include "steering/othello/arrays.h"
 #include "steering/ring/steering_ring.h"
+
+enum { HUGE_PAGE = 2 << 20 };
 
 uint64_t chance_next(struct chance *chance)
 {
@@ -93,6 +97,28 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 	d.runs = must(calloc(1, sizeof(*d.runs)));
 	d.runs[0] = (struct fl_delta_run){start, count, current, previous, 0};
 	return d;
+}
+
+struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, uint32_t na, uint32_t nb,
+				    enum fl_hash_kind hash, uint32_t buckets)
+{
+	struct othello_arrays *arrays = must(calloc(1, sizeof(*arrays)));
+	size_t bytes = (size_t)(na + nb) * sizeof(*arrays->cells), align = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
+	uint16_t *cells = must(aligned_alloc(align, (bytes + align - 1) / align * align));
+
+	if (align == HUGE_PAGE)
+		madvise(cells, bytes, MADV_HUGEPAGE);
+	for (uint32_t i = 0; i < na + nb; i++)
+		cells[i] = (uint16_t)chance_below(chance, buckets);
+	*arrays = (struct othello_arrays){.cells = cells,
+					  .seed = chance_next(chance) | 1,
+					  .na = na,
+					  .nb = nb,
+					  .hash = hash,
+					  .buckets = buckets,
+					  .generation = generation,
+					  .references = 1};
+	return arrays;
 }
 
 void image_free(struct delta *d)

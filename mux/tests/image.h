@@ -17,6 +17,8 @@ struct chance {
 uint64_t chance_next(struct chance *chance);
 uint32_t chance_below(struct chance *chance, uint32_t bound);
 
+struct othello_arrays;
+
 /* Either family. */
 struct fl_address image_address(const char *text);
 
@@ -31,6 +33,10 @@ struct delta image_move(const struct delta *snapshot, uint32_t generation, uint3
 			uint16_t current, uint16_t previous, uint32_t committed);
 
 void image_free(struct delta *delta);
+
+/* Arrays of steering othello with random cells, and one reference. */
+struct othello_arrays *image_arrays(struct chance *chance, uint32_t generation, uint32_t na, uint32_t nb,
+				    enum fl_hash_kind hash, uint32_t buckets);
 
 /*
  * All addresses by one port: MAC 02:00:00:00:00:01 to 02:00 and the address's last four bytes; the source of an IPv6

@@ -142,18 +142,18 @@ static void check_flow(const struct tables *tables, const struct service *servic
 	out = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	assert_int_equal(burst.packets[0].port, 2);
 	gue = read_outer(out, why.hash, &to);
-	assert_memory_equal(&to, &why.current_address, sizeof(to));
+	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
 	assert_int_equal(fl_steer_parse(gue, out + mbuf->data_len, &header), FL_STEER_OK);
 	assert_int_equal(header.inner_protocol, ipv6 ? FL_GUE_PROTO_IPV6 : FL_GUE_PROTO_IPV4);
-	assert_int_equal(header.bucket, why.bucket);
+	assert_int_equal(header.bucket, why.first.bucket);
 	assert_int_equal(header.generation, why.generation);
 	assert_int_equal(header.service, service->id);
-	assert_int_equal(!!(header.flags & FL_STEER_MOVED), why.moved);
-	assert_int_equal(burst.moved, why.moved);
+	assert_int_equal(!!(header.flags & FL_STEER_MOVED), why.first.moved);
+	assert_int_equal(burst.moved, why.first.moved);
 	assert_int_equal(burst.bytes, frame.len);
-	if (why.moved) {
-		assert_int_equal(header.since, why.since);
-		assert_memory_equal(&header.previous, &why.previous_address, sizeof(header.previous));
+	if (why.first.moved) {
+		assert_int_equal(header.since, why.first.since);
+		assert_memory_equal(&header.previous, &why.first.previous_address, sizeof(header.previous));
 	}
 	/* the inner packet is untouched, and nothing follows it */
 	head = (uint32_t)(gue - out) + header.header_len;
@@ -366,9 +366,9 @@ static void a_port_names_its_backend(void **state)
 
 		random.destination_port = (uint16_t)(FIRST_ID_PORT + id);
 		assert_int_equal(service_explain(service, &random, NOW, &why), 0);
-		assert_int_equal(why.current, id);
-		assert_int_equal(why.bucket, FL_STEER_BUCKET_NONE);
-		assert_false(why.moved);
+		assert_int_equal(why.first.current, id);
+		assert_int_equal(why.first.bucket, FL_STEER_BUCKET_NONE);
+		assert_false(why.first.moved);
 		check_flow(tables, service, &random);
 	}
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT), VERDICT_NO_BACKEND_ID);
@@ -381,7 +381,7 @@ static void a_port_names_its_backend(void **state)
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 8), VERDICT_SERVICE);
 	flow.destination_port = FIRST_ID_PORT + 7;
 	assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
-	assert_int_equal(why.current, 0);
+	assert_int_equal(why.first.current, 0);
 	hop.resolved = false;
 	tables_refresh(tables);
 	assert_int_equal(steer_to_port(tables, FIRST_ID_PORT + 7), VERDICT_NO_BACKEND_ID);

@@ -90,7 +90,7 @@ static void only_rings_up_to_a_size_get_a_checksum(void **state)
 		struct reason why;
 
 		assert_int_equal(published_load(&published, &config, &image, NULL, &why), 0);
-		assert_int_equal(published_apply(&published, &move, &why), 0);
+		assert_int_equal(published_apply(&published, &move, NULL, &why), 0);
 		entry = change_log_get(place.changes, change_log_next(place.changes) - 1);
 		assert_int_equal(entry->generation, 4);
 		assert_int_equal(entry->has_checksum, times == 1);

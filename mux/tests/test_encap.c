@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outer header: exact bytes, and random ones of every kind (both families outside and inside, with and without a
- * move, of either family, with and without a tag and a VLAN) against a builder that computes every header from scratch.
+ * second bucket and moves, of either family, with and without a tag) against a builder that computes every header from
+ * scratch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "encap/gue.h"
 #include "ring/backend.h"
+#include "gue_bytes.h"
 #include "image.h"
 
 enum { RANDOM = 300000, INNER_MAX = 100 };
@@ -102,7 +104,7 @@ static void bytes_over_ipv6(void **state)
 		assert_int_equal(out[i], 0xee);
 }
 
-/* The same header without templates or shortcuts. */
+/* A header to be written, and the packet behind it. */
 struct wanted {
 	struct encap_fields fields;
 	uint16_t service;
@@ -111,66 +113,28 @@ struct wanted {
 	uint8_t inner[INNER_MAX];
 };
 
-static uint32_t build_ip(uint8_t *ip, const struct wanted *w, uint32_t udp_len)
-{
-	uint32_t sum = 0;
-
-	if (!fl_address_is_ipv4(&w->to)) {
-		ip[0] = (uint8_t)(0x60 | w->fields.tos >> 4);
-		ip[1] = (uint8_t)(w->fields.tos << 4 | w->fields.hash >> 28);
-		fl_store_be16(ip + 2, (uint16_t)(w->fields.hash >> 12));
-		fl_store_be16(ip + 4, (uint16_t)udp_len);
-		ip[6] = 17;
-		ip[7] = 64;
-		memcpy(ip + 8, w->source.bytes, 16);
-		memcpy(ip + 24, w->to.bytes, 16);
-		return 40;
-	}
-	ip[0] = 0x45;
-	ip[1] = w->fields.tos;
-	fl_store_be16(ip + 2, (uint16_t)(20 + udp_len));
-	ip[6] = 0x40;
-	ip[8] = 64;
-	ip[9] = 17;
-	memcpy(ip + 12, w->source.bytes + 12, 4);
-	memcpy(ip + 16, w->to.bytes + 12, 4);
-	for (int i = 0; i < 10; i++) {
-		sum += fl_load_be16(ip + 2 * i);
-		if (sum > 0xffff)
-			sum -= 0xffff;
-	}
-	fl_store_be16(ip + 10, (uint16_t)(0xffff - sum));
-	return 20;
-}
-
 static uint32_t build(uint8_t *out, const struct wanted *w)
 {
-	struct fl_steer steer = {.inner_protocol = w->fields.inner_protocol,
-				 .flags = w->fields.flags & (FL_STEER_MOVED | FL_STEER_TAG),
-				 .service = w->service,
-				 .bucket = w->fields.bucket,
-				 .generation = w->fields.generation,
-				 .since = w->fields.since,
-				 .previous = w->fields.previous};
-	uint8_t gue[FL_GUE_BASE_LEN + FL_STEER_MAX_LEN + INNER_MAX];
-	uint32_t gue_len = fl_steer_write(&steer, gue), ip_len;
-	struct fl_tag_message message;
+	struct gue_bytes bytes = {
+	    .steer = {.inner_protocol = w->fields.inner_protocol,
+		      .flags = w->fields.flags,
+		      .service = w->service,
+		      .bucket = w->fields.bucket,
+		      .generation = w->fields.generation,
+		      .since = w->fields.since,
+		      .previous = w->fields.previous,
+		      .second = w->fields.second},
+	    .source = w->source,
+	    .to = w->to,
+	    .mac = {2, 0, 0, 0, 0, 0x21},
+	    .tos = w->fields.tos,
+	    .hash = w->fields.hash,
+	    .tag_key = w->fields.tag_key,
+	    .inner = w->inner,
+	    .inner_len = w->fields.inner_len,
+	};
 
-	if (w->fields.flags & FL_STEER_TAG) {
-		memcpy(gue + gue_len, w->inner, w->fields.inner_len);
-		assert_true(fl_tag_message(gue, &steer, gue + gue_len, gue + gue_len + w->fields.inner_len, &message));
-		fl_tag_store(gue + gue_len - FL_STEER_TAG_LEN, fl_tag(w->fields.tag_key, &message));
-	}
-	memset(out, 0, GUE_LEN_MAX);
-	memcpy(out, "\x02\x00\x00\x00\x00\x21\x02\x00\x00\x00\x00\x01", 12);
-	fl_store_be16(out + 12, fl_address_is_ipv4(&w->to) ? 0x0800 : 0x86dd);
-	ip_len = build_ip(out + 14, w, 8 + gue_len + w->fields.inner_len);
-	out += 14 + ip_len;
-	fl_store_be16(out, fl_outer_source_port(w->fields.hash));
-	fl_store_be16(out + 2, FL_GUE_PORT);
-	fl_store_be16(out + 4, (uint16_t)(8 + gue_len + w->fields.inner_len));
-	memcpy(out + 8, gue, gue_len);
-	return 14 + ip_len + 8 + gue_len;
+	return gue_bytes_build(&bytes, out);
 }
 
 static struct fl_address random_address(struct chance *chance, bool ipv4)
@@ -198,6 +162,21 @@ static void random_inner(struct chance *chance, struct wanted *w)
 	fl_store_be16(w->inner + (ipv6 ? 4 : 2), (uint16_t)(w->fields.inner_len - (ipv6 ? 40 : 0)));
 }
 
+static void random_second(struct chance *chance, struct encap_fields *fields)
+{
+	struct fl_steer_second *second = &fields->second;
+
+	second->bucket = (uint32_t)chance_next(chance);
+	second->owner = random_address(chance, chance_below(chance, 2));
+	fields->flags |= fl_address_is_ipv4(&second->owner) ? FL_STEER_SECOND : FL_STEER_SECOND | FL_STEER_SECOND6;
+	if (chance_below(chance, 2))
+		return;
+	second->since = (uint32_t)chance_next(chance);
+	second->previous = random_address(chance, chance_below(chance, 2));
+	fields->flags |=
+	    fl_address_is_ipv4(&second->previous) ? FL_STEER_MOVED2 : FL_STEER_MOVED2 | FL_STEER_PREVIOUS2_6;
+}
+
 static struct wanted random_wanted(struct chance *chance)
 {
 	struct wanted w = {.fields = {.tos = (uint8_t)chance_next(chance),
@@ -216,6 +195,8 @@ static struct wanted random_wanted(struct chance *chance)
 		    fl_address_is_ipv4(&w.fields.previous) ? FL_STEER_MOVED : FL_STEER_MOVED | FL_STEER_PREVIOUS6;
 	if (chance_below(chance, 2))
 		w.fields.flags |= FL_STEER_TAG;
+	if (chance_below(chance, 2))
+		random_second(chance, &w.fields);
 	return w;
 }
 
@@ -226,7 +207,7 @@ static void random_headers_equal_those_built_from_scratch(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < RANDOM; i++) {
 		struct wanted w = random_wanted(&chance);
-		uint8_t out[GUE_LEN_MAX + INNER_MAX], expected[GUE_LEN_MAX + INNER_MAX];
+		uint8_t out[GUE_LEN_MAX + INNER_MAX], expected[GUE_BYTES_MAX];
 		struct next_hop hop = hop_to(&w.to);
 		struct backend backend;
 		uint32_t len;

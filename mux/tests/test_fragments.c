@@ -269,8 +269,8 @@ static void in_any_order_at_any_mux(void **state)
 		struct explanation why;
 
 		assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
-		if (seen[i].bucket != why.bucket)
-			fail_msg("datagram %u: bucket %u, should be %u", seen[i].id, seen[i].bucket, why.bucket);
+		if (seen[i].bucket != why.first.bucket)
+			fail_msg("datagram %u: bucket %u, should be %u", seen[i].id, seen[i].bucket, why.first.bucket);
 		right[seen[i].id]++;
 	}
 	for (uint32_t d = 1; d <= DATAGRAMS; d++) {

@@ -76,14 +76,14 @@ static bool check(const struct tables *tables, const struct service *service, co
 	bool moved;
 
 	assert_int_equal(service_explain(service, flow, NOW, &why), 0);
-	assert_int_equal(header.bucket, why.bucket);
-	age = ages[why.bucket % AGES];
+	assert_int_equal(header.bucket, why.first.bucket);
+	age = ages[why.first.bucket % AGES];
 	moved = age && (hold || age < WINDOW);
-	assert_int_equal(why.moved, moved);
+	assert_int_equal(why.first.moved, moved);
 	assert_int_equal(header.flags, moved ? FL_STEER_MOVED : 0);
 	if (moved) {
 		assert_int_equal(header.since, NOW - age);
-		assert_memory_equal(&header.previous, &why.previous_address, sizeof(header.previous));
+		assert_memory_equal(&header.previous, &why.first.previous_address, sizeof(header.previous));
 	}
 	return moved && age >= WINDOW;
 }
@@ -132,14 +132,14 @@ static void a_release_ends_it(void **state)
 	do {
 		flow.source_port++;
 		assert_int_equal(service_explain(service, &flow, NOW, &before), 0);
-	} while (ages[before.bucket % AGES] < WINDOW);
+	} while (ages[before.first.bucket % AGES] < WINDOW);
 	frame = frame_new(&flow, 33);
 	assert_int_equal(steer(tables, &frame).flags, FL_STEER_MOVED);
-	release = image_move(&base, 10, before.bucket, 1, before.current, 0, NOW);
+	release = image_move(&base, 10, before.first.bucket, 1, before.first.current, 0, NOW);
 	assert_int_equal(tables_apply(tables, service, &release, &why), 0);
 	assert_int_equal(service_explain(service, &flow, NOW, &after), 0);
-	assert_int_equal(after.current, before.current);
-	assert_false(after.moved);
+	assert_int_equal(after.first.current, before.first.current);
+	assert_false(after.first.moved);
 	assert_int_equal(steer(tables, &frame).flags, 0);
 	image_free(&release);
 	tables_free(tables);

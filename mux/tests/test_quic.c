@@ -138,16 +138,16 @@ static void without_a_known_id_the_bucket_decides(void **state)
 	for (size_t i = 0; i < sizeof(datagrams) / sizeof(datagrams[0]); i++) {
 		struct flow flow = frame_flow(IPPROTO_UDP);
 		struct explanation said;
-		struct fl_steer header;
+		struct fl_steer header = {0};
 		struct fl_address to = steer(tables, 5000, datagrams[i], 4, &header);
 
 		flow.destination_port = 443;
 		flow.source_port = 5000;
 		assert_int_equal(service_explain(service, &flow, NOW, &said), 0);
-		assert_memory_equal(&to, &said.current_address, sizeof(to));
+		assert_memory_equal(&to, &said.first.current_address, sizeof(to));
 		assert_true(said.may_name_a_backend);
 		assert_false(said.may_be_remembered);
-		assert_int_equal(header.bucket, said.bucket);
+		assert_int_equal(header.bucket, said.first.bucket);
 		assert_int_equal(header.generation, 10);
 		assert_int_equal(header.flags, FL_STEER_MOVED);
 	}

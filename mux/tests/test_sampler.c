@@ -7,6 +7,8 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include <fairlead/steer.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +16,9 @@
 
 #include "observe/pcapng.h"
 #include "observe/sampler.h"
+#include "steering/othello/othello.h"
+#include "steering/othello/pair.h"
+#include "steering/steering.h"
 #include "frame.h"
 #include "image.h"
 
@@ -54,6 +59,26 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* Another service, whose arrays give nearly every packet two buckets. */
+static void add_othello(struct fixture *f)
+{
+	struct service_config config = image_config(4, "10.99.0.2", BUCKETS);
+	struct delta snapshot = image_snapshot(4, 9, BUCKETS, 50);
+	struct chance chance = {1};
+	struct service *service;
+	struct reason why;
+
+	snprintf(config.name, sizeof(config.name), "othello");
+	config.steering = &steering_othello;
+	assert_int_equal(tables_add(f->tables, &config, &service, &why), 0);
+	assert_int_equal(
+	    tables_load_with(f->tables, service, &snapshot,
+			     othello_pair_new(image_arrays(&chance, 9, 64, 64, config.hash, BUCKETS), NULL, true),
+			     &why),
+	    0);
+	image_free(&snapshot);
+}
+
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
@@ -68,6 +93,9 @@ static int tear_down(void **state)
 /* A burst of one frame, steered and shown to the sampler as a worker does. */
 static void look(struct fixture *f, unsigned worker, const struct frame *frame)
 {
+	static struct steering_states none;
+
+	f->burst.steering = &none;
 	f->burst.lookup = tables_lookup(f->tables);
 	f->burst.mac = mac_word(frame_mac);
 	f->burst.now = NOW;
@@ -92,6 +120,34 @@ static void start(struct fixture *f, struct sample_filter filter)
 	sampler_refill(f->sampler, START + SECOND);
 }
 
+static void a_sample_has_both_buckets(void **state)
+{
+	struct fixture *f = *state;
+	struct flow flow = frame_flow(IPPROTO_TCP);
+	unsigned seconds = 0;
+
+	add_othello(f);
+	start(f, (struct sample_filter){0});
+	flow.destination = image_address("10.99.0.2");
+	for (uint16_t port = 1024; port < 1088; port++) {
+		struct explanation e;
+		struct sample sample;
+		struct frame frame;
+
+		flow.source_port = port;
+		frame = frame_new(&flow, 100);
+		look(f, 0, &frame);
+		assert_true(sampler_take(f->sampler, &sample));
+		assert_int_equal(service_explain(tables_find_id(f->tables, 4), &flow, NOW, &e), 0);
+		assert_int_equal(sample.bucket, e.first.bucket);
+		assert_int_equal(sample.second, e.second.bucket);
+		if (e.second.bucket != FL_STEER_BUCKET_NONE)
+			assert_int_equal(sample.second_backend, e.second.current);
+		seconds += sample.second != FL_STEER_BUCKET_NONE;
+	}
+	assert_true(seconds > 32);
+}
+
 static void a_sample_says_what_explain_says(void **state)
 {
 	struct fixture *f = *state;
@@ -109,8 +165,9 @@ static void a_sample_says_what_explain_says(void **state)
 	assert_int_equal(sample.verdict, VERDICT_SERVICE);
 	assert_true(sample.outbound && sample.has_row && !sample.moved);
 	assert_int_equal(sample.service, 3);
-	assert_int_equal(sample.bucket, e.bucket);
-	assert_int_equal(sample.backend, e.current);
+	assert_int_equal(sample.bucket, e.first.bucket);
+	assert_int_equal(sample.backend, e.first.current);
+	assert_int_equal(sample.second, FL_STEER_BUCKET_NONE);
 	assert_int_equal(sample.generation, 9);
 	assert_int_equal(sample.port, OUT);
 	assert_int_equal(sample.worker, 1);
@@ -332,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_sample_says_what_explain_says, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_sample_has_both_buckets, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(the_rate_is_a_limit, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_pause_allows_no_larger_burst, set_up, tear_down),

@@ -74,11 +74,11 @@ static void check(const struct tables *tables, const struct service *service, co
 	frame.bytes[FRAME_AT_L4 + 8] = 0xc0; /* no QUIC server id */
 	to = steer(tables, &frame, &header);
 	assert_int_equal(service_explain(service, flow, NOW, &why), 0);
-	assert_memory_equal(&to, &why.current_address, sizeof(to));
+	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
 	assert_int_equal(header.generation, 9);
-	assert_true(header.bucket == (is_stateless ? FL_STEER_BUCKET_NONE : why.bucket));
+	assert_true(header.bucket == (is_stateless ? FL_STEER_BUCKET_NONE : why.first.bucket));
 	assert_int_equal(header.flags, is_stateless ? 0 : FL_STEER_MOVED);
-	assert_int_equal(why.moved, !is_stateless);
+	assert_int_equal(why.first.moved, !is_stateless);
 }
 
 static void of_udp_alone(void **state)
@@ -133,7 +133,7 @@ static void a_connection_id_still_names_its_server(void **state)
 	memcpy(frame.bytes + FRAME_AT_L4 + 8, (uint8_t[]){0x40, 0x2a, 0xff, 0xff}, 4);
 	to = steer(tables, &frame, &header);
 	assert_int_equal(service_explain(service, &flow, NOW, &why), 0);
-	assert_memory_equal(&to, &why.current_address, sizeof(to));
+	assert_memory_equal(&to, &why.first.current_address, sizeof(to));
 	assert_true(header.bucket == FL_STEER_BUCKET_NONE);
 	assert_int_equal(header.flags, 0);
 	tables_free(tables);

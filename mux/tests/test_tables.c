@@ -13,6 +13,7 @@
 #include "packet/counters.h"
 #include "service/lookup.h"
 #include "service/tables.h"
+#include "steering/steering.h"
 #include "image.h"
 
 enum { SERVICES = 1000, PROBES = 200000 };
@@ -349,6 +350,64 @@ static void only_what_fits_is_loaded_or_applied(void **state)
 	tables_free(tables);
 }
 
+static void count_drop(void *data)
+{
+	int *dropped = data;
+
+	++*dropped;
+}
+
+/* A table: each step publishes a generation with some data, or none, or fails. */
+static void a_steering_methods_data_is_published_with_its_generation(void **state)
+{
+	static const struct steering dropping = {.name = "dropping", .drop = count_drop};
+	enum { SNAPSHOT = 1, NONE = 0, A = 1, B = 2, DATA = 3 };
+	static const struct {
+		uint32_t generation;
+		int snapshot, data, error, has, drops;
+	} steps[] = {
+	    {3, SNAPSHOT, NONE, 0, NONE, NONE},
+	    {4, 0, A, 0, A, NONE},
+	    {5, 0, NONE, 0, A, NONE},
+	    {7, 0, B, -ESTALE, A, NONE},
+	    {6, 0, B, 0, B, A},
+	    {8, SNAPSHOT, A, 0, A, B},
+	    {9, SNAPSHOT, NONE, 0, NONE, A},
+	    {10, SNAPSHOT, B, 0, B, NONE},
+	    {11, 0, A, 0, A, B},
+	};
+	int dropped[DATA];
+	struct tables *tables = fresh();
+	struct service *web = add(tables, named(1, "web", "10.99.0.1", 80));
+	struct delta snapshot = image_snapshot(1, 3, 256, 2), delta = {.service = 1, .buckets = 256};
+
+	(void)state;
+	web->config.steering = &dropping;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		void *given = steps[i].data ? &dropped[steps[i].data] : NULL;
+		void *has = steps[i].has ? &dropped[steps[i].has] : NULL;
+		struct delta *change = steps[i].snapshot ? &snapshot : &delta;
+		struct reason why;
+		int error;
+
+		memset(dropped, 0, sizeof(dropped));
+		change->generation = steps[i].generation;
+		change->base = steps[i].generation - 1;
+		error = steps[i].snapshot ? tables_load_with(tables, web, change, given, &why)
+					  : tables_apply_with(tables, web, change, given, &why);
+		assert_int_equal(error, steps[i].error);
+		assert_ptr_equal(service_steering_data(web), has);
+		for (int d = A; d < DATA; d++)
+			assert_int_equal(dropped[d], steps[i].drops == d);
+	}
+	memset(dropped, 0, sizeof(dropped));
+	tables_remove(tables, web);
+	assert_int_equal(dropped[A], 1);
+	assert_int_equal(dropped[B], 0);
+	image_free(&snapshot);
+	tables_free(tables);
+}
+
 struct told {
 	uint32_t times, count;
 	struct fl_address last[64];
@@ -436,6 +495,7 @@ int main(void)
 	    cmocka_unit_test(ranges_clash_with_ports_and_ranges),
 	    cmocka_unit_test(changes_keep_what_may_not_change),
 	    cmocka_unit_test(only_what_fits_is_loaded_or_applied),
+	    cmocka_unit_test(a_steering_methods_data_is_published_with_its_generation),
 	    cmocka_unit_test(added_and_removed_vips_are_reported),
 	    cmocka_unit_test(a_reused_slot_counts_from_zero),
 	};

@@ -173,6 +173,8 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->bytes, burst->bytes);
 	if (burst->moved)
 		counter_add(&counters->moved, burst->moved);
+	if (burst->second)
+		counter_add(&counters->second, burst->second);
 	if (worker->sampler && unlikely(sampler_is_on(worker->sampler)))
 		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
 	if (likely(send_whole(worker)))

@@ -181,12 +181,12 @@ static void on_cluster(void *context, const char *name, const struct fl_address 
 }
 
 static int on_service(void *context, const struct service_config *config, struct delta *image,
-		      const struct steering_blob *blob, struct reason *why)
+		      const struct arrays_set *arrays, struct reason *why)
 {
 	struct ring *ring = ring_new(image->buckets);
 
 	(void)context;
-	assert_null(blob);
+	assert_null(arrays->newest);
 	assert_non_null(ring);
 	assert_int_equal(ring_load(ring, image, why), 0);
 	restored.services++;

@@ -43,7 +43,7 @@ extern struct restored restored;
 int state_world_set_up(void **state);
 int state_world_tear_down(void **state);
 
-/* A snapshot_sink: appends to struct bytes. */
+/* A body_sink: appends to struct bytes. */
 int bytes_append(void *context, const void *data, size_t len);
 
 struct published_service *state_world_published(void);

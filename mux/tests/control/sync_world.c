@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,10 +110,13 @@ static bool ends_with(const char *text, const char *end)
 	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
 }
 
-/* Snapshot, delta or blob. */
+/* Snapshot, delta, arrays or patch. */
 static char kind_of(const char *tail)
 {
-	return ends_with(tail, "/snapshot") ? 'S' : ends_with(tail, "/delta") ? 'D' : 'B';
+	return ends_with(tail, "/snapshot") ? 'S'
+	       : ends_with(tail, "/delta")  ? 'D'
+	       : ends_with(tail, "/arrays") ? 'A'
+					    : 'P';
 }
 
 static void describe_request(const struct fake_request *request, char name[32])
@@ -128,6 +132,7 @@ static void describe_request(const struct fake_request *request, char name[32])
 		snprintf(name, 32, "%s%s", request->kind == FAKE_EXISTS ? "exists " : "",
 			 !strcmp(tail, "config")                 ? "config"
 			 : !strcmp(tail, "ring/latest_gen")      ? "latest"
+			 : !strcmp(tail, "ring/latest_arrays")   ? "list"
 			 : !strcmp(tail, "ring/latest_snapshot") ? "number"
 								 : tail);
 	if (request->watch)
@@ -245,13 +250,19 @@ static uint8_t *generation_bytes(uint32_t generation, bool snapshot, const char 
 	return bytes;
 }
 
-/* A blob contains its generation's number. */
-static uint8_t *blob_bytes(uint32_t generation, const char *how, size_t *len)
+/* Arrays as labels.h has them. how: of a patch, its base. */
+static uint8_t *arrays_bytes(uint32_t generation, bool is_patch, const char *how, size_t *len)
 {
-	char *text = calloc(1, 32);
+	char *text = calloc(1, ARRAYS_JOB_BYTES + 32);
 
 	assert_non_null(text);
-	*len = (size_t)snprintf(text, 32, "%s%u", strcmp(how, "damaged") ? "" : "?", generation);
+	*len = (size_t)snprintf(text, 32, "%s%s%u", is_patch ? how : "", is_patch ? ">" : "", generation);
+	if (!strcmp(how, "damaged") || !strcmp(how, "largebad"))
+		text[*len - 1] = '?';
+	if (!strncmp(how, "large", 5)) {
+		memset(text + *len, ' ', ARRAYS_JOB_BYTES);
+		*len += ARRAYS_JOB_BYTES;
+	}
 	return (uint8_t *)text;
 }
 
@@ -264,12 +275,43 @@ static void answer_chunks(int i, const char *how)
 	struct zk_reply names = {
 	    .rc = code_of(how), .children = strcmp(how, "misnamed") ? &good : &bad, .child_count = 1};
 	size_t len;
-	uint8_t *bytes =
-	    kind == 'B' ? blob_bytes(generation, how, &len) : generation_bytes(generation, kind == 'S', how, &len);
+	uint8_t *bytes = kind == 'A' || kind == 'P' ? arrays_bytes(generation, kind == 'P', how, &len)
+						    : generation_bytes(generation, kind == 'S', how, &len);
 
 	fake_zk_answer(world->zk, (size_t)i, &names);
 	answer(i, code_of(how), bytes, len);
 	free(bytes);
+}
+
+/* "WHOLE" or "WHOLE,PATCH,..." as two keys. */
+static void print_source(char *text, const char *prefix, const char *how)
+{
+	const char *patches = strchr(how, ',');
+	int whole = (int)(patches ? (size_t)(patches - how) : strlen(how));
+
+	sprintf(text, ", \"%s\": %.*s, \"%s\": [%s]", *prefix ? "previousWhole" : "whole", whole, how,
+		*prefix ? "previousPatches" : "patches", patches ? patches + 1 : "");
+}
+
+/* latest_arrays; sync_world.h has the form of how. */
+static void answer_list(int i, const char *how)
+{
+	char text[TEXT_MAX], newest[64], previous[16] = "", source[64], before[64] = "", *at = text;
+
+	if (code_of(how) != ZOK || strchr(how, '{')) {
+		answer(i, code_of(how), how, strlen(how));
+		return;
+	}
+	assert_true(sscanf(how, "%15[^:=]:%15[^=]=%63[^;];%63s", newest, previous, source, before) >= 3 ||
+		    sscanf(how, "%15[^:=]=%63[^;]", newest, source) == 2);
+	at += sprintf(at, "{\"format\": 1, \"generation\": %s", newest);
+	if (*previous)
+		at += sprintf(at, ", \"previous\": %s", previous);
+	print_source(at, "", source);
+	if (*before)
+		print_source(text + strlen(text), "previous", before);
+	strcat(text, "}");
+	answer(i, ZOK, text, strlen(text));
 }
 
 /* Another service takes the VIP 10.99.0.HOW; "goes": it is removed. */
@@ -289,47 +331,66 @@ static void rival(const char *how)
 	assert_int_equal(tables_add(world->context.place.tables, &config, &world->rival, &why), 0);
 }
 
+/* Until no arrays are being checked aside, or for 10 s. */
+static void wait_for_work(void)
+{
+	static const struct timespec pause = {.tv_nsec = 1000 * 1000};
+
+	for (int i = 0; i < 10000 && service_sync_view_arrays(world->sync)->job; i++) {
+		nanosleep(&pause, NULL);
+		service_sync_run(world->sync, world->now);
+	}
+	assert_null(service_sync_view_arrays(world->sync)->job);
+}
+
 static bool act(const char *event);
 
-/* Configuration and latest generation are read. */
-static bool act_read(const char *generation, const char *config)
+/* Configuration and latest generation are read; the latter twice where the list of arrays is wanted only then. */
+static bool act_read(const char *generation, const char *config, const char *list)
 {
-	char read[48], latest[48];
+	char read[48], latest[48], arrays[80];
 
 	snprintf(read, sizeof(read), "config %s", config);
 	snprintf(latest, sizeof(latest), "latest %s", generation);
-	return act(read) && act(latest);
+	snprintf(arrays, sizeof(arrays), "list %s", list);
+	if (!act(read) || !act(latest))
+		return false;
+	while (find("latest") >= 0)
+		act(latest);
+	return strcmp(config, "labels") || act(arrays);
 }
 
-/* A first load: the snapshot is the latest generation, and with the method "labels" its blob is read. */
-static bool act_load(const char *generation, const char *config)
+/* A first load: the snapshot is the latest generation, and brings arrays if there is a list of them. */
+static bool act_load(const char *generation, const char *config, const char *list)
 {
-	char number[48], snapshot[48], blob[48];
+	char number[48], snapshot[48], arrays[48];
 
 	snprintf(number, sizeof(number), "number %s", generation);
 	snprintf(snapshot, sizeof(snapshot), "S%s ok", generation);
-	snprintf(blob, sizeof(blob), "B%s ok", generation);
-	return act("refresh") && act_read(generation, config) && act(number) && act(snapshot) &&
-	       (strcmp(config, "labels") || act(blob));
+	snprintf(arrays, sizeof(arrays), "A%s ok", generation);
+	return act("refresh") && act_read(generation, config, list) && act(number) && act(snapshot) &&
+	       (!strcmp(list, "none") || act(arrays));
 }
 
 static bool act(const char *event)
 {
-	char what[16], how[32] = "", config[32] = "ok";
+	char what[16], how[64] = "", config[32] = "ok", list[64] = "none";
 	int i;
 
-	if (sscanf(event, "%15s %31s %31s", what, how, config) < 1)
+	if (sscanf(event, "%15s %63s %31s %63s", what, how, config, list) < 1)
 		return false;
 	if (!strcmp(what, "refresh"))
 		service_sync_refresh(world->sync);
 	else if (!strcmp(what, "watch"))
 		service_sync_changed(world->sync, strcmp(how, "latest") ? how : "ring/latest_gen");
+	else if (!strcmp(what, "work"))
+		wait_for_work();
 	else if (!strcmp(what, "confirm"))
 		service_sync_confirm(world->sync);
 	else if (!strcmp(what, "asked"))
-		return act("refresh") && act_read(how, config);
+		return act("refresh") && act_read(how, config, list);
 	else if (!strcmp(what, "loaded"))
-		return act_load(how, config);
+		return act_load(how, config, list);
 	else if (!strcmp(what, "rival"))
 		rival(how);
 	else if (!strcmp(what, "announce"))
@@ -338,7 +399,7 @@ static bool act(const char *event)
 		world->now = service_sync_deadline(world->sync);
 		fake_zk_set_now(world->zk, world->now);
 		service_sync_refresh(world->sync);
-		return !*how || act_read(how, config);
+		return !*how || act_read(how, config, list);
 	} else if (!strcmp(what, "end")) {
 		service_sync_end(world->sync);
 		world->sync = NULL;
@@ -346,8 +407,10 @@ static bool act(const char *event)
 		i = find(what);
 		if (i < 0)
 			return false;
-		if (strchr("SDB", *what))
+		if (strchr("SDAP", *what))
 			answer_chunks(i, how);
+		else if (!strcmp(what, "list"))
+			answer_list(i, how);
 		else if (!strcmp(what, "config") || !strcmp(what, "exists"))
 			answer_config(i, how);
 		else

@@ -5,14 +5,19 @@
  *
  *	waiting requests in order (* sets a watch) | state and generation served | everything else
  *
- * D7, S7 and B7 are the chunks of generation 7's delta, snapshot and blob; +250 is when the next retry is due, in milliseconds;
+ * D7, S7, A7 and P7 are the chunks of generation 7's delta, snapshot, arrays and patch of arrays; +250 is when the next
+ * retry is due, in milliseconds;
  * then come the refusals counted, how often the service asked whether it is still listed, and the events logged.
  *
  * Three events stand for several, with the answer "ok" or the one given to the request for the configuration:
  *
- *	asked 3 [HOW]	refresh, config HOW, latest 3
- *	loaded 3 [HOW]	the same, number 3, S3 ok; with labels, B3 ok
- *	retry 3 [HOW]	retry, config HOW, latest 3
+ *	asked 3 [HOW [LIST]]	refresh, config HOW, latest 3; with labels, list LIST
+ *	loaded 3 [HOW [LIST]]	the same, number 3, S3 ok; with a list of arrays, A3 ok
+ *	retry 3 [HOW [LIST]]	retry, config HOW, latest 3; with labels, list LIST
+ *
+ * A list of arrays (latest_arrays) is "7=3,5,7": 7's from the whole ones of 3 and patches; "7:5=3,5,7": those of 5 were
+ * before; "7:5=7;3,5": they are made of other ones. "none": there is no node. A patch is answered with the generation
+ * of the arrays that it changes: "P7 5". "A7 large" and "A7 largebad" are checked in a thread: "work" waits for it.
  */
 #ifndef FAIRLEAD_MUX_TESTS_SYNC_WORLD_H
 #define FAIRLEAD_MUX_TESTS_SYNC_WORLD_H

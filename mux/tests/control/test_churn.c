@@ -215,7 +215,7 @@ static void next_generation(struct world *world, struct one *one)
 	make_delta(world, one, &made, &backend);
 	published_expect(&one->published, &expected);
 	delta = received(&made, &expected);
-	if (published_apply(&one->published, &delta, &why))
+	if (published_apply(&one->published, &delta, NULL, &why))
 		fail_msg("seed %lu: %s", (unsigned long)seed, why.text);
 	assert_int_equal(delta_fold(&one->image, &delta), 0);
 	delta_free(&delta);

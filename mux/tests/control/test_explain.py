@@ -6,6 +6,7 @@ import os
 import subprocess
 
 from mux_process import MuxProcess
+from test_arrays import PORTS, Arrays
 from test_follow import served
 from tree import Tree
 
@@ -29,6 +30,41 @@ def test_answers(tree: Tree, mux: MuxProcess):
     assert lines["bucket"] == str(answer["bucket"])
     assert lines["current"] == f"{answer['current']['id']} ({answer['current']['address']})"
     assert lines["previous"] == "none"
+
+
+def test_names_arrays_and_the_second_bucket(tree: Tree, mux: MuxProcess):
+    arrays = Arrays(tree)
+    arrays.commit(arrays.fresh())
+    arrays.until_steering(mux)
+    port = next(port for port, pair in zip(PORTS, arrays.expected(), strict=True) if pair[1] is not None)
+    flow = ["web", "tcp", f"10.2.1.2:{port}", "10.99.0.1:80"]
+    assert said(mux, flow)["arrays"] == "of generation 3, before none: the hash's low bits"
+    arrays.commit(arrays.changed(100))
+    arrays.until_steering(mux)
+    for port, (first, second) in zip(PORTS, arrays.expected(), strict=True):
+        lines = said(mux, ["web", "tcp", f"10.2.1.2:{port}", "10.99.0.1:80"])
+        answer = mux.explain(sourcePort=port)[1]
+        assert answer["arrays"] == {"generation": 4, "previous": 3}
+        assert lines["arrays"] == "of generation 4, before of 3"
+        assert lines["bucket"] == str(first) and lines.get("second") == (None if second is None else str(second))
+        if second is not None:
+            assert answer["second"]["current"]["id"] == 1 + (second >= 128)
+            assert lines["second current"].startswith(f"{1 + (second >= 128)} (")
+    arrays.settle()
+    arrays.until_steering(mux)
+    assert said(mux, flow)["arrays"] == "of generation 4, settled"
+
+
+def said(mux: MuxProcess, flow: list[str]) -> dict[str, str]:
+    """The lines of the answer; those about the second bucket with its name in front."""
+    done = explain("--http", mux.http, *flow)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines, prefix = {}, ""
+    for key, value in (line.split(maxsplit=1) for line in done.stdout.splitlines()):
+        lines[prefix + key] = value
+        if key == "second":
+            prefix = "second "
+    return lines
 
 
 def test_refused_by_the_mux(tree: Tree, mux: MuxProcess):

@@ -63,7 +63,7 @@ static uint32_t now(void *clock)
 
 static void check_tag(const struct world *w, const uint8_t *bytes, uint32_t len, const struct fl_notice *notice)
 {
-	struct fl_tag_message message;
+	struct fl_tag_message message = {{0}};
 
 	assert_int_equal(!!(notice->steer.flags & FL_STEER_TAG), w->key != NULL);
 	if (!w->key)
@@ -133,7 +133,7 @@ static struct world *open_held_world(uint32_t buckets, uint32_t age, const struc
 	options.tables = w->tables;
 	w->notices = notices_new(&options);
 	assert_non_null(w->notices);
-	notices_before(w->notices, w->service, &w->image);
+	notices_before(w->notices, w->service, &w->image, false);
 	assert_int_equal(w->seen_count, 0); /* nobody loses a bucket by a first ring */
 	assert_int_equal(tables_load(w->tables, w->service, &w->image, &why), 0);
 	return w;
@@ -164,7 +164,7 @@ static void move(struct world *w, uint32_t start, uint32_t count, uint16_t to)
 	struct delta delta = image_move(&w->image, generation, start, count, to, from, now(w));
 	struct reason why = {{0}};
 
-	notices_before(w->notices, w->service, &delta);
+	notices_before(w->notices, w->service, &delta, false);
 	assert_int_equal(tables_apply(w->tables, w->service, &delta, &why), 0);
 	image_free(&delta);
 }
@@ -336,7 +336,7 @@ static void a_snapshot_over_several_generations(void **state)
 
 	(void)state;
 	image.current[1] = 4; /* of 2 */
-	notices_before(w->notices, w->service, &image);
+	notices_before(w->notices, w->service, &image, false);
 	assert_int_equal(w->seen_count, 5);
 	assert_int_equal(to_id(w, 0, 2, &moves), 2);
 	assert_int_equal(moves, 1);
@@ -460,6 +460,45 @@ static void a_full_socket_is_tried_again(void **state)
 	close_world(w);
 }
 
+/* New arrays give connections other buckets: all owners are told, as if each had lost one, although none moves. */
+static void new_arrays_are_told_to_all_owners(void **state)
+{
+	struct world *w = open_world(BUCKETS, 10000, NULL, NULL);
+	struct delta delta = {.service = SERVICE, .generation = 8, .base = 7, .buckets = BUCKETS, .committed = UNIX};
+	struct reason why = {{0}};
+	uint32_t count, moves;
+
+	(void)state;
+	notices_before(w->notices, w->service, &delta, false);
+	assert_int_equal(w->seen_count, 0);
+	notices_before(w->notices, w->service, &delta, true);
+	assert_int_equal(tables_apply(w->tables, w->service, &delta, &why), 0);
+	for (uint16_t id = 1; id <= BACKENDS; id++)
+		assert_int_equal(to_id(w, 0, id, &moves), 1);
+	assert_int_equal(w->seen_count, BACKENDS);
+	assert_int_equal(notices_count(w->notices, NOTICE_SENT), BACKENDS);
+	notices_owners(w->notices, SERVICE, &count);
+	assert_int_equal(count, BACKENDS);
+	pass(w, NOTICES_REPEAT_MS);
+	assert_int_equal(notices_count(w->notices, NOTICE_REPEATED), BACKENDS);
+	count = (uint32_t)notices_count(w->notices, NOTICE_REFRESHED);
+	pass(w, 2 * NOTICES_REFRESH_MS);
+	assert_int_equal(notices_count(w->notices, NOTICE_REFRESHED), count + 2 * BACKENDS);
+	for (uint32_t i = 0; i < w->seen_count; i++)
+		assert_int_equal(w->seen[i].notice.steer.generation, 8);
+	pass(w, 240 * 1000); /* the window is over */
+	count = w->seen_count;
+	pass(w, 2 * NOTICES_REFRESH_MS);
+	assert_int_equal(w->seen_count, count);
+	assert_int_equal(notices_moves(w->notices), 0);
+	notices_forget(w->notices, SERVICE); /* of a first ring, arrays may be as new as the ring */
+	w->image.committed = now(w) - 230;
+	notices_before(w->notices, w->service, &w->image, true);
+	notices_owners(w->notices, SERVICE, &count);
+	assert_int_equal(count, BACKENDS);
+	close_world(w);
+}
+
 static void nothing_is_sent_for_a_service_that_is_gone(void **state)
 {
 	struct world *w = open_world(BUCKETS, 100, NULL, NULL);
@@ -547,6 +586,7 @@ int main(void)
 	    cmocka_unit_test(a_change_among_what_waits_is_told_at_once),
 	    cmocka_unit_test(errors_are_counted_and_do_not_stop_it),
 	    cmocka_unit_test(a_full_socket_is_tried_again),
+	    cmocka_unit_test(new_arrays_are_told_to_all_owners),
 	    cmocka_unit_test(nothing_is_sent_for_a_service_that_is_gone),
 	    cmocka_unit_test(too_much_is_dropped_and_counted),
 	    cmocka_unit_test(two_muxes_tell_each_server),

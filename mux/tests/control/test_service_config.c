@@ -15,6 +15,7 @@
 #include "control/config_node.h"
 #include "encap/gue.h"
 #include "steering/flowtable/flowtable.h"
+#include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
 
 static const char example[] =
@@ -113,6 +114,10 @@ static void reads_optional_fields(void **state)
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_ptr_equal(config.steering, &steering_flowtable);
 	free(text);
+	text = changed("steering", "\"othello\"");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_ptr_equal(config.steering, &steering_othello);
+	free(text);
 }
 
 /* The example with one key (first, last: of mptcpPorts) set to a JSON value, or without it (value NULL). */
@@ -167,7 +172,7 @@ static void refuses(void **state)
 	    {"ports", "[{\"port\": 80}]", "missing"},
 	    {"ports", "[7]", "missing"},
 	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 80}, {\"protocol\": \"tcp\", \"port\": 80}]", "each once"},
-	    {"steering", "\"othello\"", "othello"},
+	    {"steering", "\"hunt\"", "hunt"},
 	    {"buckets", "255", "256..8388608"},
 	    {"buckets", "65535", "power of two"},
 	    {"buckets", "16777216", "16777216"},

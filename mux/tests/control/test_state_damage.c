@@ -123,7 +123,7 @@ static void no_snapshot(struct bytes *file)
 	replace(file, "FLS2", "FLS3");
 }
 
-static void blob_without_a_method(struct bytes *file)
+static void arrays_without_a_method(struct bytes *file)
 {
 	file->data[AT_LENGTHS + 16] = 1;
 	bytes_append(file, "x", 1);
@@ -152,7 +152,7 @@ static const struct damage {
     {"a config of a newer format", newer_config, "content"},
     {"a ring of another service id", other_id, "content"},
     {"no snapshot", no_snapshot, "content"},
-    {"a blob that no method reads", blob_without_a_method, "content"},
+    {"arrays that no method reads", arrays_without_a_method, "content"},
 };
 
 static void every_damage_is_refused_by_name(void **state)
