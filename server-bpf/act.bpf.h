@@ -2,7 +2,7 @@
 /*
  * What happens after the verdict. Each exit increments its counter and returns the XDP action.
  *
- * Chaining takes the next hop's MAC from the kernel's tables (bpf_fib_lookup, which requires forwarding on the
+ * Sending on, to chain or to pass on, takes the next hop's MAC from the kernel's tables (bpf_fib_lookup, which requires forwarding on the
  * interface). If the neighbour is not resolved yet, the rewritten packet is passed to the kernel. The kernel queues it,
  * resolves the neighbour and sends it; later packets find the MAC. Such a packet keeps its outer source: the kernel
  * would drop one with its own address as a martian, and the receiver trusts the mux as much as this server. If the
@@ -98,8 +98,8 @@ static __always_inline int deliver(struct xdp_md *ctx, const struct outer *outer
 }
 
 /* Looks up the route to the next owner; returns bpf_fib_lookup's result. */
-static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
-					const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
+static __always_inline long onward_route(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *source,
+					 const struct fl_address *next, bool to_ipv6, struct bpf_fib_lookup *fib)
 {
 	fib->family = to_ipv6 ? FL_FLOW_IPV6 : FL_FLOW_IPV4;
 	encap_route_fill(outer, fib);
@@ -115,14 +115,14 @@ static __always_inline long chain_route(struct xdp_md *ctx, const struct outer *
 	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
 }
 
-/* Writes all headers of a chained packet, whose head has been moved so that they fit. */
-static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *macs, enum fl_encap_number encap,
-					__u8 class, bool to_ipv6, const struct fl_address *source,
-					const struct fl_address *next, struct fl_tag_message *tagged)
+/* Writes all headers of a packet that is sent on, whose head has been moved so that they fit. */
+static __always_inline bool onward_write(struct xdp_md *ctx, const struct macs *macs, enum fl_encap_number encap,
+					 enum onward how, __u8 class, bool to_ipv6, const struct fl_address *source,
+					 const struct fl_address *next, struct fl_tag_message *tagged)
 {
 	struct ethhdr *eth = packet_start(ctx);
 
-	if (!encap_chain(encap, (__u8 *)(eth + 1), packet_end(ctx), to_ipv6, class, source, next, tagged))
+	if (!encap_send_on(encap, (__u8 *)(eth + 1), packet_end(ctx), how, to_ipv6, class, source, next, tagged))
 		return false;
 	__builtin_memcpy(eth, macs, sizeof(*macs));
 	eth->h_proto = to_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
@@ -134,14 +134,14 @@ static __always_inline bool chain_write(struct xdp_md *ctx, const struct macs *m
  * A packet that passed inner_parse() is long enough for all headers: in the tightest case, IPv4 in IPv6 chained over
  * IPv4, it has 20 bytes to spare.
  */
-static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next,
-				 struct scratch *scratch)
+static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next,
+				   enum onward how, struct scratch *scratch)
 {
 	bool to_ipv6 = !fl_address_is_ipv4(next);
 	__u32 ip_len = to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN;
 	struct bpf_fib_lookup *fib = &scratch->fib;
 	struct fl_address *source = &scratch->source;
-	enum fl_counter counter = FL_COUNTER_CHAIN;
+	bool is_passed = how == ONWARD_PASS, by_kernel = false;
 	struct ethhdr *eth = packet_start(ctx);
 	__u8 class = outer->class;
 	struct macs macs;
@@ -152,7 +152,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(eth + 1) > packet_end(ctx))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has checked it */
-	switch (chain_route(ctx, outer, source, next, to_ipv6, fib)) {
+	switch (onward_route(ctx, outer, source, next, to_ipv6, fib)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
 		__builtin_memcpy(macs.destination, fib->dmac, ETH_ALEN);
 		__builtin_memcpy(macs.source, fib->smac, ETH_ALEN);
@@ -161,7 +161,7 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 		__builtin_memcpy(&macs, eth, sizeof(macs));
 		if (outer->is_ipv6 == to_ipv6)
 			*source = outer->source;
-		counter = FL_COUNTER_CHAIN_BY_KERNEL;
+		by_kernel = true;
 		break;
 	case BPF_FIB_LKUP_RET_FRAG_NEEDED:
 		return drop(FL_COUNTER_DROP_CHAIN_TOO_BIG);
@@ -170,11 +170,13 @@ static __always_inline int chain(struct xdp_md *ctx, const struct outer *outer, 
 	}
 	if (outer->ip_len != ip_len && bpf_xdp_adjust_head(ctx, (int)outer->ip_len - (int)ip_len))
 		return drop(FL_COUNTER_DROP_NO_ROOM);
-	if (!chain_write(ctx, &macs, outer->encap, class, to_ipv6, source, next, &scratch->tagged))
+	if (!onward_write(ctx, &macs, outer->encap, how, class, to_ipv6, source, next, &scratch->tagged))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER);
-	count(counter);
-	if (counter == FL_COUNTER_CHAIN_BY_KERNEL)
+	if (by_kernel) {
+		count(is_passed ? FL_COUNTER_PASS_ON_BY_KERNEL : FL_COUNTER_CHAIN_BY_KERNEL);
 		return XDP_PASS;
+	}
+	count(is_passed ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN);
 	if (fib->ifindex == ctx->ingress_ifindex && !config.redirect)
 		return XDP_TX;
 	return (int)bpf_redirect(fib->ifindex, 0);

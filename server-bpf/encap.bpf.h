@@ -81,7 +81,7 @@ static __always_inline bool encap_tag_message(const struct outer *outer, const v
 	}
 }
 
-/* Fills in protocol and ports of the packet as it will be chained. */
+/* Fills in protocol and ports of the packet as it will be sent on. */
 static __always_inline void encap_route_fill(const struct outer *outer, struct bpf_fib_lookup *fib)
 {
 	switch (outer->encap) {
@@ -93,15 +93,15 @@ static __always_inline void encap_route_fill(const struct outer *outer, struct b
 }
 
 /*
- * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is chained. *tagged is
+ * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is sent on. *tagged is
  * its message as it came in, if we have the cluster's key. False only if the packet is shorter than it was parsed.
  */
-static __always_inline bool encap_chain(enum fl_encap_number encap, __u8 *ip, const void *end, bool to_ipv6, __u8 class,
-					const struct fl_address *source, const struct fl_address *next,
-					struct fl_tag_message *tagged)
+static __always_inline bool encap_send_on(enum fl_encap_number encap, __u8 *ip, const void *end, enum onward how,
+					  bool to_ipv6, __u8 class, const struct fl_address *source,
+					  const struct fl_address *next, struct fl_tag_message *tagged)
 {
 	switch (encap) {
-#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_chain(ip, end, to_ipv6, class, source, next, tagged);
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_send_on(ip, end, how, to_ipv6, class, source, next, tagged);
 	FL_ENCAPS_OF_XDP(ROW)
 #undef ROW
 	default: __builtin_unreachable();

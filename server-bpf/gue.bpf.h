@@ -59,9 +59,14 @@ static __always_inline void gue_route_fill(const struct outer *outer, struct bpf
 	fib->dport = udp->dest;
 }
 
-static __always_inline bool gue_chain(__u8 *ip, const void *end, bool to_ipv6, __u8 class,
-				      const struct fl_address *source, const struct fl_address *next,
-				      struct fl_tag_message *tagged)
+static __always_inline bool gue_rewrite(__u8 *gue, const void *end, enum onward how)
+{
+	return (how == ONWARD_CHAIN || fl_steer_promote(gue, end)) && (how == ONWARD_PASS || fl_steer_chain(gue, end));
+}
+
+static __always_inline bool gue_send_on(__u8 *ip, const void *end, enum onward how, bool to_ipv6, __u8 class,
+					const struct fl_address *source, const struct fl_address *next,
+					struct fl_tag_message *tagged)
 {
 	struct fl_siphash_key key = tag_key_read();
 	__u8 *udp, *gue;
@@ -70,7 +75,7 @@ static __always_inline bool gue_chain(__u8 *ip, const void *end, bool to_ipv6, _
 		return false;
 	udp = ip + (to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN);
 	gue = udp + sizeof(struct udphdr);
-	if (!fl_steer_chain(gue, end) || (config.tagged && !fl_tag_chain(&key, gue, end, tagged)))
+	if (!gue_rewrite(gue, end, how) || (config.tagged && !fl_tag_renew(&key, gue, end, tagged)))
 		return false;
 	fl_store_be16(udp + FL_UDP_AT_CHECKSUM, 0);
 	if (to_ipv6)

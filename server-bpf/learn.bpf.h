@@ -44,24 +44,30 @@ static __always_inline void generation_learn(const struct fl_verdict_in *in, __u
 		generation_raise(seen, generation);
 }
 
+/* Decides by in->generation_seen, and stores what the packet taught of its bucket. */
+static __always_inline void decide(struct fl_verdict_in *in, struct fl_verdict_out *out)
+{
+	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
+	bool remembered = recall(in, &key);
+
+	fl_verdict_decide(in, out);
+	clock_observe(fl_clock_ahead(&in->steer, in->now));
+	remember(in, out, &key, remembered);
+}
+
 /*
  * Decides about a trusted, well-formed packet of a known class, whose steer header is in in->steer, and stores what it
  * taught. False, with nothing decided, never: the array of generations has a slot for each 16-bit id.
  */
 static __always_inline bool learn(struct fl_verdict_in *in, struct fl_verdict_out *out)
 {
-	struct fl_memory_key key = {.service = in->steer.service, .bucket = in->steer.bucket};
 	__u32 *seen = generation_of(in->steer.service);
-	bool remembered;
 
 	if (!seen)
 		return false;
 	in->generation_seen = *seen;
-	remembered = recall(in, &key);
-	fl_verdict_decide(in, out);
+	decide(in, out);
 	generation_learn(in, seen, out->generation_seen);
-	clock_observe(fl_clock_ahead(&in->steer, in->now));
-	remember(in, out, &key, remembered);
 	return true;
 }
 

@@ -20,6 +20,13 @@ struct outer {
 	enum fl_counter why; /* if malformed */
 };
 
+/* How the steer header of a packet that is sent on is rewritten. */
+enum onward {
+	ONWARD_CHAIN,            /* fl_steer_chain() */
+	ONWARD_PASS,             /* fl_steer_promote() */
+	ONWARD_PROMOTE_AND_CHAIN /* the one, then the other */
+};
+
 static __always_inline void *packet_start(const struct xdp_md *ctx)
 {
 	return (void *)(long)ctx->data;

@@ -6,6 +6,7 @@
  *	a notice: peer? well formed? tag? ---------------------------------> learned from, dropped (notice.bpf.h)
  *	ours: peer? well formed? tag? socket? memory? -> fl_verdict_decide() --> deliver	decapsulated, XDP_PASS
  *	                                                                    chain	rewritten, XDP_TX
+ *	                                                                    pass	the same (second.bpf.h)
  *	                                                                    drop	counted by reason
  */
 #include "learn.bpf.h"
@@ -13,6 +14,7 @@
 #include "sockets.bpf.h"
 #include "notice.bpf.h"
 #include "act.bpf.h"
+#include "second.bpf.h"
 
 char program_license[] SEC("license") = "GPL";
 
@@ -32,6 +34,7 @@ static __always_inline enum fl_counter tag_check(struct xdp_md *ctx, const struc
 
 enum {
 	IS_NOTICE = -1,
+	IS_SECOND = -2,
 };
 
 /* Notes where a notice is; outer_parse() has checked that its UDP header fits in. */
@@ -42,7 +45,7 @@ static __always_inline int notice_note(const struct outer *outer, struct scratch
 	return IS_NOTICE;
 }
 
-/* Returns the XDP action; or IS_NOTICE, with nothing done but the sender checked. */
+/* Returns the XDP action; or IS_NOTICE, with nothing done but the sender checked; or IS_SECOND, for second_take(). */
 static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
@@ -88,7 +91,9 @@ static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 			return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		return deliver(ctx, &outer, &in->steer, headers.ip, fl_counter_of_delivery(in->packet));
 	case FL_VERDICT_CHAIN:
-		return chain(ctx, &outer, &out->next, scratch);
+		return send_on(ctx, &outer, &out->next, ONWARD_CHAIN, scratch);
+	case FL_VERDICT_PASS:
+		return IS_SECOND;
 	default:
 		return drop(fl_counter_of_drop(out->verdict, in->malformed));
 	}
@@ -99,5 +104,7 @@ int fairlead_server(struct xdp_md *ctx)
 {
 	int action = packet_take(ctx);
 
+	if (action == IS_SECOND)
+		return second_take(ctx);
 	return action == IS_NOTICE ? drop(notice_take(ctx)) : action;
 }

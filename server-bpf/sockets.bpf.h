@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What this host knows of a connection. Local state is any TCP socket other than a listener (half-open connections are
- * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. Two kinds are
- * no local state for a segment of a connection that another host has. A half-open one, if the segment acknowledges
- * another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the client uses the
- * connection that was answered first. One in TIME_WAIT, if the segment acknowledges another FIN: the client uses the
- * port again, and its new connection began elsewhere. A datagram to an unconnected socket and a later fragment have no
- * local state, and no RST would answer them. Every socket that a lookup returns is released on every path; otherwise
- * the verifier rejects the program.
+ * request sockets; TIME_WAIT counts too), and a UDP socket that is connected to exactly this remote end. A TCP socket is
+ * no local state for a segment that acknowledges what it never sent, as the segment is of a connection that another host
+ * has:
+ *
+ *	half-open	another SYN-ACK: the client's SYN was sent again and came here after its bucket had moved, and the
+ *			client uses the connection that was answered first
+ *	TIME-WAIT	another FIN: the client uses the port again, and its new connection began elsewhere
+ *	any other	what fl_flow_acknowledges() refuses: the same, after the old connection's end was lost
+ *
+ * A datagram to an unconnected socket and a later fragment have no local state, and no RST would answer them. Every
+ * socket that a lookup returns is released on every path; otherwise the verifier rejects the program.
  */
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
@@ -25,6 +29,11 @@ struct sock_common {
 
 struct inet_timewait_sock {
 	struct sock_common __tw_common;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock {
+	__u32 snd_una; /* the first that is not acknowledged */
+	__u32 snd_nxt; /* the next to be sent */
 } __attribute__((preserve_access_index));
 
 struct tcp_timewait_sock {
@@ -92,6 +101,18 @@ static __always_inline bool is_for_later(struct xdp_md *ctx, const struct fl_flo
 	return time_wait && acknowledges_other(ctx, headers, time_wait->tw_sk.__tw_common.skc_tw_snd_nxt);
 }
 
+/* Whether the segment acknowledges what this open socket never sent. */
+static __always_inline bool is_for_unsent(struct xdp_md *ctx, const struct fl_flow_headers *headers,
+					  struct bpf_sock *open)
+{
+	struct tcp_sock *socket = bpf_skc_to_tcp_sock(open);
+	struct tcphdr *tcp = headers->tcp;
+
+	if (!socket || !tcp || (void *)(tcp + 1) > packet_end(ctx) || !tcp->ack)
+		return false;
+	return !fl_flow_acknowledges(bpf_ntohl(tcp->ack_seq), socket->snd_una, socket->snd_nxt);
+}
+
 /* For a TCP segment that does not open a connection. */
 static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 							     struct bpf_sock_tuple *tuple, __u32 tuple_len)
@@ -107,7 +128,7 @@ static __always_inline enum fl_packet_class sockets_find_tcp(struct xdp_md *ctx,
 	else if (sk->state == BPF_TCP_TIME_WAIT)
 		found = is_for_later(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->state != BPF_TCP_LISTEN)
-		found = FL_PACKET_LOCAL_SOCKET;
+		found = is_for_unsent(ctx, headers, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(ctx, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	bpf_sk_release(sk);

@@ -242,6 +242,14 @@ static fl_u32 sequence_expected(int fd)
 	return expected;
 }
 
+static struct packet_tcp established_make(const struct fl_address *client, const struct fl_address *vip, int listener)
+{
+	struct connection c = connection_make(client, vip, listener);
+
+	c.packet.acknowledgement = sequence_expected(c.client);
+	return c.packet;
+}
+
 /* Closed by the server first, which therefore keeps the TIME-WAIT. */
 static struct packet_tcp time_wait_make(const struct fl_address *client, const struct fl_address *vip, int listener)
 {
@@ -280,7 +288,11 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 	p->syn = tcp_from(&outside, 1001, &vip, HTTP_PORT, TCP_SYN);
 	p->unknown = tcp_from(&outside, 1002, &vip, HTTP_PORT, TCP_ACK);
 	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
-	p->established = connection_make(&local, &vip, listener).packet;
+	p->established = established_make(&local, &vip, listener);
+	p->established_elsewhere = p->established;
+	p->established_elsewhere.acknowledgement += 0x02010101;
+	p->established_before = p->established;
+	p->established_before.acknowledgement -= 0x02010101;
 	p->time_wait = time_wait_make(&local, &vip, listener);
 	p->time_wait_later = p->time_wait;
 	p->time_wait_later.acknowledgement += 0x01010101;
@@ -330,6 +342,12 @@ const struct rig_packets *rig_packets(enum rig_family family)
 {
 	cookies_make();
 	return &packets[family];
+}
+
+void rig_become_former(struct config *config)
+{
+	config->program.self = packet_address(RIG_FORMER);
+	config->program.self6 = packet_address("2001:db8::21");
 }
 
 unsigned int rig_interface(void)
@@ -437,20 +455,30 @@ void rig_begin(struct packet *packet, const struct fl_steer *steer)
 	packet_add_bytes(packet, gue, len);
 }
 
-static const struct fl_memory_key memory_key = {.service = RIG_SERVICE, .bucket = RIG_BUCKET};
+void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory)
+{
+	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};
+	int fd = bpf_map__fd(program->maps.memory);
+
+	if (memory ? bpf_map_update_elem(fd, &key, memory, BPF_ANY) : bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+		give_up("memory");
+}
+
+bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory)
+{
+	const struct fl_memory_key key = {.service = RIG_SERVICE, .bucket = bucket};
+
+	return !bpf_map_lookup_elem(bpf_map__fd(program->maps.memory), &key, memory);
+}
 
 void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory)
 {
-	int fd = bpf_map__fd(program->maps.memory);
-
-	if (memory ? bpf_map_update_elem(fd, &memory_key, memory, BPF_ANY)
-		   : bpf_map_delete_elem(fd, &memory_key) && errno != ENOENT)
-		give_up("memory");
+	rig_memory_set_of(program, RIG_BUCKET, memory);
 }
 
 bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory)
 {
-	return !bpf_map_lookup_elem(bpf_map__fd(program->maps.memory), &memory_key, memory);
+	return rig_memory_get_of(program, RIG_BUCKET, memory);
 }
 
 void rig_generation_set(struct fl_server *program, fl_u32 generation)

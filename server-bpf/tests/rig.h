@@ -19,12 +19,13 @@
 
 struct fl_server;
 
-#define RIG_SELF  "10.1.0.22"
-#define RIG_MUX   "10.1.0.11"
-#define RIG_SELF6 "2001:db8:1::22"
-#define RIG_MUX6  "2001:db8:1::11"
-#define RIG_VIP4  "10.99.0.1"
-#define RIG_VIP6  "2001:db8:99::1"
+#define RIG_SELF   "10.1.0.22"
+#define RIG_MUX    "10.1.0.11"
+#define RIG_SELF6  "2001:db8:1::22"
+#define RIG_MUX6   "2001:db8:1::11"
+#define RIG_FORMER "10.1.0.21" /* see rig_become_former() */
+#define RIG_VIP4   "10.99.0.1"
+#define RIG_VIP6   "2001:db8:99::1"
 
 enum rig_numbers {
 	RIG_SERVICE = 1,
@@ -42,12 +43,14 @@ enum rig_family {
 struct rig_packets {
 	struct packet_tcp syn;
 	struct packet_tcp established;
-	struct packet_tcp half_open;           /* the ACK that is still missing */
-	struct packet_tcp half_open_elsewhere; /* one that acknowledges another host's SYN-ACK */
-	struct packet_tcp time_wait;           /* acknowledges the FIN */
-	struct packet_tcp time_wait_later;     /* of a connection from the same port that another host has */
-	struct packet_tcp cookie_ack;          /* the ACK of a SYN cookie that this host sent */
-	struct packet_tcp bad_cookie;          /* the same with a wrong cookie */
+	struct packet_tcp established_elsewhere; /* one that acknowledges what this host never sent */
+	struct packet_tcp established_before;    /* the same, below */
+	struct packet_tcp half_open;             /* the ACK that is still missing */
+	struct packet_tcp half_open_elsewhere;   /* one that acknowledges another host's SYN-ACK */
+	struct packet_tcp time_wait;             /* acknowledges the FIN */
+	struct packet_tcp time_wait_later;       /* of a connection from the same port that another host has */
+	struct packet_tcp cookie_ack;            /* the ACK of a SYN cookie that this host sent */
+	struct packet_tcp bad_cookie;            /* the same with a wrong cookie */
 	struct packet_tcp unknown;
 	struct packet_tcp no_listener; /* to a port without a listener */
 	struct packet_flow udp_connected;
@@ -68,6 +71,12 @@ struct fl_server *rig_load(const struct config *config);
 struct config rig_config(void);
 struct config rig_config_both(void);
 
+/*
+ * Makes it the configuration of the server that the first moves of the vectors' `promoted` are from. It passes their
+ * packets on, since a move from the server itself is none.
+ */
+void rig_become_former(struct config *config);
+
 /* rig0's index. */
 unsigned int rig_interface(void);
 
@@ -87,6 +96,9 @@ void rig_check_counted(struct fl_server *program, enum fl_counter expected);
 void rig_memory_set(struct fl_server *program, const struct fl_bucket_memory *memory); /* NULL: forget */
 /* False if the bucket is not remembered. */
 bool rig_memory_get(struct fl_server *program, struct fl_bucket_memory *memory);
+/* The same for another bucket than RIG_BUCKET. */
+void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl_bucket_memory *memory);
+bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory);
 void rig_generation_set(struct fl_server *program, fl_u32 generation);
 fl_u32 rig_generation_get(struct fl_server *program);
 

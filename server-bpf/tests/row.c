@@ -87,6 +87,25 @@ size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, cons
 	return inner_at;
 }
 
+const json_t *row_last(const json_t *row)
+{
+	const json_t *again = json_object_get(row, "again");
+	struct fl_address next = vectors_address(vectors_get(row, "out"), "next");
+	struct fl_address self = vectors_address(vectors_get(row, "in"), "self");
+
+	return again && fl_address_equal(&next, &self) ? again : row;
+}
+
+bool row_is_promoted(const json_t *row)
+{
+	return row_last(row) != row;
+}
+
+fl_u32 row_second_bucket(const json_t *row)
+{
+	return (fl_u32)vectors_number(vectors_get(vectors_get(vectors_get(row, "in"), "steer"), "second"), "bucket");
+}
+
 enum fl_counter row_counter(const json_t *row)
 {
 	static const enum fl_counter deliveries[] = {
@@ -96,13 +115,15 @@ enum fl_counter row_counter(const json_t *row)
 	    [FL_PACKET_UNKNOWN] = FL_COUNTER_DELIVER_UNKNOWN,
 	    [FL_PACKET_NO_RESET] = FL_COUNTER_DELIVER_NO_RESET,
 	};
-	const json_t *in = vectors_get(row, "in");
+	const json_t *last = row_last(row), *in = vectors_get(last, "in");
 
-	switch (verdict_row_verdict(vectors_get(row, "out"))) {
+	switch (verdict_row_verdict(vectors_get(last, "out"))) {
 	case FL_VERDICT_DELIVER:
 		return deliveries[verdict_row_class(in)];
 	case FL_VERDICT_CHAIN:
 		return FL_COUNTER_CHAIN;
+	case FL_VERDICT_PASS:
+		return FL_COUNTER_PASS_ON;
 	case FL_VERDICT_DROP_STALE:
 		return FL_COUNTER_DROP_STALE;
 	case FL_VERDICT_DROP_UNTRUSTED:
@@ -116,7 +137,7 @@ enum fl_counter row_counter(const json_t *row)
 
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained)
 {
-	struct fl_address next = vectors_address(vectors_get(row, "out"), "next");
+	struct fl_address next = vectors_address(vectors_get(row_last(row), "out"), "next");
 	bool was_ipv4 = fl_load_be16(sent->data + 12) == 0x0800, is_ipv4 = fl_address_is_ipv4(&next);
 	int longer = (was_ipv4 - is_ipv4) * PACKET_IPV6_MORE;
 
@@ -129,15 +150,29 @@ void row_check_chained(const json_t *row, const struct packet *sent, size_t inne
 	assert_memory_equal(chained->data + (int)inner_at + longer, sent->data + inner_at, sent->len - inner_at);
 }
 
-void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory)
+static void check_memory(const json_t *out, const struct fl_bucket_memory *memory)
 {
 	static const struct fl_bucket_memory nothing;
-	const json_t *out = vectors_get(row, "out");
 	struct fl_bucket_memory expected = vectors_bool(out, "forgotten") ? nothing : verdict_row_memory(out);
 
-	assert_int_equal(generation, vectors_number(out, "generationSeen"));
-	assert_int_equal(learned, vectors_bool(out, "learned"));
 	assert_memory_equal(memory ? memory : &nothing, &expected, sizeof(expected));
+}
+
+void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory)
+{
+	const json_t *out = vectors_get(row, "out"), *last = vectors_get(row_last(row), "out");
+	fl_u64 lessons = vectors_bool(out, "learned");
+
+	if (row_is_promoted(row))
+		lessons += vectors_bool(last, "learned");
+	assert_int_equal(generation, vectors_number(last, "generationSeen"));
+	assert_int_equal(learned, lessons);
+	check_memory(out, memory);
+}
+
+void row_check_second(const json_t *row, const struct fl_bucket_memory *memory)
+{
+	check_memory(vectors_get(row_last(row), "out"), memory);
 }
 
 /* The inner packets that are of the row's class; returns how many. */
@@ -197,26 +232,49 @@ static int compare(const void *a, const void *b)
 	return order ? order : (l_now > r_now) - (l_now < r_now);
 }
 
+static void rows_shift(const json_t *row, fl_u64 earliest)
+{
+	const json_t *again = json_object_get(row, "again");
+
+	if (vectors_number(vectors_get(row, "in"), "now") >= earliest)
+		return;
+	verdict_row_shift(row, earliest);
+	if (again)
+		verdict_row_shift(again, earliest);
+}
+
+/* Sorts the rows of both lists. Free with free(). */
+static const json_t **rows_sorted(const json_t *file, fl_u64 earliest, size_t *count)
+{
+	const json_t *lists[] = {vectors_list(file, "rows"), vectors_list(file, "passed")}, *row;
+	const json_t **sorted = calloc(json_array_size(lists[0]) + json_array_size(lists[1]), sizeof(*sorted));
+	size_t list, i;
+
+	*count = 0;
+	for (list = 0; list < 2; list++) {
+		json_array_foreach(lists[list], i, row)
+		{
+			rows_shift(row, earliest);
+			sorted[(*count)++] = row;
+		}
+	}
+	qsort(sorted, *count, sizeof(*sorted), compare);
+	return sorted;
+}
+
 int rows_run(const char *group, const char *folder, fl_u64 earliest,
 	     bool (*run_once)(const json_t *row, const struct row_inner *inner))
 {
 	json_t *file = vectors_load(folder, "verdict.json");
-	const json_t *rows = vectors_list(file, "rows"), *row;
-	const json_t **sorted = calloc(json_array_size(rows), sizeof(*sorted));
 	struct vectors_tests tests = {NULL, 0};
-	size_t i;
+	const json_t **sorted;
+	size_t count, i;
 	int failed;
 
 	steer_vectors = vectors_load(folder, "steer.json");
 	runner = run_once;
-	json_array_foreach(rows, i, row)
-	{
-		if (vectors_number(vectors_get(row, "in"), "now") < earliest)
-			verdict_row_shift(row, earliest);
-		sorted[i] = row;
-	}
-	qsort(sorted, json_array_size(rows), sizeof(*sorted), compare);
-	for (i = 0; i < json_array_size(rows); i++)
+	sorted = rows_sorted(file, earliest, &count);
+	for (i = 0; i < count; i++)
 		vectors_add_plain(&tests, vectors_text(sorted[i], "name"), run, (void *)(uintptr_t)sorted[i]);
 	failed = vectors_run(group, &tests);
 	free(sorted);

@@ -6,7 +6,8 @@
  *
  * "local_socket" is asked twice, of an established and of a half-open connection, and "unknown" also of a wrong cookie
  * and of a half-open connection whose client acknowledges another host's SYN-ACK. "no_reset" is asked of a datagram to an
- * unconnected socket and of a later fragment.
+ * unconnected socket and of a later fragment. Rows of `passed` whose packet the server would pass to itself have two
+ * decisions.
  */
 #ifndef FAIRLEAD_TESTS_ROW_H
 #define FAIRLEAD_TESTS_ROW_H
@@ -34,13 +35,23 @@ struct config row_config(const json_t *row);
 /* The row's packet as a mux sends it; returns where the inner packet begins. */
 size_t row_packet(struct packet *packet, const json_t *row, fl_u16 service, const struct row_inner *inner);
 
+/* The decision that ends the packet, with `in` and `out`: the second of a packet passed to ourselves, else the row. */
+const json_t *row_last(const json_t *row);
+bool row_is_promoted(const json_t *row);
+
+/* The second bucket's number; its memory is `in.memory` of row_last() if the row is promoted. */
+fl_u32 row_second_bucket(const json_t *row);
+
 /* The counter of the exit that the row expects. */
 enum fl_counter row_counter(const json_t *row);
 
-/* Checks that a chained packet has the row's destination and the inner packet that was sent. */
+/* Checks that a chained packet, or one that is passed on, has the row's destination and the inner packet that was sent. */
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained);
 
-/* What is remembered afterwards. memory: NULL if nothing is. */
+/* What is remembered afterwards, memory of the first bucket. memory: NULL if nothing is. */
 void row_check_state(const json_t *row, fl_u32 generation, fl_u64 learned, const struct fl_bucket_memory *memory);
+
+/* What is remembered of the second bucket of a promoted row. */
+void row_check_second(const json_t *row, const struct fl_bucket_memory *memory);
 
 #endif

@@ -26,7 +26,7 @@ enum {
 
 static const fl_u8 mac_of_rig0[6] = {0x02, 0, 0, 0, 0, 0x02};
 
-static struct fl_server *program;
+static struct fl_server *program, *passing;
 
 /* A move that the muxes of these tests' packets have not applied: memory counts. */
 static struct fl_bucket_memory moved_from(const char *previous, fl_u32 seconds_ago)
@@ -112,6 +112,31 @@ static void chained_steer(void **state)
 	assert_int_equal(rig_run(program, &packet), XDP_TX);
 	rig_check_counted(program, FL_COUNTER_CHAIN);
 	check_packet(&packet, &expected);
+	vectors_free(&before);
+	vectors_free(&after);
+}
+
+/* A row of steer.json's `promoted`, passed on by the server that its first move is from, which is no move. */
+static void promoted_steer(void **state)
+{
+	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	struct fl_address mux = packet_address(RIG_MUX), self = packet_address(RIG_FORMER);
+	size_t header_len = FL_GUE_BASE_LEN + (size_t)(before.data[0] & 31) * 4, gue_at;
+	struct packet packet, sent;
+
+	rig_memory_set(passing, NULL);
+	packet_begin_outer(&packet, &mux, &self, FL_GUE_PORT);
+	packet_add_bytes(&packet, before.data, header_len);
+	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
+	packet_finish_outer(&packet);
+	sent = packet;
+	assert_int_equal(rig_run(passing, &packet), XDP_TX);
+	rig_check_counted(passing, FL_COUNTER_PASS_ON);
+	gue_at = fl_load_be16(packet.data + 12) == 0x0800 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
+	assert_int_equal(packet.len - gue_at, sent.len - PACKET_GUE_AT);
+	assert_memory_equal(packet.data + gue_at, after.data, header_len);
+	assert_memory_equal(packet.data + gue_at + header_len, sent.data + PACKET_GUE_AT + header_len,
+			    sent.len - PACKET_GUE_AT - header_len);
 	vectors_free(&before);
 	vectors_free(&after);
 }
@@ -428,16 +453,20 @@ int main(int argc, char **argv)
 	};
 	json_t *steer = vectors_load(argc > 1 ? argv[1] : ".", "steer.json");
 	struct vectors_tests tests = {NULL, 0};
-	struct config config = rig_config();
+	struct config config = rig_config(), passes = rig_config_both();
 	size_t i;
 	int failed;
 
 	rig_open();
 	program = rig_load(&config);
+	rig_become_former(&passes);
+	passing = rig_load(&passes);
 	vectors_add(&tests, steer, "chained", chained_steer);
+	vectors_add(&tests, steer, "promoted", promoted_steer);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
 	failed = vectors_run("acting by the XDP program", &tests);
+	program_close(passing);
 	program_close(program);
 	json_decref(steer);
 	return failed;

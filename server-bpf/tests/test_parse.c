@@ -351,10 +351,10 @@ static void counters_have_names(void **state)
 
 static bool is_action_of(int action, enum fl_counter counter)
 {
-	if (counter == FL_COUNTER_CHAIN)
+	if (counter == FL_COUNTER_CHAIN || counter == FL_COUNTER_PASS_ON)
 		return action == XDP_TX;
 	if (counter <= FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET ||
-	    counter == FL_COUNTER_CHAIN_BY_KERNEL)
+	    counter == FL_COUNTER_CHAIN_BY_KERNEL || counter == FL_COUNTER_PASS_ON_BY_KERNEL)
 		return action == XDP_PASS;
 	return action == XDP_DROP;
 }
@@ -366,6 +366,14 @@ static void random_begin(struct packet *packet)
 	struct fl_address self = packet_address(ipv4 ? RIG_SELF : RIG_SELF6);
 
 	packet_begin_outer(packet, &mux, &self, FL_GUE_PORT);
+}
+
+/* Of another server, of this one, of none, or of one whose neighbour is not resolved. */
+static struct fl_address random_owner(void)
+{
+	static const char *const owners[] = {"10.1.0.21", "2001:db8:1::21", RIG_SELF, RIG_SELF6, "::", "10.1.0.99"};
+
+	return packet_address(owners[random() % 6]);
 }
 
 static void random_tcp_add(struct packet *packet, const struct fl_steer *steer)
@@ -406,6 +414,7 @@ static void random_packets(void **state)
 		steer.flags = (fl_u8)(random() & FL_STEER_FLAGS);
 		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
 		steer.since = (fl_u32)time(NULL);
+		steer.second = (struct fl_steer_second){RIG_BUCKET + 1, random_owner(), steer.since, random_owner()};
 		steer.inner_protocol = random() % 2 ? FL_GUE_PROTO_IPV4 : FL_GUE_PROTO_IPV6;
 		random_begin(&packet);
 		if (random() % 4 == 0)

@@ -36,6 +36,8 @@ struct kind {
 
 TCP_KIND(syn)
 TCP_KIND(established)
+TCP_KIND(established_elsewhere)
+TCP_KIND(established_before)
 TCP_KIND(half_open)
 TCP_KIND(half_open_elsewhere)
 TCP_KIND(time_wait)
@@ -179,6 +181,8 @@ static void other_protocol(struct packet *packet, enum rig_family family)
 static const struct kind kinds[] = {
     {"SYN", syn, FL_COUNTER_DELIVER_SYN},
     {"established", established, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"established, the port used again elsewhere", established_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
+    {"established, the port used before elsewhere", established_before, FL_COUNTER_DELIVER_UNKNOWN},
     {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"half-open, another host's SYN-ACK acknowledged", half_open_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
     {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},

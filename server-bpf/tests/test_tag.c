@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * tag.json against the XDP program with the cluster's key: a packet with the right tag goes on to the verdict, one with
- * a wrong tag or none is dropped under that reason and teaches nothing, and a chained one gets a new tag.
+ * a wrong tag or none is dropped under that reason and teaches nothing, and one that is sent on gets a new tag.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "vectors.h"
 
 static struct fl_server *with_key, *without_key; /* neither chains */
-static struct fl_server *chaining;
+static struct fl_server *chaining, *passing;
 
 static struct packet packet_make(const char *source, const char *destination, const struct vectors_bytes *bytes)
 {
@@ -98,6 +98,23 @@ static void chained(void **state)
 	vectors_free(&after);
 }
 
+/* Passed on. The rows' first moves are from this very server, which is no move: nothing else can be done. */
+static void promoted(void **state)
+{
+	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	struct packet packet = packet_make(RIG_MUX, RIG_FORMER, &before);
+	size_t gue_at;
+
+	rig_memory_set(passing, NULL);
+	assert_int_equal(rig_run(passing, &packet), XDP_TX);
+	rig_check_counted(passing, FL_COUNTER_PASS_ON);
+	gue_at = fl_load_be16(packet.data + 12) == 0x0800 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
+	assert_int_equal(packet.len, gue_at + after.len);
+	assert_memory_equal(packet.data + gue_at, after.data, after.len);
+	vectors_free(&before);
+	vectors_free(&after);
+}
+
 int main(int argc, char **argv)
 {
 	json_t *file = vectors_load(argc > 1 ? argv[1] : ".", "tag.json");
@@ -113,10 +130,14 @@ int main(int argc, char **argv)
 	with_key = rig_load(&config);
 	config.program.chaining = 1;
 	chaining = rig_load(&config);
+	rig_become_former(&config);
+	passing = rig_load(&config);
 	vectors_add(&tests, file, "rows", row);
 	vectors_add(&tests, file, "rows", ignored);
 	vectors_add(&tests, file, "chained", chained);
+	vectors_add(&tests, file, "promoted", promoted);
 	failed = vectors_run("tags by the XDP program", &tests);
+	program_close(passing);
 	program_close(chaining);
 	program_close(with_key);
 	program_close(without_key);

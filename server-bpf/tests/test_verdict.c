@@ -76,7 +76,7 @@ static void check_exit(const json_t *row, const struct packet *before, const str
 		       int action)
 {
 	assert_int_equal(rig_counter_bumped(program), row_counter(row));
-	switch (verdict_row_verdict(vectors_get(row, "out"))) {
+	switch (verdict_row_verdict(vectors_get(row_last(row), "out"))) {
 	case FL_VERDICT_DELIVER:
 		assert_int_equal(action, XDP_PASS);
 		assert_int_equal(after->len, PACKET_ETH_LEN + before->len - inner_at);
@@ -85,6 +85,7 @@ static void check_exit(const json_t *row, const struct packet *before, const str
 		assert_memory_equal(after->data + PACKET_ETH_LEN, before->data + inner_at, before->len - inner_at);
 		break;
 	case FL_VERDICT_CHAIN:
+	case FL_VERDICT_PASS:
 		assert_int_equal(action, XDP_TX);
 		row_check_chained(row, before, inner_at, after);
 		break;
@@ -95,27 +96,42 @@ static void check_exit(const json_t *row, const struct packet *before, const str
 	}
 }
 
+/* Sets what is remembered of the bucket, or forgets it. */
+static void memory_set(fl_u32 bucket, const json_t *in)
+{
+	struct fl_bucket_memory memory = verdict_row_memory(in);
+
+	rig_memory_set_of(program, bucket, memory_is_zero(&memory) ? NULL : &memory);
+}
+
 static bool run_once(const json_t *row, const struct row_inner *inner)
 {
 	const json_t *in = vectors_get(row, "in");
 	struct config config = row_config(row);
-	struct fl_bucket_memory memory = verdict_row_memory(in);
-	fl_u64 now = vectors_number(in, "now"), learned;
+	bool is_promoted = row_is_promoted(row);
+	fl_u64 now = vectors_number(in, "now"), learned, promoted;
+	struct fl_bucket_memory memory;
 	struct packet before, after;
 	size_t inner_at = row_packet(&before, row, RIG_SERVICE, inner);
 	int action;
 
 	after = before;
 	program_at(&config, now);
-	rig_memory_set(program, memory_is_zero(&memory) ? NULL : &memory);
+	memory_set(RIG_BUCKET, in);
+	if (is_promoted)
+		memory_set(row_second_bucket(row), vectors_get(row_last(row), "in"));
 	rig_generation_set(program, (fl_u32)vectors_number(in, "generationSeen"));
 	learned = rig_counter(program, FL_COUNTER_LEARNED);
+	promoted = rig_counter(program, FL_COUNTER_PROMOTED);
 	action = rig_run(program, &after);
 	if (rig_clock(program) != now)
 		return false;
 	check_exit(row, &before, &after, inner_at, action);
 	row_check_state(row, rig_generation_get(program), rig_counter(program, FL_COUNTER_LEARNED) - learned,
 			rig_memory_get(program, &memory) ? &memory : NULL);
+	assert_int_equal(rig_counter(program, FL_COUNTER_PROMOTED) - promoted, is_promoted);
+	if (is_promoted)
+		row_check_second(row, rig_memory_get_of(program, row_second_bucket(row), &memory) ? &memory : NULL);
 	return true;
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A packet that its second bucket decides, since no owner of the first one knows its connection: passed on to the
+ * second one's owner, or decided once more if that is this server. Such packets are few, and a function of their own
+ * keeps their cost from the others.
+ */
+#ifndef FAIRLEAD_SECOND_BPF_H
+#define FAIRLEAD_SECOND_BPF_H
+
+#include "act.bpf.h"
+#include "learn.bpf.h"
+#include "wire.bpf.h"
+
+static __always_inline bool is_own(const struct fl_address *address)
+{
+	struct fl_address self = config_self(!fl_address_is_ipv4(address));
+
+	return fl_address_equal(&self, address);
+}
+
+/* Carries out what was decided by the second bucket, which has taken the first one's place in scratch->in. */
+static __always_inline int promoted_act(struct xdp_md *ctx, const struct outer *outer, struct scratch *scratch)
+{
+	const struct fl_verdict_in *in = &scratch->in;
+
+	if (scratch->out.verdict != FL_VERDICT_DELIVER)
+		return drop(fl_counter_of_drop(scratch->out.verdict, in->malformed));
+	if (inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
+		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	return deliver(ctx, outer, &in->steer, outer->payload + encap_inner_at(outer, &in->steer),
+		       fl_counter_of_delivery(in->packet));
+}
+
+/* Takes the packet whose verdict in scratch->out is to pass it on. Returns the XDP action. */
+static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
+{
+	struct scratch *scratch = scratch_of_this_cpu();
+	enum onward how = ONWARD_PASS;
+	struct outer outer;
+
+	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
+	    (void *)(outer.payload + sizeof(struct udphdr)) > packet_end(ctx))
+		return XDP_DROP; /* never: slot 0 exists, and the packet has been parsed */
+	if (is_own(&scratch->out.next)) {
+		count(FL_COUNTER_PROMOTED);
+		fl_verdict_promote(&scratch->in);
+		scratch->in.generation_seen = scratch->out.generation_seen;
+		decide(&scratch->in, &scratch->out);
+		if (scratch->out.verdict != FL_VERDICT_CHAIN)
+			return promoted_act(ctx, &outer, scratch);
+		how = ONWARD_PROMOTE_AND_CHAIN;
+	}
+	return send_on(ctx, &outer, &scratch->out.next, how, scratch);
+}
+
+#endif
