@@ -57,6 +57,14 @@ struct outer {
 	u8 class;
 };
 
+/* Rewrites the steer header for the second bucket, for the next server, or both. */
+static bool rewrite_steer(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
+{
+	if ((arrival->promoted || arrival->out.verdict == FL_VERDICT_PASS) && !fl_steer_promote(gue, end))
+		return false;
+	return arrival->out.verdict == FL_VERDICT_PASS || fl_steer_chain(gue, end);
+}
+
 /* Removes the outer headers and rewrites the steer header; new outer headers are then pushed. */
 static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 {
@@ -72,13 +80,19 @@ static bool rewrite(struct fl_arrival *arrival, unsigned int headroom)
 		return false;
 	gue = skb->data;
 	end = gue + skb_headlen(skb);
-	if (!fl_steer_chain(gue, end) || (setup->tagged && !fl_tag_chain(&setup->tag_key, gue, end, &arrival->tagged)))
+	if (!rewrite_steer(arrival, gue, end) ||
+	    (setup->tagged && !fl_tag_renew(&setup->tag_key, gue, end, &arrival->tagged)))
 		return false; /* never: it has been parsed */
 	fl_chain_forget_arrival(skb);
 	return true;
 }
 
-static enum fl_counter chain_ipv4(struct fl_arrival *arrival, const struct outer *outer)
+static enum fl_counter sent_on(const struct fl_arrival *arrival)
+{
+	return arrival->out.verdict == FL_VERDICT_PASS ? FL_COUNTER_PASS_ON : FL_COUNTER_CHAIN;
+}
+
+static enum fl_counter send_ipv4(struct fl_arrival *arrival, const struct outer *outer)
 {
 	struct flowi4 fl4 = {
 	    .flowi4_proto = IPPROTO_UDP,
@@ -96,10 +110,10 @@ static enum fl_counter chain_ipv4(struct fl_arrival *arrival, const struct outer
 	}
 	udp_tunnel_xmit_skb(route, NULL, arrival->skb, fl4.saddr, fl4.daddr, outer->class, FL_CHAIN_TTL, htons(IP_DF),
 			    fl4.fl4_sport, fl4.fl4_dport, false, true);
-	return FL_COUNTER_CHAIN;
+	return sent_on(arrival);
 }
 
-static enum fl_counter chain_ipv6(struct fl_arrival *arrival, const struct outer *outer)
+static enum fl_counter send_ipv6(struct fl_arrival *arrival, const struct outer *outer)
 {
 	struct flowi6 fl6 = {
 	    .flowi6_proto = IPPROTO_UDP,
@@ -118,10 +132,10 @@ static enum fl_counter chain_ipv6(struct fl_arrival *arrival, const struct outer
 	}
 	udp_tunnel6_xmit_skb(route, NULL, arrival->skb, NULL, &fl6.saddr, &fl6.daddr, outer->class, FL_CHAIN_TTL, 0,
 			     fl6.fl6_sport, fl6.fl6_dport, true);
-	return FL_COUNTER_CHAIN;
+	return sent_on(arrival);
 }
 
-static enum fl_counter chain(struct fl_arrival *arrival)
+static enum fl_counter send_on(struct fl_arrival *arrival)
 {
 	const struct sk_buff *skb = arrival->skb;
 	enum fl_outer_family family = fl_outer_family(&arrival->out.next);
@@ -132,7 +146,7 @@ static enum fl_counter chain(struct fl_arrival *arrival)
 
 	if (fl_address_is_none(&arrival->setup->self[family]))
 		return fl_chain_refuse(arrival->skb, FL_COUNTER_DROP_CHAIN_FAMILY);
-	return family == FL_OUTER_IPV4 ? chain_ipv4(arrival, &outer) : chain_ipv6(arrival, &outer);
+	return family == FL_OUTER_IPV4 ? send_ipv4(arrival, &outer) : send_ipv6(arrival, &outer);
 }
 
 const struct fl_encap fl_gue = {
@@ -140,7 +154,7 @@ const struct fl_encap fl_gue = {
     .parse = fl_gue_parse,
     .is_notice = is_notice,
     .tag_message = tag_message,
-    .chain = chain,
+    .send_on = send_on,
 };
 
 int fl_gue_receive(struct sock *sk, struct sk_buff *skb)

@@ -25,8 +25,8 @@ static enum fl_steer_error parse(struct fl_arrival *arrival)
 			     &arrival->in.steer);
 }
 
-/* The previous owner that the option names is always IPv4. */
-static enum fl_counter chain(struct fl_arrival *arrival)
+/* The previous owner that the option names is always IPv4; it names no second bucket. */
+static enum fl_counter send_on(struct fl_arrival *arrival)
 {
 	struct flowi4 fl4 = {.flowi4_proto = IPPROTO_IPIP};
 	struct sk_buff *skb = arrival->skb;
@@ -93,7 +93,7 @@ static void close(void)
 const struct fl_encap fl_ipip = {
     .has_options = true,
     .parse = parse,
-    .chain = chain,
+    .send_on = send_on,
     .open = open,
     .close = close,
 };

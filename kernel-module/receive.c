@@ -6,6 +6,7 @@
  *	-> peer? well formed? tag? socket? memory? -> fl_verdict_decide()
  *		deliver		decapsulated, back into the kernel's receive path
  *		chain		rewritten, routed to the bucket's previous owner
+ *		pass		the same to the second bucket's owner; decided once more if that is this server
  *		drop		counted by reason
  *	-> a notice: learned from (notice.c), dropped
  *
@@ -102,7 +103,8 @@ static void generation_learn(struct fl_arrival *arrival)
 		fl_instance_generation_raise(arrival->instance, in->steer.service, generation);
 }
 
-void fl_receive_decide(struct fl_arrival *arrival)
+/* Decides by in.generation_seen, and stores what the packet taught of its bucket. */
+static void decide(struct fl_arrival *arrival)
 {
 	struct fl_instance *instance = arrival->instance;
 	const struct fl_setup *setup = arrival->setup;
@@ -112,17 +114,43 @@ void fl_receive_decide(struct fl_arrival *arrival)
 
 	if (!remembered)
 		in->memory = (struct fl_bucket_memory){};
-	in->generation_seen = fl_instance_generation(instance, in->steer.service);
 	in->chaining = setup->chaining;
 	in->now = (u32)ktime_get_real_seconds();
 	in->window = setup->window;
 	/* The verdict compares one address: ours of the family of the previous owner. */
 	in->self = setup->self[fl_outer_family(&in->steer.previous)];
 	fl_verdict_decide(in, &arrival->out);
-	generation_learn(arrival);
 	fl_instance_clock_observe(instance, fl_clock_ahead(&in->steer, in->now));
 	if (arrival->encap->has_bucket) /* else a move counts for its packet alone */
 		remember(arrival, &key, remembered);
+}
+
+void fl_receive_decide(struct fl_arrival *arrival)
+{
+	struct fl_verdict_in *in = &arrival->in;
+
+	in->generation_seen = fl_instance_generation(arrival->instance, in->steer.service);
+	decide(arrival);
+	generation_learn(arrival);
+}
+
+/* Whether the packet would be passed on to this very server. */
+static bool is_passed_to_self(const struct fl_arrival *arrival)
+{
+	const struct fl_address *next = &arrival->out.next;
+
+	return arrival->out.verdict == FL_VERDICT_PASS &&
+	       fl_address_equal(next, &arrival->setup->self[fl_outer_family(next)]);
+}
+
+/* Decides once more, by the packet's second bucket. */
+static void promote(struct fl_arrival *arrival)
+{
+	fl_instance_count(arrival->instance, FL_COUNTER_PROMOTED);
+	fl_verdict_promote(&arrival->in);
+	arrival->promoted = true;
+	arrival->in.generation_seen = arrival->out.generation_seen;
+	decide(arrival);
 }
 
 static int deliver(struct fl_arrival *arrival)
@@ -156,7 +184,8 @@ static int act(struct fl_arrival *arrival)
 	case FL_VERDICT_DELIVER:
 		return deliver(arrival);
 	case FL_VERDICT_CHAIN:
-		fl_instance_count(arrival->instance, arrival->encap->chain(arrival));
+	case FL_VERDICT_PASS:
+		fl_instance_count(arrival->instance, arrival->encap->send_on(arrival));
 		return 0;
 	default:
 		return drop(arrival, fl_counter_of_drop(arrival->out.verdict, in->malformed));
@@ -200,6 +229,8 @@ int fl_receive(struct fl_arrival *arrival)
 	mangle(arrival);
 	classify(arrival);
 	fl_receive_decide(arrival);
+	if (is_passed_to_self(arrival))
+		promote(arrival);
 	return act(arrival);
 }
 

@@ -31,6 +31,7 @@ struct fl_arrival {
 	} header;
 	struct fl_verdict_in in;
 	struct fl_verdict_out out;
+	bool promoted; /* by in, but not in the packet, the second bucket has taken the first one's place */
 	struct fl_tag_message tagged; /* if the setup has the cluster's key */
 };
 
@@ -47,8 +48,8 @@ struct fl_encap {
 	/* Writes arrival->tagged; false if there is no complete inner IP header. NULL: a setup with a key has none. */
 	bool (*tag_message)(struct fl_arrival *arrival);
 
-	/* Sends the packet to the server out.next. Takes it, and returns the counter of its exit. */
-	enum fl_counter (*chain)(struct fl_arrival *arrival);
+	/* Chains the packet, or passes it on, to the server out.next. Takes it, and returns the counter of its exit. */
+	enum fl_counter (*send_on)(struct fl_arrival *arrival);
 
 	/* Packets come in from now on, and no longer. NULL: they come in by the instance's sockets. */
 	int (*open)(void);

@@ -62,6 +62,15 @@ static bool is_for_later(const struct tcphdr *tcp, const struct sock *closed)
 	return acknowledges_other(tcp, READ_ONCE(tcp_twsk(closed)->tw_snd_nxt));
 }
 
+/* Whether the segment acknowledges what this open socket never sent. */
+static bool is_for_unsent(const struct tcphdr *tcp, const struct sock *open)
+{
+	const struct tcp_sock *socket = tcp_sk(open);
+
+	return tcp && tcp->ack &&
+	       !fl_flow_acknowledges(ntohl(tcp->ack_seq), READ_ONCE(socket->snd_una), READ_ONCE(socket->snd_nxt));
+}
+
 static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *flow,
 					 const struct fl_flow_headers *headers, int ifindex)
 {
@@ -80,7 +89,7 @@ static enum fl_packet_class classify_tcp(struct net *net, const struct fl_flow *
 	else if (sk->sk_state == TCP_TIME_WAIT)
 		found = is_for_later(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (sk->sk_state != TCP_LISTEN)
-		found = FL_PACKET_LOCAL_SOCKET;
+		found = is_for_unsent(tcp, sk) ? FL_PACKET_UNKNOWN : FL_PACKET_LOCAL_SOCKET;
 	else if (cookie_is_valid(net, flow, headers, sk))
 		found = FL_PACKET_COOKIE_ACK;
 	if (refcounted)

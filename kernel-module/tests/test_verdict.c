@@ -32,33 +32,39 @@ static void configure(const json_t *row)
 
 static void check_exit(const json_t *row, const struct packet *sent, size_t inner_at, enum fl_counter counter)
 {
-	enum fl_verdict verdict = verdict_row_verdict(vectors_get(row, "out"));
+	enum fl_verdict verdict = verdict_row_verdict(vectors_get(row_last(row), "out"));
 	struct packet chained;
 
 	assert_int_equal(counter, row_counter(row));
 	if (verdict == FL_VERDICT_DELIVER) {
 		stand_expect_delivered(sent->data + inner_at, sent->len - inner_at);
-	} else if (verdict == FL_VERDICT_CHAIN) {
+	} else if (verdict == FL_VERDICT_CHAIN || verdict == FL_VERDICT_PASS) {
 		stand_expect_chained(&chained);
 		row_check_chained(row, sent, inner_at, &chained);
 	}
 }
 
-static void restore(const json_t *in, const struct fl_memory_key *key)
+static void restore_memory(const json_t *in, const struct fl_memory_key *key)
 {
 	static const struct fl_bucket_memory none;
 	struct fl_bucket_memory memory = verdict_row_memory(in);
-	fl_u32 generation = (fl_u32)vectors_number(in, "generationSeen");
 
 	if (memcmp(&memory, &none, sizeof(none)))
 		assert_int_equal(module_restore_memory(stand_client(), key, &memory), 0);
+}
+
+static void restore_generation(const json_t *in)
+{
+	fl_u32 generation = (fl_u32)vectors_number(in, "generationSeen");
+
 	if (generation)
 		assert_int_equal(module_restore_service(stand_client(), service, generation), 0);
 }
 
 static bool run_once(const json_t *row, const struct row_inner *inner)
 {
-	struct fl_memory_key key = {.service = ++service, .bucket = RIG_BUCKET};
+	struct fl_memory_key key = {.service = ++service, .bucket = RIG_BUCKET}, second = {.service = service};
+	bool is_promoted = row_is_promoted(row);
 	fl_u64 now = vectors_number(vectors_get(row, "in"), "now");
 	struct fl_bucket_memory memory;
 	enum fl_counter counter;
@@ -67,13 +73,20 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 
 	configure(row);
 	inner_at = row_packet(&packet, row, service, inner);
-	restore(vectors_get(row, "in"), &key);
+	restore_memory(vectors_get(row, "in"), &key);
+	restore_generation(vectors_get(row, "in"));
+	if (is_promoted) {
+		second.bucket = row_second_bucket(row);
+		restore_memory(vectors_get(row_last(row), "in"), &second);
+	}
 	stand_clock_set(now);
 	counter = stand_send(&packet);
 	if (stand_clock() != now)
 		return false;
 	check_exit(row, &packet, inner_at, counter);
 	row_check_state(row, stand_generation(service), stand_learned(), stand_memory(&key, &memory) ? &memory : NULL);
+	if (is_promoted)
+		row_check_second(row, stand_memory(&second, &memory) ? &memory : NULL);
 	return true;
 }
 

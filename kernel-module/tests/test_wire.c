@@ -133,7 +133,7 @@ static void tag(void **state)
 	if (!strcmp(result, "right")) {
 		assert_true(counter == FL_COUNTER_DELIVER_SYN || counter == FL_COUNTER_DELIVER_UNKNOWN ||
 			    counter == FL_COUNTER_DELIVER_NO_RESET || counter == FL_COUNTER_CHAIN ||
-			    counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
+			    counter == FL_COUNTER_PASS_ON || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
 		return;
 	}
 	assert_int_equal(counter, !strcmp(result, "missing") ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
@@ -210,19 +210,27 @@ static void chain(void **state)
 	assert_memory_equal(chained.data + at, gue, len);
 }
 
-/*
- * A row of `chained`: before as received, after as sent to the previous owner. add_inner: the row is of headers,
- * and gets an inner packet.
- */
-static void chain_row(const json_t *row, const struct config *config, bool add_inner)
+/* A move that a row's mux has not applied: the packet is chained. */
+static void remember(const struct fl_steer *steer)
 {
-	size_t after_len;
-
 	struct fl_bucket_memory value = {CLOCK, UINT32_MAX, packet_address("10.1.0.23")};
-	struct packet packet = outer_of(RIG_MUX, RIG_SELF), chained;
+	struct fl_memory_key key = {steer->service, steer->bucket};
+
+	assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
+}
+
+/*
+ * A row of `chained` or `promoted`: before as received, after as sent on; to the previous owner, or to the second
+ * bucket's. add_inner: the row is of headers, and gets an inner packet. The first move of the rows of `promoted` is one
+ * of this very server, which is none: so they are passed on.
+ */
+static void sent_on_row(const json_t *row, const struct config *config, bool add_inner, enum fl_counter counter)
+{
+	bool is_chained = counter == FL_COUNTER_CHAIN;
+	struct packet packet = outer_of(RIG_MUX, is_chained ? RIG_SELF : RIG_FORMER), chained;
 	struct vectors_bytes after = vectors_bytes(row, "after");
 	struct fl_steer steer = {.service = 0};
-	struct fl_memory_key key;
+	size_t after_len;
 
 	stand_clock_set(CLOCK);
 	add_vector(&packet, row, "before");
@@ -236,9 +244,9 @@ static void chain_row(const json_t *row, const struct config *config, bool add_i
 	}
 	packet_finish_outer(&packet);
 	set_anew(config);
-	key = (struct fl_memory_key){steer.service, steer.bucket};
-	assert_int_equal(module_restore_memory(stand_client(), &key, &value), 0);
-	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+	if (is_chained)
+		remember(&steer);
+	assert_int_equal(stand_send(&packet), counter);
 	stand_expect_chained(&chained);
 	assert_int_equal(chained.len - stand_gue_at(&chained), packet.len - PACKET_GUE_AT);
 	assert_memory_equal(chained.data + stand_gue_at(&chained), after.data, after_len);
@@ -251,14 +259,30 @@ static void steer_chained(void **state)
 {
 	struct config config = rig_config_both();
 
-	chain_row(*state, &config, true);
+	sent_on_row(*state, &config, true, FL_COUNTER_CHAIN);
 }
 
 static void tag_chained(void **state)
 {
 	struct config config = config_tagged();
 
-	chain_row(*state, &config, false);
+	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN);
+}
+
+static void steer_promoted(void **state)
+{
+	struct config config = rig_config_both();
+
+	rig_become_former(&config);
+	sent_on_row(*state, &config, true, FL_COUNTER_PASS_ON);
+}
+
+static void tag_promoted(void **state)
+{
+	struct config config = config_tagged();
+
+	rig_become_former(&config);
+	sent_on_row(*state, &config, false, FL_COUNTER_PASS_ON);
 }
 
 /* Whether the host has a socket; the lookup must leave no reference behind. */
@@ -270,6 +294,8 @@ static const struct {
 } classes[] = {
     {"a SYN", offsetof(struct rig_packets, syn), FL_COUNTER_DELIVER_SYN, false},
     {"an established connection", offsetof(struct rig_packets, established), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
+    {"established, the port used again elsewhere", offsetof(struct rig_packets, established_elsewhere),
+     FL_COUNTER_DELIVER_UNKNOWN, false},
     {"a half-open connection", offsetof(struct rig_packets, half_open), FL_COUNTER_DELIVER_LOCAL_SOCKET, false},
     {"half-open, another host's SYN-ACK acknowledged", offsetof(struct rig_packets, half_open_elsewhere),
      FL_COUNTER_DELIVER_UNKNOWN, false},
@@ -478,19 +504,22 @@ int main(int argc, char **argv)
 
 	tag_key = tags;
 	stand_open();
-	vectors_add(&tests, steer, "valid", valid);
-	vectors_add(&tests, steer, "malformed", malformed);
-	vectors_add(&tests, steer, "chained", steer_chained);
-	vectors_add(&tests, tags, "rows", tag);
-	vectors_add(&tests, tags, "chained", tag_chained);
-	for (i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
-		vectors_add_plain(&tests, chains[i].name, chain, (void *)i);
+	/* First: a TIME-WAIT lasts a minute. */
 	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
 		snprintf(names[n], sizeof(names[n]), "%s, IPv4", classes[i].name);
 		vectors_add_plain(&tests, names[n++], class_ipv4, (void *)i);
 		snprintf(names[n], sizeof(names[n]), "%s, IPv6", classes[i].name);
 		vectors_add_plain(&tests, names[n++], class_ipv6, (void *)i);
 	}
+	vectors_add(&tests, steer, "valid", valid);
+	vectors_add(&tests, steer, "malformed", malformed);
+	vectors_add(&tests, steer, "chained", steer_chained);
+	vectors_add(&tests, tags, "rows", tag);
+	vectors_add(&tests, tags, "chained", tag_chained);
+	vectors_add(&tests, steer, "promoted", steer_promoted);
+	vectors_add(&tests, tags, "promoted", tag_promoted);
+	for (i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
+		vectors_add_plain(&tests, chains[i].name, chain, (void *)i);
 	vectors_add_plain(&tests, "ICMP errors go by what they quote", icmp_errors, NULL);
 	vectors_add_plain(&tests, "inner packets that are none", inner_malformed, NULL);
 	vectors_add_plain(&tests, "a VIP that is not the host's", vip_not_local, NULL);
