@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aging.h"
 #include "answer.h"
 #include "exchange.h"
 #include "follower.h"
@@ -44,6 +45,7 @@ enum numbers {
 	POLL_MS_MAX = 60000,
 	SHARE_OF_LISTS = 5,   /* without events: lists take at most a fifth of a processor */
 	SHARE_OF_SWEEPS = 10, /* and sweeps a tenth: reports then come later */
+	HURRY_MS = 1000,      /* from a report to the next where there is much to tell of connections */
 };
 
 #define MS_NS 1000000ULL
@@ -56,7 +58,7 @@ struct agent {
 	struct report report;
 	struct pace pace;
 	enum step step;
-	fl_u64 due_ns;
+	fl_u64 due_ns, answered_ns;
 	fl_u64 list_begun_ns, list_took_ns;   /* the latter in processor time */
 	fl_u64 sweep_begun_ns, sweep_took_ns; /* as well */
 	fl_u64 used_before_ns;
@@ -124,6 +126,7 @@ static void answered(struct agent *agent, fl_u32 seconds)
 		fprintf(stderr, "fairlead-server: agent: %s answers again\n", controller(agent));
 	agent->trouble[0] = '\0';
 	wait_ms(agent, pace_answered(&agent->pace, seconds, draw()));
+	agent->answered_ns = now_ns();
 	if (agent->due_ns < agent->sweep_begun_ns + SHARE_OF_SWEEPS * agent->sweep_took_ns)
 		agent->due_ns = agent->sweep_begun_ns + SHARE_OF_SWEEPS * agent->sweep_took_ns;
 }
@@ -150,6 +153,7 @@ static void post(struct agent *agent)
 	char *text;
 
 	agent->step = POST;
+	told_draw(agent->census, now_ns());
 	agent->report.sequence++;
 	agent->report.has_events = follower_has_events(agent->follower);
 	agent->report.lost_events = follower_lost(agent->follower);
@@ -254,7 +258,7 @@ static void end_post(struct agent *agent, const struct exchange_result *result)
 	}
 	report_answered(agent->census);
 	has_changed = strcmp(answer.services_version, census_services(agent->census)->version) != 0;
-	is_right = answer_apply(&answer, agent->census, now_ns());
+	is_right = answer_apply(&answer, agent->census, now_ns(), draw());
 	if (is_right)
 		answered(agent, answer.next_seconds);
 	else
@@ -262,6 +266,18 @@ static void end_post(struct agent *agent, const struct exchange_result *result)
 	answer_free(&answer);
 	if (is_right && has_changed)
 		fetch(agent);
+}
+
+/* Lets the next report come early if there is much to tell of connections. */
+static void hurry(struct agent *agent)
+{
+	fl_u64 early = agent->answered_ns + HURRY_MS * MS_NS;
+	fl_u64 least = agent->sweep_begun_ns + SHARE_OF_SWEEPS * agent->sweep_took_ns;
+
+	if (early < least)
+		early = least;
+	if (!agent->trouble[0] && early < agent->due_ns && told_hurries(agent->census, now_ns()))
+		agent->due_ns = early;
 }
 
 static void step(struct agent *agent)
@@ -277,6 +293,7 @@ static void step(struct agent *agent)
 			agent->known = known(agent);
 			agent->due_ns = now_ns();
 		}
+		hurry(agent);
 		if (now_ns() >= agent->due_ns)
 			begin_report(agent);
 		break;
@@ -333,6 +350,7 @@ static void run(struct agent *agent)
 	while (!is_stopped(agent)) {
 		int fds[] = {follower_fd(agent->follower), agent->signals};
 
+		aging_advance(agent->census, now_ns());
 		follower_step(agent->follower, now_ns());
 		step(agent);
 		exchange_poll(agent->exchange, fds, 2, wait_of(agent));

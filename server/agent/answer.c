@@ -7,6 +7,10 @@
 
 #include "fields.h"
 
+enum {
+	WHY_READ_MAX = 4096,
+};
+
 static const char document[] = "the answer of /v1/agent/reports";
 
 void answer_free(struct answer *answer)
@@ -14,22 +18,33 @@ void answer_free(struct answer *answer)
 	for (size_t i = 0; i < answer->count; i++)
 		free(answer->list[i].buckets);
 	free(answer->list);
+	free(answer->connections);
 	*answer = (struct answer){0};
 }
 
-static bool question_read(const json_t *object, const struct services *services, struct asked *asked)
+/* The service that an entry of the answer is about. */
+static bool name_read(const json_t *object, const struct services *services, size_t *place)
 {
-	const char *name, *question, *word, *text;
 	const struct service *service;
-	const json_t *buckets;
+	const char *name;
 
-	if (!fields_text(document, object, "name", SERVICES_NAME_MAX, &name) ||
-	    !fields_text(document, object, "question", QUESTION_NAME_MAX, &question))
+	if (!fields_text(document, object, "name", SERVICES_NAME_MAX, &name))
 		return false;
 	service = services_find(services, name);
 	if (!service)
 		return fields_refuse(document, "name", name, "a service of the servicesVersion");
-	asked->service = (size_t)(service - services->list);
+	*place = (size_t)(service - services->list);
+	return true;
+}
+
+static bool question_read(const json_t *object, const struct services *services, struct asked *asked)
+{
+	const char *question, *word, *text;
+	const json_t *buckets;
+
+	if (!name_read(object, services, &asked->service) ||
+	    !fields_text(document, object, "question", QUESTION_NAME_MAX, &question))
+		return false;
 	snprintf(asked->name, sizeof(asked->name), "%s", question);
 	buckets = json_object_get(object, "buckets");
 	if (!buckets || json_is_null(buckets))
@@ -37,8 +52,59 @@ static bool question_read(const json_t *object, const struct services *services,
 	text = json_string_value(buckets);
 	if (!text)
 		return fields_refuse(document, "buckets", "", "a string, or none");
-	asked->buckets = bucket_set_read(text, service->buckets, &word);
+	asked->buckets = bucket_set_read(text, services->list[asked->service].buckets, &word);
 	return asked->buckets || fields_refuse(document, "buckets", text, word);
+}
+
+static bool connections_read(const json_t *object, const struct services *services, struct asked_connections *asked)
+{
+	const json_t *refused = json_object_get(object, "refused");
+	const char *memory, *mark, *why = "";
+
+	if (!name_read(object, services, &asked->service) ||
+	    !fields_text(document, object, "memory", TOLD_NAME_MAX, &memory) ||
+	    !fields_text(document, object, "mark", TOLD_NAME_MAX, &mark) ||
+	    (refused && !json_is_null(refused) && !fields_text(document, object, "refused", WHY_READ_MAX, &why)))
+		return false;
+	if (!services->list[asked->service].age_seconds)
+		return fields_refuse(document, "connections", services->list[asked->service].name,
+				     "only services with connections in /v1/agent/services");
+	snprintf(asked->told.memory, sizeof(asked->told.memory), "%s", memory);
+	snprintf(asked->told.mark, sizeof(asked->told.mark), "%s", mark);
+	/* it is printed: cut, and in one line */
+	snprintf(asked->told.refused, sizeof(asked->told.refused), "%s", why);
+	for (char *at = asked->told.refused; *at; at++)
+		if ((unsigned char)*at < ' ')
+			*at = ' ';
+	return true;
+}
+
+/* Controllers that know nothing of connections do not have the list. */
+static bool all_connections_read(const json_t *root, const struct services *services, struct answer *answer)
+{
+	const json_t *list = json_object_get(root, "connections"), *one;
+	size_t i, j;
+
+	if (!list || json_is_null(list))
+		return true;
+	if (!fields_list(document, root, "connections", JSON_OBJECT, SERVICES_MAX, &list))
+		return false;
+	answer->connections = calloc(json_array_size(list) + 1, sizeof(*answer->connections));
+	if (!answer->connections)
+		return fields_refuse(document, "connections", "more", "what memory has room for");
+	json_array_foreach(list, i, one)
+	{
+		struct asked_connections *asked = &answer->connections[i];
+
+		if (!connections_read(one, services, asked))
+			return false;
+		for (j = 0; j < i; j++)
+			if (answer->connections[j].service == asked->service)
+				return fields_refuse(document, "connections", services->list[asked->service].name,
+						     "one entry of a service");
+	}
+	answer->connections_count = json_array_size(list);
+	return true;
 }
 
 static bool read_all(const json_t *root, const struct services *services, struct answer *answer)
@@ -72,7 +138,7 @@ static bool read_all(const json_t *root, const struct services *services, struct
 						     services->list[answer->list[i].service].name,
 						     "one question of a service");
 	}
-	return true;
+	return all_connections_read(root, services, answer);
 }
 
 bool answer_read(const char *text, size_t len, const struct services *services, struct answer *answer)
@@ -96,14 +162,28 @@ static const struct asked *asked_of(const struct answer *answer, size_t service)
 	return NULL;
 }
 
-bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns)
+static void apply_connections(const struct answer *answer, struct census *census, fl_u64 now_ns, fl_u32 random)
+{
+	for (size_t i = 0; i < census_services(census)->count; i++) {
+		const struct told_answer *told = NULL;
+
+		for (size_t j = 0; j < answer->connections_count; j++)
+			if (answer->connections[j].service == i)
+				told = &answer->connections[j].told;
+		told_answered(census, i, told, now_ns, random);
+	}
+}
+
+bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns, fl_u32 random)
 {
 	const struct services *services = census_services(census);
 	bool is_right = true;
 
+	if (!strcmp(answer->services_version, services->version))
+		apply_connections(answer, census, now_ns, random);
 	for (size_t i = 0; i < services->count; i++)
 		if (!asked_of(answer, i))
-			census_end_question(census, i);
+			question_end(&census_tally(census, i)->question);
 	for (size_t i = 0; i < answer->count; i++) {
 		struct asked *asked = &answer->list[i];
 		const struct question *had = &census_tally(census, asked->service)->question;
@@ -111,11 +191,12 @@ bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns)
 		if (had->buckets && !strcmp(had->name, asked->name))
 			continue;
 		if (asked->buckets) {
-			census_ask(census, asked->service, asked->name, asked->buckets, now_ns);
+			question_ask(&census_tally(census, asked->service)->question, asked->name, asked->buckets,
+				     now_ns);
 			asked->buckets = NULL;
 			continue;
 		}
-		census_end_question(census, asked->service);
+		question_end(&census_tally(census, asked->service)->question);
 		is_right = fields_refuse(document, "buckets", "", "not absent: the question was not answered before");
 	}
 	return is_right;

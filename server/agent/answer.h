@@ -15,11 +15,18 @@ struct asked {
 	struct bucket_set *buckets; /* NULL: absent, as the question was answered before */
 };
 
+struct asked_connections {
+	size_t service;
+	struct told_answer told;
+};
+
 struct answer {
 	char services_version[SERVICES_VERSION_MAX + 1];
 	fl_u32 next_seconds;
 	size_t count;
-	struct asked *list; /* empty if services_version is not that of the services */
+	struct asked *list; /* empty if services_version is not that of the services, as is the other list */
+	size_t connections_count;
+	struct asked_connections *connections;
 };
 
 /* Reads an answer to a report about these services. False: refused, the reason was printed; nothing is to be freed. */
@@ -27,9 +34,10 @@ bool answer_read(const char *text, size_t len, const struct services *services, 
 void answer_free(struct answer *answer);
 
 /*
- * Makes the census's questions those of the answer. Takes the buckets out of the answer. False, after printing it: the
- * answer leaves out the buckets of a question that the census does not have; that question is dropped.
+ * Makes the census's questions those of the answer, and hands on what it says about connections, unless it is about
+ * other services. Takes the buckets out of the answer. False, after printing it: the answer leaves out the buckets of a
+ * question that the census does not have; that question is dropped. `random` is any number, drawn evenly.
  */
-bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns);
+bool answer_apply(struct answer *answer, struct census *census, fl_u64 now_ns, fl_u32 random);
 
 #endif

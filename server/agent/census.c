@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "census.h"
 
+#include "aging.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +34,12 @@ struct census *census_new(const struct fl_siphash_key *seed)
 	return census;
 }
 
-static void forget_question(struct tally *tally)
-{
-	free(tally->question.buckets);
-	free(tally->question.half_open);
-	tally->question = (struct question){0};
-}
-
 static void free_tallies(struct tally *tallies, size_t count)
 {
-	for (size_t i = 0; tallies && i < count; i++)
-		forget_question(&tallies[i]);
+	for (size_t i = 0; tallies && i < count; i++) {
+		question_end(&tallies[i].question);
+		told_free(&tallies[i].told);
+	}
 	free(tallies);
 }
 
@@ -61,9 +58,14 @@ const struct services *census_services(const struct census *census)
 	return census->services;
 }
 
-struct tally *census_tally(struct census *census, size_t service)
+struct tally *census_tally(const struct census *census, size_t service)
 {
 	return &census->tallies[service];
+}
+
+struct connections *census_table(const struct census *census)
+{
+	return census->table;
 }
 
 bool census_knows(const struct census *census, size_t service)
@@ -106,11 +108,12 @@ static struct connection *add(struct census *census, const struct connection_key
 
 	if (!added) {
 		census->out_of_memory = true;
+		census->dumped_ns = 0;
 		return NULL;
 	}
 	added->mark = census->mark;
 	added->flow_hash =
-	    services_flow_hash(census->services, endpoint, &key->remote, key->remote_port, key->local_port);
+	    (fl_u32)services_flow_hash(census->services, endpoint, &key->remote, key->remote_port, key->local_port);
 	return added;
 }
 
@@ -126,7 +129,31 @@ static void count_close(struct tally *tally)
 	tally->closed++;
 }
 
-void census_open(struct census *census, const struct socket_name *name)
+/* The same addresses and ports again. If they were told they still are, and nothing is to be said. */
+static void revive(const struct census *census, struct connection *found)
+{
+	fl_u16 service = census->services->endpoints[found->endpoint].service;
+
+	found->state = CONNECTION_LIVE;
+	if (found->told)
+		census->tallies[service].told.closed--;
+}
+
+/* A live connection has closed. It stays while a dump may list it, or if its end is to be told. */
+static void end(struct census *census, struct connection *found)
+{
+	struct tally *tally = &census->tallies[census->services->endpoints[found->endpoint].service];
+
+	count_close(tally);
+	found->state = CONNECTION_CLOSED;
+	found->mark = census->mark;
+	if (found->told)
+		found->told = told_keeps(&tally->told);
+	if (!census->dumping && !found->told)
+		connections_remove(census->table, found);
+}
+
+void census_open(struct census *census, const struct socket_name *name, fl_u64 opened_ns)
 {
 	struct connection_key key;
 	struct connection *found;
@@ -138,10 +165,14 @@ void census_open(struct census *census, const struct socket_name *name)
 		found->mark = census->mark;
 		if (found->state == CONNECTION_LIVE)
 			return;
-		found->state = CONNECTION_LIVE;
-	} else if (!add(census, &key)) {
-		return;
+		revive(census, found);
+	} else {
+		found = add(census, &key);
+		if (!found)
+			return;
 	}
+	if (!found->told)
+		found->age = aging_since(census, service_of(census, &key), opened_ns);
 	count_open(&census->tallies[service_of(census, &key)]);
 }
 
@@ -153,13 +184,12 @@ void census_close(struct census *census, const struct socket_name *name)
 	if (!key_of(census, name, &key))
 		return;
 	found = connections_find(census->table, &key);
-	if (found && found->state == CONNECTION_LIVE)
-		count_close(&census->tallies[service_of(census, &key)]);
-	if (!census->dumping) {
-		if (found)
-			connections_remove(census->table, found);
+	if (found && found->state == CONNECTION_LIVE) {
+		end(census, found);
 		return;
 	}
+	if (!census->dumping)
+		return;
 	if (!found)
 		found = add(census, &key);
 	if (found) {
@@ -174,14 +204,14 @@ void census_lose(struct census *census)
 	census->dumped_ns = 0;
 }
 
-/* Removes what was closed while the dump was under way. */
+/* Removes what was closed while the dump was under way, unless that is still to be told. */
 static void forget_closed(struct census *census)
 {
 	size_t count, i = 0;
 	struct connection *slots = connections_slots(census->table, &count);
 
 	while (i < count) {
-		if (slots[i].state == CONNECTION_CLOSED)
+		if (slots[i].state == CONNECTION_CLOSED && !slots[i].told)
 			connections_remove(census->table, &slots[i]);
 		else
 			i++;
@@ -216,6 +246,14 @@ fl_u64 census_dumped_ns(const struct census *census)
 	return census->dumped_ns;
 }
 
+/* It opened since the last dump, or nobody knows when. */
+static fl_u8 age_found(const struct census *census, fl_u16 service)
+{
+	if (!census->tallies[service].dumped || !census->dumped_ns)
+		return AGING_OLD;
+	return aging_since(census, service, census->dumped_ns);
+}
+
 void census_record(struct census *census, const struct socket_name *name)
 {
 	struct connection_key key;
@@ -225,13 +263,21 @@ void census_record(struct census *census, const struct socket_name *name)
 	if (!key_of(census, name, &key))
 		return;
 	found = connections_find(census->table, &key);
+	if (found && found->mark == census->mark)
+		return; /* an event came first */
+	tally = &census->tallies[service_of(census, &key)];
 	if (found) {
 		found->mark = census->mark;
-		return;
+		if (found->state == CONNECTION_LIVE)
+			return;
+		revive(census, found); /* it had closed before the dump */
+	} else {
+		found = add(census, &key);
+		if (!found)
+			return;
 	}
-	if (!add(census, &key))
-		return;
-	tally = &census->tallies[service_of(census, &key)];
+	if (!found->told)
+		found->age = age_found(census, service_of(census, &key));
 	tally->established++;
 	if (tally->dumped) /* else it was there before the agent looked */
 		tally->opened++;
@@ -258,8 +304,7 @@ void census_settle(struct census *census, const struct connection_key *key, bool
 		found->mark = census->mark;
 		return;
 	}
-	count_close(&census->tallies[service_of(census, key)]);
-	connections_remove(census->table, found);
+	end(census, found);
 }
 
 void census_dump_end(struct census *census, bool complete)
@@ -278,13 +323,9 @@ void census_sweep_begin(struct census *census)
 {
 	for (size_t i = 0; census->services && i < census->services->count; i++) {
 		struct tally *tally = &census->tallies[i];
-		struct question *question = &tally->question;
 
 		tally->half_open = tally->listeners = tally->queue_length = tally->queue_limit = 0;
-		question->half_open_count = 0;
-		if (question->half_open)
-			memset(question->half_open->words, 0,
-			       (question->half_open->buckets + 63) / 64 * sizeof(question->half_open->words[0]));
+		question_sweep(&tally->question);
 	}
 }
 
@@ -293,21 +334,15 @@ void census_half_open(struct census *census, const struct socket_name *name)
 	const struct endpoint *endpoint;
 	struct connection_key key;
 	struct tally *tally;
-	fl_u32 bucket;
 
 	if (!key_of(census, name, &key))
 		return;
 	endpoint = &census->services->endpoints[key.endpoint];
 	tally = &census->tallies[endpoint->service];
 	tally->half_open++;
-	if (!tally->question.buckets || !endpoint->has_bucket)
-		return;
-	bucket = fl_bucket(services_flow_hash(census->services, endpoint, &key.remote, key.remote_port, key.local_port),
-			   tally->question.buckets->buckets);
-	if (bucket_set_has(tally->question.buckets, bucket)) {
-		tally->question.half_open_count++;
-		bucket_set_add(tally->question.half_open, bucket);
-	}
+	if (tally->question.buckets && endpoint->has_bucket)
+		question_half_open(&tally->question, services_flow_hash(census->services, endpoint, &key.remote,
+									key.remote_port, key.local_port));
 }
 
 static bool listens_for(const struct listener *listener, const struct endpoint *endpoint)
@@ -344,63 +379,6 @@ void census_listener(struct census *census, const struct listener *listener)
 	}
 }
 
-void census_ask(struct census *census, size_t service, const char *name, struct bucket_set *buckets, fl_u64 now_ns)
-{
-	struct question *question = &census->tallies[service].question;
-	struct bucket_set *half_open = bucket_set_new(census->services->list[service].buckets);
-
-	forget_question(&census->tallies[service]);
-	if (!half_open) { /* no answer; the controller asks again with the buckets */
-		free(buckets);
-		return;
-	}
-	snprintf(question->name, sizeof(question->name), "%s", name);
-	question->buckets = buckets;
-	question->half_open = half_open;
-	question->asked_ns = now_ns;
-}
-
-void census_end_question(struct census *census, size_t service)
-{
-	forget_question(&census->tallies[service]);
-}
-
-void census_answer(struct census *census, struct answer_of *answers)
-{
-	const struct services *services = census->services;
-	size_t count, i;
-	struct connection *slots = connections_slots(census->table, &count);
-	bool is_asked = false;
-
-	for (i = 0; i < services->count; i++) {
-		const struct question *question = &census->tallies[i].question;
-
-		answers[i] = (struct answer_of){NULL, question->half_open_count};
-		if (!question->buckets)
-			continue;
-		answers[i].buckets = bucket_set_new(question->buckets->buckets);
-		if (!answers[i].buckets)
-			continue;
-		is_asked = true;
-		memcpy(answers[i].buckets->words, question->half_open->words,
-		       (question->buckets->buckets + 63) / 64 * sizeof(question->buckets->words[0]));
-	}
-	for (i = 0; is_asked && i < count; i++) {
-		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
-		const struct bucket_set *asked;
-		fl_u32 bucket;
-
-		if (slots[i].state != CONNECTION_LIVE || !endpoint->has_bucket || !answers[endpoint->service].buckets)
-			continue;
-		asked = census->tallies[endpoint->service].question.buckets;
-		bucket = fl_bucket(slots[i].flow_hash, asked->buckets);
-		if (!bucket_set_has(asked, bucket))
-			continue;
-		answers[endpoint->service].connections++;
-		bucket_set_add(answers[endpoint->service].buckets, bucket);
-	}
-}
-
 /* The same service, so that what is known of it stays valid. */
 static bool is_same(const struct service *one, const struct service *other)
 {
@@ -429,7 +407,18 @@ static bool had_all(const struct services *old, size_t old_service, const struct
 	return true;
 }
 
-/* Moves counts and question of the services that remain; tallies of the old ones that were moved are emptied. */
+/* Ages, and what was told of the service's connections, stay valid. */
+static bool is_told_on(const struct services *old, const struct services *new, size_t new_service)
+{
+	const struct service *found = old ? services_find(old, new->list[new_service].name) : NULL;
+	size_t place = found ? (size_t)(found - old->list) : 0;
+
+	return found && is_same(found, &new->list[new_service]) &&
+	       found->age_seconds == new->list[new_service].age_seconds &&had_all(old, place, new, new_service) &&
+	       had_all(new, new_service, old, place);
+}
+
+/* Moves what is known of the services that remain; tallies of the old ones that were moved are emptied. */
 static void move_tallies(struct census *census, const struct services *new, struct tally *tallies)
 {
 	for (size_t i = 0; i < new->count; i++) {
@@ -437,45 +426,65 @@ static void move_tallies(struct census *census, const struct services *new, stru
 		const struct service *found = old ? services_find(old, new->list[i].name) : NULL;
 		size_t place = found ? (size_t)(found - old->list) : 0;
 		fl_u64 established;
+		bool is_on;
 
 		if (!found || !is_same(found, &new->list[i]))
 			continue;
 		established = tallies[i].established;
+		is_on = tallies[i].is_aging;
 		tallies[i] = census->tallies[place];
 		tallies[i].established = established; /* counted with the new table */
 		census->tallies[place].question = (struct question){0};
+		if (is_on) {
+			census->tallies[place].told = (struct told){0};
+		} else {
+			tallies[i].told = (struct told){0};
+			tallies[i].is_aging = false;
+		}
 		tallies[i].dumped &= had_all(old, place, new, i);
 	}
 }
 
-/* Copies the live connections that are still a service's. */
+/*
+ * Copies the live connections that are still a service's, and those whose end is to be told. is_aging is set where ages
+ * and what was told stay valid.
+ */
 static bool move_table(const struct census *census, const struct services *new, struct tally *tallies,
 		       struct connections *table)
 {
 	size_t count;
 	struct connection *slots = connections_slots(census->table, &count);
 
+	for (size_t i = 0; i < new->count; i++)
+		tallies[i].is_aging = is_told_on(census->services, new, i);
 	for (size_t i = 0; i < count; i++) {
 		struct socket_name name;
 		struct connection *added;
 		struct connection_key key;
+		struct tally *tally;
 		unsigned endpoint;
 
-		if (slots[i].state != CONNECTION_LIVE)
+		if (slots[i].state != CONNECTION_LIVE && !slots[i].told)
 			continue;
 		key = connection_key(&slots[i]);
 		name = census_name(census, &key);
 		endpoint = services_endpoint(new, &name.local, name.local_port);
 		if (endpoint == SERVICES_NO_ENDPOINT)
 			continue;
+		tally = &tallies[new->endpoints[endpoint].service];
+		if (slots[i].state != CONNECTION_LIVE && !tally->is_aging)
+			continue;
 		key.endpoint = (fl_u16)endpoint;
 		added = connections_add(table, &key);
 		if (!added)
 			return false;
 		added->mark = slots[i].mark;
-		added->flow_hash =
-		    services_flow_hash(new, &new->endpoints[endpoint], &key.remote, key.remote_port, key.local_port);
-		tallies[new->endpoints[endpoint].service].established++;
+		added->state = slots[i].state;
+		added->told = slots[i].told && tally->is_aging;
+		added->age = tally->is_aging ? slots[i].age : AGING_OLD;
+		added->flow_hash = (fl_u32)services_flow_hash(new, &new->endpoints[endpoint], &key.remote,
+							      key.remote_port, key.local_port);
+		tally->established += slots[i].state == CONNECTION_LIVE;
 	}
 	return true;
 }

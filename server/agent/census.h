@@ -10,27 +10,18 @@
  *	  as it may when a hash chain changes between two of its messages. The caller looks each of these up by itself.
  * Events that the kernel sent before the dump's end must have been read before census_dump_end().
  *
+ * Where connections are reported one by one, a connection that was told also stays as CLOSED until its end is (told.h).
+ *
  * A service is known once a dump that began after the service did has ended, and unless events have been lost since.
  * Half-open connections have no events. They, and accept queues, are counted by a sweep: a short dump before each report.
  */
 #ifndef FAIRLEAD_AGENT_CENSUS_H
 #define FAIRLEAD_AGENT_CENSUS_H
 
-#include "bucket_set.h"
 #include "connections.h"
+#include "question.h"
 #include "services.h"
-
-enum {
-	QUESTION_NAME_MAX = 64,
-};
-
-struct question {
-	char name[QUESTION_NAME_MAX + 1]; /* empty: no question */
-	struct bucket_set *buckets;
-	fl_u64 asked_ns;
-	struct bucket_set *half_open; /* of these buckets, those with half-open connections */
-	fl_u64 half_open_count;
-};
+#include "told.h"
 
 /* What is counted of a service. */
 struct tally {
@@ -42,6 +33,10 @@ struct tally {
 	fl_u64 last_listener;                                   /* that was counted */
 	bool dumped;
 	struct question question;
+	fl_u64 step; /* the last one completed, if is_aging: aging.h */
+	fl_u8 steps_due;
+	bool is_aging;
+	struct told told;
 };
 
 /* A socket, as an event or a record of a dump names it. */
@@ -64,19 +59,21 @@ struct census *census_new(const struct fl_siphash_key *seed);
 void census_free(struct census *census);
 
 /*
- * Replaces the services, which the census frees later. Connections, counts and questions of those that remain as they
- * were are kept; all others are unknown until the next dump. A dump under way is given up. False: no memory; nothing
- * has changed, and the services are freed.
+ * Replaces the services, which the census frees later. Connections, counts, questions and what was told of those that
+ * remain as they were are kept; all others are unknown until the next dump. A dump under way is given up. False: no
+ * memory; nothing has changed, and the services are freed.
  */
 bool census_serve(struct census *census, struct services *services);
 const struct services *census_services(const struct census *census); /* NULL: not read yet */
-struct tally *census_tally(struct census *census, size_t service);
+struct tally *census_tally(const struct census *census, size_t service);
+struct connections *census_table(const struct census *census);
 
 /* Everything known of the service may be reported. */
 bool census_knows(const struct census *census, size_t service);
 size_t census_connections(const struct census *census);
 
-void census_open(struct census *census, const struct socket_name *name);
+/* It opened at opened_ns, by the agent's monotonic clock. */
+void census_open(struct census *census, const struct socket_name *name, fl_u64 opened_ns);
 void census_close(struct census *census, const struct socket_name *name);
 
 /* Events were lost: nothing is known until a dump that begins from now on has ended. */
@@ -103,17 +100,5 @@ fl_u64 census_dumped_ns(const struct census *census);
 void census_sweep_begin(struct census *census);
 void census_half_open(struct census *census, const struct socket_name *name);
 void census_listener(struct census *census, const struct listener *listener);
-
-/* Replaces the service's question. Takes over buckets, which are of the service's ring. */
-void census_ask(struct census *census, size_t service, const char *name, struct bucket_set *buckets, fl_u64 now_ns);
-void census_end_question(struct census *census, size_t service);
-
-struct answer_of {
-	struct bucket_set *buckets; /* freed by the caller; NULL: there is no question, or no memory */
-	fl_u64 connections;
-};
-
-/* The answers to all questions by one walk over the table; `answers` has one of each service. */
-void census_answer(struct census *census, struct answer_of *answers);
 
 #endif

@@ -40,7 +40,7 @@ void connections_free(struct connections *connections)
 }
 
 _Static_assert(offsetof(struct connection_key, endpoint) + sizeof(fl_u16) == KEY_BYTES, "the length of a key");
-_Static_assert(offsetof(struct connection, state) == KEY_BYTES, "a connection begins as its key does");
+_Static_assert(offsetof(struct connection, mark) == KEY_BYTES, "a connection begins as its key does");
 
 static fl_u32 hash(const struct connections *connections, const struct connection_key *key)
 {
@@ -96,8 +96,12 @@ struct connection *connections_add(struct connections *connections, const struct
 	if (4 * (connections->used + 1) > 3 * (connections->mask + 1) && !grow(connections))
 		return NULL;
 	slot = probe(connections, key, hashed);
-	*slot = (struct connection){
-	    key->remote, key->remote_port, key->local_port, key->endpoint, CONNECTION_LIVE, 0, hashed, 0};
+	*slot = (struct connection){.remote = key->remote,
+				    .remote_port = key->remote_port,
+				    .local_port = key->local_port,
+				    .endpoint = key->endpoint,
+				    .state = CONNECTION_LIVE,
+				    .slot_hash = hashed};
 	connections->used++;
 	return slot;
 }
@@ -117,7 +121,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 			hole = at;
 		}
 	}
-	connections->slots[hole].state = CONNECTION_NONE;
+	connections->slots[hole] = (struct connection){0};
 	connections->used--;
 }
 

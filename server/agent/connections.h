@@ -13,9 +13,10 @@
 #include <fairlead/hash.h>
 
 enum connection_state {
-	CONNECTION_NONE = 0, /* a free slot */
+	CONNECTION_NONE = 0, /* a free slot, all zero */
 	CONNECTION_LIVE,
-	CONNECTION_CLOSED, /* closed while a dump is under way, which may still list it */
+	/* Closed while a dump is under way, which may still list it, or told as open and not yet as closed. */
+	CONNECTION_CLOSED,
 };
 
 struct connection_key {
@@ -29,8 +30,10 @@ struct connection {
 	struct fl_address remote;
 	fl_u16 remote_port, local_port;
 	fl_u16 endpoint;
-	fl_u8 state;
-	fl_u8 mark; /* the dump or event that saw it last: census.h */
+	fl_u8 mark;      /* the dump or event that saw it last: census.h */
+	fl_u8 state : 2; /* enum connection_state */
+	fl_u8 told : 1;  /* the leader knows it, or learns of it by the part under way: told.h */
+	fl_u8 age : 4;   /* aging.h */
 	fl_u32 slot_hash;
 	fl_u32 flow_hash; /* low half; its low bits are the bucket */
 };

@@ -144,6 +144,7 @@ int BPF_PROG(set_state, const struct sock *sk, int old, int new)
 	event->local_port = port;
 	event->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	event->closed = new == STATE_CLOSE;
+	event->ns = bpf_ktime_get_ns();
 	bpf_ringbuf_submit(event, bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= AGENT_RING_BYTES / 4
 				      ? BPF_RB_FORCE_WAKEUP
 				      : BPF_RB_NO_WAKEUP);

@@ -18,6 +18,7 @@ struct agent_event {
 	struct agent_address local, remote;
 	__u16 local_port, remote_port; /* host order */
 	__u32 closed;
+	__u64 ns; /* CLOCK_MONOTONIC: the agent reads it up to seconds later */
 };
 
 #endif

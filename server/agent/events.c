@@ -46,7 +46,7 @@ static int take(void *context, void *data, size_t size)
 	if (event->closed)
 		census_close(events->census, &name);
 	else
-		census_open(events->census, &name);
+		census_open(events->census, &name, event->ns);
 	return 0;
 }
 

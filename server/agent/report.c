@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base64.h"
+
 enum numbers {
-	SERVICE_BYTES = 512, /* at most, without its answer */
+	SERVICE_BYTES = 1536,                /* at most, without its answer and flow hashes */
+	HASHES_BYTES = TOLD_REPORT_MAX * 11, /* at most: base64 of 8 bytes each */
 };
 
 /* The answer of a service, or NULL if there is none to give or no room for it. */
@@ -28,16 +31,34 @@ static json_t *answer_make(const struct report *report, const struct census *cen
 	return object;
 }
 
-static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer)
+/* NULL: no memory. */
+static json_t *connections_make(const struct told *told)
+{
+	const struct part *part = &told->part;
+	char *opened = base64_write(part->opened.bytes, 8 * part->opened.count);
+	char *closed = base64_write(part->closed.bytes, 8 * part->closed.count);
+	json_t *object = NULL;
+
+	if (opened && closed)
+		object = json_pack("{s:s, s:s, s:b, s:b, s:b, s:s, s:s}", "memory", told->memory, "mark", part->mark,
+				   "whole", part->whole, "first", part->first, "last", part->last, "opened", opened,
+				   "closed", closed);
+	free(opened);
+	free(closed);
+	return object;
+}
+
+static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer, json_t *connections)
 {
 	json_t *object;
 
 	tally->opened_sent = tally->opened;
 	tally->closed_sent = tally->closed;
-	object = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o*}", "name", service->name, "established",
-			   (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
-			   (json_int_t)(tally->opened - tally->opened_told), "closed",
-			   (json_int_t)(tally->closed - tally->closed_told), "answer", answer);
+	object =
+	    json_pack("{s:s, s:I, s:I, s:I, s:I, s:o*, s:o*}", "name", service->name, "established",
+		      (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
+		      (json_int_t)(tally->opened - tally->opened_told), "closed",
+		      (json_int_t)(tally->closed - tally->closed_told), "answer", answer, "connections", connections);
 	if (object && tally->listeners)
 		json_object_set_new(object, "acceptQueue",
 				    json_pack("{s:I, s:I}", "length", (json_int_t)tally->queue_length, "limit",
@@ -49,20 +70,23 @@ static json_t *services_make(const struct report *report, struct census *census,
 {
 	const struct services *services = census_services(census);
 	json_t *list = json_array();
-	size_t room = REPORT_BYTES_MAX - 4096, i;
+	size_t room = REPORT_BYTES_MAX - 4096 - HASHES_BYTES, i;
 
 	room = room > services->count * SERVICE_BYTES ? room - services->count * SERVICE_BYTES : 0;
 	for (i = 0; list && i < services->count; i++) {
 		size_t service = (report->sequence + i) % services->count;
 		struct tally *tally = census_tally(census, service);
-		json_t *answer;
+		json_t *answer, *connections = NULL;
 
 		tally->opened_sent = tally->opened_told;
 		tally->closed_sent = tally->closed_told;
 		if (!census_knows(census, service))
 			continue;
 		answer = answer_make(report, census, &tally->question, &answers[service], &room);
-		if (json_array_append_new(list, service_make(&services->list[service], tally, answer))) {
+		if (tally->told.has_part)
+			connections = connections_make(&tally->told);
+		tally->told.is_sent = connections != NULL;
+		if (json_array_append_new(list, service_make(&services->list[service], tally, answer, connections))) {
 			json_decref(list);
 			list = NULL;
 		}
@@ -88,7 +112,7 @@ char *report_write(const struct report *report, struct census *census)
 
 	if (!answers)
 		return NULL;
-	census_answer(census, answers);
+	question_answer_all(census, answers);
 	list = services_make(report, census, answers);
 	if (list)
 		root = json_pack("{s:i, s:s, s:I, s:s, s:s, s:o, s:s, s:I, s:o}", "format", 1, "boot", report->boot,

@@ -20,7 +20,7 @@ struct report {
 };
 
 /*
- * The report's text, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
+ * The report's text, with the parts that told_draw() drew up, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
  * without events by a dump that began before the question. Answers beyond the greatest size are left out, and come
  * with the next sequence numbers.
  */

@@ -44,7 +44,7 @@ const struct service *services_find(const struct services *services, const char 
 	return NULL;
 }
 
-fl_u32 services_flow_hash(const struct services *services, const struct endpoint *endpoint,
+fl_u64 services_flow_hash(const struct services *services, const struct endpoint *endpoint,
 			  const struct fl_address *remote, fl_u16 remote_port, fl_u16 local_port)
 {
 	const struct service *service = &services->list[endpoint->service];
@@ -59,5 +59,5 @@ fl_u32 services_flow_hash(const struct services *services, const struct endpoint
 		key[size + 4] = TCP;
 		size += 5;
 	}
-	return (fl_u32)fl_flow_hash(service->hash, &service->key, key, size);
+	return fl_flow_hash(service->hash, &service->key, key, size);
 }

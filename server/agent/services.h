@@ -15,6 +15,7 @@ enum services_limits {
 	SERVICES_ENDPOINTS_MAX = 65535,
 	SERVICES_VERSION_MAX = 64,
 	SERVICES_NAME_MAX = 64,
+	SERVICES_AGE_SECONDS_MAX = 86400,
 };
 
 struct service {
@@ -23,7 +24,8 @@ struct service {
 	fl_u32 buckets;
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;
-	bool by_client; /* affinity "client" */
+	bool by_client;     /* affinity "client" */
+	fl_u32 age_seconds; /* of connections that are reported one by one (told.h); 0: none is */
 	/* Of several services behind one local address and port (--mangle) none can be told: they are never reported. */
 	bool ambiguous;
 };
@@ -68,8 +70,8 @@ unsigned services_endpoint(const struct services *services, const struct fl_addr
 /* The service with this name and id; NULL: none. */
 const struct service *services_find(const struct services *services, const char *name);
 
-/* Low half of the flow hash of a connection from remote to the endpoint's VIP: its low bits are the bucket. */
-fl_u32 services_flow_hash(const struct services *services, const struct endpoint *endpoint,
+/* The flow hash of a connection from remote to the endpoint's VIP: its low bits are the bucket. */
+fl_u64 services_flow_hash(const struct services *services, const struct endpoint *endpoint,
 			  const struct fl_address *remote, fl_u16 remote_port, fl_u16 local_port);
 
 #endif

@@ -150,6 +150,23 @@ static bool backends_read(const struct reader *reader, const json_t *object, boo
 	return true;
 }
 
+/* The age from which connections are reported one by one; 0 where they are not. */
+static bool age_read(const struct reader *reader, const json_t *object, fl_u32 *age)
+{
+	const json_t *connections = json_object_get(object, "connections");
+	json_int_t seconds;
+
+	*age = 0;
+	if (!connections || json_is_null(connections))
+		return true;
+	if (!json_is_object(connections))
+		return fields_refuse(reader->where, "connections", "", "an object with ageSeconds, or none");
+	if (!fields_number(reader->where, connections, "ageSeconds", 1, SERVICES_AGE_SECONDS_MAX, &seconds))
+		return false;
+	*age = (fl_u32)seconds;
+	return true;
+}
+
 static bool service_read(struct reader *reader, const json_t *object, bool *served)
 {
 	static const char *const hashes[] = {"siphash", "crc32", NULL}, *const affinities[] = {"connection", "client",
@@ -171,7 +188,8 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 	    (json_object_get(object, "windowSeconds") &&
 	     !fields_number(reader->where, object, "windowSeconds", 0, SECONDS_MAX, &seconds)) ||
 	    (json_object_get(object, "holdSeconds") &&
-	     !fields_number(reader->where, object, "holdSeconds", 0, SECONDS_MAX, &seconds)))
+	     !fields_number(reader->where, object, "holdSeconds", 0, SECONDS_MAX, &seconds)) ||
+	    !age_read(reader, object, &service->age_seconds))
 		return false;
 	if (buckets & (buckets - 1))
 		return fields_refuse(reader->where, "buckets", "", "a power of two");

@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Any bytes as a controller's answer to a report. A refusal has a field and what is allowed, and leaves the questions
- * alone, but for one whose buckets are missing. Sets of buckets that are accepted read the same from what is written
+ * alone, but for one whose buckets are missing, and what was told of connections. Sets of buckets that are accepted read the same from what is written
  * of them, and answers are subsets of the questions.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../agent/answer.h"
-#include "../refusal.h"
-
-int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
-
-static unsigned refusals;
-
-static void require(bool property)
-{
-	if (!property)
-		__builtin_trap();
-}
-
-int refusal_print(const char *field, const char *value, const char *allowed)
-{
-	require(*field && value && *allowed);
-	refusals++;
-	return -EINVAL;
-}
+#include "refusals.h"
 
 static struct census *world(void)
 {
@@ -34,8 +16,9 @@ static struct census *world(void)
 	    "{\"format\": 1, \"version\": \"v\", \"services\": [{\"name\": \"web\", \"id\": 1, \"vips\": "
 	    "[\"10.99.0.1\"], "
 	    "\"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], \"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": "
-	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": [{\"id\": 7, "
-	    "\"address\": \"10.2.0.7\"}]}, {\"name\": "
+	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"connections\": {\"ageSeconds\": "
+	    "60}, "
+	    "\"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}, {\"name\": "
 	    "\"api\", "
 	    "\"id\": 2, \"vips\": [], \"ports\": [], \"buckets\": 65536, \"hash\": \"crc32\", \"hashKey\": "
 	    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"client\", \"backends\": [{\"id\": 7, \"address\": "
@@ -48,13 +31,27 @@ static struct census *world(void)
 
 	require(census_serve(census, services_read(text, sizeof(text) - 1, &plain)));
 	require(census_services(census)->count == 2);
+	census_dump_begin(census, 1);
 	for (fl_u8 i = 0; i < 100; i++) {
 		const fl_u8 client[4] = {198, 51, 100, i};
 		struct socket_name name = {fl_address_from_ipv4(vip), fl_address_from_ipv4(client), 80, 1000};
 
-		census_open(census, &name);
+		census_record(census, &name);
 	}
+	census_dump_end(census, true);
 	return census;
+}
+
+/* What is told of connections by the next report is none or all of a whole set, or a change without any. */
+static void check_told(struct census *census)
+{
+	const struct told *told = &census_tally(census, 0)->told;
+
+	told_draw(census, ~0ULL);
+	require(told->has_part == (told->memory[0] != '\0'));
+	require(told->part.opened.count == 0 || (told->part.opened.count == 100 && told->part.whole));
+	require(told->part.closed.count == 0 && strlen(told->memory) <= TOLD_NAME_MAX);
+	require(!census_tally(census, 1)->told.memory[0]);
 }
 
 static void check(const struct question *question, struct answer_of *answer)
@@ -90,9 +87,10 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 		return 0;
 	}
 	require(answer.next_seconds >= 1 && answer.next_seconds <= ANSWER_SECONDS_MAX);
-	require(answer_apply(&answer, census, 1) == !refusals);
+	require(answer_apply(&answer, census, 1, 7) == !refusals);
 	answer_free(&answer);
-	census_answer(census, answers);
+	check_told(census);
+	question_answer_all(census, answers);
 	for (size_t i = 0; i < 2; i++)
 		check(&census_tally(census, i)->question, &answers[i]);
 	return 0;

@@ -3,28 +3,10 @@
  * Any bytes as a controller's document of services, without and with --mangle. A refusal has a field and what is
  * allowed. The endpoints of what is accepted ascend and do not overlap, and each address and port finds its own.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "../agent/services.h"
-#include "../refusal.h"
-
-int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
-
-static unsigned refusals;
-
-static void require(bool property)
-{
-	if (!property)
-		__builtin_trap();
-}
-
-int refusal_print(const char *field, const char *value, const char *allowed)
-{
-	require(*field && value && *allowed);
-	refusals++;
-	return -EINVAL;
-}
+#include "refusals.h"
 
 static void check(const struct services *services)
 {
@@ -33,6 +15,7 @@ static void check(const struct services *services)
 		fl_u32 buckets = services->list[i].buckets;
 
 		require(services->list[i].name[0] && services->list[i].id);
+		require(services->list[i].age_seconds <= SERVICES_AGE_SECONDS_MAX);
 		require(buckets >= FL_BUCKETS_MIN && buckets <= FL_BUCKETS_MAX && !(buckets & (buckets - 1)));
 		require(services_find(services, services->list[i].name) == &services->list[i]);
 	}

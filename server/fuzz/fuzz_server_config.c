@@ -3,7 +3,6 @@
  * Any bytes as the server side's configuration file, or as the values of its flags, one per line. A refusal has a
  * field, a value and what is allowed. Accepted values are in range, and their printed form parses to the same value.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +10,7 @@
 #include <unistd.h>
 
 #include "../config.h"
-#include "../refusal.h"
-
-int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
-
-static unsigned refusals;
-
-static void require(bool property)
-{
-	if (!property)
-		__builtin_trap();
-}
-
-int refusal_print(const char *field, const char *value, const char *allowed)
-{
-	require(*field && value && *allowed);
-	refusals++;
-	return -EINVAL;
-}
+#include "refusals.h"
 
 static void check_taken(struct config *config)
 {

@@ -12,7 +12,8 @@ static const char services_text[] =
     "{\"format\": 1, \"version\": \"v1\", \"services\": ["
     "{\"name\": \"web\", \"id\": 1, \"vips\": [\"10.99.0.1\"], \"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], "
     "\"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", \"affinity\": "
-    "\"connection\", \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}, "
+    "\"connection\", \"connections\": {\"ageSeconds\": 60}, "
+    "\"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}, "
     "{\"name\": \"api\", \"id\": 2, \"vips\": [\"10.99.0.2\"], \"ports\": [{\"protocol\": \"tcp\", \"port\": 80}], "
     "\"buckets\": 512, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", \"affinity\": "
     "\"connection\", \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}]}";
@@ -20,6 +21,12 @@ static const char services_text[] =
 #define ANSWER(more)                  "{\"format\": 1, \"servicesVersion\": \"v1\", \"nextSeconds\": 1, \"questions\": [" more "]}"
 #define QUESTION(service, name, more) "{\"name\": \"" service "\", \"question\": \"" name "\"" more "}"
 #define BUCKET_0                      ", \"buckets\": \"AAE=\""
+
+#define ABOUT(connections)                                                                                             \
+	"{\"format\": 1, \"servicesVersion\": \"v1\", \"nextSeconds\": 1, \"questions\": [], "                         \
+	"\"connections\": " connections "}"
+#define ENTRY(service, memory, more) "{\"name\": \"" service "\", \"memory\": \"" memory "\", \"mark\": \"k\"" more "}"
+#define LONG                         "12345678901234567890123456789012345678901234567890123456789012345"
 
 static struct census *world(void)
 {
@@ -38,7 +45,7 @@ static bool take(struct census *census, const char *text, fl_u64 now)
 	bool is_right = answer_read(text, strlen(text), census_services(census), &answer);
 
 	if (is_right) {
-		is_right = answer_apply(&answer, census, now);
+		is_right = answer_apply(&answer, census, now, 100);
 		answer_free(&answer);
 	}
 	return is_right;
@@ -81,6 +88,42 @@ static void questions(void **state)
 	census_free(census);
 }
 
+static void connections(void **state)
+{
+	struct census *census = world();
+	const struct told *told = &census_tally(census, 0)->told;
+
+	(void)state;
+	assert_true(take(census, ANSWER(""), 1));
+	assert_string_equal(told->memory, "");
+	assert_true(take(census, ABOUT("[" ENTRY("web", "m", ", \"later\": 1") "]"), 2));
+	assert_string_equal(told->memory, "m");
+	assert_string_equal(told->mark, "k");
+	assert_int_equal(told->refusals, 0);
+	assert_true(take(census, ABOUT("[" ENTRY("web", "m", ", \"refused\": \"too many\"") "]"), 3));
+	assert_string_equal(told->why, "too many");
+	assert_int_equal(told->refusals, 1);
+	/* of other services nothing counts */
+	assert_true(take(census,
+			 "{\"format\": 1, \"servicesVersion\": \"v2\", \"nextSeconds\": 1, \"questions\": [], "
+			 "\"connections\": [" ENTRY("new", "n", "") "]}",
+			 4));
+	assert_string_equal(told->memory, "m");
+	assert_true(
+	    take(census, ABOUT("[" ENTRY("web", "m", ", \"refused\": \"a\\n" LONG LONG LONG LONG "\"") "]"), 5));
+	assert_int_equal(strlen(told->why), TOLD_WHY_MAX);
+	assert_memory_equal(told->why, "a 123", 5);
+	assert_true(take(census, ABOUT("[" ENTRY("web", "m", ", \"refused\": null") "]"), 5));
+	assert_string_equal(told->memory, "m");
+	assert_int_equal(told->refusals, 2);
+	assert_true(take(census, ABOUT("null"), 5));
+	assert_string_equal(told->memory, "");
+	assert_true(take(census, ABOUT("[" ENTRY("web", "m", "") "]"), 5));
+	assert_true(take(census, ABOUT("[]"), 5));
+	assert_string_equal(told->memory, "");
+	census_free(census);
+}
+
 /* Of other services than the agent knows, only the version counts. */
 /* Of a newer controller, with keys that this version does not know. */
 static void other_version(void **state)
@@ -113,11 +156,21 @@ static const struct malformed_row {
     {"no questions", "{\"format\": 1, \"servicesVersion\": \"v1\", \"nextSeconds\": 1}"},
     {"a question about no service", ANSWER(QUESTION("mail", "q", BUCKET_0))},
     {"a question without a name", ANSWER("{\"name\": \"web\", \"buckets\": \"\"}")},
-    {"a question with a name of 65 characters",
-     ANSWER(QUESTION("web", "12345678901234567890123456789012345678901234567890123456789012345", BUCKET_0))},
+    {"a question with a name of 65 characters", ANSWER(QUESTION("web", LONG, BUCKET_0))},
     {"two questions of a service", ANSWER(QUESTION("web", "q", BUCKET_0) ", " QUESTION("web", "r", BUCKET_0))},
     {"buckets that are a list", ANSWER(QUESTION("web", "q", ", \"buckets\": []"))},
     {"buckets that are not base64", ANSWER(QUESTION("web", "q", ", \"buckets\": \"AAE\""))},
+    {"connections that are an object", ABOUT("{}")},
+    {"connections of no service", ABOUT("[" ENTRY("mail", "m", "") "]")},
+    {"connections that are not reported", ABOUT("[" ENTRY("api", "m", "") "]")},
+    {"connections of a service twice", ABOUT("[" ENTRY("web", "m", "") ", " ENTRY("web", "m", "") "]")},
+    {"connections without a name", ABOUT("[{\"memory\": \"m\", \"mark\": \"k\"}]")},
+    {"connections without a memory", ABOUT("[{\"name\": \"web\", \"mark\": \"k\"}]")},
+    {"connections without a mark", ABOUT("[{\"name\": \"web\", \"memory\": \"m\"}]")},
+    {"an empty memory", ABOUT("[" ENTRY("web", "", "") "]")},
+    {"a memory of 65 characters", ABOUT("[" ENTRY("web", LONG, "") "]")},
+    {"a refusal that is a flag", ABOUT("[" ENTRY("web", "m", ", \"refused\": true") "]")},
+    {"an empty refusal", ABOUT("[" ENTRY("web", "m", ", \"refused\": \"\"") "]")},
     {"a bucket beyond the ring", ANSWER(QUESTION("web", "q", ", \"buckets\": \"gAIB\""))},
 };
 
@@ -153,6 +206,7 @@ int main(void)
 	struct vectors_tests tests = {NULL, 0};
 
 	vectors_add_plain(&tests, "questions", questions, NULL);
+	vectors_add_plain(&tests, "connections", connections, NULL);
 	vectors_add_plain(&tests, "an answer about other services", other_version, NULL);
 	for (size_t i = 0; i < sizeof(malformed_rows) / sizeof(malformed_rows[0]); i++)
 		vectors_add_plain(&tests, malformed_rows[i].name, malformed, (void *)&malformed_rows[i]);

@@ -102,7 +102,7 @@ static void read_events(struct kernel *kernel, struct census *census, unsigned m
 		if (kernel->events[kernel->read % EVENTS].closed)
 			census_close(census, &name);
 		else
-			census_open(census, &name);
+			census_open(census, &name, 1);
 	}
 }
 
@@ -205,7 +205,7 @@ static void unknown_at_first(void **state)
 	(void)state;
 	assert_true(census_needs_dump(census));
 	assert_false(census_knows(census, 0));
-	census_open(census, &name);
+	census_open(census, &name, 1);
 	assert_false(census_knows(census, 0));
 	census_dump_begin(census, 1);
 	assert_false(census_knows(census, 0));
@@ -234,8 +234,8 @@ static void opened_and_closed(void **state)
 	dump(census, open);
 	tally = census_tally(census, 0);
 	assert_int_equal(tally->opened, 0);
-	census_open(census, &second);
-	census_open(census, &second);
+	census_open(census, &second, 1);
+	census_open(census, &second, 1);
 	assert_int_equal(tally->opened, 1);
 	census_close(census, &second);
 	census_close(census, &third);
@@ -337,7 +337,7 @@ static void answers(void **state)
 	for (fl_u32 bucket = 0; bucket < RING; bucket += 2)
 		bucket_set_add(asked, bucket);
 	dump(census, open);
-	census_ask(census, 0, "q", asked, 1);
+	question_ask(&census_tally(census, 0)->question, "q", asked, 1);
 	census_sweep_begin(census);
 	for (unsigned i = 0; i < SOCKETS; i++) {
 		struct socket_name name = name_of(i);
@@ -355,7 +355,7 @@ static void answers(void **state)
 		expected[bucket] = true;
 		connections++;
 	}
-	census_answer(census, found);
+	question_answer_all(census, found);
 	assert_null(found[1].buckets);
 	assert_int_equal(found[0].connections, connections);
 	for (fl_u32 bucket = 0; bucket < RING; bucket++)

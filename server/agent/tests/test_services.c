@@ -107,6 +107,22 @@ static void mangled(void **state)
 	services_free(services);
 }
 
+static void ages(void **state)
+{
+	struct services *services = read(
+	    DOCUMENT(WEB ", " SERVICE_AS(
+		"a", "2", "[]", "[]",
+		", \"connections\": {\"ageSeconds\": 60, \"more\": 1}") ", " SERVICE_AS("b", "3", "[]", "[]",
+											", \"connections\": null")),
+	    &plain);
+	static const fl_u32 expected[] = {0, 60, 0};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(services->list[i].age_seconds, expected[i]);
+	services_free(services);
+}
+
 static const struct malformed_row {
 	const char *name, *text;
 } malformed_rows[] = {
@@ -127,6 +143,10 @@ static const struct malformed_row {
     {"another protocol", DOCUMENT(SERVICE_AS("a", "1", "[]", "[{\"protocol\": \"sctp\", \"port\": 1}]", ""))},
     {"port 0", DOCUMENT(SERVICE_AS("a", "1", "[]", "[{\"protocol\": \"tcp\", \"port\": 0}]", ""))},
     {"port 1.5", DOCUMENT(SERVICE_AS("a", "1", "[]", "[{\"protocol\": \"tcp\", \"port\": 1.5}]", ""))},
+    {"connections that are a list", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": []"))},
+    {"connections without an age", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {}"))},
+    {"an age of 0 seconds", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 0}"))},
+    {"an age above a day", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 86401}"))},
     {"mptcpPorts that is a list", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"mptcpPorts\": []"))},
     {"mptcpPorts that end before they begin",
      DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"mptcpPorts\": {\"first\": 9, \"last\": 8}"))},
@@ -198,7 +218,7 @@ static void flow(void **state)
 	remote = vectors_address(row, "source");
 	assert_int_equal(services_flow_hash(services, endpoint, &remote, (fl_u16)vectors_number(row, "sourcePort"),
 					    (fl_u16)vectors_number(row, "destinationPort")),
-			 vectors_number(row, "flowHash"));
+			 strtoull(vectors_text(row, "flowHash64"), NULL, 16));
 	services_free(services);
 	free(text);
 	json_decref(document);
@@ -211,6 +231,7 @@ int main(int argc, char **argv)
 	int failed;
 
 	vectors_add_plain(&tests, "endpoints", endpoints, NULL);
+	vectors_add_plain(&tests, "connections that are reported", ages, NULL);
 	vectors_add_plain(&tests, "services of other servers", foreign, NULL);
 	vectors_add_plain(&tests, "with --mangle", mangled, NULL);
 	for (size_t i = 0; i < sizeof(malformed_rows) / sizeof(malformed_rows[0]); i++)

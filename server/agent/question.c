@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "question.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "census.h"
+
+static size_t size_of(const struct bucket_set *set)
+{
+	return (set->buckets + 63) / 64 * sizeof(set->words[0]);
+}
+
+void question_end(struct question *question)
+{
+	free(question->buckets);
+	free(question->half_open);
+	*question = (struct question){0};
+}
+
+void question_ask(struct question *question, const char *name, struct bucket_set *buckets, fl_u64 now_ns)
+{
+	struct bucket_set *half_open = bucket_set_new(buckets->buckets);
+
+	question_end(question);
+	if (!half_open) { /* no answer; the controller asks again with the buckets */
+		free(buckets);
+		return;
+	}
+	snprintf(question->name, sizeof(question->name), "%s", name);
+	question->buckets = buckets;
+	question->half_open = half_open;
+	question->asked_ns = now_ns;
+}
+
+void question_sweep(struct question *question)
+{
+	question->half_open_count = 0;
+	if (question->half_open)
+		memset(question->half_open->words, 0, size_of(question->half_open));
+}
+
+void question_half_open(struct question *question, fl_u64 flow_hash)
+{
+	fl_u32 bucket = fl_bucket(flow_hash, question->buckets->buckets);
+
+	if (!bucket_set_has(question->buckets, bucket))
+		return;
+	question->half_open_count++;
+	bucket_set_add(question->half_open, bucket);
+}
+
+void question_answer_all(const struct census *census, struct answer_of *answers)
+{
+	const struct services *services = census_services(census);
+	size_t count, i;
+	struct connection *slots = connections_slots(census_table(census), &count);
+	bool is_asked = false;
+
+	for (i = 0; i < services->count; i++) {
+		const struct question *question = &census_tally(census, i)->question;
+
+		answers[i] = (struct answer_of){NULL, question->half_open_count};
+		if (!question->buckets)
+			continue;
+		answers[i].buckets = bucket_set_new(question->buckets->buckets);
+		if (!answers[i].buckets)
+			continue;
+		is_asked = true;
+		memcpy(answers[i].buckets->words, question->half_open->words, size_of(question->half_open));
+	}
+	for (i = 0; is_asked && i < count; i++) {
+		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
+		const struct bucket_set *asked;
+		fl_u32 bucket;
+
+		if (slots[i].state != CONNECTION_LIVE || !endpoint->has_bucket || !answers[endpoint->service].buckets)
+			continue;
+		asked = census_tally(census, endpoint->service)->question.buckets;
+		bucket = fl_bucket(slots[i].flow_hash, asked->buckets);
+		if (!bucket_set_has(asked, bucket))
+			continue;
+		answers[endpoint->service].connections++;
+		bucket_set_add(answers[endpoint->service].buckets, bucket);
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A controller's question about a service: which of these buckets have connections (protocol/README.md, 11)? */
+#ifndef FAIRLEAD_AGENT_QUESTION_H
+#define FAIRLEAD_AGENT_QUESTION_H
+
+#include "bucket_set.h"
+
+enum {
+	QUESTION_NAME_MAX = 64,
+};
+
+struct question {
+	char name[QUESTION_NAME_MAX + 1]; /* empty: no question */
+	struct bucket_set *buckets;
+	fl_u64 asked_ns;
+	struct bucket_set *half_open; /* of these buckets, those with half-open connections */
+	fl_u64 half_open_count;
+};
+
+struct census;
+
+/* No question any more. */
+void question_end(struct question *question);
+
+/* Replaces the question. Takes over buckets, which are of the service's ring. */
+void question_ask(struct question *question, const char *name, struct bucket_set *buckets, fl_u64 now_ns);
+
+/* A sweep for half-open connections begins, and has found one. */
+void question_sweep(struct question *question);
+void question_half_open(struct question *question, fl_u64 flow_hash);
+
+struct answer_of {
+	struct bucket_set *buckets; /* freed by the caller; NULL: there is no question, or no memory */
+	fl_u64 connections;
+};
+
+/* The answers to all questions by one walk over the table; `answers` has one of each service. */
+void question_answer_all(const struct census *census, struct answer_of *answers);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the leader of the controllers was told of a service's connections (protocol/README.md, 11): the flow hashes of
+ * those that are old enough (aging.h), and which of them have closed since.
+ *
+ * The table is the truth. Each connection in it says whether it was told; one that was told and closes stays until its
+ * end is told too. So what is to be told is a difference that one walk finds: a part of a report. A part is kept until
+ * it is answered, and a report whose answer was lost repeats it.
+ *
+ * What the leader remembers has a name, its memory. For another memory everything is told anew, as a whole set in as
+ * many parts as it takes; what closes meanwhile is told afterwards. The same happens if more ends than TOLD_CLOSED_MAX
+ * wait to be told.
+ *
+ * Connections share a flow hash if they are of one client with affinity "client", or by chance with crc32. Such a hash
+ * is told as closed only if no live connection has it: else one of these takes over, and counts as told.
+ */
+#ifndef FAIRLEAD_AGENT_TOLD_H
+#define FAIRLEAD_AGENT_TOLD_H
+
+#include <stddef.h>
+
+#include "pace.h"
+
+enum told_limits {
+	TOLD_NAME_MAX = 64,
+	TOLD_WHY_MAX = 200,
+	TOLD_PART_MAX = 262144,   /* opened ones in a part, and closed ones */
+	TOLD_REPORT_MAX = 524288, /* of both, in all parts of a report: 5.6 MB of base64 */
+	TOLD_HURRY = 131072,      /* so many closed ones wait for no later report */
+	TOLD_CLOSED_MAX = 524288,
+};
+
+/* Flow hashes, 8 bytes each, little-endian. */
+struct hashes {
+	fl_u8 *bytes;
+	size_t count, room;
+};
+
+struct part {
+	char mark[TOLD_NAME_MAX + 1]; /* the leader's newest when it was drawn up */
+	bool whole, first, last;
+	struct hashes opened, closed;
+};
+
+struct told {
+	char memory[TOLD_NAME_MAX + 1]; /* empty: the leader does not ask */
+	char mark[TOLD_NAME_MAX + 1];
+	bool is_whole; /* a whole set is under way */
+	bool is_begun; /* and its first part has been drawn up */
+	bool has_part; /* that is not answered */
+	bool is_sent;  /* the last report has it: report.c */
+	bool has_more; /* than the last part had room for */
+	bool is_drawn; /* in the walk under way */
+	struct part part;
+	size_t closed; /* how many are in the table for want of having been told */
+	bool is_over;  /* some found no room there */
+	fl_u64 overs, refusals;
+	char why[TOLD_WHY_MAX + 1]; /* the last refusal; empty: accepted since */
+	struct pace pace;
+	fl_u64 retry_ns;
+};
+
+/* What an answer says about the connections of a service. */
+struct told_answer {
+	char memory[TOLD_NAME_MAX + 1], mark[TOLD_NAME_MAX + 1];
+	char refused[TOLD_WHY_MAX + 1]; /* empty: not refused */
+};
+
+struct census;
+
+void told_free(struct told *told);
+
+/* A connection that was told has closed: whether it stays in the table until its end is told. */
+bool told_keeps(struct told *told);
+
+/* Draws up the next part of each service that has none under way. */
+void told_draw(struct census *census, fl_u64 now_ns);
+
+/*
+ * The leader's answer to a report with the part, if there is one; NULL: it says nothing about the service's
+ * connections. Prints refusals when they begin, change and end. `random` is any number, drawn evenly.
+ */
+void told_answered(struct census *census, size_t service, const struct told_answer *answer, fl_u64 now_ns,
+		   fl_u32 random);
+
+/* There is something to tell that should not wait for the usual time of the next report. */
+bool told_hurries(const struct census *census, fl_u64 now_ns);
+
+#endif
