@@ -54,7 +54,7 @@ static bool is_drop(const char *counter)
 	return !strncmp(counter, DROP, strlen(DROP));
 }
 
-/* The counters that count no packets: <name>_total. */
+/* The counters that are no exits: <name>_total. */
 static const struct {
 	const char *name, *metric, *help;
 } lessons[] = {
@@ -62,6 +62,7 @@ static const struct {
     {"learn_failed", "learn_failed_total", "Moves of buckets that could not be remembered."},
     {"generation_jump", "generation_jump_total", "Generations not learned, being far above the highest seen."},
     {"move_ahead", "move_ahead_total", "Moves that were more than 5 s ahead of this host's clock."},
+    {"promoted", "promoted_total", "Packets that this host decided by the second bucket that they name."},
 };
 
 enum {
@@ -84,7 +85,8 @@ static void packets_print(const json_t *document)
 	const char *name;
 	int i;
 
-	head("packets_total", "counter", "Packets passed, delivered, chained, or read as notices, by verdict.");
+	head("packets_total", "counter",
+	     "Packets passed, delivered, chained, passed on, or read as notices, by verdict.");
 	json_object_foreach(counters, name, value) if (is_exit(name) && !is_drop(name))
 	    sample(document, "packets_total", "verdict", name, json_integer_value(value));
 	head("drops_total", "counter", "Packets dropped, by reason.");

@@ -81,7 +81,17 @@
 	/* a move that is more than FL_FUTURE_MAX seconds ahead of our clock (clock.h) */                               \
 	COUNTER(MOVE_AHEAD, "move_ahead")                                                                               \
 	/* a datagram to an unconnected socket, or a later fragment: no local state, and no RST would answer it */      \
-	COUNTER(DELIVER_NO_RESET, "deliver_no_reset")
+	COUNTER(DELIVER_NO_RESET, "deliver_no_reset")                                                                   \
+	/* three in the order of enum fl_steer_error, which says what each means */                                     \
+	COUNTER(DROP_MALFORMED_SECOND6_ALONE, "drop_malformed_second6_alone")                                           \
+	COUNTER(DROP_MALFORMED_MOVED2_ALONE, "drop_malformed_moved2_alone")                                             \
+	COUNTER(DROP_MALFORMED_PREVIOUS2_6_ALONE, "drop_malformed_previous2_6_alone")                                   \
+	/* sent to the owner of the second bucket that the packet names */                                              \
+	COUNTER(PASS_ON, "pass_on")                                                                                     \
+	/* the same, routed by the kernel because the neighbour was not resolved yet */                                 \
+	COUNTER(PASS_ON_BY_KERNEL, "pass_on_by_kernel")                                                                 \
+	/* this server owns the second bucket: it was decided once more by that one */                                  \
+	COUNTER(PROMOTED, "promoted")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -96,20 +106,27 @@ _Static_assert(FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO - FL_COUNTER_DROP_MALFO
 		   FL_STEER_GENERATION_ZERO - FL_STEER_TRUNCATED,
 	       "one counter per steer error, in the same order");
 _Static_assert((int)FL_STEER_GENERATION_ZERO + 1 == (int)FL_STEER_NOTICE &&
-		   (int)FL_STEER_NOTICE + 1 == (int)FL_STEER_ERRORS,
-	       "the last error has its counter at the end of the list");
+		   (int)FL_STEER_NOTICE + 1 == (int)FL_STEER_SECOND6_ALONE &&
+		   (int)FL_STEER_PREVIOUS2_6_ALONE + 1 == (int)FL_STEER_ERRORS,
+	       "the last errors have their counters at the end of the list");
+_Static_assert(FL_COUNTER_DROP_MALFORMED_PREVIOUS2_6_ALONE - FL_COUNTER_DROP_MALFORMED_SECOND6_ALONE ==
+		   FL_STEER_PREVIOUS2_6_ALONE - FL_STEER_SECOND6_ALONE,
+	       "one counter per steer error, in the same order");
 
-/* Whether it counts packets; the others count what packets taught. */
+/* Whether it counts packets; the others count what packets taught, or what came before their exit. */
 FL_INLINE bool fl_counter_is_exit(enum fl_counter counter)
 {
 	return counter != FL_COUNTER_LEARNED && counter != FL_COUNTER_LEARN_FAILED &&
-	       counter != FL_COUNTER_GENERATION_JUMP && counter != FL_COUNTER_MOVE_AHEAD;
+	       counter != FL_COUNTER_GENERATION_JUMP && counter != FL_COUNTER_MOVE_AHEAD &&
+	       counter != FL_COUNTER_PROMOTED;
 }
 
 FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
 {
 	if (error == FL_STEER_NOTICE)
 		return FL_COUNTER_DROP_MALFORMED_NOTICE;
+	if (error >= FL_STEER_SECOND6_ALONE)
+		return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_SECOND6_ALONE + error - FL_STEER_SECOND6_ALONE);
 	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_STEER_TRUNCATED);
 }
 
@@ -130,7 +147,7 @@ FL_INLINE enum fl_counter fl_counter_of_delivery(enum fl_packet_class packet)
 	}
 }
 
-/* The counter of a packet whose verdict is neither to deliver nor to chain. malformed: what the verdict was given. */
+/* The counter of a packet whose verdict is to drop it. malformed: what the verdict was given. */
 FL_INLINE enum fl_counter fl_counter_of_drop(enum fl_verdict verdict, enum fl_steer_error malformed)
 {
 	switch (verdict) {

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that gives the agent's test its services and questions, and keeps its reports."""
+"""A controller that gives the agent's test its services and questions, keeps its reports, and what it knows by them."""
 
 import gzip
 import json
 import ssl
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from lab.namespace import Namespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "protocol" / "vectors"))
+
+from oracle.known import Known
 
 
 class FakeController:
@@ -16,6 +22,9 @@ class FakeController:
     ) -> None:
         self.version, self.services = "v1", services
         self.questions: list[dict] = []
+        self.known: dict[str, Known] = {}  # of services whose connections it asks for
+        self.refuses: str | None = None  # why it refuses all connections
+        self.marks = 0
         self.status = 200  # of answers to reports
         self.wanted: str | None = None  # reports about services of another version are refused by 403
         self.answer: bytes | None = None  # in place of the right one
@@ -58,6 +67,8 @@ class FakeController:
                 (controller.reports if status == 200 else controller.refused).append(report)
                 answer = {"format": 1, "servicesVersion": controller.version, "nextSeconds": 1}
                 answer["questions"] = controller.questions
+                if status == 200 and controller.known:
+                    answer["connections"] = controller.hear(report)
                 self.reply(json.dumps(answer).encode() if controller.answer is None else controller.answer, status)
 
         class Server(ThreadingHTTPServer):
@@ -76,6 +87,18 @@ class FakeController:
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+    def hear(self, report: dict) -> list[dict]:
+        """Takes what the report says about connections; returns what the answer does."""
+        self.marks += 1
+        for service in report["services"] if self.refuses is None else []:
+            if "connections" in service and report["servicesVersion"] == self.version:
+                self.known[service["name"]].hear(service["connections"])
+        refused = {} if self.refuses is None else {"refused": self.refuses}
+        return [
+            {"name": name, "memory": known.memory, "mark": f"k{self.marks}"} | refused
+            for name, known in self.known.items()
+        ]
 
     def of(self, name: str) -> dict | None:
         """The service in the last report; None: it is not in it, or there is no report."""

@@ -23,7 +23,7 @@ from lab.vm.kernel import choose
 from lab.vm.machine import Machine, Plug
 
 PORT_OF_MACHINE = "to-machine"
-MTU = 1600
+MTU = 1640
 SECONDS = 120  # deadline for anything on a busy machine; usually one or two
 UP_SECONDS = 600  # the same for the boot of a machine; usually about ten
 SETUP = f"""

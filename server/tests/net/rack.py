@@ -37,7 +37,7 @@ from lab.namespace import Namespace
 
 __all__ = ["CLIENT", "GUE_PORT", "MUX", "PEERS", "PEERS_BOTH", "SERVERS", "SERVERS6", "VIP", "VIP6", "Client", "Rack"]
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT = 10, 0
-MTU = 1600
+MTU = 1640
 
 
 class Rack:

@@ -25,7 +25,17 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SO_NO_CHECK = 11
 UDP_NO_CHECK6_TX = 101
 TCP, TCP_SYN = 6, 0x02
-MOVED, PREVIOUS6, TAG = 1, 2, 4
+MOVED, PREVIOUS6, TAG, SECOND, SECOND6, MOVED2, PREVIOUS2_6 = (1 << bit for bit in range(7))
+
+
+@dataclass
+class Second:
+    """What a header says of a second bucket: its owner, and its last move if it has `since`."""
+
+    owner: str
+    since: int | None = None
+    previous: str = "a"
+    bucket: int = BUCKET + 1
 
 
 @dataclass
@@ -44,6 +54,7 @@ class SteeringMux:
     since: int | None = None
     previous: str = "a"
     bucket: int = BUCKET
+    second: Second | None = None
     flows: dict[int, str] = field(default_factory=dict)
     """Owners of single connections, by the client's port, that differ from `owner`."""
     after_syn: Callable[[], None] | None = None
@@ -73,10 +84,15 @@ class SteeringMux:
 
     def header(self, inner_protocol: int = 4) -> bytes:
         flags, rest = 0, b""
+        words = [] if self.second is None else [(SECOND, SECOND6, self.second.bucket, self.second.owner)]
+        if self.second is not None and self.second.since is not None:
+            words.append((MOVED2, PREVIOUS2_6, self.second.since, self.second.previous))
         if self.since is not None:
-            previous = ipaddress.ip_address(self.addresses[self.previous])
-            flags |= MOVED | (PREVIOUS6 if previous.version == 6 else 0)
-            rest = struct.pack("!I", self.since) + previous.packed
+            words.append((MOVED, PREVIOUS6, self.since, self.previous))
+        for flag, flag6, number, server in words:
+            address = ipaddress.ip_address(self.addresses[server])
+            flags |= flag | (flag6 if address.version == 6 else 0)
+            rest += struct.pack("!I", number) + address.packed
         if self.key is not None:
             flags |= TAG
             rest += bytes(8)

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "protocol" / "vectors"))
 
 from oracle.flow import flow_key, siphash  # noqa: E402
+from oracle.known import Known  # noqa: E402
 from oracle.report import read_set, runs_of, set_bytes, set_text  # noqa: E402
 
 VIP, VIP2, VIP6, OWN = "10.99.0.1", "10.99.0.2", "fd99::1", "10.2.0.7"
@@ -130,11 +131,15 @@ def until_counted(controller: FakeController, established: int, name: str = "web
         raise LabError(f"{error}; last report: {controller.reports[-1:]}") from None
 
 
-def bucket(client: socket.socket) -> int:
-    """The bucket of a connection to a VIP, by the oracle."""
+def flow_hash(client: socket.socket, affinity: str = "connection") -> int:
+    """Of a connection to a VIP, by the oracle."""
     (source, source_port), (destination, port) = client.getsockname()[:2], client.getpeername()[:2]
     flow = {"source": source, "destination": destination, "sourcePort": source_port, "destinationPort": port}
-    return siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": "connection"})) % BUCKETS
+    return siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": affinity}))
+
+
+def bucket(client: socket.socket) -> int:
+    return flow_hash(client) % BUCKETS
 
 
 @pytest.mark.parametrize("mode", ["events", "dumps"])
@@ -216,6 +221,56 @@ def test_questions(world: World, mode: str) -> None:
     controller.questions = []
     until("answers end with the question", lambda: "answer" not in controller.of("web"), SECONDS)
     subflow[0].close()
+    world.stop()
+
+
+def until_known(controller: FakeController, name: str, hashes: set[int]) -> None:
+    known = controller.known[name]
+    until(
+        f"{len(hashes)} connections of {name} are known", lambda: known.is_complete and known.hashes == hashes, SECONDS
+    )
+
+
+@pytest.mark.parametrize("mode", ["events", "dumps"])
+def test_connections(world: World, mode: str) -> None:
+    """Connections are told from an age on and when they close; all, to another leader and to one that refused."""
+    controller = world.controller(
+        service() | {"connections": {"ageSeconds": 2}},
+        service("api", 2, (VIP2,)) | {"connections": {"ageSeconds": 1}, "affinity": "client"},
+    )
+    controller.known = {"web": Known("m1"), "api": Known("m1")}
+    listener, both = world.listen(VIP), world.listen("::")
+    before = [world.connect(listener, VIP) for _ in range(3)]
+    world.start(controller, words=("--no-events",) if mode == "dumps" else ())
+    until_known(controller, "web", {flow_hash(client) for client, _ in before})
+    first = [one["connections"] for report in controller.reports for one in report["services"] if "connections" in one]
+    assert first[0]["whole"] and first[0]["first"], first
+    after = [world.connect(listener, VIP), world.connect(both, VIP6)]
+    world.connect(world.listen(VIP, 20007), VIP, 20007)  # a subflow, which has no bucket
+    opened = {flow_hash(client) for client, _ in before + after}
+    until_known(controller, "web", opened)
+    opened.remove(flow_hash(before[0][0]))
+    for end in before[0]:
+        end.close()
+    until_known(controller, "web", opened)
+    of_client = [world.connect(both, VIP2) for _ in range(2)]
+    client = {flow_hash(of_client[0][0], "client")}
+    until_known(controller, "api", client)
+    count = len(controller.reports)
+    for end in of_client[0]:
+        end.close()
+    until("two more reports", lambda: len(controller.reports) > count + 2, SECONDS)
+    assert controller.known["api"].hashes == client, "another connection of the client is open"
+    for end in of_client[1]:
+        end.close()
+    until_known(controller, "api", set())
+    controller.known["web"] = Known("m2")
+    until_known(controller, "web", opened)
+    controller.known["web"], controller.refuses = Known("m3"), "more than 3 connections"
+    until("it says so", lambda: "refuses its connections: more than 3" in world.said.read_text(), SECONDS)
+    controller.refuses = None
+    until_known(controller, "web", opened)
+    until("it says so", lambda: "accepted again" in world.said.read_text(), SECONDS)
     world.stop()
 
 

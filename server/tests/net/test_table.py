@@ -38,7 +38,8 @@ ECHO_PORT = 53
 CLIENT, STRANGER, STRANGER6 = "10.3.0.1", "10.9.0.11", "2001:db8:77::1"
 PACKET_OUTGOING = 4
 FUTURE_MAX, WINDOW_MAX, TRIES = 5, 86400, 30
-ROWS = json.loads((VECTORS / "verdict.json").read_text())["rows"]
+TABLE = json.loads((VECTORS / "verdict.json").read_text())
+ROWS = TABLE["rows"] + TABLE["passed"]
 MALFORMED = {
     row["error"]: bytes.fromhex(row["bytes"]) for row in json.loads((VECTORS / "steer.json").read_text())["malformed"]
 }
@@ -55,7 +56,7 @@ class Wire:
         server.namespace.ip(
             *(
                 f"neigh replace 2001:db8::{host} lladdr 02:00:00:00:00:{host} nud permanent dev eth0"
-                for host in (21, 22, 23)
+                for host in (21, 22, 23, 24)
             ),
             "neigh replace 2001:db8:1::11 lladdr 02:00:00:00:00:11 nud permanent dev eth0",
             "route add 2001:db8::/64 dev eth0",
@@ -174,16 +175,42 @@ def header(
     since: int | None = None,
     previous: str | None = None,
     bucket: int | None = 7,
+    second: dict | None = None,
 ) -> bytes:
-    """`bucket` None: the header says that the packet has none."""
+    """`bucket` None: the header says that the packet has none. `second`: as in the row."""
     number = 0xFFFFFFFF if bucket is None else bucket
     fields = {"innerProtocol": 4, "hops": hops, "service": service, "bucket": number, "generation": generation}
     fields |= {"since": since, "previous": None if since is None else previous or "0.0.0.0", "tag": None}
-    return steer.write(fields)
+    return steer.write(fields | {"second": second})
 
 
 def shifted(since: int | None, given: dict, now: int) -> int | None:
     return None if since is None else since - given["now"] + now
+
+
+def second_of(given: dict, now: int) -> dict | None:
+    """What the row's header says of a second bucket, its times shifted."""
+    second = (given["steer"] or {}).get("second")
+    if second is None:
+        return None
+    since = shifted(second["since"], given, now)
+    previous = None if since is None else second["previous"] or "0.0.0.0"
+    return second | {"owner": second["owner"] or "::", "since": since, "previous": previous}
+
+
+def decisions(row: dict) -> list[dict]:
+    """The row, and the second decision of a packet that the server would pass to itself."""
+    return [row, row["again"]] if row["out"]["verdict"] == "pass" and row["out"]["next"] == row["in"]["self"] else [row]
+
+
+def teach(wire: Wire, service: int, given: dict, bucket: int, now: int) -> None:
+    """Has the server remember what the row says of a bucket."""
+    check_teachable(given)
+    memory = given["memory"]
+    if memory["previous"] is not None:
+        since = shifted(memory["since"], given, now)
+        told = header(service, memory["generation"], 0, since, memory["previous"], bucket)
+        wire.send(told, tcp(CLIENT, next(wire.ports), SYN))
 
 
 def run(wire: Wire, row: dict) -> bool:
@@ -192,8 +219,6 @@ def run(wire: Wire, row: dict) -> bool:
     port, barrier = next(wire.ports), next(wire.ports)
     until("the second has just begun", lambda: time.time() % 1 < 0.7, SECONDS)
     now = int(time.time())
-    memory = given["memory"]
-    check_teachable(given)
     segment = tcp(CLIENT, port, SYN if given["packet"] == "syn" else ACK)
     behind = tcp(CLIENT, barrier, SYN)
     if given["packet"] == "no_reset":
@@ -204,11 +229,10 @@ def run(wire: Wire, row: dict) -> bool:
         segment = tcp(CLIENT, port, ACK, 1001, acknowledged, b"row\n")
         if given["packet"] == "local_socket":
             wire.send(header(other, 1), tcp(CLIENT, port, ACK, 1001, acknowledged))
-    if memory["previous"] is not None:
-        since = shifted(memory["since"], given, now)
-        wire.send(
-            header(service, memory["generation"], 0, since, memory["previous"]), tcp(CLIENT, next(wire.ports), SYN)
-        )
+    second, steered = second_of(given, now), b""
+    teach(wire, service, given, 7, now)
+    for again in decisions(row)[1:]:
+        teach(wire, service, again["in"], second["bucket"], now)
     if given["generationSeen"]:
         # of no bucket: one of this bucket would end its memory
         wire.send(header(service, given["generationSeen"], bucket=None), tcp(CLIENT, next(wire.ports), SYN))
@@ -219,13 +243,14 @@ def run(wire: Wire, row: dict) -> bool:
     else:
         told = given["steer"]
         since = shifted(told["since"], given, now)
-        steered = header(service, told["generation"], told["hops"], since, told["previous"], told.get("bucket", 7))
+        words = (told["hops"], since, told["previous"], told.get("bucket", 7), second)
+        steered = header(service, told["generation"], *words)
         wire.send(steered, segment, given["trusted"])
     wire.send(header(other, 1), behind)
     seen = [what for found, what in wire.until_answered(barrier) if found == port]
     if int(time.time()) != now:
         return False
-    check(given, out, seen)
+    check(row, steered, seen)
     if given["packet"] in ("cookie_ack", "local_socket"):
         wire.send(header(other, 1), tcp(CLIENT, port, RST, 1001 + 4 * (out["verdict"] == "deliver")))
     return True
@@ -240,9 +265,18 @@ def check_teachable(given: dict) -> None:
         assert memory["since"] <= given["now"] + FUTURE_MAX, "no packet teaches a move of the future"
 
 
-def check(given: dict, out: dict, seen: list[dict]) -> None:
-    if out["verdict"] == "chain":
-        assert seen == [{"next": out["next"], "hops": given["steer"]["hops"] + 1, "flags": 0}]
+def sent_on(row: dict, steered: bytes) -> bytes:
+    """The header of a packet that is sent on."""
+    for decision in decisions(row):
+        steered = {"chain": steer.chain, "pass": steer.promote}[decision["out"]["verdict"]](steered)
+    return steered
+
+
+def check(row: dict, steered: bytes, seen: list[dict]) -> None:
+    given, out = row["in"], decisions(row)[-1]["out"]
+    if out["verdict"] in ("chain", "pass"):
+        expected = steer.read(sent_on(row, steered))
+        assert seen == [{"next": out["next"], "hops": expected["hops"], "flags": expected["flags"]}]
     elif out["verdict"] == "deliver" and given["packet"] == "no_reset":
         assert seen == [{"echo": b"b 3"}]
     elif out["verdict"] == "deliver":

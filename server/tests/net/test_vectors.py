@@ -25,7 +25,7 @@ STEER = json.loads((VECTORS / "steer.json").read_text())
 TAG = json.loads((VECTORS / "tag.json").read_text())
 NEXT = SERVERS["d"]
 COUNTERS = {
-    "right": ("deliver_", "chain", "drop_chain_family"),
+    "right": ("deliver_", "chain", "pass_on", "drop_chain_family"),
     "missing": "drop_untrusted_tag_missing",
     "wrong": "drop_untrusted_tag_wrong",
 }
@@ -64,7 +64,7 @@ class Subject:
         self.send(datagram)
 
         def grown() -> collections.Counter:
-            taught = collections.Counter(learned=1, generation_jump=1, move_ahead=1)
+            taught = collections.Counter(learned=1, generation_jump=1, move_ahead=1, promoted=1)
             return self.counters() - before - taught - collections.Counter(pass_not_ours=1000)
 
         found = until("the packet is counted", grown, SECONDS)
