@@ -49,6 +49,15 @@ public final class FlowHash {
     return sipHash(HexFormat.of().parseHex(hexKey), key) & 0xffffffffL;
   }
 
+  /** All 64 bits, whose low half {@link #hash} is; for methods that choose by more than that. */
+  public static long wide(Hash hash, String hexKey, byte[] key) {
+    if (hash == Hash.CRC32) {
+      int crc = (int) hash(hash, hexKey, key);
+      return (long) Integer.rotateLeft(crc, 16) << 32 | Integer.toUnsignedLong(crc);
+    }
+    return sipHash(HexFormat.of().parseHex(hexKey), key);
+  }
+
   /** SipHash-2-4 of {@code data} under 16 bytes of key. */
   public static long sipHash(byte[] key, byte[] data) {
     ByteBuffer words = ByteBuffer.wrap(key).order(ByteOrder.LITTLE_ENDIAN);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.steering;
 
-import io.fairlead.controller.ring.Ring;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Beamer's method: the bucket is the low bits of the hash, and the ring is all that a mux needs.
@@ -17,10 +15,5 @@ final class RingSteering implements Steering {
   @Override
   public List<Violation> check(Spec spec) {
     return List.of();
-  }
-
-  @Override
-  public Optional<byte[]> blob(Spec spec, Ring ring) {
-    return Optional.empty();
   }
 }

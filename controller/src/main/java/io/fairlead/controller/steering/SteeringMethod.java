@@ -5,7 +5,8 @@ import io.fairlead.controller.word.Word;
 
 /** All steering methods. */
 public enum SteeringMethod implements Word {
-  RING(new RingSteering());
+  RING(new RingSteering()),
+  OTHELLO(new OthelloSteering());
 
   /** Of services whose specification names none. */
   public static final SteeringMethod DEFAULT = RING;
