@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.agents;
 
+import static io.fairlead.controller.metrics.Gauges.gauge;
+import static io.fairlead.controller.metrics.Gauges.point;
+
 import io.fairlead.controller.agents.AgentView.State;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -142,13 +145,5 @@ public final class AgentMetrics implements MultiCollector {
   private static Labels labels(AgentView agent, String state) {
     return Labels.of(
         "service", agent.service(), "backend", Integer.toString(agent.backend()), "state", state);
-  }
-
-  private static GaugeSnapshot.Builder gauge(String name, String help) {
-    return GaugeSnapshot.builder().name(name).help(help);
-  }
-
-  private static GaugeDataPointSnapshot point(Labels labels, double value) {
-    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
   }
 }

@@ -13,9 +13,11 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -24,11 +26,13 @@ import java.util.stream.Collectors;
 public final class Agents {
   private final Plane plane;
   private final AgentReports reports;
+  private final ConnectionReports connections;
   private ServedServices served = ServedServices.none();
 
-  public Agents(Plane plane, AgentReports reports) {
+  public Agents(Plane plane, AgentReports reports, ConnectionReports connections) {
     this.plane = plane;
     this.reports = reports;
+    this.connections = connections;
   }
 
   /** The services that the sender's server serves. */
@@ -49,11 +53,41 @@ public final class Agents {
     boolean isCurrent = report.servicesVersion().equals(version);
     List<Place> places = now.places(addresses);
     checkServices(report, places, isCurrent);
+    Map<String, ConnectionReports.Changes> changes = changes(report, isCurrent);
     Outcome outcome = reports.accept(report, addresses, isCurrent, places);
+    int nextSeconds = outcome.nextSeconds();
+    List<Report.Remembered> remembered = new ArrayList<>();
+    for (Place place : places) {
+      connections
+          .accept(
+              place,
+              Optional.ofNullable(changes.get(place.service())).filter(any -> outcome.isNew()))
+          .ifPresent(remembered::add);
+      nextSeconds =
+          Math.min(nextSeconds, connections.nextSeconds(place.service()).orElse(nextSeconds));
+    }
     return new Taken(
         outcome.isNew(),
         isCurrent,
-        new Report.Reply(Report.FORMAT, version, outcome.nextSeconds(), outcome.questions()));
+        new Report.Reply(
+            Report.FORMAT, version, nextSeconds, outcome.questions(), List.copyOf(remembered)));
+  }
+
+  /** The connections of a report, decoded: by service, of those that ask. */
+  private Map<String, ConnectionReports.Changes> changes(Report report, boolean isCurrent) {
+    Map<String, ConnectionReports.Changes> changes = new HashMap<>();
+    for (int i = 0; isCurrent && i < report.services().size(); i++) {
+      Report.Service service = report.services().get(i);
+      if (service.connections().isPresent()) {
+        String field = "services[%d].connections".formatted(i);
+        if (!connections.asks(service.name())) {
+          throw Refusal.invalid(field, service.name(), "services that ask for connections");
+        }
+        changes.put(
+            service.name(), ConnectionReports.Changes.of(field, service.connections().get()));
+      }
+    }
+    return changes;
   }
 
   /**

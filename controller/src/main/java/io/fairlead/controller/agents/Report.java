@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.agents;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import java.util.Optional;
 
@@ -43,7 +44,27 @@ public record Report(
       Optional<AcceptQueue> acceptQueue,
       long opened,
       long closed,
-      Optional<Answer> answer) {}
+      Optional<Answer> answer,
+      Optional<Connections> connections) {}
+
+  /**
+   * Which connections there are, of a service that asks for them.
+   *
+   * @param memory that the changes refer to; empty before the first answer
+   * @param mark the newest that the agent had when it wrote this; empty before the first answer
+   * @param whole whether this is a part of a whole set, not of changes
+   * @param first whether the whole set begins with it, whatever parts came before
+   * @param last whether nothing is left to report that was old enough
+   * @param opened flow hashes of 8 bytes, little-endian, in base64
+   */
+  public record Connections(
+      String memory,
+      String mark,
+      boolean whole,
+      boolean first,
+      boolean last,
+      String opened,
+      String closed) {}
 
   /** Sums over the listening sockets. */
   public record AcceptQueue(long length, long limit) {}
@@ -60,7 +81,24 @@ public record Report(
    */
   public record Question(String name, String question, Optional<String> buckets) {}
 
+  /**
+   * What the controller remembers of a server's connections of a service.
+   *
+   * @param memory its name; a server that has another one reports the whole set
+   * @param mark by which the controller knows when the next report was written, at the earliest
+   * @param refused why the report's connections were not used, if so
+   */
+  public record Remembered(
+      String name,
+      String memory,
+      String mark,
+      @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<String> refused) {}
+
   /** The answer to a report. */
   public record Reply(
-      int format, String servicesVersion, int nextSeconds, List<Question> questions) {}
+      int format,
+      String servicesVersion,
+      int nextSeconds,
+      List<Question> questions,
+      @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Remembered> connections) {}
 }

@@ -26,7 +26,15 @@ public record ServedService(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<ServiceConfig.MptcpPorts> mptcpPorts,
     int windowSeconds,
     int holdSeconds,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Connections> connections,
     List<ServedBackend> backends) {
+  /**
+   * Which connections the controller wants to know one by one.
+   *
+   * @param ageSeconds that they have at least
+   */
+  public record Connections(int ageSeconds) {}
+
   public record ServedBackend(int id, String address) {}
 
   static ServedService of(ServiceConfig config, List<ServedBackend> backends) {
@@ -42,6 +50,7 @@ public record ServedService(
         config.mptcpPorts(),
         config.windowSeconds(),
         config.holdSeconds(),
+        config.othello().map(othello -> new Connections(othello.reportAgeSeconds())),
         backends);
   }
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.othello;
+
+import io.fairlead.controller.ring.EarlierMoves;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.steering.othello.Claims;
+import java.util.Optional;
+import java.util.function.IntPredicate;
+import java.util.function.LongToIntFunction;
+
+/**
+ * Who can have a connection: whoever owns, or owned as far as the ring remembers, the bucket that
+ * the newest arrays or those before give it. So a server cannot claim what belongs to another.
+ *
+ * @param newest gives packets their first bucket
+ * @param before gives them their second one; empty once settled
+ * @param prompt whether a backend's server has reported lately
+ */
+record Claimants(
+    Ring ring, LongToIntFunction newest, Optional<LongToIntFunction> before, IntPredicate prompt)
+    implements Claims.Rule {
+  /**
+   * Whoever says so: of arrays that only muxes still have, nobody here can say what they give. It
+   * lasts until they are dropped.
+   */
+  static final Claims.Rule ANYONE =
+      new Claims.Rule() {
+        @Override
+        public boolean mayHave(int server, long key) {
+          return true;
+        }
+
+        @Override
+        public int owner(long key) {
+          return 0;
+        }
+
+        @Override
+        public boolean isPrompt(int server) {
+          return false;
+        }
+      };
+
+  @Override
+  public boolean mayHave(int server, long key) {
+    return hasOwned(server, newest.applyAsInt(key))
+        || (before.isPresent() && hasOwned(server, before.get().applyAsInt(key)));
+  }
+
+  @Override
+  public int owner(long key) {
+    return ring.current(newest.applyAsInt(key));
+  }
+
+  @Override
+  public boolean isPrompt(int server) {
+    return prompt.test(server);
+  }
+
+  private boolean hasOwned(int server, int bucket) {
+    return place(ring, bucket, server) >= 0;
+  }
+
+  /**
+   * How many owners a bucket has had since this one, as far as the ring remembers; -1: too many.
+   */
+  static int place(Ring ring, int bucket, int server) {
+    if (ring.current(bucket) == server) {
+      return 0;
+    }
+    if (ring.previous(bucket) == server) {
+      return 1;
+    }
+    for (int back = 0; back < EarlierMoves.DEPTH; back++) {
+      if (ring.earlier().owner(bucket, back) == server) {
+        return 2 + back;
+      }
+    }
+    return -1;
+  }
+}

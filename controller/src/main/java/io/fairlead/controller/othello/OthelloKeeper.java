@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.othello;
+
+import io.fairlead.controller.agents.AgentReports.Place;
+import io.fairlead.controller.agents.ConnectionReports.Changes;
+import io.fairlead.controller.agents.Report;
+import io.fairlead.controller.image.ServiceConfig;
+import io.fairlead.controller.image.ServiceConfig.Othello;
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.image.ServiceImage.Member;
+import io.fairlead.controller.othello.Decision.Situation;
+import io.fairlead.controller.othello.Decision.Step;
+import io.fairlead.controller.othello.Memories.State;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.ring.Ring;
+import io.fairlead.controller.steering.othello.Claims;
+import io.fairlead.controller.steering.othello.NextArrays;
+import io.fairlead.controller.steering.othello.NextArrays.Misfits;
+import io.fairlead.controller.steering.othello.OthelloArrays;
+import io.fairlead.controller.steering.othello.OthelloMap;
+import io.fairlead.controller.steering.othello.Pins;
+import io.fairlead.controller.steering.othello.ServerBuckets;
+import io.fairlead.controller.store.LatestArrays;
+import io.fairlead.controller.store.StoreException;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Knows the connections of one service steered by {@code othello}, and commits new arrays when they
+ * are needed and allowed ({@link Decision}). Everything but {@link #accept} runs on the keeper's
+ * own executor, one task at a time: a build takes up to seconds, and neither the service's event
+ * thread nor a report waits for it.
+ */
+final class OthelloKeeper {
+  private static final Logger LOG = LoggerFactory.getLogger(OthelloKeeper.class);
+
+  /** Of one service. A connection takes some 40 bytes here. */
+  static final int KNOWN_MAX = 8 << 20;
+
+  /** Reported connections that have not been taken in, of one service: 32 MiB. */
+  static final long WAITING_MAX = 4L << 20;
+
+  /** How often another seed is tried for a graph without cycles; each succeeds in 7 of 10 cases. */
+  private static final int SEEDS_MAX = 8;
+
+  /** The share of time that looking at all known connections may take. */
+  private static final int LOOK_SHARE = 20;
+
+  private static final int FIRST_KEYS = 256;
+
+  private final ArraysWriter writer;
+  private final Surroundings around;
+  private final Executor executor;
+  private final OthelloCounters counters;
+  private final Memories memories;
+  private final AtomicBoolean isStepping = new AtomicBoolean();
+
+  private final HeldArrays held;
+  private boolean isLoaded;
+  private KnownConnections known;
+  private final UnreportedMoves unreported;
+  private final AppliedCommits commits = new AppliedCommits();
+
+  /** When this leader committed the newest arrays, by the clock; a spacing ago if it did not. */
+  private long committedAt;
+
+  /** The generation of arrays that all muxes were seen to have, and when. */
+  private long appliedGeneration = -1;
+
+  private long appliedAt;
+
+  /** Since when arrays have been needed, by the clock. */
+  private OptionalLong neededAt = OptionalLong.empty();
+
+  /** When the arrays were needed that all muxes got last, until they had them. */
+  private OptionalLong lagFrom = OptionalLong.empty();
+
+  private long lagNanos;
+  private long buildNanos;
+  private Optional<Look> last = Optional.empty();
+  private RefusedClaims refused = RefusedClaims.NONE;
+  private volatile long knownSize;
+  private volatile boolean isHurried;
+  private volatile OthelloStatus status;
+
+  /** Which connections are where they do not belong, by one look at all of them. */
+  private record Look(
+      long at, long took, Misfits misfits, int homeless, ServiceImage image, long changes) {
+    int fixable() {
+      return misfits.count() - homeless;
+    }
+  }
+
+  OthelloKeeper(
+      ArraysWriter writer, Surroundings around, Executor executor, OthelloCounters counters) {
+    this.writer = writer;
+    this.around = around;
+    this.executor = executor;
+    this.counters = counters;
+    this.memories =
+        new Memories(around.nanos(), around.random().getAsLong(), WAITING_MAX, KNOWN_MAX);
+    ServiceConfig config = writer.stored().image().config();
+    this.known =
+        new KnownConnections(
+            OthelloMap.sized(config.hash(), around.random().getAsLong(), FIRST_KEYS));
+    this.unreported = new UnreportedMoves(config.buckets());
+    this.held = new HeldArrays(around);
+    this.status = OthelloStatus.beginning(writer.stored());
+  }
+
+  ArraysWriter writer() {
+    return writer;
+  }
+
+  OthelloStatus status() {
+    return status;
+  }
+
+  /** Takes in a report, or only that the server was heard. Any thread. */
+  Report.Remembered accept(Place place, Optional<Changes> changes) {
+    Memories.Answer answer =
+        memories.accept(place.backends(), changes, knownSize, accepted -> submit(accepted));
+    answer.refused().ifPresent(why -> counters.refusedReport(place.service()));
+    return new Report.Remembered(place.service(), answer.memory(), answer.mark(), answer.refused());
+  }
+
+  /** When agents should report again: a quarter of what the window leaves. */
+  int nextSeconds() {
+    ServiceConfig config = writer.stored().image().config();
+    Othello othello = config.othello().orElseThrow();
+    int left = config.windowSeconds() - othello.reportAgeSeconds() - othello.spacingSeconds();
+    return isHurried ? 1 : Math.min(10, Math.max(1, left / 4));
+  }
+
+  private void submit(Memories.Accepted accepted) {
+    try {
+      executor.execute(() -> take(accepted));
+    } catch (RejectedExecutionException e) {
+      LOG.debug("no report of service '{}': the controller is stopping", name());
+    }
+  }
+
+  /** Looks after the service in the background; called every moment. */
+  void step() {
+    if (!writer.isGone() && isStepping.compareAndSet(false, true)) {
+      try {
+        executor.execute(this::run);
+      } catch (RejectedExecutionException e) {
+        LOG.debug("no step of service '{}': the controller is stopping", name());
+      }
+    }
+  }
+
+  private void take(Memories.Accepted accepted) {
+    try {
+      if (!isLoaded) {
+        memories.lost(accepted); // claims are judged by the arrays
+      } else if (memories.isCurrent(accepted)) {
+        Ring ring = writer.stored().image().ring();
+        RefusedClaims more =
+            known.take(Memories.backends(accepted), accepted.changes(), claimants(ring));
+        counters.refusedClaims(name(), more);
+        refused = refused.plus(more);
+        knownSize = known.map().size();
+      }
+      memories.taken(accepted);
+    } catch (RuntimeException | Error e) {
+      memories.lost(accepted);
+      LOG.error("connections of service '{}'", name(), e);
+    }
+  }
+
+  /** Whether a connection that another server reports now would be known to have ended here. */
+  private boolean isPrompt(int backend) {
+    Othello othello = writer.stored().image().config().othello().orElseThrow();
+    long opened = around.nanos().getAsLong() - seconds(othello.reportAgeSeconds()) * 7 / 8;
+    return memories.state(backend, OptionalLong.of(opened)) == State.REPORTED;
+  }
+
+  private Claims.Rule claimants(Ring ring) {
+    return held.isLost()
+        ? Claimants.ANYONE
+        : new Claimants(ring, held.codes(ring.buckets()), held.codesBefore(), this::isPrompt);
+  }
+
+  private void run() {
+    boolean isWaiting = false;
+    try {
+      StoredService stored = writer.stored();
+      if (stored.image().config().othello().isPresent()) {
+        adopt(stored);
+        held.compare(stored.image().config());
+        isWaiting = look(stored);
+      }
+    } catch (StoreException e) {
+      if (!status.fallback().equals(Optional.of(e.getMessage()))) {
+        LOG.warn("{}", e.getMessage());
+      }
+      status = status.failed(e.getMessage());
+    } catch (RuntimeException | Error e) {
+      LOG.error("arrays of service '{}'", name(), e);
+      status = status.failed(e.toString());
+    } finally {
+      if (!isWaiting) {
+        isStepping.set(false);
+      }
+    }
+  }
+
+  /** Knows the arrays that are committed. */
+  private void adopt(StoredService stored) throws StoreException {
+    Optional<LatestArrays> latest = stored.state().arrays();
+    Optional<LatestArrays> mine = held.latest();
+    if (isLoaded && latest.equals(mine)) {
+      return;
+    }
+    boolean isRead = held.adopt(stored);
+    if (isRead && known.map().size() == 0 && held.arrays().isPresent()) {
+      known = new KnownConnections(OthelloMap.over(held.arrays().get().newest()));
+    }
+    if (!isLoaded) {
+      // The spacing only bounds the work; it must not begin anew with a leader.
+      int spacing = stored.image().config().othello().orElseThrow().spacingSeconds();
+      committedAt = around.nanos().getAsLong() - seconds(spacing);
+    } else if (!mine.map(LatestArrays::generation).equals(latest.map(LatestArrays::generation))) {
+      committedAt = around.nanos().getAsLong();
+    }
+    last = Optional.empty();
+    isLoaded = true;
+  }
+
+  /** Decides and acts; returns whether a commit is under way. */
+  private boolean look(StoredService stored) {
+    ServiceImage image = stored.image();
+    Othello othello = image.config().othello().orElseThrow();
+    long now = around.nanos().getAsLong();
+    known.retain(image.ring().reachedBackends());
+    knownSize = known.map().size();
+    long seconds = around.seconds().getAsLong();
+    KeptBuckets kept = KeptBuckets.of(image, id -> known.map().size(id), seconds);
+    ServerBuckets buckets = ServerBuckets.of(image.ring(), kept.buckets());
+    Look seen = seen(image, buckets, now);
+    Map<String, Long> serving = AppliedCommits.serving(around.muxes().get(), image.config().name());
+    List<String> muxes = lateMuxes(serving, now);
+    commits.see(image, serving, seconds);
+    List<Integer> incomplete = missing(image, OptionalLong.empty());
+    List<Integer> late =
+        muxes.isEmpty()
+            ? missing(
+                image,
+                OptionalLong.of(
+                    Math.max(
+                        appliedAt + seconds(othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS),
+                        committedAt + seconds(othello.spacingSeconds()))))
+            : incomplete;
+    long spacing = seconds(othello.spacingSeconds()) - (now - committedAt);
+    Decision decision =
+        Decision.of(
+            new Situation(
+                held.isDamaged(),
+                held.isUnknown(),
+                held.latest().isPresent(),
+                held.latest().map(LatestArrays::isSettled).orElse(true),
+                seen.fixable(),
+                seen.misfits().isSplit(),
+                TimeUnit.NANOSECONDS.toSeconds(spacing + seconds(1) - 1),
+                around.arraysWait() ? incomplete : List.of(),
+                around.arraysWait() ? late : List.of(),
+                around.arraysWait() ? muxes : List.of()));
+    if (seen.fixable() == 0) {
+      neededAt = OptionalLong.empty();
+    } else if (neededAt.isEmpty()) {
+      neededAt = OptionalLong.of(now);
+    }
+    isHurried =
+        decision.step() == Step.WAIT && !decision.agents().isEmpty() && neededAt.isPresent();
+    report(stored, seen, kept, decision, now);
+    BitSet needed = (BitSet) seen.misfits().buckets().clone();
+    needed.or(unreported.buckets(image, seconds, (id, at) -> isAwaited(id, at, othello)));
+    return act(image, buckets, kept, needed, decision, Math.min(0, spacing));
+  }
+
+  /** Whether the backend has yet to report all that was open when muxes had a commit of then. */
+  private boolean isAwaited(int backend, long committed, Othello othello) {
+    OptionalLong applied = commits.applied(committed);
+    int age = othello.reportAgeSeconds() + Othello.HANDSHAKE_SECONDS;
+    long ago = around.seconds().getAsLong() - applied.orElse(Long.MAX_VALUE - age) - age;
+    return memories.isAwaited(
+        backend,
+        ago < 0
+            ? OptionalLong.empty()
+            : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)));
+  }
+
+  private Look seen(ServiceImage image, ServerBuckets buckets, long now) {
+    boolean isSame =
+        last.isPresent() && last.get().image() == image && last.get().changes() == known.changes();
+    long pause = seconds(image.config().windowSeconds()) / 6; // moves are renewed twice as rarely
+    boolean isEarly =
+        last.isPresent() && now - last.get().at() < Math.min(pause, LOOK_SHARE * last.get().took());
+    if (isSame || (isEarly && last.get().image() == image)) {
+      return last.get();
+    }
+    long start = System.nanoTime();
+    Misfits misfits = misfits(image, buckets);
+    int homeless = known.homeless(buckets);
+    Look look = new Look(now, System.nanoTime() - start, misfits, homeless, image, known.changes());
+    last = Optional.of(look);
+    return look;
+  }
+
+  private Misfits misfits(ServiceImage image, ServerBuckets buckets) {
+    BitSet all = new BitSet();
+    if (held.isUnknown()) { // any bucket may be that of a known connection
+      all.set(0, buckets.buckets());
+      return new Misfits(0, all, false);
+    }
+    image.pool().keySet().forEach(all::set);
+    return NextArrays.misfits(
+        known.map(), held.codes(buckets.buckets()), held.codesBefore(), buckets, pins(image), all);
+  }
+
+  private Pins pins(ServiceImage image) {
+    return held.isLost()
+        ? Pins.NONE
+        : known.pins(image, held.arrays(), around.seconds().getAsLong());
+  }
+
+  /** Muxes that serve the service and do not have the newest arrays; notes when all have them. */
+  private List<String> lateMuxes(Map<String, Long> serving, long now) {
+    if (held.latest().isEmpty()) {
+      return List.of();
+    }
+    long generation = held.latest().get().generation();
+    List<String> late =
+        serving.keySet().stream().filter(id -> serving.get(id) < generation).toList();
+    if (!late.isEmpty()) {
+      appliedGeneration = -1;
+    } else if (appliedGeneration != generation) {
+      appliedGeneration = generation;
+      appliedAt = now;
+      if (lagFrom.isPresent()) {
+        lagNanos = now - lagFrom.getAsLong();
+        lagFrom = OptionalLong.empty();
+      }
+    }
+    return late;
+  }
+
+  /** Backends that may have connections and have not reported so far. */
+  private List<Integer> missing(ServiceImage image, OptionalLong since) {
+    List<Integer> missing = new ArrayList<>();
+    for (Member member : image.pool().values()) {
+      if (memories.state(member.id(), since) != State.REPORTED) {
+        missing.add(member.id());
+      }
+    }
+    return missing;
+  }
+
+  private static long seconds(long seconds) {
+    return TimeUnit.SECONDS.toNanos(seconds);
+  }
+
+  /** Returns whether a commit is under way; {@code spacing} is 0 or below, how long it is over. */
+  private boolean act(
+      ServiceImage image,
+      ServerBuckets buckets,
+      KeptBuckets kept,
+      BitSet needed,
+      Decision decision,
+      long spacing) {
+    Optional<CommittedArrays.Next> next = Optional.empty();
+    Optional<WrittenAhead> ahead = Optional.empty();
+    if (decision.step() == Step.BUILD) {
+      long start = System.nanoTime();
+      CommittedArrays.Next built = next(image, buckets);
+      buildNanos = System.nanoTime() - start;
+      long allowedAt = around.nanos().getAsLong() + spacing;
+      lagFrom = OptionalLong.of(Math.max(allowedAt, neededAt.orElse(allowedAt)));
+      next = Optional.of(built);
+      if (!around.store().fitsOneStep(built.write().size())) {
+        ahead = Optional.of(WrittenAhead.of(built));
+      }
+    } else if (decision.step() == Step.REPAIR) {
+      ahead = Optional.of(WrittenAhead.again(held.arrays().orElseThrow()));
+    } else if (decision.step() == Step.SETTLE) {
+      next = Optional.of(held.arrays().orElseThrow().settled());
+    } else if (kept.runs(image, needed, around.seconds().getAsLong()).size() == 0) {
+      return false;
+    }
+    BitSet backends = new BitSet();
+    image.pool().keySet().stream()
+        .filter(id -> known.map().size(id) > 0)
+        .forEach(id -> backends.set(id));
+    ArraysProposal proposal =
+        new ArraysProposal(held.latest(), next, image, kept, needed, backends);
+    Optional<WrittenAhead> early = ahead;
+    early
+        .map(all -> writer.commitArrays(all.ahead(), done -> proposal.with(all.next().apply(done))))
+        .orElseGet(() -> writer.commitArrays(proposal))
+        .whenCompleteAsync((done, failure) -> committed(early, done, failure), executor);
+    return true;
+  }
+
+  private CommittedArrays.Next next(ServiceImage image, ServerBuckets buckets) {
+    int service = image.config().id();
+    OthelloArrays built = build(image.ring().generation() + 1, buckets, pins(image));
+    return held.isUnknown()
+        ? CommittedArrays.afterLost(service, held.latest().orElseThrow(), built)
+        : CommittedArrays.next(service, held.arrays(), built);
+  }
+
+  private void committed(
+      Optional<WrittenAhead> ahead, Optional<ArraysWriter.Commit> done, Throwable failure) {
+    if (failure != null) {
+      LOG.debug("arrays of service '{}': {}", name(), failure.toString());
+    } else {
+      // without a word of what was written, it is read
+      Optional<CommittedArrays> written =
+          done.flatMap(ArraysWriter.Commit::arrays).map(CommittedArrays.Next::committed);
+      held.written(written);
+      written.map(CommittedArrays::latest).ifPresent(this::log);
+      done.ifPresent(commit -> count(commit, written.isPresent() ? ahead : Optional.empty()));
+    }
+    isStepping.set(false);
+  }
+
+  private void count(ArraysWriter.Commit commit, Optional<WrittenAhead> ahead) {
+    if (commit.kept().size() > 0) {
+      counters.committed(name(), "keep", 0);
+    }
+    if (ahead.isPresent()) {
+      counters.committed(name(), ahead.get().kind(), ahead.get().bytes());
+    } else {
+      commit.arrays().ifPresent(next -> counters.committed(name(), next.kind(), next.bytes()));
+    }
+  }
+
+  /** Each is rare: it tells when, beside other events. */
+  private void log(LatestArrays latest) {
+    String before = latest.previous().map(previous -> "after " + previous).orElse("alone");
+    LOG.info("service '{}': arrays {} {}", name(), latest.generation(), before);
+  }
+
+  /** The next arrays: by few changes if that is possible, otherwise of another seed. */
+  private OthelloArrays build(long generation, ServerBuckets buckets, Pins pins) {
+    Optional<OthelloArrays> newest = held.arrays().map(CommittedArrays::newest);
+    if (!known.map().needsRebuild()
+        && newest.map(OthelloArrays::hash).equals(Optional.of(known.map().hash()))) {
+      NextArrays next = NextArrays.change(known.map(), newest.get(), generation, buckets, pins);
+      if (next.unplaced() == 0) {
+        counters.built(name(), "change");
+        return next.arrays();
+      }
+    }
+    for (int seed = 0; seed == 0 || (seed < SEEDS_MAX && known.map().beside() > 0); seed++) {
+      known.map().rebuild(around.random().getAsLong());
+    }
+    counters.built(name(), "fresh");
+    return NextArrays.fresh(known.map(), generation, buckets, pins).arrays();
+  }
+
+  private void report(
+      StoredService stored, Look seen, KeptBuckets kept, Decision decision, long now) {
+    status =
+        OthelloStatus.of(
+            stored,
+            held.arrays(),
+            Optional.of(known.map()),
+            new OthelloStatus.Now(
+                held.damage(),
+                seen.misfits().count(),
+                seen.homeless(),
+                known.disputed(),
+                kept.buckets(),
+                decision,
+                refused,
+                silent(stored.image()),
+                TimeUnit.NANOSECONDS.toSeconds(lagNanos),
+                neededAt.isPresent()
+                    ? TimeUnit.NANOSECONDS.toSeconds(now - neededAt.getAsLong())
+                    : 0,
+                TimeUnit.NANOSECONDS.toMillis(buildNanos)));
+  }
+
+  private List<Integer> silent(ServiceImage image) {
+    return image.pool().keySet().stream()
+        .filter(id -> memories.state(id, OptionalLong.empty()) == State.SILENT)
+        .toList();
+  }
+
+  private String name() {
+    return writer.stored().image().config().name();
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.othello;
+
+import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.steering.othello.Claims;
+import io.fairlead.controller.steering.othello.Pins.Pin;
+import java.util.Optional;
+import java.util.function.LongToIntFunction;
+
+/**
+ * How packets of a connection go on reaching two servers that claim it. Nobody can say whose it is.
+ * Either a bucket's open moves lead from one to the other: the connection must keep that one. Or
+ * its two codes lead to one of them each: it must keep both.
+ *
+ * <p>A server that got the bucket after another had claimed the connection as its owner is wrong:
+ * that one would have said that the connection had ended. Arrays need not keep it for both.
+ *
+ * @param newest gives packets their first bucket
+ * @param before gives them their second one; empty once settled
+ * @param now Unix seconds
+ */
+record SharedBuckets(
+    ServiceImage image, LongToIntFunction newest, Optional<LongToIntFunction> before, long now)
+    implements Claims.Shared {
+
+  @Override
+  public Optional<Pin> pin(long key, int holder, boolean isFirm, int claimant) {
+    if (!image.pool().containsKey(claimant)) {
+      return Optional.empty(); // as with UnreportedMoves
+    }
+    int first = newest.applyAsInt(key);
+    int second = before.isPresent() ? before.get().applyAsInt(key) : first;
+    boolean isReached = leads(first, holder) || leads(second, holder); // else it has lost it anyway
+    boolean holdsFirst = !isReached || leads(first, holder);
+    boolean holdsSecond = !isReached || leads(second, holder);
+    boolean claimsFirst = leads(first, claimant);
+    boolean claimsSecond = leads(second, claimant);
+    if (holdsFirst && claimsFirst && !(isFirm && isLater(first, holder, claimant))) {
+      return Optional.of(new Pin(first, false));
+    }
+    if (holdsSecond && claimsSecond && !(isFirm && isLater(second, holder, claimant))) {
+      return Optional.of(new Pin(second, false));
+    }
+    boolean isSplit = (holdsFirst && claimsSecond) || (holdsSecond && claimsFirst);
+    return isSplit && first != second ? Optional.of(new Pin(second, true)) : Optional.empty();
+  }
+
+  /** Whether the claimant had the bucket after the holder. */
+  private boolean isLater(int bucket, int holder, int claimant) {
+    int later = Claimants.place(image.ring(), bucket, claimant);
+    return later >= 0 && Claimants.place(image.ring(), bucket, holder) > later;
+  }
+
+  /** Whether packets with this bucket reach the server if none before it knows the connection. */
+  private boolean leads(int bucket, int server) {
+    int place = Claimants.place(image.ring(), bucket, server);
+    return place == 0
+        || (place > 0 && image.ring().isMoved(bucket, now, image.config().windowSeconds()));
+  }
+}

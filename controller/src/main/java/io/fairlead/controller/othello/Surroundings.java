@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.othello;
+
+import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.store.ServiceStore;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What all keepers read.
+ *
+ * @param muxes as they describe themselves
+ * @param nanos a monotonic clock
+ * @param seconds the clock of commits, Unix seconds
+ * @param arraysWait for agents and muxes; false only to show what breaks then
+ */
+public record Surroundings(
+    ServiceStore store,
+    Supplier<List<MuxView>> muxes,
+    LongSupplier nanos,
+    LongSupplier seconds,
+    LongSupplier random,
+    boolean arraysWait) {}
