@@ -9,6 +9,7 @@ import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.repository.Backup;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.ZooKeeperAccess;
+import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -127,6 +128,15 @@ public class Main implements Callable<Integer> {
   private String clockCheck;
 
   @Option(
+      names = "--arrays-wait",
+      paramLabel = "on|off",
+      defaultValue = "${env:FAIRLEAD_CONTROLLER_ARRAYS_WAIT:-on}",
+      description =
+          "off: commit arrays of steering othello without waiting for agents and muxes. For fault"
+              + " runs only. Default: on")
+  private String arraysWait;
+
+  @Option(
       names = "--restore",
       paramLabel = "FILE",
       description =
@@ -199,7 +209,7 @@ public class Main implements Callable<Integer> {
       Security security = security();
       FairleadController controller =
           FairleadController.prepare(
-              FairleadController.Options.of(
+              ControllerOptions.of(
                       zookeeper,
                       new InetSocketAddress(client.host(), client.port()),
                       ROOT,
@@ -210,7 +220,8 @@ public class Main implements Callable<Integer> {
                           .map(path -> new SecretFile("--zookeeper-auth", path))
                           .map(ZooKeeperAccess::read))
                   .with(this::writing)
-                  .withClockCheck(checksClock()));
+                  .withClockCheck(isOn("--clock-check", clockCheck))
+                  .withArraysWait(isOn("--arrays-wait", arraysWait)));
       if (restore != null) {
         restore(controller, Backup.read(restore));
         return 0;
@@ -254,13 +265,13 @@ public class Main implements Callable<Integer> {
     }
   }
 
-  private boolean checksClock() {
-    return switch (clockCheck) {
+  private static boolean isOn(String option, String value) {
+    return switch (value) {
       case "on" -> true;
       case "off" -> false;
       default ->
           throw new IllegalArgumentException(
-              "--clock-check '%s' is refused; allowed: on, off".formatted(clockCheck));
+              "%s '%s' is refused; allowed: on, off".formatted(option, value));
     };
   }
 

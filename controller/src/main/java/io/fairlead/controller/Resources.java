@@ -25,6 +25,8 @@ import io.fairlead.controller.manifest.DiffCommand;
 import io.fairlead.controller.manifest.ExportCommand;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxesCommand;
+import io.fairlead.controller.othello.OthelloCommand;
+import io.fairlead.controller.othello.OthelloRoutes;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.services.ServiceCommands;
 import io.fairlead.controller.services.ServiceRoutes;
@@ -48,6 +50,7 @@ public final class Resources {
           BackupCommand.class,
           RingCommand.class,
           HoldsCommand.class,
+          OthelloCommand.class,
           UpkeepCommands.Rebalance.class,
           UpkeepCommands.Defragment.class,
           UpkeepCommands.Show.class,
@@ -67,7 +70,9 @@ public final class Resources {
         new BackendRoutes(controller.backends()),
         new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
         new UpkeepRoutes(controller.upkeeps()),
-        new ExplainRoutes(plane, controller.liveConnections(), controller.clock()),
+        new ExplainRoutes(
+            plane, controller.liveConnections(), controller.arrays(), controller.clock()),
+        new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxes()),
         new AgentRoutes(controller.agents(), controller.refusals()),
         new EventRoutes(plane, controller.muxes(), controller.drainWatch()),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.drains;
 
+import static io.fairlead.controller.metrics.Gauges.gauge;
+import static io.fairlead.controller.metrics.Gauges.point;
+
 import io.fairlead.controller.image.Drain;
 import io.fairlead.controller.image.ServiceImage;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.Collection;
@@ -59,13 +61,5 @@ public final class DrainMetrics implements MultiCollector {
       }
     }
     return MetricSnapshots.of(age.build(), connections.build(), deadline.build());
-  }
-
-  private static GaugeSnapshot.Builder gauge(String name, String help) {
-    return GaugeSnapshot.builder().name(name).help(help);
-  }
-
-  private static GaugeDataPointSnapshot point(Labels labels, double value) {
-    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
   }
 }

@@ -91,6 +91,26 @@ public final class ExplainCommand extends Verb {
     } else {
       fields.add("moved", "never");
     }
+    if (explanation.has("arrays")) {
+      JsonNode arrays = explanation.path("arrays");
+      fields.add(
+          "arrays",
+          "generation %s, %s"
+              .formatted(
+                  arrays.path("generation").asText(),
+                  arrays.has("previous")
+                      ? "before it %s".formatted(arrays.path("previous").asText())
+                      : "settled"));
+    }
+    if (explanation.has("second")) {
+      JsonNode second = explanation.path("second");
+      fields.add(
+          "second bucket",
+          "%s, of %s"
+              .formatted(
+                  second.path("bucket").asText(),
+                  second.has("current") ? owner(second.path("current")) : "none"));
+    }
     fields.print(out());
   }
 

@@ -7,11 +7,19 @@ import io.fairlead.controller.api.Request;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.api.Routes;
 import io.fairlead.controller.hold.HoldView;
+import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.Plane;
+import io.fairlead.controller.repository.StoredService;
 import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Function;
 
 /** Which backend owns which buckets, and where the packets of one connection go. */
-public record ExplainRoutes(Plane plane, LiveConnections live, InstantSource clock)
+public record ExplainRoutes(
+    Plane plane,
+    LiveConnections live,
+    Function<StoredService, Optional<CommittedArrays>> arrays,
+    InstantSource clock)
     implements Resource {
   @Override
   public void register(Routes routes) {
@@ -31,7 +39,9 @@ public record ExplainRoutes(Plane plane, LiveConnections live, InstantSource clo
     long now = clock.instant().getEpochSecond();
     return Answer.tagged(
         request,
-        plane.read(request.service(), service -> Explanation.of(service.image(), flow, live, now)));
+        plane.read(
+            request.service(),
+            service -> Explanation.of(service.image(), arrays.apply(service), flow, live, now)));
   }
 
   private Answer holds(Request request) {

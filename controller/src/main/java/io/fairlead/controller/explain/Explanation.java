@@ -7,6 +7,7 @@ import io.fairlead.controller.hold.HoldView;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.image.ServiceImage;
+import io.fairlead.controller.othello.CommittedArrays;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Ring;
@@ -23,6 +24,8 @@ import java.util.Optional;
  * @param moved whether the packet tells its server of the previous owner: the window since then is
  *     open, or the bucket is held
  * @param hold of a bucket that is held, or will be when its window is over
+ * @param arrays that gave the bucket, with steering othello
+ * @param second the bucket that the arrays before give, if it is another
  */
 public record Explanation(
     String service,
@@ -33,9 +36,22 @@ public record Explanation(
     long since,
     boolean moved,
     Optional<HoldView.Bucket> hold,
-    long generation) {
+    long generation,
+    Optional<Arrays> arrays,
+    Optional<Second> second) {
   private static final int TCP = 6;
   private static final int UDP = 17;
+
+  /**
+   * Othello arrays.
+   *
+   * @param previous the generation of those before, 0 for the low bits; empty once settled
+   */
+  public record Arrays(long generation, Optional<Long> previous) {}
+
+  /** As the first bucket's fields say of that one. */
+  public record Second(
+      int bucket, Optional<Owner> current, Optional<Owner> previous, long since, boolean moved) {}
 
   /** A backend that owns or owned a bucket. */
   public record Owner(int id, String address) {}
@@ -48,11 +64,26 @@ public record Explanation(
    * @throws Refusal if the service does not take the flow
    */
   public static Explanation of(ServiceImage image, Flow flow, LiveConnections live, long now) {
+    return of(image, Optional.empty(), flow, live, now);
+  }
+
+  /**
+   * As above.
+   *
+   * @param committed the arrays of a service steered by othello, if it has any
+   */
+  public static Explanation of(
+      ServiceImage image,
+      Optional<CommittedArrays> committed,
+      Flow flow,
+      LiveConnections live,
+      long now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
     Optional<MptcpPorts> named = config.mptcpPorts().filter(range -> range.has(port));
-    long hash = hash(config, flow, port, named.isPresent());
+    long wide = hash(config, flow, port, named.isPresent());
+    long hash = wide & 0xffff_ffffL;
     if (named.isPresent()) {
       return new Explanation(
           config.name(),
@@ -64,9 +95,14 @@ public record Explanation(
           0,
           false,
           Optional.empty(),
-          ring.generation());
+          ring.generation(),
+          Optional.empty(),
+          Optional.empty());
     }
-    int bucket = (int) (hash & (ring.buckets() - 1));
+    int bucket =
+        committed.isPresent()
+            ? committed.get().newest().code(wide)
+            : (int) (hash & (ring.buckets() - 1));
     boolean isStateless = isStateless(config, flow);
     return new Explanation(
         config.name(),
@@ -77,7 +113,24 @@ public record Explanation(
         ring.since(bucket),
         ring.isMoved(bucket, now, config.chainedSeconds()) && !isStateless,
         isStateless ? Optional.empty() : HoldView.of(image, bucket, live, now),
-        ring.generation());
+        ring.generation(),
+        committed
+            .map(CommittedArrays::latest)
+            .map(latest -> new Arrays(latest.generation(), latest.previous())),
+        committed
+            .flatMap(CommittedArrays::codesBefore)
+            .map(codes -> codes.applyAsInt(wide))
+            .filter(other -> other != bucket)
+            .map(other -> second(config, ring, other, now)));
+  }
+
+  private static Second second(ServiceConfig config, Ring ring, int bucket, long now) {
+    return new Second(
+        bucket,
+        owner(ring, ring.current(bucket)),
+        owner(ring, ring.previous(bucket)),
+        ring.since(bucket),
+        ring.isMoved(bucket, now, config.chainedSeconds()));
   }
 
   private static boolean isStateless(ServiceConfig config, Flow flow) {
@@ -109,7 +162,7 @@ public record Explanation(
             destination,
             flow.destinationPort(),
             flow.protocol().equals("tcp") ? TCP : UDP);
-    return FlowHash.hash(config.hash(), config.hashKey(), key);
+    return FlowHash.wide(config.hash(), config.hashKey(), key);
   }
 
   private static Optional<Owner> owner(Ring ring, int id) {

@@ -34,7 +34,8 @@ import java.util.Optional;
   "statelessUdp",
   "holdSeconds",
   "slowStartSeconds",
-  "maintenance"
+  "maintenance",
+  "othello"
 })
 public record ServiceConfig(
     int format,
@@ -56,7 +57,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,
-    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance)
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello)
     implements Steering.Spec {
   public static final int FORMAT = 1;
 
@@ -79,6 +81,16 @@ public record ServiceConfig(
   /** How long after its last move a bucket keeps a previous owner at most, with a hold. */
   public int heldSeconds() {
     return Math.max(windowSeconds, holdSeconds);
+  }
+
+  @Override
+  public boolean hasOnlyTcp() {
+    return ports.stream().allMatch(port -> port.protocol().equals("tcp"));
+  }
+
+  @Override
+  public boolean namesQuicServers() {
+    return quicServerId.isPresent();
   }
 
   public record Port(@JsonProperty("protocol") String protocol, @JsonProperty("port") int port) {
@@ -109,6 +121,37 @@ public record ServiceConfig(
       return maxDraining.endsWith("%")
           ? Math.max(1, (int) ((long) backends * number / 100))
           : number;
+    }
+  }
+
+  /**
+   * Of steering {@code othello}. A connection that is opened just before its bucket moves must be
+   * known, and be in arrays that every mux has, before the window ends: the two together have to be
+   * shorter than the window.
+   *
+   * @param reportAgeSeconds that a connection has before its server reports it
+   * @param spacingSeconds between one set of arrays and the next, at least
+   */
+  public record Othello(
+      @JsonProperty("reportAgeSeconds") int reportAgeSeconds,
+      @JsonProperty("spacingSeconds") int spacingSeconds) {
+    /** What a connection may be older than its server's table says: its handshake. */
+    public static final int HANDSHAKE_SECONDS = 2;
+
+    /**
+     * How long after its opening a connection is in arrays that all muxes have, at most: it is
+     * reported just too late for some, and the next wait for the spacing, or for all reports.
+     *
+     * @param lag until muxes have arrays, and agents' reports are here
+     */
+    public long effectiveSeconds(long lag) {
+      long wait = reportAgeSeconds + HANDSHAKE_SECONDS + lag;
+      return reportAgeSeconds + Math.max(spacingSeconds, wait) + lag;
+    }
+
+    @Override
+    public String toString() {
+      return "reportAgeSeconds %d, spacingSeconds %d".formatted(reportAgeSeconds, spacingSeconds);
     }
   }
 
@@ -163,6 +206,7 @@ public record ServiceConfig(
     builder.holdSeconds = holdSeconds;
     builder.slowStartSeconds = slowStartSeconds;
     builder.maintenance = maintenance;
+    builder.othello = othello;
     return builder;
   }
 
@@ -187,6 +231,7 @@ public record ServiceConfig(
     private int holdSeconds;
     private int slowStartSeconds;
     private Optional<Maintenance> maintenance = Optional.empty();
+    private Optional<Othello> othello = Optional.empty();
 
     private Builder(int id, String name) {
       this.id = id;
@@ -277,6 +322,11 @@ public record ServiceConfig(
       return this;
     }
 
+    public Builder othello(Optional<Othello> to) {
+      othello = to;
+      return this;
+    }
+
     public ServiceConfig build() {
       return new ServiceConfig(
           FORMAT,
@@ -298,7 +348,8 @@ public record ServiceConfig(
           statelessUdp,
           holdSeconds,
           slowStartSeconds,
-          maintenance);
+          maintenance,
+          othello);
     }
   }
 }

@@ -103,7 +103,8 @@ public final class DiffCommand extends Verb {
             "statelessUdp",
             "holdSeconds",
             "slowStartSeconds",
-            "maintenance")) {
+            "maintenance",
+            "othello")) {
       if (present.has(field) && !wanted.has(field)) {
         lines.add("%s: %s -> its default".formatted(field, present.path(field)));
       }
@@ -116,7 +117,8 @@ public final class DiffCommand extends Verb {
             "statelessUdp",
             "holdSeconds",
             "slowStartSeconds",
-            "maintenance")) {
+            "maintenance",
+            "othello")) {
       if (wanted.has(field) && !present.has(field)) {
         lines.add("%s: none -> %s".formatted(field, wanted.path(field)));
       }

@@ -15,6 +15,7 @@ import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Api.RefusedException;
 import io.fairlead.controller.cli.Api.Reply;
 import io.fairlead.controller.cli.Verb;
+import io.fairlead.controller.steering.SteeringMethod;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -34,8 +35,7 @@ final class Manifest {
   private static final int CHARACTERS_MAX = 64 << 20;
 
   /** Fields that the API shows and no request may set. */
-  private static final Set<String> SHOWN_ONLY =
-      Set.of("id", "version", "steering", "generation", "backends");
+  private static final Set<String> SHOWN_ONLY = Set.of("id", "version", "generation", "backends");
 
   private static final int READS_MAX = 10;
   private static final ObjectMapper YAML = mapper();
@@ -144,6 +144,9 @@ final class Manifest {
       List.of("id", "address", "weight").forEach(f -> member.set(f, backend.path(f)));
     }
     service.remove(SHOWN_ONLY);
+    if (service.path("steering").asText().equals(SteeringMethod.DEFAULT.word())) {
+      service.remove("steering"); // files of before go on to say what there is
+    }
     service.remove("name");
     return service;
   }

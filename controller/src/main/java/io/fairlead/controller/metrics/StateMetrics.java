@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.metrics;
 
+import static io.fairlead.controller.metrics.Gauges.gauge;
+import static io.fairlead.controller.metrics.Gauges.point;
+
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.Collection;
@@ -184,13 +186,5 @@ public final class StateMetrics implements MultiCollector {
 
   private static GaugeSnapshot single(String name, String help, double value) {
     return gauge(name, help).dataPoint(point(Labels.EMPTY, value)).build();
-  }
-
-  private static GaugeSnapshot.Builder gauge(String name, String help) {
-    return GaugeSnapshot.builder().name(name).help(help);
-  }
-
-  private static GaugeDataPointSnapshot point(Labels labels, double value) {
-    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
   }
 }

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.muxes;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.util.Optional;
 
 /**
  * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
  * announce the service although its ring could serve.
  */
-public record MuxService(long generation, String state, Optional<String> withdrawn) {}
+public record MuxService(long generation, String state, Optional<String> withdrawn) {
+  /**
+   * Whether packets come to it: it has a ring, and has not withdrawn the service as too far behind.
+   */
+  @JsonIgnore
+  public boolean isServed() {
+    return generation > 0 && !withdrawn.equals(Optional.of("behind"));
+  }
+}

@@ -8,7 +8,7 @@ import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.EarlierMovesCodec;
 import io.fairlead.controller.ring.RefusedException;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.store.ArraysWrite;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Generation;
 import io.fairlead.controller.store.Note;
@@ -18,30 +18,23 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import java.util.Optional;
-import java.util.function.Function;
 
 /**
  * Services as images, kept in a {@link ServiceStore} as bytes: each ring as a snapshot and deltas,
- * and with every generation what its steering method needs besides.
+ * and beside some generations Othello arrays, which are bytes here too.
  *
  * <p>Thread-safe as long as each service has one writer.
  */
 public final class ServiceRepository {
   private final ServiceStore store;
-  private final Function<ServiceConfig, Steering> steering;
 
   public ServiceRepository(ServiceStore store) {
-    this(store, config -> config.steering().steering());
-  }
-
-  ServiceRepository(ServiceStore store, Function<ServiceConfig, Steering> steering) {
     this.store = store;
-    this.steering = steering;
   }
 
   /** The same repository, for one write that leaves {@code note} beside it. */
   public ServiceRepository with(Note note) {
-    return new ServiceRepository(store.with(note), steering);
+    return new ServiceRepository(store.with(note));
   }
 
   /** The store below, for operations that need no image. */
@@ -100,7 +93,9 @@ public final class ServiceRepository {
 
   /** Creates the service with its ring's generation as a snapshot, and takes its id. */
   public StoredService create(Epoch epoch, ServiceImage image) throws StoreException {
-    Generation snapshot = generation(image, Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
+    Generation snapshot =
+        Generation.of(
+            image.ring().generation(), Generation.SNAPSHOT, DeltaCodec.encode(image.ring()));
     Generation first =
         earlier(image.ring())
             .map(bytes -> snapshot.with(Generation.EARLIER, bytes))
@@ -121,24 +116,31 @@ public final class ServiceRepository {
    */
   public StoredService commit(Epoch epoch, StoredService before, ServiceImage next, Delta delta)
       throws StoreException {
-    byte[] bytes = DeltaCodec.encode(delta, before.image().ring());
+    return commit(epoch, before, next, delta, Optional.empty());
+  }
+
+  /** As above, for a generation that has Othello arrays or settles them. */
+  public StoredService commit(
+      Epoch epoch,
+      StoredService before,
+      ServiceImage next,
+      Delta delta,
+      Optional<ArraysWrite> arrays)
+      throws StoreException {
+    Generation ring =
+        Generation.of(
+            next.ring().generation(),
+            Generation.DELTA,
+            DeltaCodec.encode(delta, before.image().ring()));
     ServiceState state =
         store.commit(
             epoch,
             before.state(),
             next.config(),
             next.progress(),
-            generation(next, Generation.DELTA, bytes));
+            arrays.map(write -> write.of(ring)).orElse(ring),
+            arrays.map(ArraysWrite::latest).or(before.state()::arrays));
     return new StoredService(next, state);
-  }
-
-  private Generation generation(ServiceImage image, String name, byte[] bytes) {
-    Generation generation = Generation.of(image.ring().generation(), name, bytes);
-    return steering
-        .apply(image.config())
-        .blob(image.config(), image.ring())
-        .map(blob -> generation.with(Generation.STEERING, blob))
-        .orElse(generation);
   }
 
   /** A snapshot of the service's latest generation, encoded and not yet written. */

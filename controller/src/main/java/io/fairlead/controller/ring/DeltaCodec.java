@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.ring;
 
-import com.github.luben.zstd.Zstd;
-import com.github.luben.zstd.ZstdDecompressCtx;
-import com.github.luben.zstd.ZstdException;
 import io.fairlead.controller.ring.RefusedException.Reason;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.zip.CRC32C;
 
 /**
  * Encodes and decodes deltas and snapshots (protocol/README.md §5). Bytes that do not decode
  * exactly are refused with a named reason and never yield a ring.
  */
 public final class DeltaCodec {
-  private static final byte[] DELTA = "FLD2".getBytes(StandardCharsets.US_ASCII);
-  private static final byte[] SNAPSHOT = "FLS2".getBytes(StandardCharsets.US_ASCII);
-  private static final int HEADER = 32;
-  private static final int CHECKSUM_AT = 28;
+  private static final String DELTA = "FLD2";
+  private static final String SNAPSHOT = "FLS2";
   private static final int BACKEND = 22;
   private static final int RUN = 12;
   private static final int OWNER_RUN = 14;
@@ -32,7 +24,6 @@ public final class DeltaCodec {
   private static final int REMOVED = 1;
   private static final int BY_NUMBER = 0;
   private static final int BY_OWNER = 1;
-  private static final int ZSTD_LEVEL = 3;
 
   private DeltaCodec() {}
 
@@ -45,7 +36,7 @@ public final class DeltaCodec {
   static byte[] encode(Delta delta, Optional<OwnerRuns> byOwner) {
     int size = byOwner.map(runs -> runs.size).orElse(delta.runs().size());
     ByteBuffer body =
-        allocate(
+        Frame.allocate(
             DELTA_MIN
                 + (long) BACKEND * delta.backends().size()
                 + (long) (byOwner.isPresent() ? OWNER_RUN : RUN) * size);
@@ -53,12 +44,13 @@ public final class DeltaCodec {
     putBackends(body, delta.backends());
     body.putInt(size).putInt(byOwner.isPresent() ? BY_OWNER : BY_NUMBER);
     byOwner.ifPresentOrElse(runs -> put(body, runs), () -> put(body, delta.runs()));
-    return frame(DELTA, delta.service(), delta.generation(), delta.buckets(), body);
+    return Frame.frame(header(DELTA, delta.service(), delta.generation(), delta.buckets()), body);
   }
 
   public static byte[] encode(Ring ring) {
     List<Backend> backends = ring.listedBackends();
-    ByteBuffer body = allocate(4 + 4 + BACKEND * backends.size() + (long) BUCKET * ring.buckets());
+    ByteBuffer body =
+        Frame.allocate(4 + 4 + BACKEND * backends.size() + (long) BUCKET * ring.buckets());
     body.putInt((int) ring.committed());
     putBackends(body, backends);
     body.asCharBuffer().put(ring.current);
@@ -66,7 +58,7 @@ public final class DeltaCodec {
     body.asCharBuffer().put(ring.previous);
     body.position(body.position() + 2 * ring.buckets());
     body.asIntBuffer().put(ring.since);
-    return frame(SNAPSHOT, ring.service(), ring.generation(), ring.buckets(), body);
+    return Frame.frame(header(SNAPSHOT, ring.service(), ring.generation(), ring.buckets()), body);
   }
 
   /** The delta in {@code bytes}, which must follow {@code base}. */
@@ -74,14 +66,14 @@ public final class DeltaCodec {
     long generation = base.generation() + 1;
     ByteBuffer body = unframe(bytes, DELTA, base.service(), generation, base.buckets());
     long runsAt = 4 + listLength(body, 4, BACKEND);
-    checkLength(body, runsAt + 8 <= body.limit() ? body.limit() : -1);
+    Frame.checkLength(body, runsAt + 8 <= body.limit() ? body.limit() : -1);
     int order = body.getInt((int) runsAt + 4);
     if (order != BY_NUMBER && order != BY_OWNER) {
       throw new RefusedException(
           Reason.RUN, "order %s; allowed: 0 or 1".formatted(Integer.toUnsignedString(order)));
     }
     int entry = order == BY_OWNER ? OWNER_RUN : RUN;
-    checkLength(body, runsAt + 4 + listLength(body, (int) runsAt, entry));
+    Frame.checkLength(body, runsAt + 4 + listLength(body, (int) runsAt, entry));
     long committed = Integer.toUnsignedLong(body.getInt());
     List<Backend> backends = List.copyOf(getBackends(body).values());
     Runs runs =
@@ -93,7 +85,7 @@ public final class DeltaCodec {
   public static Ring decodeSnapshot(byte[] bytes, int service, long generation, int buckets)
       throws RefusedException {
     ByteBuffer body = unframe(bytes, SNAPSHOT, service, generation, buckets);
-    checkLength(body, 4 + listLength(body, 4, BACKEND) + (long) BUCKET * buckets);
+    Frame.checkLength(body, 4 + listLength(body, 4, BACKEND) + (long) BUCKET * buckets);
     long committed = Integer.toUnsignedLong(body.getInt());
     SortedMap<Integer, Backend> backends = getBackends(body);
     char[] current = new char[buckets];
@@ -109,111 +101,21 @@ public final class DeltaCodec {
     return ring;
   }
 
-  static ByteBuffer allocate(long length) {
-    return ByteBuffer.allocate(Math.toIntExact(length)).order(ByteOrder.LITTLE_ENDIAN);
-  }
-
-  static byte[] frame(byte[] magic, int service, long generation, int buckets, ByteBuffer body) {
-    boolean isDelta = magic == DELTA;
-    byte[] plain = body.array();
-    byte[] packed = Zstd.compress(plain, ZSTD_LEVEL);
-    ByteBuffer framed = allocate(HEADER + packed.length);
-    framed.put(magic).putInt(service).putInt((int) generation);
-    framed.putInt(isDelta ? (int) generation - 1 : 0).putInt(buckets).putLong(plain.length);
-    framed.putInt(checksum(framed.array(), ByteBuffer.wrap(plain))).put(packed);
-    return framed.array();
+  private static Frame.Header header(String magic, int service, long generation, int buckets) {
+    long base = magic.equals(DELTA) ? generation - 1 : 0;
+    return new Frame.Header(magic, service, generation, base, buckets);
   }
 
   private static ByteBuffer unframe(
-      byte[] bytes, byte[] magic, int service, long generation, int buckets)
+      byte[] bytes, String magic, int service, long generation, int buckets)
       throws RefusedException {
-    long least = magic == DELTA ? DELTA_MIN : 8L + (long) BUCKET * buckets;
-    long lists = (long) BACKEND * Backend.MAX + (magic == DELTA ? (long) OWNER_RUN * buckets : 0);
-    return unframe(bytes, magic, service, generation, buckets, new Lengths(least, least + lists));
-  }
-
-  /** What a body may have, in bytes. */
-  record Lengths(long least, long most) {}
-
-  static ByteBuffer unframe(
-      byte[] bytes, byte[] magic, int service, long generation, int buckets, Lengths lengths)
-      throws RefusedException {
-    if (bytes.length < HEADER) {
-      throw new RefusedException(Reason.TRUNCATED, bytes.length + " bytes, a header has 32");
-    }
-    ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    if (header.getInt() != ByteBuffer.wrap(magic).order(ByteOrder.LITTLE_ENDIAN).getInt()) {
-      throw new RefusedException(
-          Reason.MAGIC, "not " + new String(magic, StandardCharsets.US_ASCII));
-    }
-    expect(Reason.SERVICE, header.getInt(), service);
-    expect(Reason.GENERATION, Integer.toUnsignedLong(header.getInt()), generation);
-    expect(
-        Reason.GENERATION,
-        Integer.toUnsignedLong(header.getInt()),
-        magic == DELTA ? generation - 1 : 0);
-    expect(Reason.BUCKETS, Integer.toUnsignedLong(header.getInt()), buckets);
-    if (!Ring.isBuckets(buckets)) {
-      throw new RefusedException(Reason.BUCKETS, buckets + ", not a power of two in 256..8388608");
-    }
-    ByteBuffer body = unpack(bytes, header.getLong(), lengths);
-    if (header.getInt() != checksum(bytes, body)) {
-      throw new RefusedException(Reason.CHECKSUM, "CRC-32C differs");
-    }
-    return body;
-  }
-
-  private static ByteBuffer unpack(byte[] bytes, long length, Lengths lengths)
-      throws RefusedException {
-    if (length < lengths.least() || length > lengths.most()) {
-      throw new RefusedException(
-          Reason.LENGTH,
-          "body of %s bytes; allowed: %d..%d"
-              .formatted(Long.toUnsignedString(length), lengths.least(), lengths.most()));
-    }
-    ByteBuffer packed = ByteBuffer.allocateDirect(bytes.length - HEADER);
-    packed.put(bytes, HEADER, bytes.length - HEADER).flip();
-    ByteBuffer body = ByteBuffer.allocateDirect((int) length + 1);
-    boolean isWhole = decompress(packed, body);
-    if (body.position() > length || (isWhole && body.position() < length)) {
-      throw new RefusedException(
-          Reason.LENGTH,
-          "the decompressed body does not have the %d bytes of its header".formatted(length));
-    }
-    if (!isWhole || packed.hasRemaining()) {
-      throw new RefusedException(
-          Reason.COMPRESSION,
-          isWhole ? packed.remaining() + " bytes after the frame" : "the frame is cut off");
-    }
-    return body.flip().order(ByteOrder.LITTLE_ENDIAN);
-  }
-
-  /**
-   * Decompresses one frame as far as {@code body} has room; returns whether its end was reached.
-   */
-  private static boolean decompress(ByteBuffer packed, ByteBuffer body) throws RefusedException {
-    try (ZstdDecompressCtx zstd = new ZstdDecompressCtx()) {
-      boolean isWhole = false;
-      while (!isWhole && packed.hasRemaining() && body.hasRemaining()) {
-        isWhole = zstd.decompressDirectByteBufferStream(body, packed);
-      }
-      return isWhole;
-    } catch (ZstdException e) {
-      throw new RefusedException(Reason.COMPRESSION, e.getMessage());
-    }
-  }
-
-  private static void expect(Reason reason, long value, long expected) throws RefusedException {
-    if (value != expected) {
-      throw new RefusedException(reason, "%d, expected %d".formatted(value, expected));
-    }
-  }
-
-  private static int checksum(byte[] framed, ByteBuffer body) {
-    CRC32C crc = new CRC32C();
-    crc.update(framed, 0, CHECKSUM_AT);
-    crc.update(body.duplicate());
-    return (int) crc.getValue();
+    boolean isDelta = magic.equals(DELTA);
+    long least = isDelta ? DELTA_MIN : 8L + (long) BUCKET * buckets;
+    long lists = (long) BACKEND * Backend.MAX + (isDelta ? (long) OWNER_RUN * buckets : 0);
+    return Frame.unframe(
+        bytes,
+        header(magic, service, generation, buckets),
+        new Frame.Lengths(least, least + lists));
   }
 
   private static void putBackends(ByteBuffer body, Collection<Backend> backends) {
@@ -330,12 +232,5 @@ public final class DeltaCodec {
   /** Size in bytes of the list whose count is at {@code at}, including the count. */
   private static long listLength(ByteBuffer body, int at, int entry) {
     return 4 + Integer.toUnsignedLong(body.getInt(at)) * entry;
-  }
-
-  static void checkLength(ByteBuffer body, long expected) throws RefusedException {
-    if (body.limit() != expected) {
-      throw new RefusedException(
-          Reason.LENGTH, "the counts do not add up to a body of " + body.limit());
-    }
   }
 }

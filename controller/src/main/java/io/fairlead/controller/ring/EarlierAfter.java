@@ -8,8 +8,9 @@ import java.util.Set;
  * The earlier moves of a ring after a delta. A moved bucket's line of owners (its owner, the
  * previous one, and those of the earlier moves) loses what comes before the delta's {@code
  * previous} and that one itself, which the ring's row has; the next two are kept, as far as their
- * windows are open. What a reused id stands for ends there: it is another machine. So does what a
- * dead backend passed on.
+ * windows are open. To commit a move anew renews them too: servers follow what they remember as
+ * long as the last move is open. What a reused id stands for ends there: it is another machine. So
+ * does what a dead backend passed on.
  */
 final class EarlierAfter {
   private final Ring base;
@@ -48,7 +49,7 @@ final class EarlierAfter {
     for (int run = 0; run < runs.size(); run++) {
       keepBefore(runs.start(run));
       for (int bucket = runs.start(run); bucket < runs.start(run) + runs.count(run); bucket++) {
-        move(bucket, runs.previous(run));
+        move(bucket, runs.current(run), runs.previous(run));
       }
     }
     keepBefore(base.buckets());
@@ -69,7 +70,7 @@ final class EarlierAfter {
     }
   }
 
-  private void move(int bucket, int previous) {
+  private void move(int bucket, int current, int previous) {
     EarlierMoves moves = base.earlier();
     int first = Backend.NONE;
     int firstSince = 0;
@@ -87,6 +88,9 @@ final class EarlierAfter {
     }
     if (previous == base.current(bucket)) {
       add(bucket, base.previous(bucket), base.since[bucket], first, firstSince);
+    } else if (previous == base.previous(bucket) && current == base.current(bucket)) {
+      int now = (int) delta.committed(); // renewed, and with it all that leads on from there
+      add(bucket, first, now, second, now);
     } else if (previous == base.previous(bucket)) {
       add(bucket, first, firstSince, second, secondSince);
     } else if (previous == first) {

@@ -3,14 +3,13 @@ package io.fairlead.controller.ring;
 
 import io.fairlead.controller.ring.RefusedException.Reason;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 
 /**
  * Earlier moves as bytes beside a snapshot (protocol/README.md §5), so that the next leader knows
  * them. Bytes that do not decode exactly are refused with a named reason.
  */
 public final class EarlierMovesCodec {
-  private static final byte[] MAGIC = "FLE1".getBytes(StandardCharsets.US_ASCII);
+  private static final String MAGIC = "FLE1";
   private static final int ENTRY = 16;
 
   private EarlierMovesCodec() {}
@@ -18,7 +17,7 @@ public final class EarlierMovesCodec {
   /** The earlier moves of {@code ring}. */
   public static byte[] encode(Ring ring) {
     EarlierMoves moves = ring.earlier();
-    ByteBuffer body = DeltaCodec.allocate(4 + (long) ENTRY * moves.size);
+    ByteBuffer body = Frame.allocate(4 + (long) ENTRY * moves.size);
     body.putInt(moves.size);
     for (int i = 0; i < moves.size; i++) {
       body.putInt(moves.buckets[i]);
@@ -33,17 +32,15 @@ public final class EarlierMovesCodec {
         body.putChar(moves.owners[i * EarlierMoves.DEPTH + back]);
       }
     }
-    return DeltaCodec.frame(MAGIC, ring.service(), ring.generation(), ring.buckets(), body);
+    return Frame.frame(header(ring), body);
   }
 
   /** The earlier moves in {@code bytes}, which must belong to the snapshot {@code ring}. */
   public static EarlierMoves decode(byte[] bytes, Ring ring) throws RefusedException {
-    DeltaCodec.Lengths lengths = new DeltaCodec.Lengths(4, 4 + (long) ENTRY * ring.buckets());
-    ByteBuffer body =
-        DeltaCodec.unframe(
-            bytes, MAGIC, ring.service(), ring.generation(), ring.buckets(), lengths);
+    Frame.Lengths lengths = new Frame.Lengths(4, 4 + (long) ENTRY * ring.buckets());
+    ByteBuffer body = Frame.unframe(bytes, header(ring), lengths);
     long n = Integer.toUnsignedLong(body.getInt());
-    DeltaCodec.checkLength(body, 4 + ENTRY * n);
+    Frame.checkLength(body, 4 + ENTRY * n);
     int size = (int) n;
     int sincesAt = 4 + 4 * size;
     int ownersAt = sincesAt + 8 * size;
@@ -66,5 +63,9 @@ public final class EarlierMovesCodec {
           body.getInt(sincesAt + 4 * (size + i)));
     }
     return moves.build();
+  }
+
+  private static Frame.Header header(Ring ring) {
+    return new Frame.Header(MAGIC, ring.service(), ring.generation(), 0, ring.buckets());
   }
 }

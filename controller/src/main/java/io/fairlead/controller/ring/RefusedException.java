@@ -3,7 +3,7 @@ package io.fairlead.controller.ring;
 
 import java.util.Locale;
 
-/** Why a delta or snapshot is refused; the reasons have the names of the protocol (§5). */
+/** Why bytes of a generation are refused; the reasons have the names of the protocol (§5, §12). */
 public final class RefusedException extends Exception {
   public enum Reason {
     TRUNCATED,
@@ -15,7 +15,11 @@ public final class RefusedException extends Exception {
     COMPRESSION,
     CHECKSUM,
     BACKEND,
-    RUN;
+    RUN,
+    SEED,
+    SIZE,
+    WORD,
+    PADDING;
 
     /** As in vectors and metrics. */
     @Override

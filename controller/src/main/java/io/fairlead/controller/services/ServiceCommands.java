@@ -108,6 +108,12 @@ public final class ServiceCommands {
     @Option(names = "--encap", paramLabel = "HOW", description = Encap.HELP)
     private String encap;
 
+    @Option(
+        names = "--steering",
+        paramLabel = "METHOD",
+        description = "ring (default), or othello: known connections outlive any window.")
+    private String steering;
+
     @Mixin private ServiceSettings settings;
 
     static final class Size {
@@ -139,6 +145,7 @@ public final class ServiceCommands {
       put(spec, "hashKey", hashKey);
       put(spec, "affinity", affinity);
       put(spec, "encap", encap);
+      put(spec, "steering", steering);
       settings.addTo(spec);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
@@ -227,6 +234,11 @@ public final class ServiceCommands {
             }
             if (service.has("maintenance")) {
               fields.add("max draining", service.path("maintenance").path("maxDraining").asText());
+            }
+            if (service.has("othello")) {
+              JsonNode othello = service.path("othello");
+              fields.add("report age", othello.path("reportAgeSeconds").asText() + " s");
+              fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
             }
             if (service.has("slowStartSeconds")) {
               fields.add("slow start", service.path("slowStartSeconds").asText() + " s");

@@ -6,6 +6,7 @@ import io.fairlead.controller.backends.SlowStartRules;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.image.ServiceConfig.MptcpPorts;
+import io.fairlead.controller.image.ServiceConfig.Othello;
 import io.fairlead.controller.image.ServiceConfig.Port;
 import io.fairlead.controller.image.ServiceConfig.QuicServerId;
 import io.fairlead.controller.image.ServiceImage;
@@ -14,6 +15,7 @@ import io.fairlead.controller.ring.Address;
 import io.fairlead.controller.ring.Backend;
 import io.fairlead.controller.ring.Ring;
 import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.steering.SteeringMethod;
 import io.fairlead.controller.word.Affinity;
 import io.fairlead.controller.word.AssignmentMethod;
 import io.fairlead.controller.word.Encap;
@@ -65,6 +67,7 @@ public final class ServiceRules {
                 spec.hash().map(word -> word("hash", word, Hash.class)).orElse(Hash.SIPHASH),
                 spec.hashKey().map(ServiceRules::hashKey).orElseGet(() -> draw(random)));
     spec.affinity().ifPresent(word -> builder.affinity(word("affinity", word, Affinity.class)));
+    spec.steering().ifPresent(word -> builder.steering(steering(word)));
     spec.encap().ifPresent(word -> builder.encap(word("encap", word, Encap.class)));
     return whole(builder, spec);
   }
@@ -84,6 +87,7 @@ public final class ServiceRules {
         .ifPresent(
             word ->
                 checkFixed("affinity", word("affinity", word, Affinity.class), config.affinity()));
+    spec.steering().ifPresent(word -> checkFixed("steering", steering(word), config.steering()));
     spec.encap()
         .map(word -> word("encap", word, Encap.class))
         .filter(asked -> asked != config.encap())
@@ -109,6 +113,8 @@ public final class ServiceRules {
     List<Port> ports = ports(spec.ports().orElse(null));
     spec.assignment().ifPresent(word -> builder.assignment(assignment(word)));
     return checked(
+        spec.othello(),
+        Optional.empty(),
         builder
             .vips(vips(spec.vips().orElse(null)))
             .ports(ports)
@@ -130,6 +136,8 @@ public final class ServiceRules {
     Optional<QuicServerId> place = change.quicServerId().or(config::quicServerId);
     Optional<Integer> segment = change.maxSegmentSize().or(config::maxSegmentSize);
     return checked(
+        change.othello(),
+        config.othello(),
         config.toBuilder()
             .vips(change.vips().map(ServiceRules::vips).orElse(config.vips()))
             .ports(ports)
@@ -169,8 +177,10 @@ public final class ServiceRules {
             .formatted(present));
   }
 
-  private static ServiceConfig checked(ServiceConfig config) {
-    checkSteering(config);
+  private static ServiceConfig checked(
+      Optional<ServiceSpec.Othello> asked, Optional<Othello> before, ServiceConfig settings) {
+    checkSteering(settings);
+    ServiceConfig config = OthelloRules.with(settings, asked, before);
     SlowStartRules.checkAssignment(config, config.slowStartSeconds());
     return checkEncap(config);
   }
@@ -209,6 +219,10 @@ public final class ServiceRules {
       throw Refusal.invalid("maxSegmentSize", size, "536..65535");
     }
     return size;
+  }
+
+  private static SteeringMethod steering(String word) {
+    return word("steering", word, SteeringMethod.class);
   }
 
   private static AssignmentMethod assignment(String word) {

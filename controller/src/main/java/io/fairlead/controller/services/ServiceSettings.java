@@ -19,7 +19,9 @@ final class ServiceSettings {
           "--max-segment-size",
           "--stateless-udp",
           "--slow-start",
-          "--max-draining");
+          "--max-draining",
+          "--report-age",
+          "--spacing");
 
   @Option(
       names = "--window",
@@ -78,6 +80,18 @@ final class ServiceSettings {
       paramLabel = "N|P%",
       description = "Most backends that may drain at a time, as 2 or 25%%.")
   private String maxDraining;
+
+  @Option(
+      names = "--report-age",
+      paramLabel = "SECONDS",
+      description = "Of othello: age at which agents report connections. Default: window / 4")
+  private Integer reportAge;
+
+  @Option(
+      names = "--spacing",
+      paramLabel = "SECONDS",
+      description = "Of othello: least time between two sets of arrays. Default: window / 2")
+  private Integer spacing;
 
   /**
    * A range of ports, {@code 20000-20999}; {@code none} is 0 to 0. The controller checks the rest.
@@ -166,6 +180,15 @@ final class ServiceSettings {
     }
     if (maxDraining != null) {
       spec.putObject("maintenance").put("maxDraining", maxDraining);
+    }
+    if (reportAge != null || spacing != null) {
+      ObjectNode othello = spec.putObject("othello");
+      if (reportAge != null) {
+        othello.put("reportAgeSeconds", reportAge);
+      }
+      if (spacing != null) {
+        othello.put("spacingSeconds", spacing);
+      }
     }
   }
 }

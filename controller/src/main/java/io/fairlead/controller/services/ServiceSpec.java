@@ -38,7 +38,12 @@ public record ServiceSpec(
     Optional<Boolean> statelessUdp,
     Optional<Integer> holdSeconds,
     Optional<Integer> slowStartSeconds,
-    Optional<Maintenance> maintenance) {
+    Optional<Maintenance> maintenance,
+    Optional<String> steering,
+    Optional<Othello> othello) {
+
+  /** In a request, of which a change may have either. */
+  public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {}
 
   public static Builder builder() {
     return new Builder();
@@ -64,6 +69,8 @@ public record ServiceSpec(
     builder.holdSeconds = holdSeconds;
     builder.slowStartSeconds = slowStartSeconds;
     builder.maintenance = maintenance;
+    builder.steering = steering;
+    builder.othello = othello;
     return builder;
   }
 
@@ -89,6 +96,8 @@ public record ServiceSpec(
     private Optional<Integer> holdSeconds = Optional.empty();
     private Optional<Integer> slowStartSeconds = Optional.empty();
     private Optional<Maintenance> maintenance = Optional.empty();
+    private Optional<String> steering = Optional.empty();
+    private Optional<Othello> othello = Optional.empty();
 
     private Builder() {}
 
@@ -182,6 +191,16 @@ public record ServiceSpec(
       return this;
     }
 
+    public Builder steering(String to) {
+      steering = Optional.of(to);
+      return this;
+    }
+
+    public Builder othello(Othello to) {
+      othello = Optional.of(to);
+      return this;
+    }
+
     public ServiceSpec build() {
       return new ServiceSpec(
           name,
@@ -201,7 +220,9 @@ public record ServiceSpec(
           statelessUdp,
           holdSeconds,
           slowStartSeconds,
-          maintenance);
+          maintenance,
+          steering,
+          othello);
     }
   }
 }

@@ -17,8 +17,11 @@ public record Generation(long number, SortedMap<String, byte[]> blobs) {
   /** What controllers know of the ring besides its snapshot; beside a snapshot, if there is any. */
   public static final String EARLIER = "earlier";
 
-  /** What muxes need for the steering method besides the ring. */
-  public static final String STEERING = "steering";
+  /** Whole Othello arrays, of a generation that begins with new ones. */
+  public static final String ARRAYS = "arrays";
+
+  /** The words in which Othello arrays differ from the newest before them. */
+  public static final String ARRAYS_PATCH = "arrays_patch";
 
   public Generation {
     blobs = Collections.unmodifiableSortedMap(new TreeMap<>(blobs));

@@ -47,6 +47,18 @@ public final class NodeJson {
     return state;
   }
 
+  static byte[] write(LatestArrays arrays) {
+    return bytes(arrays);
+  }
+
+  static LatestArrays readLatestArrays(byte[] json) throws StoreException {
+    LatestArrays arrays = read(json, LatestArrays.class, "latest_arrays");
+    if (arrays.format() != LatestArrays.FORMAT) {
+      throw new StoreException("latest_arrays has the unknown format " + arrays.format());
+    }
+    return arrays;
+  }
+
   static byte[] write(Transitions transitions) {
     return bytes(transitions);
   }
@@ -103,6 +115,7 @@ public final class NodeJson {
         keys.putIfAbsent("holdSeconds", keys.numberNode(0));
         keys.putIfAbsent("slowStartSeconds", keys.numberNode(0));
         keys.putIfAbsent("maintenance", keys.nullNode());
+        keys.putIfAbsent("othello", keys.nullNode());
         keys.putIfAbsent("assignment", keys.textNode(AssignmentMethod.BEAMER.word()));
       }
       // Checked before the keys, which another format may have renamed.

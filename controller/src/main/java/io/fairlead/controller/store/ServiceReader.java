@@ -80,7 +80,8 @@ final class ServiceReader {
           new Generations(latest, latestStat.getVersion(), snapshot, snapshotBytes, deltaBytes);
       return Optional.of(
           new ServiceReading(
-              new ServiceState(config, configStat.getVersion(), progress(name), generations),
+              new ServiceState(
+                  config, configStat.getVersion(), progress(name), generations, arrays(name)),
               start,
               earlier,
               deltas));
@@ -161,6 +162,27 @@ final class ServiceReader {
 
   private Optional<byte[]> optional(String path) throws Exception {
     return nodes.stat(path).isPresent() ? Optional.of(chunks.read(path)) : Optional.empty();
+  }
+
+  /** The bytes of Othello arrays: the whole first, then the patches in order. */
+  List<byte[]> readArrays(String name, LatestArrays.Source source) throws StoreException {
+    try {
+      List<byte[]> bytes = new ArrayList<>();
+      bytes.add(chunks.read(tree.blob(name, source.whole(), Generation.ARRAYS)));
+      for (long patch : source.patches()) {
+        bytes.add(chunks.read(tree.blob(name, patch, Generation.ARRAYS_PATCH)));
+      }
+      return bytes;
+    } catch (KeeperException.NoNodeException e) {
+      throw StoreException.Damaged.of(name, e);
+    } catch (Exception e) {
+      throw new StoreException("arrays of service '%s' cannot be read: %s".formatted(name, e), e);
+    }
+  }
+
+  private Optional<LatestArrays> arrays(String name) throws Exception {
+    Optional<byte[]> json = nodes.data(tree.latestArrays(name));
+    return json.isPresent() ? Optional.of(NodeJson.readLatestArrays(json.get())) : Optional.empty();
   }
 
   private Progress progress(String name) throws Exception {

@@ -3,15 +3,21 @@ package io.fairlead.controller.store;
 
 import io.fairlead.controller.image.Progress;
 import io.fairlead.controller.image.ServiceConfig;
+import java.util.Optional;
 
 /**
  * What ZooKeeper holds of a service besides the bytes of its generations, and the versions that the
  * next write has to name.
  *
  * @param configVersion of the config node
+ * @param arrays of a service steered by Othello, once it has any
  */
 public record ServiceState(
-    ServiceConfig config, int configVersion, Progress progress, Generations generations) {
+    ServiceConfig config,
+    int configVersion,
+    Progress progress,
+    Generations generations,
+    Optional<LatestArrays> arrays) {
   String name() {
     return config.name();
   }
@@ -22,16 +28,20 @@ public record ServiceState(
   }
 
   ServiceState with(ServiceConfig changed) {
-    return new ServiceState(changed, configVersion + 1, progress, generations);
+    return new ServiceState(changed, configVersion + 1, progress, generations, arrays);
   }
 
-  /** After a commit of {@code next}, which may have changed configuration and progress as well. */
-  ServiceState with(Generation next, ServiceConfig newConfig, Progress newProgress) {
+  /** After a commit of {@code next}, which may have changed all of the rest as well. */
+  ServiceState with(
+      Generation next,
+      ServiceConfig newConfig,
+      Progress newProgress,
+      Optional<LatestArrays> newArrays) {
     int newVersion = newConfig.equals(config) ? configVersion : configVersion + 1;
-    return new ServiceState(newConfig, newVersion, newProgress, generations.with(next));
+    return new ServiceState(newConfig, newVersion, newProgress, generations.with(next), newArrays);
   }
 
   ServiceState with(SnapshotWrite written) {
-    return new ServiceState(config, configVersion, progress, generations.with(written));
+    return new ServiceState(config, configVersion, progress, generations.with(written), arrays);
   }
 }

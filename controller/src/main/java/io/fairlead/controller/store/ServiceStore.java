@@ -161,7 +161,7 @@ public final class ServiceStore {
           }
           return Arrays.equals(present.get(), json) ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return new ServiceState(config, 0, progress, Generations.first(first));
+    return new ServiceState(config, 0, progress, Generations.first(first), Optional.empty());
   }
 
   /** Everything of a new service except its configuration and the bytes of its generation. */
@@ -227,6 +227,22 @@ public final class ServiceStore {
   public ServiceState commit(
       Epoch epoch, ServiceState before, ServiceConfig config, Progress progress, Generation next)
       throws StoreException {
+    return commit(epoch, before, config, progress, next, before.arrays());
+  }
+
+  /**
+   * As above, for a generation that has Othello arrays or settles them.
+   *
+   * @param arrays what {@code latest_arrays} says from this generation on
+   */
+  public ServiceState commit(
+      Epoch epoch,
+      ServiceState before,
+      ServiceConfig config,
+      Progress progress,
+      Generation next,
+      Optional<LatestArrays> arrays)
+      throws StoreException {
     String name = config.name();
     String path = tree.generation(name, next.number());
     int beside = NodeJson.write(progress.transitions()).length;
@@ -251,6 +267,10 @@ public final class ServiceStore {
             ops.add(nodes.set(tree.config(name), before.configVersion(), NodeJson.write(config)));
           }
           ops.addAll(changes(name, before.progress(), progress));
+          if (!arrays.equals(before.arrays())) {
+            byte[] json = NodeJson.write(arrays.orElseThrow());
+            ops.add(written(tree.latestArrays(name), before.arrays().isPresent(), json));
+          }
           ops.add(
               nodes.set(
                   tree.latestGeneration(name),
@@ -269,7 +289,7 @@ public final class ServiceStore {
                   && holds(name, next);
           return isOurs ? Outcome.WRITTEN : Outcome.OVERTAKEN;
         });
-    return before.with(next, config, progress);
+    return before.with(next, config, progress, arrays);
   }
 
   /** Whether ZooKeeper holds the generation with these very bytes. */
@@ -303,9 +323,52 @@ public final class ServiceStore {
     return snapshots.publish(epoch, service, snapshot);
   }
 
+  /** Whether so many bytes of arrays go into the one request of their generation. */
+  public boolean fitsOneStep(long bytes) {
+    return bytes <= sizes.chunkMax();
+  }
+
+  /**
+   * Writes the next chunk of arrays that nothing names yet. What is left of them if it fails is
+   * removed with old arrays.
+   *
+   * @return whether there is more to write
+   */
+  public boolean writeNext(Epoch epoch, ServiceState service, ArraysAhead arrays)
+      throws StoreException {
+    String path = tree.blob(service.name(), arrays.generation(), arrays.blob());
+    try {
+      List<CuratorOp> ops = new ArrayList<>();
+      if (arrays.chunk() == 0) {
+        ops.add(nodes.create(path));
+      }
+      ops.add(nodes.create(Tree.chunk(path, arrays.chunk()), arrays.take(sizes.chunkMax())));
+      write.once(epoch, ops);
+      return !arrays.isWritten();
+    } catch (Exception e) {
+      throw new StoreException("%s was not written: %s".formatted(path, e), e);
+    }
+  }
+
   /** Deletes generations that no reader needs and those that were never committed. */
   public void removeOld(Epoch epoch, ServiceState service) throws StoreException {
     snapshots.removeOld(epoch, service);
+  }
+
+  /** Generations whose Othello arrays neither the latest nor {@code before} names. */
+  public List<Long> unnamedArrays(ServiceState service, LatestArrays before) throws StoreException {
+    return snapshots.unnamed(service, before);
+  }
+
+  /** Deletes the Othello arrays of a generation, if it has any; the generation stays. */
+  public void removeArrays(Epoch epoch, ServiceState service, long generation)
+      throws StoreException {
+    snapshots.removeArrays(epoch, service, generation);
+  }
+
+  /** The bytes of Othello arrays: the whole first, then the patches in order. */
+  public List<byte[]> readArrays(String name, LatestArrays.Source source) throws StoreException {
+    return reader.readArrays(name, source);
   }
 
   /** Deletes the config, upon which muxes stop serving; {@link #removeRest} deletes the rest. */

@@ -4,6 +4,8 @@ package io.fairlead.controller.store;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
@@ -97,16 +99,57 @@ final class SnapshotStore {
     Generations generations = service.generations();
     long latest = generations.latest();
     long oldest = Math.min(generations.snapshot(), latest - KEPT_GENERATIONS + 1);
+    Set<Long> named = service.arrays().map(LatestArrays::named).orElse(new TreeSet<>());
     try {
       for (String child : client.getChildren().forPath(tree.generations(name))) {
         long generation = Long.parseLong(child);
-        if (generation < oldest || generation > latest) {
+        boolean isOld = generation < oldest && !named.contains(generation);
+        if (isOld || generation > latest) {
           remove(epoch, service, generation);
         }
       }
     } catch (Exception e) {
       throw new StoreException(
           "old generations of service '%s' were not deleted: %s".formatted(name, e), e);
+    }
+  }
+
+  /**
+   * Generations whose Othello arrays no reader needs: neither the latest nor {@code before}, which
+   * readers may just be reading, name them. Rings change seldom and arrays often: removal with old
+   * generations alone would let the arrays of hours pile up.
+   */
+  List<Long> unnamed(ServiceState service, LatestArrays before) throws StoreException {
+    Set<Long> named = new TreeSet<>(before.named());
+    service.arrays().ifPresent(latest -> named.addAll(latest.named()));
+    try {
+      List<Long> unnamed = new ArrayList<>();
+      for (String child : client.getChildren().forPath(tree.generations(service.name()))) {
+        long generation = Long.parseLong(child);
+        if (generation <= service.generations().latest() && !named.contains(generation)) {
+          unnamed.add(generation);
+        }
+      }
+      return unnamed;
+    } catch (Exception e) {
+      throw new StoreException(
+          "old arrays of service '%s' were not deleted: %s".formatted(service.name(), e), e);
+    }
+  }
+
+  /** Deletes the Othello arrays of a generation, if it has any. */
+  void removeArrays(Epoch epoch, ServiceState service, long generation) throws StoreException {
+    String name = service.name();
+    try {
+      for (String blob : List.of(Generation.ARRAYS, Generation.ARRAYS_PATCH)) {
+        String path = tree.blob(name, generation, blob);
+        if (nodes.stat(path).isPresent()) {
+          removal.run(epoch, path, nodes.unchanged(tree.config(name)));
+        }
+      }
+    } catch (Exception e) {
+      throw new StoreException(
+          "arrays %d of service '%s' were not deleted: %s".formatted(generation, name, e), e);
     }
   }
 

@@ -103,6 +103,11 @@ public record Tree(String root) {
     return ring(name) + "/latest_snapshot";
   }
 
+  /** Which generations hold the newest Othello arrays. */
+  public String latestArrays(String name) {
+    return ring(name) + "/latest_arrays";
+  }
+
   public String generations(String name) {
     return ring(name) + "/gen";
   }

@@ -18,6 +18,13 @@ import io.fairlead.controller.metrics.MetricsView;
 import io.fairlead.controller.metrics.StateMetrics;
 import io.fairlead.controller.muxes.MuxView;
 import io.fairlead.controller.muxes.MuxWatch;
+import io.fairlead.controller.othello.ArraysWriter;
+import io.fairlead.controller.othello.CommittedArrays;
+import io.fairlead.controller.othello.OthelloCounters;
+import io.fairlead.controller.othello.OthelloKeepers;
+import io.fairlead.controller.othello.OthelloMetrics;
+import io.fairlead.controller.othello.OthelloStatus;
+import io.fairlead.controller.othello.Surroundings;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
 import io.fairlead.controller.plane.Result;
@@ -36,7 +43,6 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.store.ZooKeeperAccess;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.fairlead.controller.store.ZooKeeperTime;
 import io.fairlead.controller.upkeep.Upkeeps;
@@ -45,7 +51,6 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -60,7 +65,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,97 +78,10 @@ public final class FairleadController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
   private static final Duration WRITE_DEADLINE = Duration.ofSeconds(15);
   private static final int WRITER_THREADS = 4;
+  private static final int OTHELLO_THREADS = 2;
   private static final long UPKEEP_POLL_MILLIS = 500;
 
-  /**
-   * @param zookeeper "embedded:DIR" or "host:port,..."
-   * @param zookeeperListen of the embedded server's client port; port 0 picks a free one
-   * @param root the tree in ZooKeeper, "/fairlead"
-   * @param id of this controller in elections: a restart under the same id takes over from its own
-   *     former process at once
-   * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
-   * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
-   * @param writing wraps the client that elects and writes; the identity, except in tests
-   * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
-   *     try again each second
-   */
-  public record Options(
-      String zookeeper,
-      InetSocketAddress zookeeperListen,
-      String root,
-      String id,
-      InstantSource clock,
-      boolean checksClock,
-      Optional<ZooKeeperAccess> access,
-      UnaryOperator<CuratorFramework> writing,
-      Duration muxesRegister) {
-    private static final Duration MUXES_REGISTER = Duration.ofSeconds(3);
-
-    /** Without protection. */
-    public static Options of(
-        String zookeeper,
-        InetSocketAddress zookeeperListen,
-        String root,
-        String id,
-        InstantSource clock) {
-      return new Options(
-          zookeeper,
-          zookeeperListen,
-          root,
-          id,
-          clock,
-          true,
-          Optional.empty(),
-          UnaryOperator.identity(),
-          MUXES_REGISTER);
-    }
-
-    public Options with(Optional<ZooKeeperAccess> newAccess) {
-      return new Options(
-          zookeeper,
-          zookeeperListen,
-          root,
-          id,
-          clock,
-          checksClock,
-          newAccess,
-          writing,
-          muxesRegister);
-    }
-
-    public Options with(UnaryOperator<CuratorFramework> newWriting) {
-      return new Options(
-          zookeeper,
-          zookeeperListen,
-          root,
-          id,
-          clock,
-          checksClock,
-          access,
-          newWriting,
-          muxesRegister);
-    }
-
-    public Options withClockCheck(boolean checks) {
-      return new Options(
-          zookeeper, zookeeperListen, root, id, clock, checks, access, writing, muxesRegister);
-    }
-
-    public Options with(Duration newMuxesRegister) {
-      return new Options(
-          zookeeper,
-          zookeeperListen,
-          root,
-          id,
-          clock,
-          checksClock,
-          access,
-          writing,
-          newMuxesRegister);
-    }
-  }
-
-  private final Options options;
+  private final ControllerOptions options;
   private final Optional<EmbeddedZooKeeper> embedded;
   private final String connectString;
   private final Tree tree;
@@ -199,6 +116,9 @@ public final class FairleadController implements AutoCloseable {
   private final Lead lead = new Lead();
   private final AgentReports agentReports =
       new AgentReports(this::standing, System::nanoTime, random::nextLong);
+  private final ExecutorService othelloThreads =
+      Executors.newFixedThreadPool(OTHELLO_THREADS, DaemonThreads.named("othello"));
+  private final OthelloKeepers othello;
   private final Session session;
   private final Reads reads;
   private final Writes writes;
@@ -207,7 +127,7 @@ public final class FairleadController implements AutoCloseable {
   private volatile Leadership leadership;
 
   private FairleadController(
-      Options options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
+      ControllerOptions options, Optional<EmbeddedZooKeeper> embedded, String connectString) {
     this.options = options;
     this.embedded = embedded;
     this.connectString = connectString;
@@ -226,11 +146,24 @@ public final class FairleadController implements AutoCloseable {
     leaderWatch = new LeaderWatch(client, tree);
     muxWatch = new MuxWatch(client, tree);
     reads = new Reads(lead, session, store, serviceWatch, leaderWatch, journal, commits);
-    agents = new Agents(reads, agentReports);
+    othello =
+        new OthelloKeepers(
+            this::arraysWriter,
+            new Surroundings(
+                store,
+                muxWatch::muxes,
+                System::nanoTime,
+                clock::seconds,
+                random::nextLong,
+                options.arraysWait()),
+            othelloThreads,
+            new OthelloCounters(registry));
+    agents = new Agents(reads, agentReports, othello);
     drainWatch = new DrainWatch(agentReports, muxWatch::muxes, System::nanoTime);
     writes = new Writes(lead, session, catalogueThread, drainWatch, commits);
     registry.getPrometheusRegistry().register(agentMetrics());
     registry.getPrometheusRegistry().register(drainMetrics());
+    registry.getPrometheusRegistry().register(new OthelloMetrics(othello::statuses));
     MetricsView view = new MetricsView(options.clock());
     registry
         .getPrometheusRegistry()
@@ -278,7 +211,7 @@ public final class FairleadController implements AutoCloseable {
   }
 
   /** {@link #prepare} and {@link #start}, without an address for others. */
-  public static FairleadController open(Options options) throws IOException {
+  public static FairleadController open(ControllerOptions options) throws IOException {
     FairleadController controller = prepare(options);
     controller.start(Optional.empty());
     return controller;
@@ -291,7 +224,7 @@ public final class FairleadController implements AutoCloseable {
    * @throws IllegalArgumentException for a bad option, with its name, value and what is allowed
    * @throws IOException if the embedded server cannot start
    */
-  public static FairleadController prepare(Options options) throws IOException {
+  public static FairleadController prepare(ControllerOptions options) throws IOException {
     ZooKeeperAddress address = ZooKeeperAddress.parse(options.zookeeper());
     Optional<EmbeddedZooKeeper> embedded = Optional.empty();
     if (address.directory().isPresent()) {
@@ -392,6 +325,16 @@ public final class FairleadController implements AutoCloseable {
     return muxWatch::muxes;
   }
 
+  /** How services steered by othello stand, as known to this controller while it leads. */
+  public Function<String, Optional<OthelloStatus>> othello() {
+    return othello::status;
+  }
+
+  /** The arrays of services steered by othello. */
+  public Function<StoredService, Optional<CommittedArrays>> arrays() {
+    return new ArraysCache(store);
+  }
+
   public Agents agents() {
     return agents;
   }
@@ -473,6 +416,7 @@ public final class FairleadController implements AutoCloseable {
     stop(upkeepThread);
     stop(catalogueThread);
     stop(snapshotThread);
+    stop(othelloThreads);
     stop(writerThreads);
     client.close();
     embedded.ifPresent(EmbeddedZooKeeper::close);
@@ -486,6 +430,7 @@ public final class FairleadController implements AutoCloseable {
     lead.load(loaded);
     serviceWatch.pause();
     agentReports.forget();
+    othello.forget();
     lead.begin();
     retention.tidy();
     LOG.info("leading in epoch {} with {} services", epoch.number(), loaded.writers().size());
@@ -494,6 +439,7 @@ public final class FairleadController implements AutoCloseable {
   private void follow() {
     lead.end();
     agentReports.forget();
+    othello.forget();
     lead.last()
         .ifPresent(
             last ->
@@ -523,21 +469,27 @@ public final class FairleadController implements AutoCloseable {
         .build();
   }
 
+  private Optional<ArraysWriter> arraysWriter(String service) {
+    return lead.current().map(catalogue -> catalogue.writers().get(service));
+  }
+
   /** Only submits: an iteration or step runs on its service's event thread. */
   private void upkeepIfDue() {
     if (session.isConnected()) {
       lead.current()
           .ifPresent(
-              catalogue ->
-                  catalogue
-                      .writers()
-                      .values()
-                      .forEach(
-                          writer -> {
-                            writer.upkeepIfDue();
-                            writer.releaseIfDue();
-                            writer.transitIfDue();
-                          }));
+              catalogue -> {
+                catalogue
+                    .writers()
+                    .values()
+                    .forEach(
+                        writer -> {
+                          writer.upkeepIfDue();
+                          writer.releaseIfDue();
+                          writer.transitIfDue();
+                        });
+                othello.step(catalogue.writers().keySet());
+              });
     }
   }
 

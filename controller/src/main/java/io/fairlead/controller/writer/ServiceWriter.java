@@ -5,12 +5,13 @@ import com.google.common.util.concurrent.MoreExecutors;
 import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.backends.Change;
 import io.fairlead.controller.backends.PoolRules;
-import io.fairlead.controller.drains.DrainWatch;
 import io.fairlead.controller.hold.Release;
 import io.fairlead.controller.image.ServiceConfig;
 import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.othello.ArraysWriter;
+import io.fairlead.controller.othello.CommittedArrays.Next;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Refusal;
 import io.fairlead.controller.plane.Result;
@@ -19,7 +20,10 @@ import io.fairlead.controller.repository.ServiceRepository;
 import io.fairlead.controller.repository.StoredService;
 import io.fairlead.controller.ring.Runs;
 import io.fairlead.controller.services.ServiceRules;
+import io.fairlead.controller.store.ArraysWrite;
 import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.LatestArrays;
+import io.fairlead.controller.store.ServiceState;
 import io.fairlead.controller.store.SnapshotWrite;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.upkeep.UpkeepJob;
@@ -31,8 +35,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,7 +46,7 @@ import org.slf4j.LoggerFactory;
  * The only writer of one service, for one epoch: changes run one after another, each on the image
  * that the one before it left. Readers get the image at any time without waiting.
  */
-final class ServiceWriter {
+final class ServiceWriter implements ArraysWriter {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceWriter.class);
 
   private interface Task {
@@ -69,6 +75,14 @@ final class ServiceWriter {
   private final AtomicBoolean isIterating = new AtomicBoolean();
   private final AtomicBoolean isReleasing = new AtomicBoolean();
 
+  private final ArraysSteps arraysSteps;
+
+  /**
+   * Whether arrays are being written that nothing names yet: a snapshot of a later generation would
+   * make theirs an old one.
+   */
+  private volatile boolean isWritingAhead;
+
   private final TransitionWork transitions;
   private final AtomicBoolean isTransiting = new AtomicBoolean();
 
@@ -81,7 +95,7 @@ final class ServiceWriter {
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
-  private ServiceWriter(Builder builder) {
+  ServiceWriter(ServiceWriterBuilder builder) {
     repository = builder.repository;
     epoch = builder.epoch;
     clock = builder.clock;
@@ -93,90 +107,29 @@ final class ServiceWriter {
     background = builder.background;
     live = builder.live;
     releases = new Releases(live);
+    arraysSteps =
+        new ArraysSteps(
+            this::commitEmpty, this::knownState, repository.store(), epoch, events, background);
     stored = builder.stored;
   }
 
   /** The writer of {@code stored} in {@code epoch}; everything else has to be given. */
-  static Builder builder(ServiceRepository repository, Epoch epoch, StoredService stored) {
-    return new Builder(repository, epoch, stored);
-  }
-
-  /** Sets what a writer works with by name. */
-  static final class Builder {
-    private final ServiceRepository repository;
-    private final Epoch epoch;
-    private final StoredService stored;
-    private ClockCheck clock;
-    private Notes notes;
-    private CommitMetrics metrics;
-    private Addresses addresses;
-    private LiveConnections live;
-    private DrainWatch drains;
-    private Executor pool;
-    private Executor background;
-
-    private Builder(ServiceRepository repository, Epoch epoch, StoredService stored) {
-      this.repository = repository;
-      this.epoch = epoch;
-      this.stored = stored;
-    }
-
-    Builder clock(ClockCheck to) {
-      clock = to;
-      return this;
-    }
-
-    Builder notes(Notes to) {
-      notes = to;
-      return this;
-    }
-
-    Builder metrics(CommitMetrics to) {
-      metrics = to;
-      return this;
-    }
-
-    /** Of all services of the epoch. */
-    Builder addresses(Addresses to) {
-      addresses = to;
-      return this;
-    }
-
-    /** What earlier owners of held buckets are asked. */
-    Builder live(LiveConnections to) {
-      live = to;
-      return this;
-    }
-
-    Builder drains(DrainWatch to) {
-      drains = to;
-      return this;
-    }
-
-    /**
-     * @param events runs those of many services
-     * @param snapshots encodes theirs
-     */
-    Builder threads(Executor events, Executor snapshots) {
-      pool = events;
-      background = snapshots;
-      return this;
-    }
-
-    ServiceWriter build() {
-      return new ServiceWriter(this);
-    }
+  static ServiceWriterBuilder builder(
+      ServiceRepository repository, Epoch epoch, StoredService stored) {
+    return new ServiceWriterBuilder(repository, epoch, stored);
   }
 
   ServiceImage image() {
     return stored.image();
   }
 
-  StoredService stored() {
+  @Override
+  public StoredService stored() {
     return stored;
   }
 
-  boolean isGone() {
+  @Override
+  public boolean isGone() {
     return isGone;
   }
 
@@ -347,6 +300,63 @@ final class ServiceWriter {
     return unchanged(image(), false);
   }
 
+  /** Leaves no audit record, for the same reason. */
+  @Override
+  public CompletionStage<Optional<Commit>> commitArrays(Proposal proposal) {
+    AtomicReference<Commit> committed = new AtomicReference<>();
+    return submit(
+            WriteOptions.COMMIT,
+            () -> {
+              long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
+              Optional<Commit> proposed = proposal.on(stored, now);
+              if (proposed.isPresent()) {
+                Optional<ArraysWrite> arrays = proposed.get().arrays().map(Next::write);
+                Optional<LatestArrays> before = stored.state().arrays();
+                commit(PoolPlan.of(image(), proposed.get().kept(), now, false), repository, arrays);
+                committed.set(proposed.get());
+                before.ifPresent(arraysSteps::removeOld);
+              }
+              return unchanged(image(), false);
+            })
+        .thenApply(result -> Optional.ofNullable(committed.get()));
+  }
+
+  @Override
+  public CompletionStage<Optional<Commit>> commitArrays(
+      List<Ahead> ahead, Function<List<Long>, Proposal> proposal) {
+    isWritingAhead = true;
+    return arraysSteps
+        .write(ahead)
+        .thenCompose(numbers -> commitArrays(proposal.apply(numbers)))
+        .whenComplete(
+            (done, failure) ->
+                events.execute(
+                    () -> {
+                      isWritingAhead = false;
+                      snapshotIfDue();
+                    }));
+  }
+
+  /** Leaves no audit record either. */
+  private CompletionStage<Long> commitEmpty() {
+    return submit(
+            WriteOptions.COMMIT,
+            () -> {
+              long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
+              commit(PoolPlan.of(image(), Runs.EMPTY, now, false), repository);
+              return unchanged(image(), false);
+            })
+        .thenApply(Result::generation);
+  }
+
+  private ServiceState knownState() throws StoreException {
+    if (isUncertain || isGone) {
+      throw new StoreException(
+          "service '%s' %s".formatted(name(), isGone ? "is gone" : "has to be read again"));
+    }
+    return stored.state();
+  }
+
   CompletionStage<Result> delete(WriteOptions options) {
     return submit(
         options,
@@ -406,9 +416,16 @@ final class ServiceWriter {
   }
 
   private void commit(PoolPlan plan, ServiceRepository noting) throws StoreException {
+    commit(plan, noting, Optional.empty());
+  }
+
+  private void commit(PoolPlan plan, ServiceRepository noting, Optional<ArraysWrite> arrays)
+      throws StoreException {
     show(
         () ->
-            stored = metrics.time(() -> noting.commit(epoch, stored, plan.after(), plan.delta())));
+            stored =
+                metrics.time(
+                    () -> noting.commit(epoch, stored, plan.after(), plan.delta(), arrays)));
     metrics.committed(name(), plan.result().moved());
     events.execute(this::snapshotIfDue);
   }
@@ -441,15 +458,15 @@ final class ServiceWriter {
     return result;
   }
 
-  private interface Commit {
+  private interface Step {
     void run() throws StoreException;
   }
 
   /** Commits and adopts what was committed. */
-  private void show(Commit commit) throws StoreException {
+  private void show(Step step) throws StoreException {
     committing.lock();
     try {
-      commit.run();
+      step.run();
     } finally {
       committing.unlock();
     }
@@ -534,7 +551,7 @@ final class ServiceWriter {
    * chunk at most.
    */
   private void snapshotIfDue() {
-    if (isSnapshotting || isUncertain || isGone || !stored.isSnapshotDue()) {
+    if (isSnapshotting || isWritingAhead || isUncertain || isGone || !stored.isSnapshotDue()) {
       return;
     }
     isSnapshotting = true;

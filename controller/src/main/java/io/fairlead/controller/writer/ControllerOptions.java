@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.store.ZooKeeperAccess;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.apache.curator.framework.CuratorFramework;
+
+/**
+ * How a controller is opened.
+ *
+ * @param zookeeper "embedded:DIR" or "host:port,..."
+ * @param zookeeperListen of the embedded server's client port; port 0 picks a free one
+ * @param root the tree in ZooKeeper, "/fairlead"
+ * @param id of this controller in elections: a restart under the same id takes over from its own
+ *     former process at once
+ * @param checksClock whether commits are refused while {@code clock} and ZooKeeper's differ
+ * @param arraysWait whether new arrays of steering othello wait for agents and muxes
+ * @param access to a protected ZooKeeper; without it every client of ZooKeeper may do everything
+ * @param writing wraps the client that elects and writes; the identity, except in tests
+ * @param muxesRegister how long a restore waits for the nodes of muxes in an empty ZooKeeper, who
+ *     try again each second
+ */
+public record ControllerOptions(
+    String zookeeper,
+    InetSocketAddress zookeeperListen,
+    String root,
+    String id,
+    InstantSource clock,
+    boolean checksClock,
+    boolean arraysWait,
+    Optional<ZooKeeperAccess> access,
+    UnaryOperator<CuratorFramework> writing,
+    Duration muxesRegister) {
+  private static final Duration MUXES_REGISTER = Duration.ofSeconds(3);
+
+  /** Without protection. */
+  public static ControllerOptions of(
+      String zookeeper,
+      InetSocketAddress zookeeperListen,
+      String root,
+      String id,
+      InstantSource clock) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        true,
+        true,
+        Optional.empty(),
+        UnaryOperator.identity(),
+        MUXES_REGISTER);
+  }
+
+  public ControllerOptions with(Optional<ZooKeeperAccess> newAccess) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        newAccess,
+        writing,
+        muxesRegister);
+  }
+
+  public ControllerOptions with(UnaryOperator<CuratorFramework> newWriting) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        access,
+        newWriting,
+        muxesRegister);
+  }
+
+  public ControllerOptions withClockCheck(boolean checks) {
+    return withRules(checks, arraysWait);
+  }
+
+  public ControllerOptions withArraysWait(boolean wait) {
+    return withRules(checksClock, wait);
+  }
+
+  private ControllerOptions withRules(boolean checks, boolean wait) {
+    return new ControllerOptions(
+        zookeeper, zookeeperListen, root, id, clock, checks, wait, access, writing, muxesRegister);
+  }
+
+  public ControllerOptions with(Duration newMuxesRegister) {
+    return new ControllerOptions(
+        zookeeper,
+        zookeeperListen,
+        root,
+        id,
+        clock,
+        checksClock,
+        arraysWait,
+        access,
+        writing,
+        newMuxesRegister);
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import io.fairlead.controller.agents.LiveConnections;
+import io.fairlead.controller.drains.DrainWatch;
+import io.fairlead.controller.metrics.CommitMetrics;
+import io.fairlead.controller.repository.ServiceRepository;
+import io.fairlead.controller.repository.StoredService;
+import io.fairlead.controller.store.Epoch;
+import java.util.concurrent.Executor;
+
+/** Sets what a writer works with by name. */
+final class ServiceWriterBuilder {
+  final ServiceRepository repository;
+  final Epoch epoch;
+  final StoredService stored;
+  ClockCheck clock;
+  Notes notes;
+  CommitMetrics metrics;
+  Addresses addresses;
+  LiveConnections live;
+  DrainWatch drains;
+  Executor pool;
+  Executor background;
+
+  ServiceWriterBuilder(ServiceRepository repository, Epoch epoch, StoredService stored) {
+    this.repository = repository;
+    this.epoch = epoch;
+    this.stored = stored;
+  }
+
+  ServiceWriterBuilder clock(ClockCheck to) {
+    clock = to;
+    return this;
+  }
+
+  ServiceWriterBuilder notes(Notes to) {
+    notes = to;
+    return this;
+  }
+
+  ServiceWriterBuilder metrics(CommitMetrics to) {
+    metrics = to;
+    return this;
+  }
+
+  /** Of all services of the epoch. */
+  ServiceWriterBuilder addresses(Addresses to) {
+    addresses = to;
+    return this;
+  }
+
+  /** What earlier owners of held buckets are asked. */
+  ServiceWriterBuilder live(LiveConnections to) {
+    live = to;
+    return this;
+  }
+
+  ServiceWriterBuilder drains(DrainWatch to) {
+    drains = to;
+    return this;
+  }
+
+  /**
+   * @param events runs those of many services
+   * @param snapshots encodes theirs
+   */
+  ServiceWriterBuilder threads(Executor events, Executor snapshots) {
+    pool = events;
+    background = snapshots;
+    return this;
+  }
+
+  ServiceWriter build() {
+    return new ServiceWriter(this);
+  }
+}
