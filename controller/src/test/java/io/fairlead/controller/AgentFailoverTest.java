@@ -10,6 +10,7 @@ import io.fairlead.controller.agents.LiveConnections;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -33,7 +34,7 @@ class AgentFailoverTest {
     static Served open(TestingServer zookeeper, String id) throws IOException {
       FairleadController controller =
           FairleadController.prepare(
-              FairleadController.Options.of(
+              ControllerOptions.of(
                   zookeeper.getConnectString(),
                   FreePorts.nextAddress(),
                   "/fairlead",

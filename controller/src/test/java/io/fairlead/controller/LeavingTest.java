@@ -7,6 +7,7 @@ import io.fairlead.controller.agents.AgentRequests;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
+import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -40,7 +41,7 @@ class LeavingTest {
     InstantSource clock = () -> Instant.ofEpochSecond(now);
     controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();

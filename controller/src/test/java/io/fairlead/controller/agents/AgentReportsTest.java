@@ -44,7 +44,14 @@ class AgentReportsTest {
 
   private static Report.Service web(long established, Report.Answer answer) {
     return new Report.Service(
-        "web", established, 3, Optional.empty(), 5, 4, Optional.ofNullable(answer));
+        "web",
+        established,
+        3,
+        Optional.empty(),
+        5,
+        4,
+        Optional.ofNullable(answer),
+        Optional.empty());
   }
 
   private Outcome accept(Report report) {

@@ -108,6 +108,7 @@ class ApiShapesTest extends ServedApi {
     JsonObject ring = expect(200, "GET", web + "/ring", "").json();
     assertThat(ring.getJsonObject("runs").fieldNames()).containsExactlyInAnyOrder("8", "9");
     checkHolds(web);
+    checkOthello(web);
     JsonObject explained =
         expect(200, "GET", web + "/explain" + flow + "&destinationPort=80", "").json();
     assertThat(explained.getJsonObject("current").getInteger("id")).isIn(8, 9);
@@ -184,6 +185,22 @@ class ApiShapesTest extends ServedApi {
       }
     }
     assertThat(client.answered()).isEqualTo(all);
+  }
+
+  private void checkOthello(String web) {
+    expect(404, "GET", web + "/othello", "");
+    String flows =
+        "{\"name\":\"flows\",\"vips\":[\"10.99.0.7\"],\"buckets\":1024,\"steering\":\"othello\","
+            + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+    expect(201, "POST", "/v1/services", flows);
+    JsonObject times = client.get("/v1/services/flows").json().getJsonObject("othello");
+    assertThat(times.getInteger("reportAgeSeconds")).isEqualTo(60);
+    assertThat(times.getInteger("spacingSeconds")).isEqualTo(120);
+    JsonObject status = expect(200, "GET", "/v1/services/flows/othello", "").json();
+    assertThat(status.getInteger("effectiveSeconds")).isEqualTo(180);
+    expect(200, "PATCH", "/v1/services/flows", "{\"othello\":{\"reportAgeSeconds\":30}}");
+    expect(400, "PATCH", "/v1/services/flows", "{\"othello\":{\"spacingSeconds\":239}}");
+    expect(200, "DELETE", "/v1/services/flows", "");
   }
 
   private void checkHolds(String web) {

@@ -54,7 +54,12 @@ class ApiVersionsTest extends ServedApi {
   void aReadIsAnsweredBrieflyWhileNothingChanges() {
     List<String> paths = taking("get", "IfNoneMatch");
     assertThat(paths).hasSizeGreaterThan(7);
+    String flows = SPEC.formatted("flows", 2).replaceFirst("\\{", "{\"steering\":\"othello\",");
+    assertThat(client.send("POST", "/v1/services", flows).status()).as(flows).isEqualTo(201);
     for (String path : paths) {
+      if (path.endsWith("/othello")) {
+        path = path.replace("/web/", "/flows/");
+      }
       if (path.endsWith("/explain")) {
         path +=
             "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1&destinationPort=80";

@@ -18,6 +18,16 @@ class MalformedReportsTest extends ServedApi {
   private static final JsonObject ANSWER =
       new JsonObject().put("question", "q").put("connections", 1).put("buckets", "AAE=");
 
+  private static final JsonObject CONNECTIONS =
+      new JsonObject()
+          .put("memory", "m")
+          .put("mark", "")
+          .put("whole", true)
+          .put("first", true)
+          .put("last", false)
+          .put("opened", "AQAAAAAAAAD/////////fw==")
+          .put("closed", "");
+
   private String version;
 
   @BeforeEach
@@ -28,11 +38,16 @@ class MalformedReportsTest extends ServedApi {
         "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
             + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}");
     client.send("PUT", "/v1/services/web/backends/7", "{\"address\":\"10.2.0.7\"}");
+    plane.connectionReports.asking.add("web");
     version = client.get("/v1/agent/services").json().getString("version");
   }
 
   private JsonObject good() {
-    return report(1, version, "10.2.0.7", service("web", 12).put("answer", ANSWER.copy()));
+    return report(
+        1,
+        version,
+        "10.2.0.7",
+        service("web", 12).put("answer", ANSWER.copy()).put("connections", CONNECTIONS.copy()));
   }
 
   private Reply post(JsonObject report) {
@@ -87,6 +102,16 @@ class MalformedReportsTest extends ServedApi {
         "services.0.answer.buckets | \"AA\" | services[0].answer.buckets",
         "services.0.answer.buckets | \"AAA=\" | services[0].answer.buckets",
         "services.0.answer.buckets | \"gAIB\" | services[0].answer.buckets",
+        "services.0.connections | {} | services[0].connections.memory",
+        "services.0.connections.memory | 7 | services[0].connections.memory",
+        "services.0.connections.mark | | services[0].connections.mark",
+        "services.0.connections.whole | \"true\" | services[0].connections.whole",
+        "services.0.connections.first | | services[0].connections.first",
+        "services.0.connections.last | null | services[0].connections.last",
+        "services.0.connections.opened | \"AQAAAAAAAA==\" | services[0].connections.opened",
+        "services.0.connections.opened | \"AQAAAAAAAAA\" | services[0].connections.opened",
+        "services.0.connections.closed | \"?\" | services[0].connections.closed",
+        "services.0.connections.other | 1 | services[0].connections.other",
       })
   void aWrongFieldIsNamed(String path, String value, String field) {
     JsonObject report = good();
@@ -98,6 +123,9 @@ class MalformedReportsTest extends ServedApi {
       if (name.startsWith("answer.")) {
         at = at.getJsonObject("answer");
         name = name.substring("answer.".length());
+      } else if (name.startsWith("connections.")) {
+        at = at.getJsonObject("connections");
+        name = name.substring("connections.".length());
       }
     }
     if (value == null) {
@@ -136,6 +164,30 @@ class MalformedReportsTest extends ServedApi {
     JsonObject fewer = report(2, version, "10.2.0.7", service("web", 1).put("opened", 900));
     assertThat(post(fewer.put("lostEvents", 70)).status()).isEqualTo(200);
     assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(1);
+  }
+
+  @Test
+  void connectionsAreTakenAndAnswered() {
+    JsonObject reply = post(good()).json();
+    assertThat(plane.connectionReports.taken)
+        .singleElement()
+        .satisfies(taken -> assertThat(taken.opened()).containsExactly(1, 0x7fff_ffff_ffff_ffffL));
+    assertThat(reply.getJsonArray("connections").encode())
+        .isEqualTo("[{\"name\":\"web\",\"memory\":\"memory\",\"mark\":\"mark\"}]");
+    assertThat(reply.getInteger("nextSeconds")).isEqualTo(5);
+  }
+
+  @Test
+  void connectionsOfARepeatedReportAreNotUsedTwice() {
+    post(good());
+    assertThat(post(good()).json().getJsonArray("connections")).hasSize(1);
+    assertThat(plane.connectionReports.taken).hasSize(1);
+  }
+
+  @Test
+  void connectionsThatNobodyAskedForAreRefused() {
+    plane.connectionReports.asking.clear();
+    assertThat(post(good()).json().getString("field")).isEqualTo("services[0].connections");
   }
 
   /** One service's name is how another's begins. */

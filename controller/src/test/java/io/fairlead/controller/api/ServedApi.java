@@ -25,6 +25,11 @@ public abstract class ServedApi {
     client = new ApiClient(server.listen());
   }
 
+  /** Where the API is. */
+  protected final String url() {
+    return "http://" + server.listen();
+  }
+
   @AfterEach
   final void end() {
     server.close();

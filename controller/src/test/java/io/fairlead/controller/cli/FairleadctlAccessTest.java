@@ -3,7 +3,7 @@ package io.fairlead.controller.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Certificate;
 import io.fairlead.controller.api.Endpoint;
@@ -13,8 +13,6 @@ import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -29,8 +27,6 @@ class FairleadctlAccessTest {
   @TempDir private Path directory;
   private Certificate certificate;
   private ApiServer server;
-
-  private record Run(int exit, String out, String err) {}
 
   @BeforeEach
   void open() throws IOException {
@@ -57,15 +53,8 @@ class FairleadctlAccessTest {
     server.close();
   }
 
-  private Run run(String line) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    int exit =
-        CtlMain.commandLine()
-            .setOut(new PrintWriter(out, true))
-            .setErr(new PrintWriter(err, true))
-            .execute(("--api " + server.url(Optional.empty()) + " " + line).split(" "));
-    return new Run(exit, out.toString(), err.toString());
+  private CtlRun run(String line) {
+    return CtlRun.at(server.url(Optional.empty()).toString(), line.split(" "));
   }
 
   @Test
@@ -73,12 +62,12 @@ class FairleadctlAccessTest {
     String cacert = "--cacert " + certificate.pem();
     Path token = secret("token", "ada-0123456789abcdef\n");
     String all = cacert + " --token-file " + token + " ";
-    Run created = run(all + "service create web --vip 10.99.0.1 --port tcp:80");
+    CtlRun created = run(all + "service create web --vip 10.99.0.1 --port tcp:80");
     assertThat(created.err()).isEmpty();
     assertThat(run(all + "audit").out())
         .containsPattern("NUMBER +TIME +WHO +WHAT")
         .containsPattern("0 +\\S+ +ada +POST /v1/services +1 +0");
-    Run stranger = run(cacert + " service list");
+    CtlRun stranger = run(cacert + " service list");
     assertThat(stranger.exit()).isEqualTo(1);
     assertThat(stranger.err())
         .isEqualTo("Authorization is missing; allowed: Bearer and a token of this cluster\n");
@@ -93,7 +82,7 @@ class FairleadctlAccessTest {
     assertThat(run("--token-file " + open + " health").err()).contains("its mode is rw-r--r--");
     assertThat(run("--token-file " + secret("two", "a\nb") + " health").err())
         .contains("allowed: a token of visible characters in one line");
-    Run none = run("--cacert " + secret("none", "no certificate") + " health");
+    CtlRun none = run("--cacert " + secret("none", "no certificate") + " health");
     assertThat(none.exit()).isEqualTo(2);
     assertThat(none.err()).contains("--cacert '").contains("allowed: a file of certificates, PEM");
     assertThat(run("audit --limit 0").err()).contains("--limit '0' is refused; allowed: 1..1000");

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.net.httpserver.HttpServer;
-import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.api.ApiClient;
 import io.fairlead.controller.api.ApiServer;
@@ -23,8 +23,6 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -44,7 +42,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine;
 
 /** Every verb against a real HTTP server: what it prints, in both formats, and its exit code. */
 class FairleadctlTest {
@@ -73,30 +70,12 @@ class FairleadctlTest {
     PLANE.clear();
   }
 
-  record Run(int exit, String out, String err) {}
-
-  private static Run run(String... words) {
-    String[] args = new String[words.length + 2];
-    args[0] = "--api";
-    args[1] = "http://" + server.listen();
-    System.arraycopy(words, 0, args, 2, words.length);
-    return runPlainly(args);
-  }
-
-  private static Run runPlainly(String... args) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    CommandLine command =
-        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-    int exit = command.execute(args);
-    return new Run(exit, out.toString(), err.toString());
+  private static CtlRun run(String... words) {
+    return CtlRun.at("http://" + server.listen(), words);
   }
 
   private static String done(String line) {
-    Run run = run(line.split(" "));
-    assertThat(run.err()).as(line).isEmpty();
-    assertThat(run.exit()).as(line).isZero();
-    return run.out();
+    return CtlRun.done("http://" + server.listen(), line);
   }
 
   private static void createWeb() {
@@ -140,7 +119,7 @@ class FairleadctlTest {
     done("service create sip --vip 10.99.0.2 --port tcp:5060 --mptcp-ports 1-9");
     assertThat(done("service show sip")).contains("mptcp ports  1-9\n");
     for (String range : List.of("20000", "20000:20999", "-1-5", "100000-100001", "all")) {
-      Run run = run("service", "change", "web", "--mptcp-ports", range);
+      CtlRun run = run("service", "change", "web", "--mptcp-ports", range);
       assertThat(run.exit()).as(range).isEqualTo(2);
       assertThat(run.err()).contains("'" + range + "' is refused; allowed: FIRST-LAST");
     }
@@ -161,12 +140,12 @@ class FairleadctlTest {
     done("service change web --max-segment-size none");
     assertThat(done("service show web")).doesNotContain("max segment");
     for (String at : List.of("1", "1-2", "-1:2", "100:1", "1:22", "all")) {
-      Run run = run("service", "change", "web", "--quic-server-id", at);
+      CtlRun run = run("service", "change", "web", "--quic-server-id", at);
       assertThat(run.exit()).as(at).isEqualTo(2);
       assertThat(run.err()).contains("'" + at + "' is refused; allowed: OFFSET:LENGTH");
     }
     for (String size : List.of("-1", "1.5", "100000", "all")) {
-      Run run = run("service", "change", "web", "--max-segment-size", size);
+      CtlRun run = run("service", "change", "web", "--max-segment-size", size);
       assertThat(run.exit()).as(size).isEqualTo(2);
       assertThat(run.err()).contains("'" + size + "' is refused; allowed: bytes");
     }
@@ -357,7 +336,7 @@ class FairleadctlTest {
     change(1);
     assertThat(done("export web")).contains("address: \"10.1.0.21\"\n    weight: 2\n");
     change(30);
-    Run run = run("export");
+    CtlRun run = run("export");
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.out()).isEmpty();
     assertThat(run.err()).isEqualTo("service 'web' has changed at each of 10 reads; try again\n");
@@ -431,10 +410,10 @@ class FairleadctlTest {
       System.setIn(stdin);
     }
     Files.writeString(file, "{\"changes\": [\n{\"op\": }]}", StandardCharsets.UTF_8);
-    Run malformed = run("changes", "web", "-f", file.toString());
+    CtlRun malformed = run("changes", "web", "-f", file.toString());
     assertThat(malformed.exit()).isEqualTo(2);
     assertThat(malformed.err()).contains(file.toString(), "line 2", "one JSON document");
-    Run missing = run("changes", "web", "-f", directory + "/none");
+    CtlRun missing = run("changes", "web", "-f", directory + "/none");
     assertThat(missing.exit()).isEqualTo(2);
     assertThat(missing.err()).contains("/none' cannot be read");
   }
@@ -502,9 +481,9 @@ class FairleadctlTest {
   void failsWithOneSentenceAndItsExitCode(Failure failure) {
     createWeb();
     var before = PLANE.state();
-    Run run =
+    CtlRun run =
         failure.line().startsWith("--api")
-            ? runPlainly(failure.line().split(" "))
+            ? CtlRun.of(failure.line().split(" "))
             : run(failure.line().isEmpty() ? new String[0] : failure.line().split(" "));
     assertThat(run.exit()).as(run.err()).isEqualTo(failure.exit());
     assertThat(run.out()).isEmpty();
@@ -517,7 +496,7 @@ class FairleadctlTest {
   void refusalsWhileZooKeeperIsAway() {
     createWeb();
     PLANE.zookeeperAway();
-    Run run = run("backend", "drain", "web", "1");
+    CtlRun run = run("backend", "drain", "web", "1");
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.err())
         .isEqualTo("zookeeper: suspended; allowed: to try again; nothing was written\n");
@@ -533,7 +512,7 @@ class FairleadctlTest {
   @Test
   void unreachableIsThree() {
     int free = FreePorts.next();
-    Run run = runPlainly("--api", "http://127.0.0.1:" + free, "service", "list");
+    CtlRun run = CtlRun.of("--api", "http://127.0.0.1:" + free, "service", "list");
     assertThat(run.exit()).isEqualTo(3);
     assertThat(run.err())
         .isEqualTo(
@@ -555,7 +534,7 @@ class FairleadctlTest {
     other.start();
     try {
       String url = "http://127.0.0.1:" + other.getAddress().getPort();
-      Run run = runPlainly("--api", url, "health");
+      CtlRun run = CtlRun.of("--api", url, "health");
       assertThat(run.exit()).isEqualTo(3);
       assertThat(run.err()).startsWith("the server at " + url + " is not a Fairlead controller");
     } finally {
@@ -586,7 +565,7 @@ class FairleadctlTest {
         "health"
       })
   void helpFitsATerminalAndShowsAnExample(String verb) {
-    Run run = runPlainly((verb + " --help").strip().split(" "));
+    CtlRun run = CtlRun.of((verb + " --help").strip().split(" "));
     assertThat(run.exit()).isZero();
     assertThat(run.out().lines().allMatch(line -> line.length() <= 80)).isTrue();
     if (!verb.equals("service") && !verb.equals("backend")) {

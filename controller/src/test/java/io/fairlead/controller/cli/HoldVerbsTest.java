@@ -3,56 +3,21 @@ package io.fairlead.controller.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.CtlMain;
-import io.fairlead.controller.api.ApiServer;
-import io.fairlead.controller.api.Endpoint;
-import io.fairlead.controller.writer.MemoryPlane;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.util.List;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import io.fairlead.controller.CtlRun;
+import io.fairlead.controller.api.ServedApi;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import picocli.CommandLine;
 
 /** What the verbs say of buckets that are held, over HTTP. */
-class HoldVerbsTest {
-  private final MemoryPlane plane = new MemoryPlane();
-  private ApiServer server;
-
+class HoldVerbsTest extends ServedApi {
   @BeforeEach
-  void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+  void open() {
     done("service create web --vip 10.99.0.1 --port tcp:80 --buckets 1024 --window 86400");
     done("backend add web 1 10.1.0.21");
   }
 
-  @AfterEach
-  void close() {
-    server.close();
-  }
-
   private String done(String line) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    CommandLine command =
-        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-    List<String> words =
-        Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(line.split(" ")))
-            .toList();
-    int exit = command.execute(words.toArray(String[]::new));
-    assertThat(err.toString()).as(line).isEmpty();
-    assertThat(exit).as(line).isZero();
-    return out.toString();
+    return CtlRun.done(url(), line);
   }
 
   @Test

@@ -5,17 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.Resources;
 import io.fairlead.controller.api.ApiServer;
 import io.fairlead.controller.api.Endpoint;
 import io.fairlead.controller.cli.Api;
+import io.fairlead.controller.writer.ControllerOptions;
 import io.fairlead.controller.writer.FairleadController;
 import io.fairlead.controller.writer.Shown;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,7 +26,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 /** {@code apply}, {@code diff} and {@code export} against a whole controller and a ZooKeeper. */
 class ApplyTest {
@@ -77,6 +75,13 @@ class ApplyTest {
         maintenance: {maxDraining: 25%}
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
+      - name: tcp
+        vips: [10.99.0.3]
+        ports: [{protocol: tcp, port: 80}]
+        buckets: 1024
+        steering: othello
+        othello: {reportAgeSeconds: 30, spacingSeconds: 90}
+        pool: []
       """;
 
   @TempDir private Path directory;
@@ -88,7 +93,7 @@ class ApplyTest {
   void open() throws Exception {
     controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                 "embedded:" + directory.resolve("zookeeper" + clusters++),
                 FreePorts.nextAddress(),
                 "/fairlead",
@@ -109,20 +114,11 @@ class ApplyTest {
     controller.close();
   }
 
-  record Run(int exit, String out, String err) {}
-
-  private Run run(String... words) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    String[] args =
-        Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(words))
-            .toArray(String[]::new);
-    CommandLine command =
-        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-    return new Run(command.execute(args), out.toString(), err.toString());
+  private CtlRun run(String... words) {
+    return CtlRun.at("http://" + server.listen(), words);
   }
 
-  private Run with(String yaml, String... words) throws IOException {
+  private CtlRun with(String yaml, String... words) throws IOException {
     Path file = Files.writeString(directory.resolve("services.yaml"), yaml);
     return run(
         Stream.concat(Stream.of(words), Stream.of("-f", file.toString())).toArray(String[]::new));
@@ -137,7 +133,7 @@ class ApplyTest {
 
   @Test
   void anExportMakesTheSameServicesElsewhere() throws Exception {
-    Run applied = with(TWO, "apply");
+    CtlRun applied = with(TWO, "apply");
     assertThat(applied.err()).isEmpty();
     assertThat(applied.exit()).isZero();
     assertThat(applied.out())
@@ -160,7 +156,7 @@ class ApplyTest {
   /** All but the hash key, which is a secret, and {@code maxBackends}, another word for buckets. */
   @Test
   void everyFieldOfTheContractSurvivesAnExport() throws Exception {
-    Run applied = with(ALL, "apply");
+    CtlRun applied = with(ALL, "apply");
     assertThat(applied.err()).isEmpty();
     String exported = run("export").out();
     JsonNode fields =
@@ -177,8 +173,9 @@ class ApplyTest {
       }
     }
     for (String same : List.of(ALL, exported)) {
-      assertThat(with(same, "diff").out()).isEqualTo("old: as in the file\nquic: as in the file\n");
-      assertThat(with(same, "apply").out()).endsWith("2 unchanged\n");
+      assertThat(with(same, "diff").out())
+          .isEqualTo("old: as in the file\nquic: as in the file\ntcp: as in the file\n");
+      assertThat(with(same, "apply").out()).endsWith("3 unchanged\n");
     }
     close();
     open();
@@ -192,12 +189,12 @@ class ApplyTest {
     String before = generations();
     for (String same : List.of(TWO, run("export").out())) {
       assertThat(with(same, "diff").exit()).isZero();
-      Run again = with(same, "apply");
+      CtlRun again = with(same, "apply");
       assertThat(again.out()).isEqualTo("dns: unchanged\nweb: unchanged\n2 unchanged\n");
       assertThat(generations()).isEqualTo(before);
     }
     String changed = TWO.replace("weight: 300", "weight: 100");
-    Run diff = with(changed, "diff");
+    CtlRun diff = with(changed, "diff");
     assertThat(diff.exit()).isEqualTo(4);
     assertThat(diff.out())
         .isEqualTo(
@@ -206,10 +203,10 @@ class ApplyTest {
             web: different, 256 buckets would move
               backend 2: weight 300 -> 100
             """);
-    Run dry = with(changed, "apply", "--dry-run");
+    CtlRun dry = with(changed, "apply", "--dry-run");
     assertThat(dry.out()).contains("web: would be changed, generation 3, 256 buckets moved");
     assertThat(generations()).isEqualTo(before);
-    Run applied = with(changed, "apply");
+    CtlRun applied = with(changed, "apply");
     assertThat(applied.out()).contains("web: changed, generation 3, 256 buckets moved");
     assertThat(applied.out()).contains("1 changed, 1 unchanged");
   }
@@ -221,7 +218,7 @@ class ApplyTest {
         TWO.replace("10.1.0.22, weight: 300", "10.1.0.99")
             .replace("windowSeconds: 60", "windowSeconds: 30")
             .replace("10.99.0.53", "10.99.0.54");
-    Run run = with(mixed, "apply");
+    CtlRun run = with(mixed, "apply");
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.out())
         .isEqualTo("dns: changed, generation 1, 0 buckets moved\n1 changed, 1 refused\n");
@@ -241,7 +238,7 @@ class ApplyTest {
         TWO.replace("[10.99.0.53]", "[10.99.0.1]")
             .replace("[10.99.0.1, 'fd00::1']", "[10.99.0.7]")
             .replace("protocol: udp, port: 53", "protocol: tcp, port: 80");
-    Run run = with(swapped, "apply");
+    CtlRun run = with(swapped, "apply");
     assertThat(run.err()).isEmpty();
     assertThat(run.out()).contains("2 changed");
     assertThat(Shown.service(controller, "dns").orElseThrow().config().vips())
@@ -287,7 +284,7 @@ class ApplyTest {
   void aBadFileChangesNothing() throws Exception {
     for (Bad bad : badFiles()) {
       for (String verb : List.of("apply", "diff")) {
-        Run run = with(bad.yaml(), verb);
+        CtlRun run = with(bad.yaml(), verb);
         assertThat(run.exit()).as("%s: %s", bad.name(), run.err()).isEqualTo(2);
         assertThat(run.err()).as(bad.name()).contains("-f '", bad.says());
       }
@@ -297,7 +294,7 @@ class ApplyTest {
 
   @Test
   void whatTheControllerRefusesNamesTheField() throws Exception {
-    Run run = with("services: [{name: web, vip: 10.99.0.1}]", "apply");
+    CtlRun run = with("services: [{name: web, vip: 10.99.0.1}]", "apply");
     assertThat(run.exit()).isEqualTo(1);
     assertThat(run.err()).contains("web: refused: vip '10.99.0.1' is refused; allowed: the fields");
     assertThat(run.out()).isEqualTo("1 refused\n");

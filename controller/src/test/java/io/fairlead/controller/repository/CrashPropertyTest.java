@@ -11,9 +11,9 @@ import io.fairlead.controller.ring.Delta;
 import io.fairlead.controller.ring.DeltaCodec;
 import io.fairlead.controller.ring.RandomDeltas;
 import io.fairlead.controller.ring.Ring;
-import io.fairlead.controller.steering.Steering;
+import io.fairlead.controller.store.ArraysWrite;
 import io.fairlead.controller.store.Epoch;
-import io.fairlead.controller.store.Generation;
+import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.Sizes;
 import io.fairlead.controller.store.SnapshotWrite;
@@ -25,7 +25,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.SortedMap;
@@ -49,8 +51,6 @@ class CrashPropertyTest {
   private static final int LEADERS = 8;
   private static final int WRITES_MAX = 24;
 
-  private static final Steering STEERING = new TableSteering();
-
   private static TestingServer server;
   private static CuratorFramework client;
   private static int trees;
@@ -58,6 +58,10 @@ class CrashPropertyTest {
   /** What a leader knows to be committed, and what it was committing when it ended. */
   private static final class History {
     final SortedMap<Long, Ring> acknowledged = new TreeMap<>();
+
+    /** What each generation says of arrays, acknowledged or not. */
+    final Map<Long, Optional<LatestArrays>> arrays = new HashMap<>();
+
     Optional<Ring> underWay = Optional.empty();
 
     void acknowledge(Ring ring) {
@@ -114,6 +118,7 @@ class CrashPropertyTest {
     } else {
       ServiceImage empty = ServiceImage.create(config(tree), 1_700_000_000);
       history.underWay = Optional.of(empty.ring());
+      history.arrays.put(empty.ring().generation(), Optional.empty());
       service = repository.create(epoch, empty);
     }
     history.acknowledge(service.image().ring());
@@ -134,10 +139,38 @@ class CrashPropertyTest {
       Delta delta = RandomDeltas.next(service.image().ring(), random);
       Ring next = service.image().ring().apply(delta);
       history.underWay = Optional.of(next);
-      service = repository.commit(epoch, service, new ServiceImage(config(tree), next), delta);
+      Optional<ArraysWrite> arrays =
+          arrays(service.state().arrays(), next.generation(), random.nextInt(6));
+      history.arrays.put(
+          next.generation(), arrays.map(ArraysWrite::latest).or(service.state()::arrays));
+      service =
+          repository.commit(epoch, service, new ServiceImage(config(tree), next), delta, arrays);
+      if (arrays.isPresent()) {
+        ServiceStore store = repository.store();
+        for (long old : store.unnamedArrays(service.state(), arrays.get().latest())) {
+          store.removeArrays(epoch, service.state(), old);
+        }
+      }
       history.acknowledge(next);
     }
     return Optional.of(service);
+  }
+
+  /** Mostly none; else new arrays as a whole or a patch, or none before the newest any more. */
+  private static Optional<ArraysWrite> arrays(
+      Optional<LatestArrays> before, long next, int choice) {
+    if (choice == 0) {
+      return Optional.of(
+          ArraysWrite.ofWhole(
+              bytes("whole %d;".formatted(next).repeat(20)),
+              before.map(latest -> latest.replaced(next)).orElse(LatestArrays.first(next))));
+    }
+    if (choice == 1 && before.isPresent()) {
+      return Optional.of(
+          ArraysWrite.ofPatch(
+              bytes("patch %d;".formatted(next).repeat(20)), before.get().patched(next)));
+    }
+    return choice == 2 ? before.map(ArraysWrite::settling) : Optional.empty();
   }
 
   /** What a reader finds after the crash. */
@@ -158,6 +191,7 @@ class CrashPropertyTest {
       assertThat(ring).isEqualTo(acknowledged);
     }
     replay(tree, history, ring);
+    checkArrays(tree, history, found.get());
     return found;
   }
 
@@ -174,19 +208,30 @@ class CrashPropertyTest {
       assertThat(ring).isEqualTo(history.acknowledged.get(ring.generation()));
       byte[] delta = ChunkNodes.read(client, tree.delta("web", ring.generation() + 1));
       ring = ring.apply(DeltaCodec.decodeDelta(delta, ring));
-      checkTable(tree, ring);
     }
     assertThat(ring).isEqualTo(latest);
   }
 
-  /** The steering method's blob is committed with its generation or not at all. */
-  private static void checkTable(Tree tree, Ring ring) throws Exception {
-    String path = tree.blob("web", ring.generation(), Generation.STEERING);
-    Optional<byte[]> table = STEERING.blob(config(tree), ring);
-    if (table.isPresent()) {
-      assertThat(ChunkNodes.read(client, path)).isEqualTo(table.get());
-    } else {
-      assertThat(client.checkExists().forPath(path)).isNull();
+  /**
+   * Which arrays are the newest is committed with their generation, and all that it names is there.
+   */
+  private static void checkArrays(Tree tree, History history, StoredService found)
+      throws Exception {
+    Optional<LatestArrays> latest = found.state().arrays();
+    assertThat(latest).isEqualTo(history.arrays.get(found.image().ring().generation()));
+    if (latest.isEmpty()) {
+      return;
+    }
+    ServiceStore store = new ServiceStore(client, tree, DEADLINE);
+    List<LatestArrays.Source> sources = new ArrayList<>(List.of(latest.get().newest()));
+    latest.get().before().ifPresent(sources::add);
+    for (LatestArrays.Source source : sources) {
+      List<byte[]> expected = new ArrayList<>();
+      expected.add(bytes("whole %d;".formatted(source.whole()).repeat(20)));
+      source
+          .patches()
+          .forEach(patch -> expected.add(bytes("patch %d;".formatted(patch).repeat(20))));
+      assertThat(store.readArrays("web", source)).containsExactlyElementsOf(expected);
     }
   }
 
@@ -216,7 +261,7 @@ class CrashPropertyTest {
   }
 
   private static ServiceRepository repository(ServiceStore store) {
-    return new ServiceRepository(store, config -> STEERING);
+    return new ServiceRepository(store);
   }
 
   private static Tree plant() throws Exception {

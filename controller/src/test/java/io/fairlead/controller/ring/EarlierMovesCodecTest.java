@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.function.UnaryOperator;
@@ -45,11 +44,10 @@ class EarlierMovesCodecTest {
 
   /** A whole frame around another body: of one entry, these are its fields. */
   private static byte[] body(int count, int bucket, int owner, int extra) {
-    ByteBuffer body = DeltaCodec.allocate(20 + extra);
+    ByteBuffer body = Frame.allocate(20 + extra);
     body.putInt(count).putInt(bucket).putInt(5).putInt(4);
     body.putChar((char) owner).putChar((char) 2);
-    return DeltaCodec.frame(
-        "FLE1".getBytes(StandardCharsets.US_ASCII), 1, moved().generation(), 256, body);
+    return Frame.frame(new Frame.Header("FLE1", 1, moved().generation(), 0, 256), body);
   }
 
   private static byte[] changed(UnaryOperator<ByteBuffer> change) {

@@ -3,37 +3,17 @@ package io.fairlead.controller.services;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.CtlMain;
+import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.api.ServedApi;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import picocli.CommandLine;
 
 /** {@code statelessUdp} by the commands: kept, changed, and what becomes of an explained flow. */
 class StatelessUdpTest extends ServedApi {
   private static final String CREATE =
       "service create dns --vip 10.99.0.1 --port udp:53,tcp:53 --buckets 1024";
 
-  private record Run(int exit, String out, String err) {}
-
-  private Run run(String line) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    String[] args =
-        Stream.concat(Stream.of("--api", "http://" + server.listen()), Stream.of(line.split(" ")))
-            .toArray(String[]::new);
-    CommandLine command =
-        CtlMain.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-    return new Run(command.execute(args), out.toString(), err.toString());
-  }
-
   private String done(String line) {
-    Run run = run(line);
-    assertThat(run.err()).as(line).isEmpty();
-    assertThat(run.exit()).as(line).isZero();
-    return run.out();
+    return CtlRun.done(url(), line);
   }
 
   @Test
@@ -52,7 +32,7 @@ class StatelessUdpTest extends ServedApi {
   @Test
   void anythingElseIsRefused() {
     done(CREATE);
-    Run run = run("service change dns --stateless-udp maybe");
+    CtlRun run = CtlRun.at(url(), "service change dns --stateless-udp maybe".split(" "));
     assertThat(run.exit()).isEqualTo(2);
     assertThat(run.err()).contains("--stateless-udp", "maybe");
   }

@@ -52,13 +52,13 @@ class ServiceStoreTest {
     ServiceState state = create(size);
     Generation next =
         Generation.of(2, Generation.DELTA, bytes(size, 2))
-            .with(Generation.STEERING, bytes(2 * size, 3));
+            .with(Generation.ARRAYS, bytes(2 * size, 3));
     state = store.commit(EPOCH, state, state.config(), Progress.NONE, next);
     ServiceReading read = store.read("web").orElseThrow();
     assertThat(read.state()).isEqualTo(state);
     assertThat(read.snapshot().orElseThrow()).isEqualTo(bytes(size, 1));
     assertThat(read.deltas()).containsExactly(bytes(size, 2));
-    assertThat(new Chunks(client).read(TREE.blob("web", 2, Generation.STEERING)))
+    assertThat(new Chunks(client).read(TREE.blob("web", 2, Generation.ARRAYS)))
         .isEqualTo(bytes(2 * size, 3));
     assertThat(state.generations().deltaBytes()).as("of deltas alone").isEqualTo(size);
   }
@@ -80,11 +80,11 @@ class ServiceStoreTest {
   void aGenerationOfOtherBytesIsNotTakenForOnesOwn() throws Exception {
     ServiceState first = create(10);
     store.commit(EPOCH, first, first.config(), Progress.NONE, delta(2));
-    Generation other = delta(2).with(Generation.STEERING, bytes(10, 9));
+    Generation other = delta(2).with(Generation.ARRAYS, bytes(10, 9));
     assertThatThrownBy(() -> store.commit(EPOCH, first, first.config(), Progress.NONE, other))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("generation 2 of service 'web'");
-    assertThat(client.checkExists().forPath(TREE.blob("web", 2, Generation.STEERING))).isNull();
+    assertThat(client.checkExists().forPath(TREE.blob("web", 2, Generation.ARRAYS))).isNull();
   }
 
   private ServiceState create(int size) throws StoreException {

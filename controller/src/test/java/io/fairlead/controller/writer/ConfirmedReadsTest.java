@@ -182,7 +182,7 @@ class ConfirmedReadsTest {
   private static FairleadController open(
       String zookeeper, String id, UnaryOperator<CuratorFramework> writing) throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
                 zookeeper, FreePorts.nextAddress(), "/fairlead", id, InstantSource.system())
             .with(writing));
   }

@@ -62,7 +62,7 @@ class DrainServiceTest {
 
   private FairleadController open(String id) throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
                 zookeeper.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
             .withClockCheck(false));
   }

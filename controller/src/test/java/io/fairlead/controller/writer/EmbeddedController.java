@@ -22,7 +22,7 @@ abstract class EmbeddedController {
   final void open() throws Exception {
     controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withClockCheck(false));
     assertThat(controller.awaitLeader(Duration.ofSeconds(30))).isTrue();

@@ -160,7 +160,7 @@ class FailoverTest {
   private static FairleadController open(String zookeeper, String id, InstantSource clock)
       throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock)
+        ControllerOptions.of(zookeeper, FreePorts.nextAddress(), "/fairlead", id, clock)
             .withClockCheck(!(clock instanceof SettableClock)));
   }
 }

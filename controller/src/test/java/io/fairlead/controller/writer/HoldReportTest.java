@@ -69,7 +69,7 @@ class HoldReportTest {
 
   private FairleadController open(String id) throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
                 server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
             .withClockCheck(false));
   }
@@ -86,7 +86,15 @@ class HoldReportTest {
                     asked.question(), left.cardinality(), BucketSetCodec.encode(left));
               });
       Report.Service web =
-          new Report.Service("web", connections.cardinality(), 0, Optional.empty(), 0, 0, answer);
+          new Report.Service(
+              "web",
+              connections.cardinality(),
+              0,
+              Optional.empty(),
+              0,
+              0,
+              answer,
+              Optional.empty());
       Address address = Address.parse("10.1.0.2").orElseThrow();
       AgentReports reports = (AgentReports) controller.liveConnections();
       List<Report.Question> asked =

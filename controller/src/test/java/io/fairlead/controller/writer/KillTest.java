@@ -149,7 +149,7 @@ class KillTest {
   private void checkTheRest(long acknowledged) throws Exception {
     try (FairleadController controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                 "embedded:" + directory,
                 FreePorts.nextAddress(),
                 "/fairlead",

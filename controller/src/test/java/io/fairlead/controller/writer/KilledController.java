@@ -39,7 +39,7 @@ final class KilledController {
   private static void commit(String directory) throws Exception {
     FairleadController controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                 "embedded:" + directory,
                 FreePorts.nextAddress(),
                 "/fairlead",

@@ -67,7 +67,7 @@ class LossesTest {
   private FairleadController lead(String id) throws Exception {
     FairleadController opened =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
                 .withClockCheck(false));
     assertThat(opened.awaitLeader(SOON)).isTrue();
@@ -153,7 +153,7 @@ class LossesTest {
     }
     try (FairleadController second =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "next", clock)
                 .withClockCheck(false))) {
       await().until(second::isServing);

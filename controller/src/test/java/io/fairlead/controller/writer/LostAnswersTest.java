@@ -97,7 +97,7 @@ class LostAnswersTest {
 
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
             zookeeper,
             FreePorts.nextAddress(),
             "/fairlead",

@@ -4,6 +4,7 @@ package io.fairlead.controller.writer;
 import io.fairlead.controller.agents.AgentReports;
 import io.fairlead.controller.agents.AgentRoutes;
 import io.fairlead.controller.agents.Agents;
+import io.fairlead.controller.agents.FakeConnectionReports;
 import io.fairlead.controller.api.Resource;
 import io.fairlead.controller.audit.AuditLog;
 import io.fairlead.controller.audit.AuditRoutes;
@@ -23,6 +24,8 @@ import io.fairlead.controller.image.ServiceImage;
 import io.fairlead.controller.image.UpkeepState;
 import io.fairlead.controller.muxes.MuxRoutes;
 import io.fairlead.controller.muxes.MuxView;
+import io.fairlead.controller.othello.OthelloRoutes;
+import io.fairlead.controller.othello.OthelloStatus;
 import io.fairlead.controller.plane.Health;
 import io.fairlead.controller.plane.Origin;
 import io.fairlead.controller.plane.Plane;
@@ -78,6 +81,12 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
   private final List<Journal.Numbered> records = new ArrayList<>();
   private final Map<String, KeptAnswer> kept = new TreeMap<>();
   private final List<MuxView> muxes = new ArrayList<>();
+  private final Function<String, Optional<OthelloStatus>> othello =
+      name ->
+          Optional.of(get(name))
+              .filter(service -> service.image().config().othello().isPresent())
+              .map(OthelloStatus::beginning);
+  public final FakeConnectionReports connectionReports = new FakeConnectionReports();
   private final AgentReports agentReports =
       new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
   private final DrainWatch drainWatch = new DrainWatch(agentReports, this::muxes, System::nanoTime);
@@ -98,9 +107,10 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
         new BackendRoutes(this),
         new DrainRoutes(this, this, drainWatch),
         new UpkeepRoutes(this),
-        new ExplainRoutes(this, agentReports, InstantSource.system()),
+        new ExplainRoutes(this, agentReports, service -> Optional.empty(), InstantSource.system()),
         new MuxRoutes(live),
-        new AgentRoutes(new Agents(this, agentReports), this::refused),
+        new OthelloRoutes(this, othello),
+        new AgentRoutes(new Agents(this, agentReports, connectionReports), this::refused),
         new EventRoutes(this, live, drainWatch),
         new AuditRoutes(this),
         new BackupRoutes(this::backup),
@@ -444,7 +454,11 @@ public final class MemoryPlane implements Plane, Services, Backends, Drains, Upk
         new StoredService(
             after,
             new ServiceState(
-                after.config(), isSame ? version : version + 1, after.progress(), generations)));
+                after.config(),
+                isSame ? version : version + 1,
+                after.progress(),
+                generations,
+                Optional.empty())));
   }
 
   private ServiceImage checked(String name, WriteOptions options) {

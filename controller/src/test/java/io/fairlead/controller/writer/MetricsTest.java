@@ -21,6 +21,7 @@ import io.fairlead.controller.drains.DrainOrder;
 import io.fairlead.controller.image.Drain.Then;
 import io.fairlead.controller.plane.Result;
 import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.services.ServiceSpec;
 import io.fairlead.controller.store.ZooKeeperClient;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -59,7 +60,7 @@ class MetricsTest {
     client.start();
     controller =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     zookeeper.getConnectString(),
                     FreePorts.nextAddress(),
                     "/fairlead",
@@ -223,12 +224,17 @@ class MetricsTest {
     JsonObject report =
         AgentRequests.report(1, version, "10.1.0.2", AgentRequests.service("web", 1));
     assertThat(api.send("POST", "/v1/agent/reports", report.encode()).status()).isEqualTo(200);
+    ServiceSpec flows = spec("flows", "10.99.0.2").toBuilder().steering("othello").build();
+    done(controller.services().createService(flows, WriteOptions.COMMIT));
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> api.get("/metrics").body().contains("fairlead_othello_connections{"));
     String scrape = api.get("/metrics").body();
     JsonNode rules =
         new YAMLMapper().readTree(ALERTS.toFile()).path("groups").path(0).path("rules");
     assertThat(rules).hasSizeGreaterThan(10);
     Set<String> names = new TreeSet<>();
-    Pattern use = Pattern.compile("(fairlead_controller_[a-z0-9_]+)(?:[{]([a-z]+)=)?");
+    Pattern use = Pattern.compile("(fairlead_(?:controller|othello)_[a-z0-9_]+)(?:[{]([a-z]+)=)?");
     for (JsonNode rule : rules) {
       assertThat(rule.path("annotations").path("summary").asText()).isNotBlank();
       Matcher uses = use.matcher(rule.path("expr").asText());

@@ -109,7 +109,7 @@ class OutageTest {
 
   private static FairleadController open(String zookeeper) throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
             zookeeper, FreePorts.nextAddress(), "/fairlead", "outage", InstantSource.system()));
   }
 }

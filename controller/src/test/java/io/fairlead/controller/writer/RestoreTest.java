@@ -66,8 +66,8 @@ class RestoreTest {
     server.close();
   }
 
-  private FairleadController.Options options() {
-    return FairleadController.Options.of(
+  private ControllerOptions options() {
+    return ControllerOptions.of(
             server.getConnectString(), FreePorts.nextAddress(), "/fairlead", "test", clock)
         .withClockCheck(false)
         .with(muxesRegister);
@@ -130,7 +130,9 @@ class RestoreTest {
                     e.since(),
                     e.moved(),
                     e.hold(),
-                    0))
+                    0,
+                    e.arrays(),
+                    e.second()))
         .toList();
   }
 

@@ -55,8 +55,8 @@ class SlowStartServiceTest {
     server.close();
   }
 
-  private FairleadController.Options options(String id) {
-    return FairleadController.Options.of(
+  private ControllerOptions options(String id) {
+    return ControllerOptions.of(
             server.getConnectString(), FreePorts.nextAddress(), "/fairlead", id, clock)
         .withClockCheck(false)
         .with(Duration.ZERO);

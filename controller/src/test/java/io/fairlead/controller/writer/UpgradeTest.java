@@ -54,7 +54,7 @@ class UpgradeTest {
 
   private FairleadController controller() throws Exception {
     return FairleadController.open(
-        FairleadController.Options.of(
+        ControllerOptions.of(
             server.getConnectString(),
             FreePorts.nextAddress(),
             "/fairlead",

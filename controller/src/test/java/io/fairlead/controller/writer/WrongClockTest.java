@@ -61,7 +61,7 @@ class WrongClockTest {
   private FairleadController open(boolean checksClock) throws Exception {
     FairleadController opened =
         FairleadController.open(
-            FairleadController.Options.of(
+            ControllerOptions.of(
                     "embedded:" + directory, FreePorts.nextAddress(), "/fairlead", "test", clock)
                 .withClockCheck(checksClock));
     assertThat(opened.awaitLeader(SOON)).isTrue();

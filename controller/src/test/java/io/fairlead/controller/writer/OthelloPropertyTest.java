@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.agents.ConnectionReports.Changes;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.othello.CommittedArrays;
+import io.fairlead.controller.plane.Refusal;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.writer.OthelloService.Agent;
+import io.fairlead.controller.writer.OthelloService.View;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+
+/**
+ * Hours of a service whose pool changes all the time, with connections that outlive many windows:
+ * at every moment a packet of each reaches the backend that has it, by its first or second bucket
+ * and the owners that an open window names. Agents report, answers get lost and leaders change.
+ */
+class OthelloPropertyTest {
+  private static final int BACKENDS = 6;
+  private static final int STEP_SECONDS = 5;
+  private static final int STEPS = 240;
+
+  /** The backend whose agent may lie. */
+  private static final int LIAR = 2;
+
+  @Property(tries = 2)
+  void everyConnectionIsReachedAtEveryMoment(@ForAll long seed) throws Exception {
+    run(seed, false);
+  }
+
+  /** Its own connections may break, if it is silent about them. */
+  @Property(tries = 2)
+  void aLyingAgentHurtsNoOtherBackend(@ForAll long seed) throws Exception {
+    run(seed, true);
+  }
+
+  private static void run(long seed, boolean lies) throws Exception {
+    try (OthelloService service = new OthelloService(seed)) {
+      Random random = service.random;
+      List<Change> all = new ArrayList<>();
+      for (int id = 1; id <= BACKENDS; id++) {
+        all.add(Requests.add(id));
+        service.agent(id);
+      }
+      Requests.done(service.writer.change(all, WriteOptions.COMMIT));
+      View late = service.view();
+      int pause = 0;
+      int turns = 0;
+      int changed = 0;
+      int silence = 0;
+      int silent = 0;
+      int lie = 0;
+      for (int step = 0; step < STEPS; step++) {
+        service.pass(STEP_SECONDS);
+        late = random.nextInt(3) == 0 ? late : service.view();
+        service.muxes.put("mux1", service.ring().generation());
+        service.muxes.put("mux2", late.ring().generation());
+        open(service, late);
+        if (silence == 0 && random.nextInt(60) == 0) {
+          silence = random.nextInt(100); // up to two windows
+          silent = 1 + random.nextInt(BACKENDS);
+        }
+        if (pause-- == 0) {
+          pause = 4 + random.nextInt(20);
+          changed += change(service, rolling(service, turns++)) ? 1 : 0;
+        }
+        if (silence == 0 && random.nextInt(150) == 0) { // one that never heard of it gives it up
+          service.failOver();
+        }
+        if (lies && lie == 0 && random.nextInt(20) == 0) {
+          lie = 10 + random.nextInt(60);
+        }
+        if (lie > 0) {
+          lie(service, --lie == 0);
+        }
+        for (Agent agent : service.agents.values()) {
+          if (lie > 0 && agent.backend == LIAR) {
+            continue;
+          }
+          if (silence == 0 || agent.backend != silent) {
+            report(agent, random);
+          }
+        }
+        silence = Math.max(0, silence - 1);
+        service.serversLearn();
+        service.step();
+        String when = "seed %d, step %d".formatted(seed, step);
+        checkAll(service, service.committed(), lies ? LIAR : 0, when);
+      }
+      assertThat(service.committed()).as("arrays after %d steps", STEPS).isPresent();
+      assertThat(changed).as("changes that were not refused").isGreaterThan(5);
+    }
+  }
+
+  /** Opens connections through a mux that has applied everything, and one that may be behind. */
+  private static void open(OthelloService service, View late) throws Exception {
+    for (int opened = service.random.nextInt(6); opened > 0; opened--) {
+      long key = service.random.nextLong();
+      View view = service.random.nextBoolean() ? late : service.view();
+      service.agent(view.opensAt(key)).opens(key);
+    }
+  }
+
+  private static void report(Agent agent, Random random) {
+    agent.open.keySet().removeIf(key -> random.nextInt(200) == 0);
+    if (random.nextInt(20) == 0) {
+      agent.reportUnanswered();
+    }
+    agent.report();
+  }
+
+  /** Claims what others have, mostly before these do; at the end the true agent starts anew. */
+  private static void lie(OthelloService service, boolean ends) {
+    Agent liar = service.agent(LIAR);
+    if (ends) {
+      liar.memory = "";
+      return;
+    }
+    liar.report(
+        own ->
+            new Changes(
+                own.memory(),
+                own.mark(),
+                own.whole(),
+                own.first(),
+                own.last(),
+                service.agents.values().stream()
+                    .flatMap(agent -> agent.open.keySet().stream())
+                    .filter(key -> !liar.told.contains(key) && service.random.nextInt(3) > 0)
+                    .mapToLong(key -> key)
+                    .toArray(),
+                new long[0]));
+  }
+
+  /** Drains one after another, the next one when it has got the most: buckets move on and on. */
+  private static List<Change> rolling(OthelloService service, int turn) {
+    List<Change> changes = new ArrayList<>();
+    for (int id = 1; id <= BACKENDS; id++) {
+      int place = Math.floorMod(id - turn, BACKENDS);
+      int weight = place == 0 ? 0 : place == 1 ? 200 : 50 + service.random.nextInt(100);
+      changes.add(Requests.weight(id, weight));
+    }
+    return changes;
+  }
+
+  /** Whether the pool was changed; not if that would break connections. */
+  private static boolean change(OthelloService service, List<Change> changes) throws Exception {
+    try {
+      Requests.done(service.writer.change(changes, WriteOptions.COMMIT));
+      return true;
+    } catch (ExecutionException e) {
+      assertThat(e.getCause()).isInstanceOf(Refusal.class).hasMessageContaining("force");
+      return false;
+    }
+  }
+
+  private static void checkAll(
+      OthelloService service, Optional<CommittedArrays> arrays, int excused, String when) {
+    for (Agent agent : service.agents.values()) {
+      if (agent.backend == excused) {
+        continue;
+      }
+      for (Map.Entry<Long, Long> each : agent.open.entrySet()) {
+        assertThat(service.reaches(each.getKey(), agent.backend, arrays))
+            .as(
+                "%s: connection %016x of backend %d, opened %d s ago; %s",
+                when,
+                each.getKey(),
+                agent.backend,
+                service.seconds() - each.getValue(),
+                service.status())
+            .isTrue();
+      }
+    }
+  }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.plane.WriteOptions.COMMIT;
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fairlead.controller.othello.CommittedArrays;
+import io.fairlead.controller.store.LatestArrays;
+import io.fairlead.controller.store.Sizes;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.writer.OthelloService.Agent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongToIntFunction;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Arrays that ZooKeeper loses, and arrays that are too large for one request. */
+class OthelloRepairTest {
+  private static final int CONNECTIONS = 300;
+
+  /** So that arrays of a few hundred connections take many chunks. */
+  private static final Sizes SMALL = new Sizes(400, 300);
+
+  private OthelloService service;
+
+  private void open(Sizes sizes) throws Exception {
+    service = new OthelloService(1, sizes);
+    service.begin(3, CONNECTIONS);
+    pass(OthelloService.AGE);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    service.close();
+  }
+
+  /** "mux1" has all arrays so far, and reads others from ZooKeeper. */
+  private void pass(int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      service.pass(1);
+      service.muxes.put("mux1", service.ring().generation());
+      service.report();
+      service.step();
+    }
+  }
+
+  private LatestArrays latest() {
+    return service.writer.stored().state().arrays().orElseThrow();
+  }
+
+  private double repairs() {
+    return service.counted("fairlead.othello.commits", "kind", "repair");
+  }
+
+  private void checkReached(CommittedArrays arrays) {
+    for (Agent agent : service.agents.values()) {
+      for (long key : agent.open.keySet()) {
+        assertThat(service.reaches(key, agent.backend, Optional.of(arrays)))
+            .as("connection %016x of backend %d, %s", key, agent.backend, service.status())
+            .isTrue();
+      }
+    }
+  }
+
+  private String path(long generation, String blob) throws Exception {
+    String path = "/fairlead/services/web/ring/gen/%010d/%s".formatted(generation, blob);
+    List<String> chunks = new ArrayList<>(service.client.getChildren().forPath(path));
+    return path + "/" + chunks.get(chunks.size() / 2);
+  }
+
+  private enum Damage {
+    LOST {
+      @Override
+      void to(OthelloService service, String chunk) throws Exception {
+        service.client.delete().forPath(chunk);
+      }
+    },
+    FLIPPED {
+      @Override
+      void to(OthelloService service, String chunk) throws Exception {
+        byte[] bytes = service.client.getData().forPath(chunk);
+        bytes[bytes.length - 1] ^= 1;
+        service.client.setData().forPath(chunk, bytes);
+      }
+    },
+    MAGIC {
+      @Override
+      void to(OthelloService service, String chunk) throws Exception {
+        byte[] bytes = service.client.getData().forPath(chunk);
+        bytes[0] ^= 1;
+        service.client.setData().forPath(chunk, bytes);
+      }
+    };
+
+    abstract void to(OthelloService service, String chunk) throws Exception;
+  }
+
+  /** Whatever the hash, both arrays give the same buckets. */
+  private static void checkSame(CommittedArrays one, CommittedArrays other) {
+    Optional<LongToIntFunction> before = one.codesBefore();
+    Optional<LongToIntFunction> again = other.codesBefore();
+    assertThat(again.isPresent()).isEqualTo(before.isPresent());
+    for (long key = 1; key < 3000; key++) {
+      long hash = key * 0x9e3779b97f4a7c15L;
+      assertThat(other.newest().code(hash)).isEqualTo(one.newest().code(hash));
+      if (before.isPresent()) {
+        assertThat(again.get().applyAsInt(hash)).isEqualTo(before.get().applyAsInt(hash));
+      }
+    }
+  }
+
+  /** Of arrays with both named; a mux that starts reads them. */
+  @ParameterizedTest
+  @EnumSource(Damage.class)
+  void theSameArraysAreCommittedAgain(Damage damage) throws Exception {
+    open(Sizes.DEFAULT);
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    assertThat(latest().isSettled()).isTrue();
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(1);
+    assertThat(latest().isSettled()).isFalse();
+    CommittedArrays had = service.read();
+    assertThat(had.latest().patches()).isNotEmpty();
+    damage.to(service, path(latest().whole(), "arrays"));
+    assertThatThrownBy(() -> service.read()).isInstanceOf(StoreException.Damaged.class);
+    service.muxes.put("mux2", 0L);
+    pass(6);
+    assertThat(repairs()).isEqualTo(1);
+    CommittedArrays again = service.read();
+    assertThat(again.latest()).isEqualTo(latest());
+    assertThat(again.newest().generation()).isGreaterThan(had.newest().generation());
+    checkSame(had, again);
+    checkReached(again);
+    service.muxes.remove("mux2");
+    pass(OthelloService.SPACING + 5);
+    assertThat(repairs()).isEqualTo(1);
+    assertThat(service.status().damage()).isEmpty();
+    assertThat(latest().isSettled()).isTrue();
+    checkReached(service.read());
+  }
+
+  @Test
+  void settledArraysAreFoundDamagedWithoutAMuxThatReadsThem() throws Exception {
+    open(SMALL);
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    CommittedArrays had = service.read();
+    Damage.LOST.to(service, path(latest().whole(), "arrays"));
+    pass(301);
+    assertThat(repairs()).isEqualTo(1);
+    assertThat(latest().isSettled()).isTrue();
+    checkSame(had, service.read());
+    checkReached(service.read());
+    assertThat(service.client.checkExists().forPath(gone(had.latest().whole()))).isNotNull();
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(3);
+    checkReached(service.read());
+  }
+
+  private static String gone(long generation) {
+    return "/fairlead/services/web/ring/gen/%010d/arrays".formatted(generation);
+  }
+
+  /** The leader ends as well, so that only muxes have the arrays. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void othersFollowArraysThatNoControllerHas(boolean isSettled) throws Exception {
+    open(Sizes.DEFAULT);
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(isSettled ? OthelloService.AGE + OthelloService.SPACING : 1);
+    CommittedArrays had = service.read();
+    assertThat(had.latest().isSettled()).isEqualTo(isSettled);
+    Damage.FLIPPED.to(service, path(latest().whole(), "arrays"));
+    service.failOver();
+    service.step();
+    assertThat(service.status().damage()).isPresent();
+    long young = service.random.nextLong();
+    service.agent(service.ring().current(had.newest().code(young))).opens(young);
+    for (int second = 0; latest().equals(had.latest()); second++) {
+      assertThat(second).isLessThan(OthelloService.AGE + 10);
+      checkReached(had);
+      pass(1);
+    }
+    assertThat(latest().previous()).contains(had.newest().generation());
+    CommittedArrays now = service.read();
+    assertThat(now.isBeforeLost()).isTrue();
+    CommittedArrays onMuxes =
+        new CommittedArrays(
+            now.service(), now.latest(), now.newest(), Optional.of(had.newest()), 0, 0);
+    checkReached(onMuxes);
+    service.muxes.put("mux2", 0L);
+    for (int second = 0; !latest().isSettled(); second++) {
+      assertThat(second).isLessThan(2 * OthelloService.AGE + OthelloService.SPACING + 5);
+      pass(1);
+    }
+    pass(1);
+    assertThat(service.status().damage()).isEmpty();
+    assertThat(service.status().miscoded()).isZero();
+    checkReached(service.read());
+  }
+
+  /** A change that is asked for while they are written is committed before them. */
+  @Test
+  void largeArraysAreWrittenAheadAndLetChangesPass() throws Exception {
+    open(SMALL);
+    List<Long> passed = new ArrayList<>();
+    service.overtaking =
+        () -> {
+          service.writer.change(List.of(weight(2, 90 + passed.size())), COMMIT);
+          passed.add(service.ring().generation());
+        };
+    done(service.writer.change(List.of(weight(3, 0)), COMMIT));
+    pass(2);
+    LatestArrays first = latest();
+    assertThat(service.client.getChildren().forPath(gone(first.whole())).size()).isGreaterThan(3);
+    assertThat(first.patches()).containsExactly(first.generation());
+    assertThat(first.generation()).isGreaterThan(first.whole() + 1);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "whole")).isEqualTo(1);
+    checkReached(service.read());
+    service.overtaking = () -> {};
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    for (int i = 0; i < 1000; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    pass(OthelloService.AGE + 5);
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(5);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "whole")).isEqualTo(2);
+    assertThat(latest().previousWhole()).isPresent();
+    assertThat(service.read().isBeforeLost()).isFalse();
+    checkReached(service.read());
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    done(service.writer.change(List.of(weight(1, 40)), COMMIT));
+    pass(3);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "patch")).isGreaterThan(0);
+    checkReached(service.read());
+  }
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.writer;
+
+import static io.fairlead.controller.writer.Requests.done;
+import static io.fairlead.controller.writer.Requests.weight;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.agents.ConnectionReports.Changes;
+import io.fairlead.controller.agents.FakeConnections;
+import io.fairlead.controller.backends.Change;
+import io.fairlead.controller.explain.Explanation;
+import io.fairlead.controller.explain.Flow;
+import io.fairlead.controller.othello.CommittedArrays;
+import io.fairlead.controller.othello.OthelloStatus;
+import io.fairlead.controller.plane.WriteOptions;
+import io.fairlead.controller.store.LatestArrays;
+import io.fairlead.controller.writer.OthelloService.Agent;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** When a leader commits arrays, and which. */
+class OthelloServiceTest {
+  private static final WriteOptions COMMIT = WriteOptions.COMMIT;
+  private static final int CONNECTIONS = 200;
+
+  private OthelloService service;
+
+  @BeforeEach
+  void open() throws Exception {
+    service = new OthelloService(1);
+    service.begin(3, CONNECTIONS);
+    pass(OthelloService.AGE);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    service.close();
+  }
+
+  /** As many seconds, in each of which agents report, muxes catch up and the keeper looks. */
+  private void pass(int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      service.pass(1);
+      service.muxesCatchUp();
+      service.report();
+      service.step();
+    }
+  }
+
+  private void drain(int id) throws Exception {
+    done(service.writer.change(List.of(weight(id, 0)), COMMIT));
+  }
+
+  private OthelloStatus.Waiting waiting() {
+    return service.status().waitingFor().orElseThrow();
+  }
+
+  private Optional<LatestArrays> latest() {
+    return service.writer.stored().state().arrays();
+  }
+
+  private void checkReached() throws Exception {
+    Optional<CommittedArrays> arrays = service.committed();
+    for (Agent agent : service.agents.values()) {
+      for (long key : agent.open.keySet()) {
+        assertThat(service.reaches(key, agent.backend, arrays))
+            .as("connection %016x of backend %d, %s", key, agent.backend, service.status())
+            .isTrue();
+      }
+    }
+  }
+
+  @Test
+  void noneAreCommittedWhileEveryConnectionIsWhereItsBucketIs() {
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS);
+    assertThat(service.status().miscoded()).isZero();
+    assertThat(service.status().waitingFor()).isEmpty();
+    assertThat(latest()).isEmpty();
+  }
+
+  @Test
+  void theFirstFollowAChangeAndSettleOnceAllIsKnown() throws Exception {
+    drain(3);
+    int moved = service.agent(3).open.size();
+    service.step();
+    assertThat(latest()).map(LatestArrays::previous).contains(Optional.of(0L));
+    service.step();
+    assertThat(service.status().miscoded()).as("of %d", moved).isZero();
+    assertThat(waiting().muxes()).containsExactly("mux1");
+    checkReached();
+    service.muxesCatchUp();
+    service.step();
+    assertThat(waiting().muxes()).isEmpty();
+    assertThat(waiting().agents()).containsExactly(1, 2, 3);
+    pass(OthelloService.SPACING - 1);
+    assertThat(latest().orElseThrow().isSettled()).isFalse();
+    pass(3);
+    assertThat(latest().orElseThrow().isSettled()).isTrue();
+    assertThat(service.status().waitingFor()).isEmpty();
+    checkReached();
+  }
+
+  @Test
+  void connectionsOfADrainingBackendOutliveManyWindowsByAKeptBucket() throws Exception {
+    drain(3);
+    pass(5 * OthelloService.WINDOW);
+    checkReached();
+    assertThat(service.status().keptBuckets()).containsOnlyKeys(3);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "keep")).isGreaterThan(10);
+    service.agent(3).open.clear();
+    pass(2);
+    assertThat(service.status().keptBuckets()).isEmpty();
+    assertThat(service.status().connections())
+        .isEqualTo(service.agent(1).open.size() + service.agent(2).open.size());
+  }
+
+  /** Its connections have the code of the kept bucket until the next arrays. */
+  @Test
+  void aKeptBucketIsRenewedUntilArraysNoLongerNeedIt() throws Exception {
+    drain(3);
+    pass(2 * OthelloService.WINDOW);
+    int bucket = service.status().keptBuckets().get(3);
+    Agent silent = service.agents.remove(2);
+    pass(35);
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(2 * OthelloService.WINDOW);
+    assertThat(service.status().keptBuckets()).isEmpty();
+    assertThat(service.ring().isMoved(bucket, service.seconds(), OthelloService.WINDOW)).isTrue();
+    service.agents.put(2, silent);
+    pass(OthelloService.AGE + 5);
+    assertThat(service.status().miscoded()).isZero();
+    pass(2 * OthelloService.WINDOW);
+    assertThat(service.ring().isMoved(bucket, service.seconds(), OthelloService.WINDOW)).isFalse();
+    checkReached();
+  }
+
+  /** An agent is silent, so there are no arrays; what is known outlives many windows even so. */
+  @Test
+  void movesAreRenewedWhileArraysWait() throws Exception {
+    Agent silent = service.agents.remove(2);
+    pass(35);
+    done(service.writer.change(List.of(weight(1, 30)), COMMIT));
+    pass(5 * OthelloService.WINDOW);
+    assertThat(service.status().miscoded()).isGreaterThan(0);
+    assertThat(latest()).isEmpty();
+    checkReached();
+    service.agents.put(2, silent);
+    pass(OthelloService.AGE + 5);
+    assertThat(service.status().miscoded()).isZero();
+    double renewals = service.counted("fairlead.othello.commits", "kind", "keep");
+    pass(2 * OthelloService.WINDOW);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "keep")).isEqualTo(renewals);
+    checkReached();
+  }
+
+  /** One leader follows another, and none hears of connections that were young at the move. */
+  @Test
+  void movesAreRenewedUntilTheirConnectionsAreReported() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    Agent late = service.agents.remove(1);
+    done(service.writer.change(List.of(weight(1, 30)), COMMIT));
+    for (int passed = 0; passed < OthelloService.WINDOW + 60; passed += 20) {
+      service.failOver();
+      service.muxesCatchUp();
+      pass(20);
+    }
+    service.agents.put(1, late);
+    checkReached();
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS + 100);
+    assertThat(service.status().miscoded()).isZero();
+    double renewals = service.counted("fairlead.othello.commits", "kind", "keep");
+    pass(OthelloService.WINDOW);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "keep")).isEqualTo(renewals);
+  }
+
+  /** Silent for several windows, but not unheard of: its server may have what it did not report. */
+  @Test
+  void movesAreRenewedWhileTheFormerOwnersAgentIsSilent() throws Exception {
+    Agent late = service.agents.remove(1);
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      if (service.opensAt(key) == 1) {
+        late.opens(key);
+      }
+    }
+    done(service.writer.change(List.of(weight(1, 30)), COMMIT));
+    pass(3 * OthelloService.WINDOW + 30);
+    assertThat(service.status().fallback()).isPresent();
+    service.agents.put(1, late);
+    checkReached();
+    pass(OthelloService.AGE + OthelloService.SPACING);
+    assertThat(service.status().miscoded()).isZero();
+    double renewals = service.counted("fairlead.othello.commits", "kind", "keep");
+    pass(OthelloService.WINDOW);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "keep")).isEqualTo(renewals);
+    checkReached();
+  }
+
+  @Test
+  void theNextOnesWaitForTheSpacingAndAreAPatch() throws Exception {
+    drain(3);
+    service.step();
+    pass(OthelloService.AGE + 5);
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    service.step();
+    assertThat(waiting().spacingSeconds()).isBetween(1L, (long) OthelloService.SPACING);
+    pass(OthelloService.SPACING);
+    LatestArrays latest = latest().orElseThrow();
+    assertThat(latest.patches()).isNotEmpty();
+    assertThat(service.counted("fairlead.othello.builds", "kind", "fresh")).isEqualTo(1);
+    assertThat(service.status().miscoded()).isZero();
+    checkReached();
+  }
+
+  @Test
+  void moreConnectionsThanThereIsRoomForTakeAnotherSeedAndAWhole() throws Exception {
+    drain(3);
+    pass(OthelloService.AGE + 5);
+    for (int i = 0; i < 2000; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    pass(OthelloService.SPACING);
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    pass(5);
+    assertThat(service.counted("fairlead.othello.commits", "kind", "whole")).isEqualTo(2);
+    assertThat(latest().orElseThrow().previousWhole()).isPresent();
+    checkReached();
+  }
+
+  @Test
+  void silentAgentsStopArraysAndTheStatusNamesThem() throws Exception {
+    drain(3);
+    service.step();
+    service.agents.remove(2);
+    pass(OthelloService.SPACING + 5);
+    assertThat(waiting().agents()).containsExactly(2);
+    assertThat(service.status().fallback()).contains("no agent reports for backend 2");
+    assertThat(latest().orElseThrow().isSettled()).isFalse();
+  }
+
+  @Test
+  void aServerCannotClaimTheConnectionsOfOthers() throws Exception {
+    drain(3);
+    pass(3 * OthelloService.WINDOW);
+    long[] others = service.agent(1).open.keySet().stream().mapToLong(key -> key).toArray();
+    service
+        .agent(2)
+        .report(
+            own -> new Changes(own.memory(), own.mark(), false, false, true, others, new long[0]));
+    service.step();
+    assertThat(service.status().refusedClaims().implausible()).isGreaterThan(0);
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS);
+    assertThat(service.status().miscoded()).isZero();
+  }
+
+  /** Their buckets came to the servers that claim them now: only the first claim tells whose. */
+  @Test
+  void aServerCannotClaimWhatWasAnothersBeforeItsBucketMoved() throws Exception {
+    Agent silent = service.agents.remove(2); // no arrays yet
+    drain(3);
+    long[] others = service.agent(3).open.keySet().stream().mapToLong(key -> key).toArray();
+    service
+        .agent(1)
+        .report(
+            own -> new Changes(own.memory(), own.mark(), false, false, true, others, new long[0]));
+    service.step();
+    assertThat(service.status().refusedClaims().contested()).isGreaterThan(0);
+    assertThat(service.status().miscoded()).isEqualTo(others.length);
+    service.agents.put(2, silent);
+    pass(3 * OthelloService.WINDOW);
+    checkReached();
+  }
+
+  /** A server got their bucket and claims them before the true one can report: nobody can say. */
+  @Test
+  void whatTwoServersClaimReachesBothUntilOneSaysOtherwise() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    Agent late = service.agents.remove(3);
+    done(service.writer.change(List.of(weight(3, 10)), COMMIT));
+    service.muxesCatchUp();
+    Agent liar = service.agent(1);
+    long[] others = late.open.keySet().stream().mapToLong(key -> key).toArray();
+    liar.report(
+        own -> new Changes(own.memory(), own.mark(), false, false, true, others, new long[0]));
+    service.agents.remove(1); // silent about what it has, but its claims stay
+    pass(5);
+    service.agents.put(3, late);
+    pass(3 * OthelloService.WINDOW);
+    assertThat(service.status().disputed()).isGreaterThan(0);
+    checkReached();
+    service.agents.put(1, liar);
+    liar.memory = ""; // the true agent starts anew
+    pass(3 * OthelloService.WINDOW);
+    assertThat(service.status().disputed()).isZero();
+    assertThat(service.status().miscoded()).isZero();
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS + 100);
+    checkReached();
+  }
+
+  @Test
+  void answersThatAreLostLoseNoConnection() throws Exception {
+    for (int i = 0; i < 50; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    service.pass(OthelloService.AGE);
+    service.agents.values().forEach(Agent::reportUnanswered);
+    service.step();
+    service.report();
+    service.step();
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS + 50);
+    service.agent(1).open.clear();
+    service.agent(1).reportUnanswered();
+    service.report();
+    service.step();
+    assertThat(service.status().connections())
+        .isEqualTo(service.agent(2).open.size() + service.agent(3).open.size());
+  }
+
+  @Test
+  void aNewLeaderAsksAgainAndGoesOnFromTheCommittedArrays() throws Exception {
+    drain(3);
+    pass(OthelloService.SPACING + 5);
+    Optional<CommittedArrays> before = service.committed();
+    service.failOver();
+    service.step();
+    assertThat(service.status().connections()).isZero();
+    done(service.writer.change(List.of(weight(3, 100)), COMMIT));
+    service.muxesCatchUp();
+    service.step();
+    assertThat(latest()).isEqualTo(before.map(CommittedArrays::latest));
+    pass(3);
+    assertThat(service.status().connections()).isEqualTo(CONNECTIONS);
+    assertThat(service.status().miscoded()).isZero();
+    assertThat(latest().orElseThrow().patches()).hasSize(1);
+    checkReached();
+  }
+
+  /** The leader ends with chunks of the next arrays written and no generation that names them. */
+  @Test
+  void anOrphanOfAFormerLeaderIsNoArrays() throws Exception {
+    drain(3);
+    long orphan = service.ring().generation() + 1;
+    String path = "/fairlead/services/web/ring/gen/%010d/arrays/0000".formatted(orphan);
+    service.client.create().creatingParentsIfNeeded().forPath(path, new byte[] {1});
+    service.failOver();
+    assertThat(service.client.checkExists().forPath(path)).isNull();
+    pass(3);
+    assertThat(latest().orElseThrow().generation()).isEqualTo(orphan);
+    checkReached();
+  }
+
+  @Test
+  void anExplanationNamesTheBucketsOfBothArrays() throws Exception {
+    drain(3);
+    service.step();
+    Optional<CommittedArrays> arrays = service.committed();
+    int seconds = 0;
+    for (int port = 1; port <= 50; port++) {
+      Flow flow = new Flow("tcp", "10.2.1.2", port, "10.99.0.1", 80);
+      FakeConnections none = new FakeConnections();
+      Explanation low = Explanation.of(service.writer.image(), flow, none, service.seconds());
+      Explanation both =
+          Explanation.of(service.writer.image(), arrays, flow, none, service.seconds());
+      assertThat(both.hash()).isEqualTo(low.hash());
+      assertThat(both.arrays().orElseThrow().previous()).contains(0L);
+      assertThat(both.second().map(Explanation.Second::bucket))
+          .isEqualTo(low.bucket().filter(bucket -> !both.bucket().equals(low.bucket())));
+      seconds += both.second().isPresent() ? 1 : 0;
+    }
+    assertThat(seconds).isGreaterThan(40);
+  }
+
+  @Test
+  void connectionsOfARemovedBackendAreForgottenWithIt() throws Exception {
+    done(service.writer.change(List.of(new Change.Remove(3, true)), Requests.FORCE));
+    service.agents.remove(3);
+    pass(3);
+    assertThat(service.status().connections())
+        .isEqualTo(service.agent(1).open.size() + service.agent(2).open.size());
+    assertThat(service.status().fallback()).isEmpty();
+  }
+
+  @Test
+  void agentsHurryWhileArraysWaitForThem() throws Exception {
+    assertThat(service.keepers.nextSeconds("web")).hasValue(10);
+    drain(3);
+    service.step();
+    service.muxesCatchUp();
+    done(service.writer.change(List.of(weight(2, 50)), COMMIT));
+    service.muxesCatchUp();
+    service.step();
+    assertThat(service.keepers.nextSeconds("web")).hasValue(1);
+  }
+}
