@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the agent's table costs, in process: a dump of many connections, then as many events as a second may bring, an
- * answer to a question about every bucket, and memory. Connections are drawn from a seed.
+ * answer to a question about every bucket, and memory. With a hash: the same table where connections are reported one
+ * by one: a step of their age, the same events, all connections in reports, and some ends. Connections are drawn from a
+ * seed.
  *
- *	agent_census [CONNECTIONS [PAIRS [SEED]]]
+ *	agent_census [CONNECTIONS [PAIRS [SEED [siphash|crc32]]]]
  *
- * Prints one JSON object. A pair is one connection that opens and one that closes.
+ * Prints one JSON object. A pair is one connection that opens and one that closes. Times are of the processor.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "agent/aging.h"
 #include "agent/census.h"
+#include "agent/report.h"
 
 enum {
 	BUCKETS = 65536,
+	AGE_SECONDS = 60,
+	ENDS = 200000, /* told, at most */
 };
 
-static const char text[] =
-    "{\"format\": 1, \"version\": \"1\", \"services\": [{\"name\": \"web\", \"id\": 1, \"vips\": [\"10.99.0.1\"], "
-    "\"ports\": "
-    "[{\"protocol\": \"tcp\", \"port\": 443}], \"buckets\": 65536, \"hash\": \"siphash\", \"hashKey\": "
-    "\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": [{\"id\": 7, \"address\": "
-    "\"10.2.0.7\"}]}]}";
+#define SECOND_NS 1000000000ULL
+
+#define DOCUMENT(version, hash, more)                                                                                  \
+	"{\"format\": 1, \"version\": \"" version                                                                      \
+	"\", \"services\": [{\"name\": \"web\", \"id\": 1, \"vips\": [\"10.99.0.1\"], "                                \
+	"\"ports\": [{\"protocol\": \"tcp\", \"port\": 443}], \"buckets\": 65536, \"hash\": \"" hash                   \
+	"\", \"hashKey\": "                                                                                            \
+	"\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"backends\": [{\"id\": 7, \"address\": " \
+	"\"10.2.0.7\"}]" more "}]}"
+#define CONNECTIONS ", \"connections\": {\"ageSeconds\": 60}"
+
+static const char text[] = DOCUMENT("1", "siphash", "");
+static const char told_siphash[] = DOCUMENT("1", "siphash", CONNECTIONS);
+static const char told_crc32[] = DOCUMENT("1", "crc32", CONNECTIONS);
 
 static void die(const char *what)
 {
@@ -72,13 +86,91 @@ static struct socket_name name_of(fl_u64 seed, fl_u64 number)
 				    (fl_u16)(drawn >> 48)};
 }
 
-int main(int argc, char **argv)
+static void serve(struct census *census, const char *document)
 {
-	fl_u64 connections = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
-	fl_u64 pairs = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000000;
-	fl_u64 seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	static const struct services_mangle plain = {
 	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
+
+	if (!census_serve(census, services_read(document, strlen(document), &plain)))
+		die("no memory for services");
+}
+
+/* Sends reports until all is told; how many bytes of JSON that took. */
+static size_t tell(struct census *census)
+{
+	static struct report report = {.boot = "0", .has_events = true};
+	struct told_answer answer = {"m", "k", ""};
+	const struct told *told = &census_tally(census, 0)->told;
+	size_t bytes = 0;
+
+	do {
+		char *made;
+
+		told_draw(census, AGE_SECONDS * SECOND_NS);
+		report.sequence++;
+		made = report_write(&report, census);
+		if (!made)
+			die("no memory for a report");
+		bytes += strlen(made);
+		free(made);
+		told_answered(census, 0, &answer, AGE_SECONDS * SECOND_NS, 0);
+	} while (told->has_more);
+	return bytes;
+}
+
+/* The same connections where they are reported one by one. */
+static void told(fl_u64 seed, fl_u64 connections, fl_u64 pairs, const char *document)
+{
+	struct fl_siphash_key key = {mixed(seed), mixed(seed + 1)};
+	struct census *census = census_new(&key);
+	fl_u64 now = AGE_SECONDS * SECOND_NS, ends = connections < ENDS ? connections : ENDS;
+	struct told_answer asks = {"m", "k", ""};
+	double begun, stepped, paired, told_all, ended;
+	size_t bytes;
+
+	serve(census, document);
+	aging_advance(census, now);
+	census_dump_begin(census, now);
+	census_dump_end(census, true);
+	for (fl_u64 i = 0; i < connections; i++) {
+		struct socket_name name = name_of(seed, i);
+
+		census_open(census, &name, now);
+	}
+	begun = seconds();
+	aging_advance(census, now + AGE_SECONDS * SECOND_NS / AGING_OLD);
+	stepped = seconds();
+	for (fl_u64 i = 0; i < pairs; i++) {
+		struct socket_name opened = name_of(seed, connections + i), closed = name_of(seed, i);
+
+		census_open(census, &opened, now);
+		census_close(census, &closed);
+	}
+	paired = seconds();
+	aging_advance(census, now + 2 * AGE_SECONDS * SECOND_NS);
+	told_answered(census, 0, &asks, now, 0);
+	told_all = seconds();
+	bytes = tell(census);
+	told_all = seconds() - told_all;
+	for (fl_u64 i = 0; i < ends; i++) {
+		struct socket_name closed = name_of(seed, pairs + i);
+
+		census_close(census, &closed);
+	}
+	ended = seconds();
+	tell(census);
+	ended = seconds() - ended;
+	printf("{\"hash\": \"%s\", \"stepMs\": %.1f, \"pairNs\": %.1f, \"toldNs\": %.1f, \"toldBytes\": %.1f, "
+	       "\"endNs\": %.1f, "
+	       "\"residentKb\": %ld, \"peakKb\": %ld}\n",
+	       census_services(census)->list[0].hash == FL_HASH_CRC32 ? "crc32" : "siphash", (stepped - begun) * 1e3,
+	       (paired - stepped) / (double)pairs * 1e9, told_all / (double)connections * 1e9,
+	       (double)bytes / (double)connections, ended / (double)ends * 1e9, status("VmRSS:"), status("VmHWM:"));
+	census_free(census);
+}
+
+static void counted(fl_u64 seed, fl_u64 connections, fl_u64 pairs)
+{
 	struct fl_siphash_key key = {mixed(seed), mixed(seed + 1)};
 	struct census *census = census_new(&key);
 	struct bucket_set *all = bucket_set_new(BUCKETS);
@@ -87,8 +179,9 @@ int main(int argc, char **argv)
 	fl_u64 established;
 	long resident, peak;
 
-	if (!connections || !census || !all || !census_serve(census, services_read(text, sizeof(text) - 1, &plain)))
-		die("no memory, or wrong arguments; allowed: [CONNECTIONS [PAIRS [SEED]]]");
+	if (!census || !all)
+		die("no memory");
+	serve(census, text);
 	begun = seconds();
 	census_dump_begin(census, 1);
 	for (fl_u64 i = 0; i < connections; i++) {
@@ -101,7 +194,7 @@ int main(int argc, char **argv)
 	for (fl_u64 i = 0; i < pairs; i++) {
 		struct socket_name opened = name_of(seed, connections + i), closed = name_of(seed, i);
 
-		census_open(census, &opened);
+		census_open(census, &opened, 1);
 		census_close(census, &closed);
 	}
 	paired = seconds();
@@ -109,15 +202,14 @@ int main(int argc, char **argv)
 	peak = status("VmHWM:");
 	for (fl_u32 i = 0; i < BUCKETS; i++)
 		bucket_set_add(all, i);
-	census_ask(census, 0, "all", all, 1);
+	question_ask(&census_tally(census, 0)->question, "all", all, 1);
 	answered = seconds();
-	census_answer(census, &answer);
+	question_answer_all(census, &answer);
 	answered = seconds() - answered;
 	free(answer.buckets);
 	established = census_tally(census, 0)->established;
 	served = seconds();
-	if (!census_serve(census, services_read(text, sizeof(text) - 1, &plain)))
-		die("no memory for other services");
+	serve(census, text);
 	served = seconds() - served;
 	printf("{\"connections\": %llu, \"pairs\": %llu, \"seed\": %llu, \"recordNs\": %.1f, \"pairNs\": %.1f, "
 	       "\"answerMs\": "
@@ -128,5 +220,20 @@ int main(int argc, char **argv)
 	if (answer.connections != established)
 		die("connections are missing in the answer");
 	census_free(census);
+}
+
+int main(int argc, char **argv)
+{
+	fl_u64 connections = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+	fl_u64 pairs = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000000;
+	fl_u64 seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+	const char *hash = argc > 4 ? argv[4] : NULL;
+
+	if (!connections || !pairs || argc > 5 || (hash && strcmp(hash, "siphash") && strcmp(hash, "crc32")))
+		die("wrong arguments; allowed: [CONNECTIONS [PAIRS [SEED [siphash|crc32]]]]");
+	if (hash)
+		told(seed, connections, pairs, *hash == 's' ? told_siphash : told_crc32);
+	else
+		counted(seed, connections, pairs);
 	return 0;
 }

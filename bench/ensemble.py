@@ -5,9 +5,11 @@ import contextlib
 import http.client
 import json
 import logging
+import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -58,7 +60,7 @@ class Processes:
             process.wait()
 
 
-def start_ensemble(processes):
+def start_ensemble(processes, heap="768m"):
     """Three servers with their data on disk, each write synced, and ZooKeeper's defaults except for the heap."""
     ports = [free_port() for _ in range(3 * SERVERS)]
     servers = [f"server.{n}=127.0.0.1:{ports[3 * n + 1]}:{ports[3 * n + 2]}" for n in range(SERVERS)]
@@ -67,13 +69,40 @@ def start_ensemble(processes):
         data.mkdir()
         (data / "myid").write_text(str(n))
         lines = [f"dataDir={data}", f"clientPort={ports[3 * n]}", "clientPortAddress=127.0.0.1", "tickTime=2000"]
-        lines += ["initLimit=20", "syncLimit=10", "maxClientCnxns=0", "admin.enableServer=false", *servers]
+        lines += ["initLimit=20", "syncLimit=10", "maxClientCnxns=0", "admin.enableServer=false"]
+        lines += ["4lw.commands.whitelist=mntr", *servers]
         (data / "zoo.cfg").write_text("\n".join(lines) + "\n")
-        command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-Dzookeeper.admin.enableServer=false", "-cp", JAR]
+        command = ["java", f"-Xmx{heap}", "-XX:+UseSerialGC", "-Dzookeeper.admin.enableServer=false", "-cp", JAR]
         processes.start(
             f"zookeeper{n}", [*command, "org.apache.zookeeper.server.quorum.QuorumPeerMain", data / "zoo.cfg"]
         )
     return ",".join(f"127.0.0.1:{ports[3 * n]}" for n in range(SERVERS))
+
+
+class Meter:
+    """What the ensemble has done since it started: its own counters, and the processor time of its servers."""
+
+    COUNTERS = ("packets_received", "packets_sent", "bytes_received_count")
+
+    def __init__(self, processes, zookeeper):
+        self.pids = [process.pid for process in processes.all[:SERVERS]]
+        self.ports = [int(host.rpartition(":")[2]) for host in zookeeper.split(",")]
+
+    def read(self):
+        total = dict.fromkeys(self.COUNTERS, 0)
+        for port in self.ports:
+            with socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as connection:
+                connection.sendall(b"mntr")
+                lines = connection.makefile().read().splitlines()
+            said = dict(line.split("\t", 1) for line in lines if "\t" in line)
+            for name in self.COUNTERS:
+                total[name] += int(said[f"zk_{name}"])
+        return total | {"processor_seconds": sum(processor_seconds(pid) for pid in self.pids)}
+
+
+def processor_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Controller:

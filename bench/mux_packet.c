@@ -14,6 +14,10 @@
  * stage of each group, whose own cost is measured and subtracted; the result is the median burst. There a stage has all
  * 32 packets at once, so that the sum of the stages exceeds the whole where they wait for memory.
  *
+ * Othello's arrays have room for as many connections as there are flows, with random cells: what they cost does not
+ * depend on what they say. Both arrays: those of a new seed beside the ones before, so that nearly each packet has a
+ * second bucket; or such as change little, as most do.
+ *
  * Stateful is steering `flowtable`: the same mux with a table of flows, which has room for a quarter more flows than
  * there are. DPDK's memory and rings both ask for transparent huge pages.
  */
@@ -36,17 +40,18 @@
 #include "encap/gue.h"
 #include "ring/backend.h"
 #include "steering/flowtable/flowtable.h"
+#include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
 #include "image.h"
 #include "config/options.h"
 #include "host/port.h"
+#include "flow_packet.h"
+#include "random_pair.h"
 #include "stand.h"
 #include "service/tables.h"
 
 enum {
 	RING = 2048,
-	HEADROOM = 128,
-	BUFFER = 2432,  /* the distance of mbufs with 2 KB of room */
 	PASS = 1 << 19, /* packets of a row in one run */
 	ROWS_MAX = 32,
 	NOW = 1700000000,
@@ -79,6 +84,18 @@ static const struct row rows[] = {
     {.name = "UDP", .udp = true},
     {.name = "UDP, 1,000 services of 4 K buckets", .udp = true, .services = 1000, .buckets = 4096},
     {.name = "10 generations a second", .changes = true},
+    {.name = "othello, no arrays", .steering = &steering_othello},
+    {.name = "othello, one", .steering = &steering_othello, .arrays = 1},
+    {.name = "othello, both, few news", .steering = &steering_othello, .arrays = 2, .news = 1000},
+    {.name = "othello, both, few news, all moved",
+     .steering = &steering_othello,
+     .arrays = 2,
+     .news = 1000,
+     .told = true},
+    {.name = "othello, both", .steering = &steering_othello, .arrays = 2},
+    {.name = "othello, both, all moved", .steering = &steering_othello, .arrays = 2, .told = true},
+    {.name = "othello, one, 100 K flows", .steering = &steering_othello, .arrays = 1, .flows = 100000},
+    {.name = "othello, one, 10 M flows", .steering = &steering_othello, .arrays = 1, .flows = 10000000},
     {.name = "1 K flows", .flows = 1000},
     {.name = "100 K flows", .flows = 100000},
     {.name = "10 M flows", .flows = 10000000},
@@ -97,8 +114,7 @@ struct bench {
 	const char *only;
 	const char *json;
 	uint32_t *flows; /* numbers in random order */
-	struct rte_mbuf *mbufs;
-	uint8_t *buffers;
+	struct flow_packets packets;
 	struct burst burst;
 	struct stand stands[ROWS_MAX];
 	int count;
@@ -144,47 +160,11 @@ static void make_flows(struct bench *b)
 	}
 }
 
-static uint16_t header_checksum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < 20; i += 2)
-		sum += fl_load_be16(ip + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t) ~((sum & 0xffff) + (sum >> 16));
-}
-
-/* A packet of a flow: distinct by construction, as its number is spread over source address and port by a bijection. */
-static void write_packet(struct bench *b, uint32_t slot, uint32_t flow, const struct row *row)
-{
-	static const uint8_t head[STAND_FRAME] = {2,    0, 0, 0,  0, 1, 2,  0, 0,  0, 0, 2, 8, 0, /* Ethernet */
-						  0x45, 0, 0, 50, 0, 0, 64, 0, 64, 6, 0, 0, 0, 0, 0, 0,    10,
-						  99,   0, 0, 0,  0, 0, 80, 0, 0,  0, 0, 0, 0, 0, 0, 0x50, 0x10};
-	struct rte_mbuf *mbuf = &b->mbufs[slot];
-	uint8_t *data = b->buffers + (size_t)slot * BUFFER + HEADROOM;
-
-	memcpy(data, head, STAND_FRAME);
-	fl_store_be32(data + 26, 0x0b000000U | (flow * 2654435761U & 0x00ffffff));
-	fl_store_be16(data + 34, (uint16_t)(1024 + (flow >> 24)));
-	fl_store_be16(data + 32, (uint16_t)(flow % row->services));
-	if (row->udp) {
-		data[23] = IPPROTO_UDP;
-		fl_store_be32(data + 38, (STAND_FRAME - 34U) << 16); /* its length; no checksum */
-	}
-	fl_store_be16(data + 24, header_checksum(data + 14));
-	mbuf->buf_addr = data - HEADROOM;
-	mbuf->buf_len = BUFFER;
-	mbuf->data_off = HEADROOM;
-	mbuf->data_len = STAND_FRAME;
-	mbuf->pkt_len = STAND_FRAME;
-	mbuf->nb_segs = 1;
-}
-
 static void take_burst(struct bench *b, uint32_t first)
 {
 	b->burst.count = BURST_MAX;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
-		b->burst.mbufs[i] = &b->mbufs[first + i];
+		b->burst.mbufs[i] = &b->packets.mbufs[first + i];
 }
 
 static void check_burst(const struct burst *burst)
@@ -198,7 +178,7 @@ static void check_burst(const struct burst *burst)
 static void write_ring(struct bench *b, struct stand *s)
 {
 	for (uint32_t i = 0; i < RING; i++) {
-		write_packet(b, i, b->flows[s->at] % s->row.flows, &s->row);
+		flow_packet_write(&b->packets, i, b->flows[s->at] % s->row.flows, s->row.services, s->row.udp);
 		s->at = s->at + 1 < s->row.flows ? s->at + 1 : 0;
 	}
 }
@@ -262,7 +242,7 @@ static void run_stages(struct bench *b, struct stand *s)
 		write_ring(b, s);
 		for (uint32_t i = 0; i < RING; i += BURST_MAX, bursts++) {
 			take_burst(b, i);
-			b->burst.choosing = b->burst.methods = 0;
+			b->burst.coded = b->burst.choosing = b->burst.methods = b->burst.seconds = 0;
 			for (int stage = 0; stage < STAND_STAGES; stage++) {
 				uint64_t start = rte_rdtsc_precise();
 
@@ -378,7 +358,7 @@ static double run_under_changes(struct bench *b, struct stand *s)
 	return ns;
 }
 
-static void serve(struct stand *s, uint16_t number)
+static void serve(struct stand *s, uint16_t number, uint64_t seed)
 {
 	struct service_config config = image_config((uint16_t)(number + 1), "10.99.0.0", s->row.buckets);
 	struct delta snapshot = image_snapshot(config.id, 1, s->row.buckets, STAND_BACKENDS);
@@ -396,7 +376,9 @@ static void serve(struct stand *s, uint16_t number)
 		snapshot.previous[i] = (uint16_t)(1 + (i + 7) % STAND_BACKENDS);
 		snapshot.since[i] = NOW - 10;
 	}
-	if (tables_add(s->tables, &config, &service, &why) || tables_load(s->tables, service, &snapshot, &why))
+	if (tables_add(s->tables, &config, &service, &why) ||
+	    tables_load_with(s->tables, service, &snapshot,
+			     random_pair_new(s->row.arrays, s->row.news, s->row.flows, s->row.buckets, seed), &why))
 		die(why.text);
 	s->bytes += sizeof(*service) + s->row.buckets * sizeof(fl_row) + STAND_BACKENDS * sizeof(struct backend);
 	if (!number)
@@ -430,7 +412,7 @@ static void stand_ready(struct bench *b, const struct row *row)
 	if (steering_start(&s->steering, (unsigned)b->count, &s->options, &why))
 		die(why.text);
 	for (uint32_t i = 0; i < s->row.services; i++)
-		serve(s, (uint16_t)i);
+		serve(s, (uint16_t)i, b->seed);
 	run(b, s, s->options.flows ? s->row.flows + RING : PASS);
 }
 
@@ -531,12 +513,8 @@ int main(int argc, char **argv)
 	if (ports_environment(&options, &why))
 		die(why.text);
 	rte_memseg_list_walk(advise, NULL);
-	b.mbufs = aligned_alloc(64, RING * sizeof(*b.mbufs));
-	b.buffers = aligned_alloc(64, (size_t)RING * BUFFER);
-	if (!b.mbufs || !b.buffers)
+	if (!flow_packets_new(&b.packets, RING))
 		die("no memory for packets");
-	memset(b.mbufs, 0, RING * sizeof(*b.mbufs));
-	memset(b.buffers, 0, (size_t)RING * BUFFER);
 	measure_cycle(&b);
 	make_flows(&b);
 	for (int i = 0; i < ROWS; i++)

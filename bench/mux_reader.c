@@ -3,8 +3,9 @@
  * A mux without packets, for bench/size: the part of fairlead-mux that follows ZooKeeper (cluster_sync.h: store,
  * chunks, delta, ring, tables, its own node), with a session and tables of its own. Every next hop is known.
  *
- *	mux_reader ID ZOOKEEPER
+ *	mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]
  *
+ * With a core, a worker steers packets there (packet_worker.h): a number of milliseconds on standard input is its order.
  * Prints a line whenever its tables serve another generation of a service, and ends at the end of its standard input.
  * With several services it prints the sum of their generations:
  *
@@ -26,6 +27,7 @@
 #include "control/change_log.h"
 #include "packet/counters.h"
 #include "control/cluster_sync.h"
+#include "packet_worker.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -39,7 +41,10 @@ static void hop(void *context, const struct fl_address *address, struct next_hop
 {
 	(void)context;
 	(void)address;
-	*out = (struct next_hop){.resolved = true};
+	*out = (struct next_hop){.resolved = true,
+				 .mtu = 9000,
+				 .source_mac = {2, 0, 0, 0, 0, 1},
+				 .source = {{[10] = 0xff, 0xff, 10, 1, 0, 11}}};
 }
 
 /* Of all open TCP connections: only the one to ZooKeeper is open. */
@@ -81,9 +86,10 @@ static void tell(uint32_t generation, uint64_t now)
 }
 
 /* Until the input ends: as the mux's control thread (control_thread.c) does. */
-static void run(struct cluster_sync *cluster, int epoll)
+static void run(struct cluster_sync *cluster, struct packet_worker *worker, int epoll)
 {
 	struct epoll_event ready = {0};
+	char order[64];
 	uint32_t told = 0;
 
 	for (;;) {
@@ -100,8 +106,11 @@ static void run(struct cluster_sync *cluster, int epoll)
 		now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000;
 		at = cluster_sync_deadline(cluster);
 		at = at > now_ms + 1000 ? 1000 : at > now_ms ? at - now_ms : 0;
-		if (epoll_wait(epoll, &ready, 1, (int)at) == 1 && ready.data.fd == STDIN_FILENO)
+		if (epoll_wait(epoll, &ready, 1, (int)at) != 1 || ready.data.fd != STDIN_FILENO)
+			continue;
+		if (!worker || !fgets(order, sizeof(order), stdin))
 			return;
+		packet_worker_steer(worker, (uint32_t)strtoul(order, NULL, 10));
 	}
 }
 
@@ -116,11 +125,12 @@ int main(int argc, char **argv)
 	struct epoll_event input = {.events = EPOLLIN | EPOLLHUP, .data.fd = STDIN_FILENO};
 	struct epoll_event events = {.events = EPOLLIN};
 	struct cluster_sync *cluster = NULL;
+	struct packet_worker *worker = NULL;
 	struct reason why = {""};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER\n");
+	if (argc != 3 && argc != 7) {
+		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]\n");
 		return 2;
 	}
 	options.id = argv[1];
@@ -128,6 +138,17 @@ int main(int argc, char **argv)
 	options.tables = tables_new(1, &hops);
 	options.counters = counters_new(1);
 	options.changes = change_log_new();
+	if (options.tables && argc == 7) {
+		worker = packet_worker_new(options.tables,
+					   &(struct packet_worker_options){.core = atoi(argv[3]),
+									   .priority = atoi(argv[4]),
+									   .flows = (uint32_t)atoi(argv[5]),
+									   .seed = strtoul(argv[6], NULL, 10)});
+		if (!worker) {
+			perror("mux_reader: a worker");
+			return 1;
+		}
+	}
 	if (options.tables && options.counters && options.changes)
 		cluster = cluster_sync_new(&options, &why);
 	events.data.fd = cluster ? cluster_sync_fd(cluster) : -1;
@@ -136,8 +157,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");
 		return 1;
 	}
-	run(cluster, epoll);
+	run(cluster, worker, epoll);
 	cluster_sync_free(cluster);
+	if (worker)
+		return 0; /* its thread still has the tables */
 	tables_free(options.tables);
 	counters_free(options.counters);
 	change_log_free(options.changes);

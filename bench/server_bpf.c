@@ -172,6 +172,40 @@ static void unknown_tagged_make(struct packet *packet)
 	tag_put(packet);
 }
 
+/* An unknown connection's packet whose second bucket moved from another server to this owner. */
+static struct fl_steer second_steer(const char *owner)
+{
+	struct fl_steer steer = steer_of(RIG_GENERATION);
+
+	steer.flags = FL_STEER_SECOND | FL_STEER_MOVED2;
+	steer.second.bucket = RIG_BUCKET + 1;
+	steer.second.owner = packet_address(owner);
+	steer.second.since = (fl_u32)time(NULL);
+	steer.second.previous = packet_address("10.1.0.23");
+	return steer;
+}
+
+static void second_established_make(struct packet *packet)
+{
+	struct fl_steer steer = second_steer("10.1.0.21");
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->established);
+}
+
+static void second_make(struct packet *packet)
+{
+	struct fl_steer steer = second_steer("10.1.0.21");
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
+static void second_own_make(struct packet *packet)
+{
+	struct fl_steer steer = second_steer(RIG_SELF);
+
+	tcp_make(packet, &steer, &rig_packets(RIG_IPV4)->unknown);
+}
+
 static void stranger_make(struct packet *packet)
 {
 	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
@@ -203,6 +237,9 @@ static const struct subject subjects[] = {
     {"deliver: local socket, bucket held", established_held_make, "10.1.0.21", true, false, false, XDP_PASS},
     {"chain: held, told by the packet", held_make, "10.1.0.21", true, false, false, XDP_TX},
     {"chain: held, from memory", unknown_make, "10.1.0.21", true, false, false, XDP_TX},
+    {"deliver: local socket, second bucket", second_established_make, NULL, false, false, false, XDP_PASS},
+    {"pass on: to the second bucket's owner", second_make, NULL, false, false, false, XDP_TX},
+    {"chain: by our own second bucket", second_own_make, NULL, false, false, false, XDP_TX},
 };
 
 static int compare(const void *a, const void *b)

@@ -6,8 +6,7 @@
 
 const char *const stand_stages[STAND_STAGES] = {"classify", "hash", "choose", "rows", "encap"};
 
-/* "model name" of /proc/cpuinfo without quotes; figures mean nothing without it. */
-static void cpu_model(char *out, size_t size)
+void stand_cpu(char *out, size_t size)
 {
 	FILE *info = fopen("/proc/cpuinfo", "r");
 	char line[256];
@@ -52,7 +51,7 @@ bool stands_write(const struct stands *stands, const char *path)
 
 	if (!out)
 		return false;
-	cpu_model(cpu, sizeof(cpu));
+	stand_cpu(cpu, sizeof(cpu));
 	fprintf(out,
 		"{\"benchmark\": \"mux_packet\", \"cpu\": \"%s\",\n \"seed\": %lu, \"runs\": %u, "
 		"\"backends\": %d,\n",

@@ -27,9 +27,11 @@ struct row {
 	enum fl_hash_kind hash;
 	const struct encap *encap;
 	const struct steering *steering;
-	bool changes; /* CHANGES generations a second, each moving a tenth of the buckets */
-	bool told;    /* all buckets have just moved: every packet carries MOVED */
-	bool udp;     /* datagrams, whose sources are looked up among the VIPs (classify.c) */
+	bool changes;    /* CHANGES generations a second, each moving a tenth of the buckets */
+	bool told;       /* all buckets have just moved: every packet carries MOVED */
+	bool udp;        /* datagrams, whose sources are looked up among the VIPs (classify.c) */
+	uint32_t arrays; /* steering othello: how many a packet's buckets are looked up in, 0 to 2 */
+	uint32_t news; /* one in how many cells differs between two arrays, 0: their seeds differ, and so nearly all */
 };
 
 /* A row that is set up, and its results. */
@@ -61,5 +63,8 @@ void stands_print(const struct stands *stands);
 
 /* As JSON; false: the file can't be written. */
 bool stands_write(const struct stands *stands, const char *path);
+
+/* "model name" of /proc/cpuinfo without quotes; figures mean nothing without it. */
+void stand_cpu(char *out, size_t size);
 
 #endif

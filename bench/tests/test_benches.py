@@ -19,6 +19,12 @@ SCRIPTS = {
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "holds": ["--buckets", "4096", "--servers", "16"],
+    "othello_map": ["--most", "8192", "--tests", "1"],
+    "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
+    "updates": [
+        *("--build", BUILD, *FEW, "16", "--connections", "2000", "--rate", "500", "--changes", "2", "--rounds", "1"),
+        *("--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.2", "--lead", "2", "--updates", "1"),
+    ],
     "control_plane": [*FEW, "4", "--repetitions", "20"],
     "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1"],
 }
@@ -32,6 +38,7 @@ def programs() -> None:
             "mux_notices",
             "mux_packet",
             "mux_reader",
+            "othello_lookup",
             "random_ring",
             "server_bpf",
             "agent_census",
@@ -53,6 +60,7 @@ def test_a_script_runs_and_keeps_its_figures(name: str, tmp_path: Path):
     [
         ["mux_packet", "--runs", "1", "--most-flows", "2048"],
         ["mux_notices", "--runs", "1", "--buckets", "4096", "--backends", "5"],
+        ["othello_lookup", "--runs", "1", "--connections", "2048", "--passes", "4096"],
         ["server_bpf", "--runs", "1", "--packets", "1000"],
     ],
 )
