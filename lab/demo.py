@@ -23,8 +23,10 @@ from lab.timeline import Timeline
 from lab.traffic import Traffic
 from lab.variant import Variant
 
-WINDOW = 30  # seconds; connections of the first second live to the demo's last by the hold
-HOLD = 3_600
+# By steering: seconds of the window, and how connections of the first second live to the demo's last: by a hold, or by
+# arrays that know them.
+WINDOWS = {"ring": 30, "othello": 60}
+VARIANTS = {"ring": Variant(agents=True, hold=3_600), "othello": Variant(agents=True, steering="othello")}
 SILENCES = (10.0, 40.0, 80.0, 600.0)  # seconds; the last ones are silent from their first answer to the demo's end
 QUIET_SECONDS = 4  # of plain traffic before the first event
 SERVERS = 4
@@ -124,6 +126,7 @@ def main() -> int:
         "--connections", type=int, default=240, help="long-lived connections, at least 200 (%(default)s)"
     )
     parser.add_argument("--port", choices=("af_xdp", "af_packet"), default="af_xdp", help="the muxes' ports")
+    parser.add_argument("--steering", choices=tuple(VARIANTS), default="ring", help="the service's (%(default)s)")
     add_machine_arguments(parser, f"of the {SERVERS} servers, those")
     options = parser.parse_args()
     if not 0 <= options.vm_servers <= SERVERS:
@@ -139,9 +142,9 @@ def main() -> int:
     kinds = f"{SERVERS} servers" + (f" ({machines} of them virtual machines)" if machines else "")
     timeline.say(f"bringing up 2 clients, a router, 2 muxes, {kinds}, ZooKeeper and the controller ...")
     began = time.monotonic()
-    variant = Variant(agents=True, hold=HOLD)
+    window, variant = WINDOWS[options.steering], VARIANTS[options.steering]
     with Lab(
-        xdp, port=options.port, window=WINDOW, vm_servers=machines, vm_kernel=options.vm_kernel, variant=variant
+        xdp, port=options.port, window=window, vm_servers=machines, vm_kernel=options.vm_kernel, variant=variant
     ) as lab:
         timeline.say(f"lab {lab.instance.name} is up after {time.monotonic() - began:.0f} s")
         summary = play(lab, timeline, options.connections)

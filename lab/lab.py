@@ -196,6 +196,8 @@ class Lab:
         }
         if self.variant.hold:
             spec["holdSeconds"] = self.variant.hold
+        if self.variant.steering != "ring":
+            spec["steering"] = self.variant.steering
         if self.buckets:
             spec["buckets"] = self.buckets
         if self.variant.mptcp:

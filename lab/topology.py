@@ -9,7 +9,7 @@
        │ router   FRR bgpd, AS 65000          │   VIPs by BGP from each mux, a session per family,
        │          kernel ECMP on the L4 hash  │   10.3.0.0/16 blackhole (sources of the SYN flood)
        └───────────────────┬──────────────────┘
-                           │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1600
+                           │ rack 10.1.0.1/24 (a bridge, one port per machine)     MTU 1632
                            │      2001:db8:1::1/64, and the same last numbers on all machines
        ┌─────────┬─────────┼─────────┬─────────┬─────────┬─ ─ ─ ─ ─┐
      mux1      mux2     server1   server2   server3   server4   server5      controller
@@ -33,7 +33,7 @@ A runner (.4) is optional. There is room for 9 muxes (.11 to .19) and 200 server
 
 import ipaddress
 
-RACK_MTU = 1600  # 1500 for the client's packet, the rest for encapsulation
+RACK_MTU = 1632  # 1500 for the client's packet, the rest for the longest header: second bucket, IPv6, tag
 CLIENT_MTU = 1500
 ROUTER = "10.1.0.1"
 RUNNER = "10.1.0.4"

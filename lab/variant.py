@@ -20,6 +20,7 @@ class Variant:
     agents: bool = False  # on servers: fairlead-server agent, which reports their connections to the controllers
     authorized: bool = False  # controllers require tokens (lab/tokens.py)
     hold: int = 0  # seconds: holdSeconds of web
+    steering: str = "ring"  # of web; othello needs agents
     # web also has MPTCP: nginx listens with it, clients have a second wire, and subflows over it use MPTCP_PORTS.
     mptcp: bool = False
 

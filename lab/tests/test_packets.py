@@ -127,6 +127,7 @@ def keyed(lab: Lab, *arguments: str) -> Iterator[None]:
     def restart() -> None:
         for number, mux in lab.muxes.items():
             mux.kill()
+            lab.wait_announced()  # without it, or the route that it had would count as the new one
             lab.start_mux(number)
 
     try:
