@@ -163,13 +163,18 @@ class Cluster(ABC):
         """The JSON of /healthz; empty without an answer."""
         return self._json(node, program, "/healthz") or {}
 
-    def heard(self, server: Node) -> bool:
-        """Whether a controller hears the server's agent, for each service that has the server's address."""
+    def agent(self, server: Node) -> list[dict[str, Any]] | None:
+        """What a controller lists of the server's agent, for each service that has the server's address."""
         for node in self.of_kind("controller"):
             listed = self._json(node, "controller", "/v1/agents?limit=1000")
             if isinstance(listed, list):
-                return all(each["state"] in HEARD for each in listed if each["address"] == server.address)
-        return False
+                return [each for each in listed if each["address"] == server.address]
+        return None
+
+    def heard(self, server: Node) -> bool:
+        """Whether a controller hears the server's agent."""
+        listed = self.agent(server)
+        return listed is not None and all(each["state"] in HEARD for each in listed)
 
     def _answers(self, node: Node, program: str) -> bool:
         if self.state(node, program) == DEAD:
@@ -318,6 +323,18 @@ class Cluster(ABC):
 
     @abstractmethod
     def unslow(self, node: Node) -> None: ...
+
+    @abstractmethod
+    def check_lie(self, server: Node) -> None:
+        """LabError if no lying agent can run there."""
+
+    @abstractmethod
+    def lie(self, server: Node) -> None:
+        """Starts a lying agent in place of the server's own, which does not run."""
+
+    @abstractmethod
+    def unlie(self, server: Node) -> None:
+        """Ends it, if there is one; returns once the server's own agent has reported twice."""
 
     @abstractmethod
     def attach(self, server: Node, clock_seconds: int) -> None:

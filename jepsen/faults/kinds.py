@@ -139,6 +139,22 @@ class Clock(Fault):
         cluster.attach(node, 0)
 
 
+class Lie(Fault):
+    """Another agent than the server's reports in its place, and lies (liar.py)."""
+
+    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        if "agent" not in node.programs:
+            raise LabError(f"node '{node.name}' has no agent; allowed: a server with one")
+        cluster.check_lie(node)
+
+    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+        cluster.stop(node, "agent")
+        cluster.lie(node)
+
+    def heal(self, cluster: Cluster, node: Node) -> None:
+        cluster.unlie(node)
+
+
 class OfZooKeeper(Fault):
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         having = [each.name for each in cluster.of_kind("zookeeper")]
@@ -261,6 +277,7 @@ KINDS: dict[str, Fault] = {
     "loss": Loss(),
     "slow": Slow(),
     "clock": Clock(),
+    "lie": Lie(),
     "disk": Disk(),
     "corrupt": Corrupt(),
     "reshuffle": Reshuffle(),

@@ -15,7 +15,8 @@ from typing import Any
 from jepsen.faults import switches
 from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
 from lab import build, cluster_key, server, topology, zookeeper
-from lab.deadline import LabError
+from lab.deadline import LabError, until
+from lab.false_agent import VERSION
 from lab.instance import Instance
 from lab.lab import CLIENTS, SERVICE, Lab
 from lab.mux import HTTP_PORT
@@ -27,6 +28,9 @@ from lab.variant import Variant
 
 ZOOKEEPER_MEGABYTES = 192
 BROUGHT_UP = ("zookeepers", "controllers", "muxes", "servers")
+STEERINGS = ("ring", "othello")
+OF_FAULTS = ("slow-", "liar")  # processes that faults start are no programs of their nodes
+TOLD_SECONDS = 60
 FIXED = {"service": SERVICE, "vip": topology.VIP, "port": topology.VIP_PORT, "clients": CLIENTS}
 
 
@@ -35,7 +39,9 @@ def up(described: dict[str, Any], switch: str | None) -> str:
     for key, value in FIXED.items():
         if described.get(key, value) != value:
             raise LabError(f":{key} '{described[key]}' is refused; allowed over :lab: {value}")
-    described = {"hold-seconds": 0, **described}
+    described = {"hold-seconds": 0, "steering": STEERINGS[0], **described}
+    if described["steering"] not in STEERINGS:
+        raise LabError(f":steering '{described['steering']}' is refused; allowed: {', '.join(STEERINGS)}")
     for key in (*BROUGHT_UP, "window-seconds", "hold-seconds", "behind-seconds"):
         if type(described.get(key)) is not int:
             raise LabError(f":{key} '{described.get(key)}' is refused; allowed: a whole number")
@@ -49,6 +55,7 @@ def up(described: dict[str, Any], switch: str | None) -> str:
             runner=True,
             mptcp=True,
             agents=True,
+            steering=described["steering"],
             zookeeper_megabytes=ZOOKEEPER_MEGABYTES,
             mux_options=mux_options,
             **broken,
@@ -98,7 +105,7 @@ class LabCluster(Cluster):
             programs = tuple(
                 process.partition("/")[2]
                 for process in instance.state["processes"]
-                if process.startswith(f"{name}/") and "/slow-" not in process
+                if process.startswith(f"{name}/") and not process.partition("/")[2].startswith(OF_FAULTS)
             )
             self.nodes[name] = Node(name, address_of(name), kind_of(name), programs)
 
@@ -268,6 +275,33 @@ class LabCluster(Cluster):
             self.router.ip(f"link delete {slow_port(node.name)}")
         if there or record:
             self.router.ip(f"link set {node.name} arp on master {BRIDGE}")
+
+    def check_lie(self, server: Node) -> None:
+        said = [self._json(node, "controller", f"/v1/services/{SERVICE}") for node in self.of_kind("controller")]
+        steering = next((each["steering"] for each in said if each and "steering" in each), "unknown")
+        if steering != "othello":
+            raise LabError(f"lie {server.name} is refused, as {SERVICE} has steering {steering}; allowed: othello")
+
+    def lie(self, server: Node) -> None:
+        words = [str(Path(__file__).with_name("liar.py")), self.name, server.name, "1"]
+        log = self.directory / server.name / "liar.log"
+        with self.instance.changing():
+            argv = [sys.executable, "-B", *words]
+            self.instance.start(Process(f"{server.name}/liar", self.namespace(server), argv, log, {}))
+
+    def unlie(self, server: Node) -> None:
+        with self.instance.changing():
+            record = self.instance.state["processes"].pop(f"{server.name}/liar", None)
+        if record is None:
+            return
+        Process.from_record(record).kill()
+        self.start(server, "agent")
+        until(f"{server.name}/agent has reported twice", lambda: self._told(server), TOLD_SECONDS, pause=0.1)
+
+    def _told(self, server: Node) -> bool:
+        """Its first report names no connection, the second one has all of them (protocol/README.md, 11)."""
+        listed = self.agent(server)
+        return bool(listed) and all(one.get("version") != VERSION and "openedPerSecond" in one for one in listed)
 
     def attach(self, server_node: Node, clock_seconds: int) -> None:
         window = self.instance.state["settings"]["window"]

@@ -237,6 +237,15 @@ class SshCluster(Cluster):
     def check_slow(self, node: Node) -> None:
         self._about(node, "interface", "the name of its interface in the rack")
 
+    def check_lie(self, server: Node) -> None:
+        raise LabError(f"lie {server.name} is refused over :ssh; allowed: faults that need no program installed")
+
+    def lie(self, server: Node) -> None:
+        self.check_lie(server)
+
+    def unlie(self, server: Node) -> None:
+        """There is none."""
+
     def cut(self, name: str, ways: list[tuple[str, str]]) -> None:
         rules: dict[str, list[tuple[str, str]]] = {}
         for source, target in ((self.node(a), self.node(b)) for a, b in ways):

@@ -10,9 +10,9 @@ MUX = build.DIRECTORY / "mux" / "fairlead-mux-sabotaged"
 TEST_CLASSES = build.ROOT / "controller" / "target" / "test-classes"
 CONTROLLER = "io.fairlead.controller.SabotagedController"
 
-OF_MUX = ("generation-check-off", "half-delta")
+OF_MUX = ("generation-check-off", "half-delta", "second-off")
 OF_CONTROLLER = ("fencing-off", "early-ack", "clock-check-off")
-NAMES = ("chaining-off", "notices-off", "hello-off", "hold-off", *OF_CONTROLLER, *OF_MUX)
+NAMES = ("chaining-off", "notices-off", "hello-off", "hold-off", "rule-off", *OF_CONTROLLER, *OF_MUX)
 
 
 def variant(switch: str | None) -> dict[str, Any]:
@@ -29,6 +29,8 @@ def variant(switch: str | None) -> dict[str, Any]:
         return {"mux_options": ("--hello", "off")}
     if switch == "hold-off":
         return {"hold": 0}
+    if switch == "rule-off":
+        return {"controller": (str(build.CONTROLLER), "--arrays-wait", "off")}
     environment = {"FAIRLEAD_SABOTAGE": switch}
     if switch in OF_MUX:
         if not MUX.exists():

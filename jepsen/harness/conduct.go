@@ -222,7 +222,7 @@ func (c *conductor) run() (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := workload.CheckSeconds(c.api, c.listing.Service, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
+	if err := workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
 		return 1, err
 	}
 	if err := c.config.Create(); err != nil {
@@ -248,9 +248,7 @@ func (c *conductor) run() (int, error) {
 	if c.writes() {
 		c.config.Stop()
 	}
-	if c.needs.HoldSeconds > 0 {
-		failure = errors.Join(failure, c.released())
-	}
+	failure = errors.Join(failure, c.reported())
 	if c.has("connections") {
 		failure = errors.Join(failure, c.mover.Stop())
 		c.say("connections end, each with its last answer")
@@ -287,17 +285,31 @@ func (c *conductor) run() (int, error) {
 // writes says whether services of the run's own are changed all the time; otherwise they only exist.
 func (c *conductor) writes() bool { return c.has("config") || c.has("generations") }
 
-// released reports how many held buckets were released since agents reported that they had no connections; none is an
-// error, as agents then had no part in the run.
-func (c *conductor) released() error {
-	count, err := workload.Released(c.api, c.listing.Service)
-	if err == nil && count == 0 {
-		err = fmt.Errorf("no held bucket of %s was released by the agents' reports", c.listing.Service)
+// reported says what came of the agents' reports: held buckets that were released, or arrays. None is an error where the
+// cluster has a hold or arrays, as agents then had no part in the run.
+func (c *conductor) reported() error {
+	of := fmt.Sprintf("service=%q", c.listing.Service)
+	for _, each := range []struct {
+		needed        bool
+		counter, what string
+		labels        []string
+	}{
+		{c.needs.HoldSeconds > 0, "fairlead_controller_released_buckets_total", "held buckets released", []string{of, `reason="report"`}},
+		{c.needs.Steering == "othello", "fairlead_othello_commits_total", "whole arrays", []string{of, `kind="whole"`}},
+	} {
+		if !each.needed {
+			continue
+		}
+		count, err := workload.Counted(c.api, each.counter, each.labels...)
+		if err == nil && count == 0 {
+			err = fmt.Errorf("agents' reports led to no %s of service %s", each.what, c.listing.Service)
+		}
+		if err != nil {
+			return err
+		}
+		c.say("agents' reports led to %d %s", count, each.what)
 	}
-	if err == nil {
-		c.say("%d held buckets were released by reports, before :hold-seconds were over", count)
-	}
-	return err
+	return nil
 }
 
 // tidy restores the services and the weights that the cluster had.

@@ -17,7 +17,7 @@ func TestPrepare(t *testing.T) {
 		{"--switch half-delta --workload config", "", "switch 'half-delta' must turn :image red, which no workload of 'config' judges"},
 		{"--switch gravity", "", "switch 'gravity'; allowed: :chaining-off"},
 		{"--switch half-delta --minutes 2", "", "--minutes 2; allowed: a number from 0, and not with --switch"},
-		{"--schedule endless", "", "schedule 'endless'; allowed: :brief"},
+		{"--schedule endless", "", "schedule 'endless'; allowed: :agents :arrays :brief"},
 		{"--workload traffic", "", "--workload 'traffic'; allowed: config, generations, connections, balance"},
 		{"now", "", "unknown argument 'now'; allowed: flags"},
 	} {

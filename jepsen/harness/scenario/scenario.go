@@ -27,6 +27,7 @@ type Scenario struct {
 type Cluster struct {
 	WindowSeconds float64 `edn:"window-seconds"`
 	HoldSeconds   float64 `edn:"hold-seconds"`
+	Steering      string  `edn:"steering"` // of the service; ring if absent
 	Service       string  `edn:"service"`
 	VIP           string  `edn:"vip"`
 	Port          int     `edn:"port"`
@@ -87,7 +88,7 @@ type Step map[edn.Keyword]any
 
 // Schedule has its steps, or says how to draw them. At Moves, in seconds, the weights of the connections' service change;
 // without any, from time to time. Only Workloads run, all if there are none. Lives are the shortest and the longest of a
-// connection, in windows. WindowSeconds and HoldSeconds replace those of the cluster.
+// connection, in windows. WindowSeconds, HoldSeconds and Steering replace those of the cluster.
 type Schedule struct {
 	Seconds float64   `edn:"seconds"`
 	Steps   []Step    `edn:"steps"`
@@ -97,6 +98,7 @@ type Schedule struct {
 	Lives         []float64            `edn:"lives"`
 	WindowSeconds *float64             `edn:"window-seconds"`
 	HoldSeconds   *float64             `edn:"hold-seconds"`
+	Steering      string               `edn:"steering"`
 
 	Every   float64                 `edn:"every"`
 	For     []float64               `edn:"for"`
@@ -188,6 +190,9 @@ func (s *Scenario) Schedule(name string, seconds float64, seed uint64) (Schedule
 // livesUsual are the lives of connections of schedules that say nothing of them.
 var livesUsual = []float64{0.15, 0.5}
 
+// steeringUsual is that of services of which nothing is said.
+const steeringUsual = "ring"
+
 // Needs returns the cluster as the schedule needs it, and the lives of its connections, in windows.
 func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
 	cluster, lives := s.Cluster, livesUsual
@@ -196,6 +201,12 @@ func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
 	}
 	if schedule.HoldSeconds != nil {
 		cluster.HoldSeconds = *schedule.HoldSeconds
+	}
+	if schedule.Steering != "" {
+		cluster.Steering = schedule.Steering
+	}
+	if cluster.Steering == "" {
+		cluster.Steering = steeringUsual
 	}
 	if schedule.Lives != nil {
 		lives = schedule.Lives

@@ -121,6 +121,10 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	arrays, err := all.Schedule("arrays", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	off, err := all.Switch("hold-off")
 	if err != nil {
 		t.Fatal(err)
@@ -128,15 +132,17 @@ func TestNeeds(t *testing.T) {
 	all.Cluster.HoldSeconds = 7
 	for _, row := range []struct {
 		schedule     Schedule
+		steering     string
 		window, hold float64
 		lives        []float64
 	}{
-		{Schedule{}, 120, 7, []float64{0.15, 0.5}},
-		{holds, 8, 600, []float64{3, 4}},
-		{off.Schedule, 8, 0, []float64{3, 4}},
+		{Schedule{}, "ring", 120, 7, []float64{0.15, 0.5}},
+		{holds, "ring", 8, 600, []float64{3, 4}},
+		{arrays, "othello", 20, 7, []float64{2.5, 3}},
+		{off.Schedule, "ring", 8, 0, []float64{3, 4}},
 	} {
 		cluster, lives := all.Needs(row.schedule)
-		if cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || !slices.Equal(lives, row.lives) {
+		if cluster.Steering != row.steering || cluster.WindowSeconds != row.window || cluster.HoldSeconds != row.hold || !slices.Equal(lives, row.lives) {
 			t.Errorf("%+v, %v; want %+v", cluster, lives, row)
 		}
 	}
@@ -175,7 +181,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :brief :holds :long :short") {
+	if _, err := all.Schedule("endless", 1, 1); err == nil || !strings.Contains(err.Error(), "allowed: :agents :arrays :brief :holds :long :short") {
 		t.Error(err)
 	}
 	if broken := all.Faults["kill"].Breaks("server"); broken != edn.Keyword("connections-of-node") {

@@ -82,9 +82,9 @@
         (recur (conj steps step) (+ at every) healed (rest drawn))))))
 
 (defn needed
-  "The scenarios with the cluster as a schedule or a switch needs it: with its window and its hold."
+  "The scenarios with the cluster as a schedule or a switch needs it: with its window, its hold and its steering."
   [scenarios described]
-  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds])))
+  (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering])))
 
 (def usual-lives
   "Least and longest of a long connection, as parts of the window, where a schedule or a switch says nothing of them."

@@ -24,28 +24,29 @@ func answering(t *testing.T, bodies map[string]string) string {
 	return server.URL
 }
 
-// TestCheckSeconds: only a service with exactly the window and the hold that are needed; without a hold it may lack.
-func TestCheckSeconds(t *testing.T) {
+// TestCheckService: only a service with exactly the steering, window and hold that are needed; without a hold it may lack.
+func TestCheckService(t *testing.T) {
 	for _, row := range []struct {
 		body string
 		hold float64
 		says string
 	}{
-		{`{"windowSeconds": 8, "holdSeconds": 600}`, 600, ""},
-		{`{"windowSeconds": 8}`, 0, ""},
-		{`{"windowSeconds": 8}`, 600, "web has windowSeconds 8 and holdSeconds 0; allowed: 8 and 600"},
-		{`{"windowSeconds": 120, "holdSeconds": 600}`, 600, "web has windowSeconds 120 and holdSeconds 600; allowed: 8 and 600"},
+		{`{"steering": "ring", "windowSeconds": 8, "holdSeconds": 600}`, 600, ""},
+		{`{"steering": "ring", "windowSeconds": 8}`, 0, ""},
+		{`{"steering": "ring", "windowSeconds": 8}`, 600, "web has steering ring, windowSeconds 8 and holdSeconds 0; allowed: ring, 8 and 600"},
+		{`{"steering": "ring", "windowSeconds": 120, "holdSeconds": 600}`, 600, "web has steering ring, windowSeconds 120 and holdSeconds 600; allowed: ring, 8 and 600"},
+		{`{"steering": "othello", "windowSeconds": 8}`, 0, "web has steering othello, windowSeconds 8 and holdSeconds 0; allowed: ring, 8 and 0"},
 		{`[]`, 0, "service web: "},
 	} {
-		err := CheckSeconds(NewAPI([]string{answering(t, map[string]string{"/v1/services/web": row.body})}), "web", 8, row.hold)
+		err := CheckService(NewAPI([]string{answering(t, map[string]string{"/v1/services/web": row.body})}), "web", "ring", 8, row.hold)
 		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
 			t.Errorf("%s: %v, want %q", row.body, err, row.says)
 		}
 	}
 }
 
-// TestReleased: the counters of all controllers are added; those of other services and reasons are not.
-func TestReleased(t *testing.T) {
+// TestCounted: the counters of all controllers are added; those of other services and reasons are not.
+func TestCounted(t *testing.T) {
 	const name = "fairlead_controller_released_buckets_total"
 	leader := answering(t, map[string]string{"/metrics": "# TYPE " + name + " counter\n" +
 		name + `{reason="limit",service="web",} 5.0` + "\n" + name + `{reason="report",service="web2",} 7.0` + "\n" +
@@ -63,7 +64,7 @@ func TestReleased(t *testing.T) {
 		{[]string{leader, answering(t, nil)}, 0, "/metrics: 404: no such path"},
 		{[]string{broken}, 0, "invalid syntax"},
 	} {
-		count, err := Released(NewAPI(row.controllers), "web")
+		count, err := Counted(NewAPI(row.controllers), name, `reason="report"`, `service="web"`)
 		if count != row.count || (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
 			t.Errorf("%d, %v; want %d, %q", count, err, row.count, row.says)
 		}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// CheckService refuses a service with another steering, window or hold than the schedule needs: connections that live too
+// long would break as documented, and ones that live too short would show nothing.
+func CheckService(api *API, service, steering string, window, hold float64) error {
+	answer, err := api.Await("/v1/services/"+service, 30*time.Second)
+	if err != nil {
+		return err
+	}
+	var has struct {
+		Steering string  `json:"steering"`
+		Window   float64 `json:"windowSeconds"`
+		Hold     float64 `json:"holdSeconds"`
+	}
+	if err := json.Unmarshal(answer.Body, &has); err != nil {
+		return fmt.Errorf("service %s: %w: %.200s", service, err, answer.Body)
+	}
+	if has.Steering != steering || has.Window != window || has.Hold != hold {
+		return fmt.Errorf("service %s has steering %s, windowSeconds %g and holdSeconds %g; allowed: %s, %g and %g, which :cluster or the "+
+			"schedule says (nodes up --schedule)", service, has.Steering, has.Window, has.Hold, steering, window, hold)
+	}
+	return nil
+}
+
+// Counted returns a counter of the controllers that run now, of the samples that have all labels (as `reason="report"`). What
+// a controller counted is lost when it ends.
+func Counted(api *API, counter string, labels ...string) (int64, error) {
+	total := int64(0)
+	for _, controller := range api.Controllers {
+		answer, err := api.send(controller, Request{Method: "GET", Path: "/metrics"})
+		if err == nil && answer.Status != 200 {
+			err = answer.problem()
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s/metrics: %w", controller, err)
+		}
+		count, err := counted(string(answer.Body), counter, labels)
+		if err != nil {
+			return 0, fmt.Errorf("%s/metrics: %w", controller, err)
+		}
+		total += count
+	}
+	return total, nil
+}
+
+// counted reads the number from metrics in the text format; 0 if it is not among them.
+func counted(metrics, counter string, labels []string) (int64, error) {
+	total := 0.0
+	for _, line := range strings.Split(metrics, "\n") {
+		if !strings.HasPrefix(line, counter+"{") || slices.ContainsFunc(labels, func(each string) bool { return !strings.Contains(line, each) }) {
+			continue
+		}
+		words := strings.Fields(line)
+		count, err := strconv.ParseFloat(words[len(words)-1], 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", line, err)
+		}
+		total += count
+	}
+	return int64(total), nil
+}
