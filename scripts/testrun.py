@@ -7,6 +7,8 @@ A command that fails although no case did (a broken build, a crash, a missing to
 part in which no case ran: no part can pass by not running. After the table of all parts, each failed case is listed
 again, and each skipped one with its reason, so that the end of a log is a complete summary.
 
+With --long, what CI has no time for runs, too: tests marked `long`, the schedule `short`, switches of steering othello.
+
 Environment: FUZZ_SECONDS (20), the time of each fuzzer; CI, if set, adds the fuzzers to the given parts.
 """
 
@@ -28,16 +30,21 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
-SANITIZED, THREADS, FUZZ = BUILD / "test", BUILD / "threads", BUILD / "fuzz"
+SANITIZED, THREADS, FUZZ, RELEASE = BUILD / "test", BUILD / "threads", BUILD / "fuzz", BUILD / "lab"
+LONG = "--long"
 NAMED = 50  # cases of a part that are listed after the table
-# Tests of the lab that bring up labs of their own.
-OWN_LABS = ("mixed", "drain", "ensemble", "mptcp", "controller", "ipip", "vlan", "agent")
+# Tests of the lab that bring up labs of their own, the longest first.
+OWN_LABS = ("drain", "othello", "mixed", "ensemble", "agent", "claims", "mptcp", "controller", "ipip", "vlan")
 # Arguments of each run of the harness on a lab of its own.
 SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
 )
-JEPSEN_RUNS = (("--schedule", "brief"), ("--schedule", "holds"), *(("--switch", name) for name in SWITCHES))
+JEPSEN_RUNS = (
+    *(("--schedule", name) for name in ("brief", "holds", "arrays")),
+    *(("--switch", name) for name in SWITCHES),
+)
+JEPSEN_LONG_RUNS = (("--schedule", "short"), ("--switch", "second-off"), ("--switch", "rule-off"))
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -193,7 +200,7 @@ def run_meson(part: Part) -> None:
         stale.unlink()
     code = part.run(
         *("meson", "test", "-C", SANITIZED, "--suite", part.name, "--logbase", part.name),
-        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "2"),
+        *("--print-errorlogs", "--timeout-multiplier", "4", "--num-processes", "3"),  # the longest mostly wait
     )
     if not (SANITIZED / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
@@ -202,11 +209,19 @@ def run_meson(part: Part) -> None:
 
 
 def run_mux(part: Part) -> None:
-    """The suite; then its multi-threaded tests again under ThreadSanitizer, which excludes the other sanitizers."""
+    """
+    The suite; then everything is built as for a release, of which the optimiser has warnings that sanitizers hide;
+    then the multi-threaded tests again under ThreadSanitizer, which excludes the other sanitizers.
+    """
     run_meson(part)
+    if meson_setup(part, RELEASE, "--buildtype=release"):
+        if part.run("meson", "compile", "-C", RELEASE):
+            part.counts.fail("does not compile with --buildtype=release")
+        else:
+            part.counts.passed += 1
     if not meson_setup(part, THREADS, "-Db_sanitize=thread", "-Db_lundef=false"):
         return
-    nouns = ("change", "fragments", "meeting", "sampler", "state")
+    nouns = ("arrays", "change", "fragments", "meeting", "sampler", "state")
     if part.run("meson", "compile", "-C", THREADS, *(f"test_mux_{noun}" for noun in nouns)):
         part.counts.fail("the multi-threaded tests do not compile under ThreadSanitizer")
         return
@@ -226,12 +241,15 @@ def run_lint(part: Part) -> None:
 def run_lines(part: Part, command: str) -> None:
     """Runs a command that prints a line for each case, `ok - NAME` or `not ok - NAME`."""
     code, said = part.capture(command)
-    lines = said.splitlines()
-    counts = Counts(passed=sum(line.startswith("ok - ") for line in lines))
-    for line in lines:
-        if line.startswith("not ok - "):
-            counts.fail(line.removeprefix("not ok - "))
-    part.settle(counts, code, command)
+    part.settle(lines(said), code, command)
+
+
+def lines(said: str) -> Counts:
+    """Cases from lines `ok - NAME` and `not ok - NAME`."""
+    counts = Counts(passed=len(re.findall(r"^ok - ", said, re.MULTILINE)))
+    for name in re.findall(r"^not ok - (.*)$", said, re.MULTILINE):
+        counts.fail(name)
+    return counts
 
 
 def run_controller(part: Part) -> None:
@@ -252,6 +270,17 @@ def run_api(part: Part) -> None:
     results.unlink(missing_ok=True)
     code = part.run("controller/check-contract", f"--junit={results}")
     part.settle(junit([results]), code, "controller/check-contract")
+
+
+def long_too() -> bool:
+    """Whether what takes long is wanted."""
+    return LONG in sys.argv
+
+
+def pytest(results: Path) -> tuple[str | Path, ...]:
+    """The command that writes these results."""
+    chosen = () if long_too() else ("-m", "not long")
+    return (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}", *chosen)
 
 
 def run_lab(part: Part) -> None:
@@ -277,8 +306,7 @@ def run_lab(part: Part) -> None:
 
     def run(name: str) -> tuple[Path, int]:
         results = LOGS / f"lab-{name}.xml"
-        command = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
-        return results, part.run(*APART, *command, *runs[name])
+        return results, part.run(*APART, *pytest(results), *runs[name])
 
     with ThreadPoolExecutor(2) as two:
         for results, code in two.map(run, runs):
@@ -287,32 +315,33 @@ def run_lab(part: Part) -> None:
 
 def run_jepsen(part: Part) -> None:
     """
-    The tests of both runners' checkers; then runs on labs, in which each verdict is a case: two of the unmodified
-    system, and one for each switch, which must turn exactly the expected verdicts red. In parallel with the runs, on a
-    lab of their own, the tests of the executables that inject faults: both mostly wait.
+    Runs on labs, in which each verdict is a case: three of the unmodified system, and one for each switch, which must
+    turn exactly the expected verdicts red. In parallel with them, because they mostly wait: the tests of the
+    executables that inject faults, on a lab of their own, and those of both runners' checkers.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
         part.counts.fail("lab/build failed")
         return
-    code, said = part.capture("go", "-C", "jepsen/harness", "test", "-v", "./...")
-    counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
-    for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
-        counts.fail(name)
-    part.settle(counts, code, "go test")
-    run_lines(part, "jepsen/test-rules")
     harness = BUILD / "jepsen" / "harness"
     if part.run("go", "-C", "jepsen/harness", "build", "-o", harness, "."):
         part.counts.fail("the harness does not compile")
         return
     results = LOGS / "jepsen.xml"
     results.unlink(missing_ok=True)
-    pytest = (BUILD / "venv" / "bin" / "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={results}")
     with ThreadPoolExecutor(1) as beside:
-        faults = beside.submit(part.run, *APART, *pytest, "jepsen/tests")
-        for words in JEPSEN_RUNS:
+        faults = beside.submit(part.run, *APART, *pytest(results), "jepsen/tests")
+        go = beside.submit(part.capture, "nice", "go", "-C", "jepsen/harness", "test", "-count=1", "-v", "./...")
+        rules = beside.submit(part.capture, "nice", "jepsen/test-rules")
+        for words in JEPSEN_RUNS + (JEPSEN_LONG_RUNS if long_too() else ()):
             judge(part, harness, words)
-        code = faults.result()
-    part.settle(junit([results]), code, "pytest")
+    part.settle(junit([results]), faults.result(), "pytest")
+    code, said = go.result()
+    counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
+    for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
+        counts.fail(name)
+    part.settle(counts, code, "go test")
+    code, said = rules.result()
+    part.settle(lines(said), code, "jepsen/test-rules")
 
 
 def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
@@ -357,6 +386,7 @@ def run_module(part: Part) -> None:
     nouns = {kernel: ["show"] for kernel in kernels()}
     next(iter(nouns.values())).append("cases")
     next(reversed(nouns.values())).append("wire")
+    next(reversed(nouns.values())).append("second")
     with ThreadPoolExecutor(len(nouns)) as machines:
         for results, code in machines.map(run, nouns):
             part.settle(junit([results]), code, "pytest")
@@ -468,7 +498,7 @@ def main(names: list[str]) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        sys.exit(main([word for word in sys.argv[1:] if word != LONG]))
     except KeyboardInterrupt:
         print("scripts/test: interrupted\n0 passed, 1 failed, 0 skipped")
         sys.exit(130)
