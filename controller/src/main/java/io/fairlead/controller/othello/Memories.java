@@ -215,14 +215,16 @@ final class Memories {
 
   /**
    * Whether the backend's server has yet to report what it had at this moment, however long it has
-   * been silent. One that was never heard may have no agent, and counts for {@link #SILENCE} only.
+   * been silent. One that was never heard may have no agent; then it counts for {@link #SILENCE}
+   * only.
    *
    * @param since the moment by the clock; empty: it is still to come
+   * @param allHaveAgents as there would be no arrays without one on every server
    */
-  synchronized boolean isAwaited(int backend, OptionalLong since) {
+  synchronized boolean isAwaited(int backend, OptionalLong since, boolean allHaveAgents) {
     Memory memory = memories.get(backend);
     if (memory == null) {
-      return nanos.getAsLong() - began <= SILENCE.toNanos();
+      return allHaveAgents || nanos.getAsLong() - began <= SILENCE.toNanos();
     }
     return since.isEmpty() || !memory.isComplete || !isThrough(memory, since.getAsLong());
   }

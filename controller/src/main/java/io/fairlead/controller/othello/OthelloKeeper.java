@@ -297,9 +297,8 @@ final class OthelloKeeper {
     long ago = around.seconds().getAsLong() - applied.orElse(Long.MAX_VALUE - age) - age;
     return memories.isAwaited(
         backend,
-        ago < 0
-            ? OptionalLong.empty()
-            : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)));
+        ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago)),
+        held.latest().isPresent());
   }
 
   private Look seen(ServiceImage image, ServerBuckets buckets, long now) {

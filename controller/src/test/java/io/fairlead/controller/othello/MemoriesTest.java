@@ -164,13 +164,14 @@ class MemoriesTest {
     complete();
     pass(1);
     OptionalLong after = OptionalLong.of(now);
-    assertThat(memories.isAwaited(7, OptionalLong.empty())).isTrue();
-    assertThat(memories.isAwaited(8, before)).as("it may have no agent").isTrue();
+    assertThat(memories.isAwaited(7, OptionalLong.empty(), false)).isTrue();
+    assertThat(memories.isAwaited(8, before, false)).as("it may have no agent").isTrue();
     pass(3_600);
-    assertThat(memories.isAwaited(7, before)).as("reported").isFalse();
-    assertThat(memories.isAwaited(7, after)).isTrue();
-    assertThat(memories.isAwaited(7, OptionalLong.empty())).isTrue();
-    assertThat(memories.isAwaited(8, OptionalLong.empty())).isFalse();
+    assertThat(memories.isAwaited(7, before, false)).as("reported").isFalse();
+    assertThat(memories.isAwaited(7, after, false)).isTrue();
+    assertThat(memories.isAwaited(7, OptionalLong.empty(), false)).isTrue();
+    assertThat(memories.isAwaited(8, OptionalLong.empty(), false)).isFalse();
+    assertThat(memories.isAwaited(8, OptionalLong.empty(), true)).as("it has one").isTrue();
   }
 
   @Test

@@ -156,6 +156,25 @@ class OthelloServiceTest {
     checkReached();
   }
 
+  /** There are arrays, so the agent that it has never heard is only away. */
+  @Test
+  void aNewLeaderWaitsForAnAgentThatItHasNotHeard() throws Exception {
+    drain(3);
+    pass(3 * OthelloService.WINDOW);
+    for (int i = 0; i < 100; i++) {
+      long key = service.random.nextLong();
+      service.agent(service.opensAt(key)).opens(key);
+    }
+    Agent silent = service.agents.remove(2);
+    done(service.writer.change(List.of(weight(2, 10)), COMMIT));
+    service.failOver();
+    pass(5 * OthelloService.WINDOW);
+    service.agents.put(2, silent);
+    checkReached();
+    pass(OthelloService.WINDOW);
+    checkReached();
+  }
+
   /** One leader follows another, and none hears of connections that were young at the move. */
   @Test
   void movesAreRenewedUntilTheirConnectionsAreReported() throws Exception {
