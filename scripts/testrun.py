@@ -353,7 +353,8 @@ def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
             counts.fail(f"{' '.join(words)}: {name} {' '.join(line.split())}")
         else:
             counts.passed += 1
-    part.settle(counts, code, f"jepsen/run {' '.join(words)}")
+    why = re.findall(r"^(?:the run itself failed|harness \w+): .*$", said, re.MULTILINE)
+    part.settle(counts, code, " ".join(["jepsen/run", *words, *(f"({one})" for one in why)]))
     if not counts.passed + counts.failed:
         part.counts.fail(f"jepsen/run {' '.join(words)} reported no verdict")
 

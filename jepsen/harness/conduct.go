@@ -225,6 +225,11 @@ func (c *conductor) run() (int, error) {
 	if err := workload.CheckService(c.api, c.listing.Service, c.needs.Steering, c.needs.WindowSeconds, c.needs.HoldSeconds); err != nil {
 		return 1, err
 	}
+	if c.needs.HoldSeconds > 0 || c.needs.Steering == "othello" {
+		if err := workload.AwaitAgents(c.api, c.listing.Service, time.Minute); err != nil {
+			return 1, err
+		}
+	}
 	if err := c.config.Create(); err != nil {
 		return 1, err
 	}
@@ -274,7 +279,11 @@ func (c *conductor) run() (int, error) {
 	if c.has("balance") {
 		failure = errors.Join(failure, c.balance.Count())
 	}
-	failure = errors.Join(failure, c.tidy(weights))
+	if err := c.tidy(weights); err != nil && c.breaks != "" {
+		c.say("the cluster, broken on purpose, is left as it is: %v", err)
+	} else {
+		failure = errors.Join(failure, err)
+	}
 	if failure != nil {
 		fmt.Printf("the run itself failed: %v\n", failure)
 	}
