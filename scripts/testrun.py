@@ -44,7 +44,10 @@ JEPSEN_RUNS = (
     *(("--schedule", name) for name in ("brief", "holds", "arrays")),
     *(("--switch", name) for name in SWITCHES),
 )
-JEPSEN_LONG_RUNS = (("--schedule", "short"), ("--switch", "second-off"), ("--switch", "rule-off"))
+JEPSEN_LONG_RUNS = (
+    *(("--schedule", name) for name in ("short", "agents")),
+    *(("--switch", name) for name in ("second-off", "rule-off")),
+)
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 

@@ -334,7 +334,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def unlie(self, server: Node) -> None:
-        """Ends it, if there is one; returns once the server's own agent has reported twice."""
+        """Ends it, if there is one; returns once arrays lead to all that the server's own agent has reported."""
 
     @abstractmethod
     def attach(self, server: Node, clock_seconds: int) -> None:

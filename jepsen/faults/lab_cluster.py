@@ -31,6 +31,7 @@ BROUGHT_UP = ("zookeepers", "controllers", "muxes", "servers")
 STEERINGS = ("ring", "othello")
 OF_FAULTS = ("slow-", "liar")  # processes that faults start are no programs of their nodes
 TOLD_SECONDS = 60
+LED_SECONDS = 90  # arrays wait for agents that other faults keep away
 FIXED = {"service": SERVICE, "vip": topology.VIP, "port": topology.VIP_PORT, "clients": CLIENTS}
 
 
@@ -297,11 +298,18 @@ class LabCluster(Cluster):
         Process.from_record(record).kill()
         self.start(server, "agent")
         until(f"{server.name}/agent has reported twice", lambda: self._told(server), TOLD_SECONDS, pause=0.1)
+        until("arrays lead to all connections that are known", self._leads_to_all, LED_SECONDS, pause=0.2)
 
     def _told(self, server: Node) -> bool:
         """Its first report names no connection, the second one has all of them (protocol/README.md, 11)."""
         listed = self.agent(server)
         return bool(listed) and all(one.get("version") != VERSION and "openedPerSecond" in one for one in listed)
+
+    def _leads_to_all(self) -> bool:
+        path = f"/v1/services/{SERVICE}/othello"
+        said = [self._json(node, "controller", path) for node in self.of_kind("controller")]
+        status = next((one for one in said if one and "miscoded" in one), None)
+        return status is not None and status["miscoded"] == status["homeless"]
 
     def attach(self, server_node: Node, clock_seconds: int) -> None:
         window = self.instance.state["settings"]["window"]

@@ -33,6 +33,34 @@ func CheckService(api *API, service, steering string, window, hold float64) erro
 	return nil
 }
 
+// AwaitAgents returns once the leader hears the agents of all backends of the service, and has their counts.
+func AwaitAgents(api *API, service string, within time.Duration) error {
+	deadline := time.Now().Add(within)
+	for {
+		answer, err := api.Await("/v1/agents?limit=1000", within)
+		if err != nil {
+			return err
+		}
+		var agents []struct{ Service, Address, State string }
+		if err := json.Unmarshal(answer.Body, &agents); err != nil {
+			return fmt.Errorf("GET /v1/agents: %w: %.200s", err, answer.Body)
+		}
+		var away []string
+		for _, each := range agents {
+			if each.Service == service && each.State != "reporting" {
+				away = append(away, fmt.Sprintf("%s %s", each.Address, each.State))
+			}
+		}
+		if len(away) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not all agents of service %s report within %s: %s", service, within, strings.Join(away, ", "))
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
 // Counted returns a counter of the controllers that run now, of the samples that have all labels (as `reason="report"`). What
 // a controller counted is lost when it ends.
 func Counted(api *API, counter string, labels ...string) (int64, error) {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // answering serves one body at each path.
@@ -67,6 +68,37 @@ func TestCounted(t *testing.T) {
 		count, err := Counted(NewAPI(row.controllers), name, `reason="report"`, `service="web"`)
 		if count != row.count || (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
 			t.Errorf("%d, %v; want %d, %q", count, err, row.count, row.says)
+		}
+	}
+}
+
+// TestAwaitAgents: it returns once all of the service's agents report; otherwise it says which do not.
+func TestAwaitAgents(t *testing.T) {
+	const other = `{"service": "other", "address": "10.1.0.23", "state": "never heard"}`
+	listed := func(second string) string {
+		return `[{"service": "web", "address": "10.1.0.21", "state": "reporting"},{"service": "web", "address": "10.1.0.22", "state": "` + second + `"},` + other + `]`
+	}
+	for _, row := range []struct {
+		first, later string
+		says         string
+	}{
+		{listed("reporting"), listed("reporting"), ""},
+		{listed("counting"), listed("reporting"), ""},
+		{listed("never heard"), listed("never heard"), "not all agents of service web report within 500ms: 10.1.0.22 never heard"},
+		{`{}`, `{}`, "GET /v1/agents: json"},
+	} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asked++; asked == 1 {
+				fmt.Fprint(w, row.first)
+			} else {
+				fmt.Fprint(w, row.later)
+			}
+		}))
+		err := AwaitAgents(NewAPI([]string{server.URL}), "web", 500*time.Millisecond)
+		server.Close()
+		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s, %s: %v, want %q", row.first, row.later, err, row.says)
 		}
 	}
 }
