@@ -2,8 +2,10 @@
 #include "state_world.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@
 #include "../fake_zookeeper.h"
 #include "../image.h"
 
-enum { WAIT_MS = 30000, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
+enum { WAIT_MS = 30000, KILLS = 60, KILL_MS = 40, AT_CRC = STATE_FILE_HEADER_LEN - 4 };
 
 struct state_world world;
 struct restored restored;
@@ -131,6 +133,37 @@ void state_world_pause(long ms)
 	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
 	nanosleep(&pause, NULL);
+}
+
+uint32_t state_world_kill(uint64_t seed, uint32_t generation, void (*write)(uint32_t generation),
+			  uint32_t (*find)(void))
+{
+	struct chance chance = {seed};
+	uint32_t grown = 0;
+
+	for (int i = 0; i < KILLS; i++) {
+		uint32_t found;
+		int status;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child) {
+			write(generation + 1);
+			_exit(0); /* it should not return */
+		}
+		state_world_pause((long)chance_below(&chance, KILL_MS));
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		found = find();
+		assert_true(found >= generation);
+		grown += found > generation;
+		generation = found;
+	}
+	print_message("%u generations written, %u of %d processes wrote one before they were killed\n", generation,
+		      grown, KILLS);
+	assert_true(grown > 0);
+	return generation;
 }
 
 /* Runs the keeper at the world's time until no write is under way. */

@@ -65,5 +65,11 @@ void state_world_write(const char *name, const void *data, size_t len);
 void state_world_mend(struct bytes *file);
 void state_world_remove(const char *name);
 void state_world_pause(long ms);
+/*
+ * Kills processes that write one generation after the other, each at a random point: the first writes from the one after
+ * `generation` on, the next from the one after what was found. Returns what was found last; a kill loses none.
+ */
+uint32_t state_world_kill(uint64_t seed, uint32_t generation, void (*write)(uint32_t generation),
+			  uint32_t (*find)(void));
 
 #endif

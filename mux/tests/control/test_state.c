@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -16,7 +15,7 @@
 #include "state_world.h"
 #include "../image.h"
 
-enum { KILLS = 60, KILL_BUCKETS = 4096 };
+enum { KILL_BUCKETS = 4096 };
 
 static void what_is_kept_is_restored(void **state)
 {
@@ -125,31 +124,10 @@ static uint32_t generation_on_disk(void)
 
 static void a_kill_at_any_point_leaves_a_whole_file(void **state)
 {
-	struct chance chance = {20261122};
-	uint32_t generation = 0, grown = 0;
 	char path[WORLD_PATH_LEN];
 
 	(void)state;
-	for (int i = 0; i < KILLS; i++) {
-		uint32_t found;
-		int status;
-		pid_t child = fork();
-
-		assert_true(child >= 0);
-		if (!child)
-			write_until_killed(generation + 1);
-		state_world_pause((long)chance_below(&chance, 40));
-		kill(child, SIGKILL);
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_true(WIFSIGNALED(status));
-		found = generation_on_disk();
-		assert_true(found >= generation);
-		grown += found > generation;
-		generation = found;
-	}
-	print_message("%u generations written, %u of %d processes wrote one before they were killed\n", generation,
-		      grown, KILLS);
-	assert_true(grown > 0);
+	state_world_kill(20261122, 0, write_until_killed, generation_on_disk);
 	/* what a crash leaves beside it is removed by the next mux */
 	state_world_write("web.service.new", "unfinished", 10);
 	state_keeper_free(state_world_keeper());
