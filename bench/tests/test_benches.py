@@ -19,6 +19,7 @@ SCRIPTS = {
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "holds": ["--buckets", "4096", "--servers", "16"],
+    "hunt_candidates": ["--small", "--draws", "1"],
     "othello_map": ["--most", "8192", "--tests", "1"],
     "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
     "updates": [
