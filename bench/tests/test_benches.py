@@ -21,6 +21,7 @@ SCRIPTS = {
     "holds": ["--buckets", "4096", "--servers", "16"],
     "hunt_candidates": ["--small", "--draws", "1"],
     "othello_map": ["--most", "8192", "--tests", "1"],
+    "maat": ["--most", "1000", "--runs", "1"],
     "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
     "updates": [
         *("--build", BUILD, *FEW, "16", "--connections", "2000", "--rate", "500", "--changes", "2", "--rounds", "1"),
@@ -69,3 +70,7 @@ def test_a_program_runs_and_keeps_its_figures(words: list[str], tmp_path: Path):
     figures = tmp_path / "figures.json"
     subprocess.run([BUILD / "bench" / words[0], *words[1:], "--json", figures], check=True, timeout=PATIENCE)
     assert json.loads(figures.read_text())["benchmark"] == words[0]
+
+
+def test_the_parts_of_the_simulation_of_maat():
+    subprocess.run([PYTHON, ROOT / "bench" / "maat", "--check"], check=True, timeout=PATIENCE)
