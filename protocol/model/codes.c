@@ -4,40 +4,29 @@
 #include <string.h>
 
 #include "codes_keeper.h"
-#include "codes_packet.h"
 
 enum { SETTLE_PACKETS = 8 };
 
-static const struct codes_generation *newest(const struct codes *codes)
+static const struct pair_generation *newest(const struct codes *codes)
 {
-	return &codes->generation[codes->newest];
-}
-
-const struct codes_generation *codes_applied(const struct codes *codes, uint8_t mux)
-{
-	return &codes->generation[mux == WORLD_LATE ? codes->late : codes->newest];
+	return pair_newest(&codes->pair);
 }
 
 void codes_buckets(const struct codes *codes, uint8_t mux, uint8_t *b1, uint8_t *b2)
 {
-	const struct codes_generation *g = codes_applied(codes, mux);
+	const struct pair_generation *g = pair_applied(&codes->pair, mux);
 
 	*b1 = codes->code[g->arrays];
-	*b2 = g->has_before ? codes->code[g->arrays - 1] : *b1;
-}
-
-bool codes_owns(const struct codes_setting *setting, const struct codes_generation *g, uint8_t server)
-{
-	return g->owner[0] == server || g->owner[1] == server || (setting->rooted && server == 0);
+	*b2 = g->has_second ? codes->code[g->arrays - 1] : *b1;
 }
 
 /* With notices that are lost one by one, generations are not forgotten, so there are few. */
 bool codes_has_room(const struct codes_setting *setting, const struct codes *codes)
 {
-	unsigned most =
-	    setting->notices == WORLD_NOTICES_LOSSY ? setting->moves + 2 * setting->arrays + 2 : CODES_GENERATIONS;
+	unsigned most = setting->pair.notices == WORLD_NOTICES_LOSSY ? setting->pair.moves + 2 * setting->arrays + 2
+								     : PAIR_GENERATIONS;
 
-	return codes->newest + 1U < most && codes->newest + 1U < CODES_GENERATIONS;
+	return codes->pair.newest + 1U < most && codes->pair.newest + 1U < PAIR_GENERATIONS;
 }
 
 struct codes codes_first(const struct codes_setting *setting)
@@ -45,18 +34,9 @@ struct codes codes_first(const struct codes_setting *setting)
 	struct codes codes;
 
 	memset(&codes, 0, sizeof(codes));
-	codes.home = WORLD_NONE;
+	codes.pair = pair_first(&setting->pair, 1);
 	codes.complete = true;
-	codes.dead = WORLD_NONE;
-	codes.forgot = WORLD_NONE;
 	memset(codes.earlier, WORLD_NONE, sizeof(codes.earlier));
-	codes.generation[0] = (struct codes_generation){.owner = {0, 1}, .previous = {WORLD_NONE, WORLD_NONE}};
-	for (unsigned s = 0; s < CODES_SERVERS; s++) {
-		codes.server[s].lost = setting->window;
-		for (unsigned b = 0; b < CODES_BUCKETS; b++)
-			codes.server[s].memory[b].previous = WORLD_NONE;
-	}
-	codes.forgotten = codes.server[0];
 	return codes;
 }
 
@@ -65,106 +45,65 @@ static bool is_due(const struct codes_setting *setting, const struct codes *code
 {
 	if (!setting->renewed && !setting->timely)
 		return false;
-	if (codes->late < codes->newest && codes->generation[codes->late + 1].committed >= CODES_PROMPT)
+	if (codes->pair.late < codes->pair.newest &&
+	    codes->pair.generation[codes->pair.late + 1].committed >= CODES_PROMPT)
 		return true;
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++)
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++)
 		if (codes_must_renew(setting, codes, b))
 			return true;
 	if (!setting->timely)
 		return false;
-	if (codes->home != WORLD_NONE && !codes->known && codes->opened_ago >= CODES_PROMPT)
+	if (codes->pair.home != WORLD_NONE && !codes->known && codes->opened_ago >= CODES_PROMPT)
 		return true;
 	return codes_is_fixable(setting, codes) &&
 	       (codes->everywhere >= CODES_PROMPT || !codes_has_rule(setting, CODES_RULE_WAIT));
 }
 
-/* The servers that owned a bucket, and one of those that did not: these are alike. */
-static uint8_t servers(const struct codes_setting *setting, const struct codes *codes)
-{
-	unsigned used = 1;
-
-	for (unsigned s = 2; s < setting->servers; s++) {
-		const struct codes_server *server = &codes->server[s];
-
-		if (server->seen || server->lost < setting->window || codes_owns(setting, newest(codes), (uint8_t)s) ||
-		    codes_owns(setting, &codes->generation[codes->late], (uint8_t)s))
-			used = s;
-	}
-	return (uint8_t)(used + 2 < setting->servers ? used + 2 : setting->servers);
-}
-
 static unsigned steps_of_controller(const struct codes_setting *setting, const struct codes *codes,
 				    struct world_step *steps)
 {
-	const struct codes_generation *g = newest(codes);
+	const struct pair_generation *g = newest(codes);
 	bool has_room = codes_has_room(setting, codes);
-	uint8_t count = servers(setting, codes);
+	uint8_t count = pair_servers(&setting->pair, &codes->pair);
 	unsigned n = 0;
 
-	for (uint8_t b = 0; has_room && codes->moves < setting->moves && b < CODES_BUCKETS; b++)
+	for (uint8_t b = 0; has_room && codes->pair.moves < setting->pair.moves && b < PAIR_BUCKETS; b++)
 		for (uint8_t s = 0; s < count; s++)
 			if (codes_may_move(setting, codes, b, s))
-				steps[n++] = (struct world_step){CODES_MOVE, codes_place(b, s)};
-	for (uint8_t code = 0; g->arrays < setting->arrays && code < CODES_BUCKETS; code++)
+				steps[n++] = (struct world_step){PAIR_MOVE, pair_place(b, s)};
+	for (uint8_t code = 0; g->arrays < setting->arrays && code < PAIR_BUCKETS; code++)
 		if (codes_may_commit(setting, codes) && codes_may_code(setting, codes, code))
 			steps[n++] = (struct world_step){CODES_ARRAYS, code};
 	if (codes_may_drop(setting, codes))
 		steps[n++] = (struct world_step){CODES_DROP, 0};
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++)
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++)
 		if (codes_may_renew(setting, codes, b))
 			steps[n++] = (struct world_step){CODES_RENEW, b};
-	if (codes->home != WORLD_NONE && !codes->known && !codes->refused)
+	if (codes->pair.home != WORLD_NONE && !codes->known && !codes->refused)
 		steps[n++] = (struct world_step){CODES_REPORT, 0};
 	if (codes->leaders < setting->leaders)
 		steps[n++] = (struct world_step){CODES_LEADER, 0};
 	if (setting->silence && codes->leaders && !codes->complete && !codes->silent)
 		steps[n++] = (struct world_step){CODES_SILENCE, 0};
-	for (uint8_t s = 0; has_room && codes->dead != WORLD_NONE && !codes->removed && s < count; s++)
-		if (s != codes->dead)
-			steps[n++] = (struct world_step){CODES_REMOVE, s};
-	return n;
-}
-
-static unsigned steps_of_servers(const struct codes_setting *setting, const struct codes *codes,
-				 struct world_step *steps)
-{
-	unsigned n = 0;
-
-	for (uint8_t s = 0; s < setting->servers; s++) {
-		bool is_used = codes_owns(setting, newest(codes), s) || codes->server[s].seen;
-
-		if (codes->server[s].seen < codes->newest + FIRST_GENERATION && codes_owns(setting, newest(codes), s))
-			steps[n++] = (struct world_step){CODES_NEWS, s};
-		if (setting->death && codes->dead == WORLD_NONE && s != codes->home && is_used)
-			steps[n++] = (struct world_step){CODES_DEATH, s};
-		if (setting->forgetting && codes->forgot == WORLD_NONE && codes->server[s].seen)
-			steps[n++] = (struct world_step){CODES_FORGET, s};
-	}
-	for (uint8_t h = 1; setting->notices == WORLD_NOTICES_LOSSY && h <= codes->newest; h++)
-		for (uint8_t s = 0; s < setting->servers; s++)
-			if (codes->generation[h].told >> s & 1 && !codes_is_told(codes, h, s))
-				steps[n++] = (struct world_step){CODES_NOTICE, codes_notice(h, s)};
+	for (uint8_t s = 0; has_room && codes->pair.dead != WORLD_NONE && !codes->pair.removed && s < count; s++)
+		if (s != codes->pair.dead)
+			steps[n++] = (struct world_step){PAIR_REMOVE, s};
 	return n;
 }
 
 unsigned codes_steps(const struct codes_setting *setting, const struct codes *codes,
 		     struct world_step steps[CODES_STEPS_MAX])
 {
-	bool is_late = codes->late < codes->newest;
 	unsigned n = 0;
 
 	if (!is_due(setting, codes))
-		steps[n++] = (struct world_step){CODES_TIME, 0};
+		steps[n++] = (struct world_step){PAIR_TIME, 0};
 	n += steps_of_controller(setting, codes, steps + n);
-	if (is_late)
-		steps[n++] = (struct world_step){CODES_CATCH_UP, 0};
-	for (uint8_t mux = WORLD_CURRENT; mux <= (is_late ? WORLD_LATE : WORLD_CURRENT); mux++) {
-		steps[n++] = (struct world_step){CODES_PACKET, mux};
-		for (uint8_t b = 0; b < CODES_BUCKETS; b++)
-			steps[n++] = (struct world_step){CODES_OTHER, codes_place(b, mux)};
-	}
-	n += steps_of_servers(setting, codes, steps + n);
-	steps[n++] = (struct world_step){CODES_SETTLE, 0};
+	n += pair_steps(&setting->pair, &codes->pair, steps + n);
+	steps[n++] = (struct world_step){CODES_PACKET, WORLD_CURRENT};
+	if (codes->pair.late < codes->pair.newest)
+		steps[n++] = (struct world_step){CODES_PACKET, WORLD_LATE};
+	steps[n++] = (struct world_step){PAIR_SETTLE, 0};
 	return n;
 }
 
@@ -173,10 +112,10 @@ static void lower(uint8_t *generation, uint8_t by)
 	*generation = *generation > by + FIRST_GENERATION ? (uint8_t)(*generation - by) : FIRST_GENERATION;
 }
 
-static void lower_server(struct codes_server *server, uint8_t by)
+static void lower_server(struct pair_server *server, uint8_t by)
 {
 	lower(&server->seen, by);
-	for (unsigned b = 0; b < CODES_BUCKETS; b++)
+	for (unsigned b = 0; b < PAIR_BUCKETS; b++)
 		if (server->memory[b].previous != WORLD_NONE)
 			lower(&server->memory[b].generation, by);
 }
@@ -187,55 +126,43 @@ static void lower_server(struct codes_server *server, uint8_t by)
  */
 static void forget(const struct codes_setting *setting, struct codes *codes)
 {
-	uint8_t by = codes->late > 1 ? (uint8_t)(codes->late - 1) : 0;
+	uint8_t by = codes->pair.late > 1 ? (uint8_t)(codes->pair.late - 1) : 0;
 
-	for (unsigned k = 0; k + 1 < codes->generation[codes->late].arrays; k++)
+	for (unsigned k = 0; k + 1 < codes->pair.generation[codes->pair.late].arrays; k++)
 		codes->code[k] = 0;
-	if (setting->notices == WORLD_NOTICES_LOSSY)
+	if (setting->pair.notices == WORLD_NOTICES_LOSSY)
 		return;
-	for (unsigned g = 0; g < codes->late; g++)
-		codes->generation[g].told = 0;
+	for (unsigned g = 0; g < codes->pair.late; g++)
+		codes->pair.generation[g].told = 0;
 	if (!by)
 		return;
-	memmove(codes->generation, codes->generation + by, (CODES_GENERATIONS - by) * sizeof(codes->generation[0]));
-	memset(codes->generation + CODES_GENERATIONS - by, 0, by * sizeof(codes->generation[0]));
-	codes->late -= by;
-	codes->newest -= by;
-	for (unsigned s = 0; s < setting->servers; s++)
-		lower_server(&codes->server[s], by);
-	if (codes->forgot != WORLD_NONE)
-		lower_server(&codes->forgotten, by);
+	memmove(codes->pair.generation, codes->pair.generation + by,
+		(PAIR_GENERATIONS - by) * sizeof(codes->pair.generation[0]));
+	memset(codes->pair.generation + PAIR_GENERATIONS - by, 0, by * sizeof(codes->pair.generation[0]));
+	codes->pair.late -= by;
+	codes->pair.newest -= by;
+	for (unsigned s = 0; s < setting->pair.servers; s++)
+		lower_server(&codes->pair.server[s], by);
+	if (codes->pair.forgot != WORLD_NONE)
+		lower_server(&codes->pair.forgotten, by);
 }
 
 static void catch_up(const struct codes_setting *setting, struct codes *codes)
 {
-	uint8_t arrays = codes->generation[codes->late++].arrays;
+	uint8_t arrays = pair_applied(&codes->pair, WORLD_LATE)->arrays;
 
-	if (setting->notices == WORLD_NOTICES_LATE)
-		codes_tell_of(setting, codes, codes->late);
-	codes->generation[codes->late].committed = 0;
-	if (codes->generation[codes->late].arrays != arrays)
+	pair_catch_up(&setting->pair, &codes->pair);
+	codes->pair.generation[codes->pair.late].committed = 0;
+	if (pair_applied(&codes->pair, WORLD_LATE)->arrays != arrays)
 		codes->everywhere = 0;
 	forget(setting, codes);
 }
 
-/* A copy of the newest generation to be changed: commit() completes it. */
-static struct codes_generation *begin(struct codes *codes)
-{
-	struct codes_generation *g = &codes->generation[codes->newest + 1];
-
-	*g = *newest(codes);
-	g->committed = 0;
-	g->told = 0;
-	g->told_move = 0;
-	return g;
-}
-
-/* A row of the generation that begin() returned: the bucket's owner, and the previous one since now. */
+/* A row of the generation that pair_begin() returned: the bucket's owner, and the previous one since now. */
 static void row(const struct codes_setting *setting, struct codes *codes, uint8_t bucket, uint8_t owner,
 		uint8_t previous)
 {
-	struct codes_generation *g = &codes->generation[codes->newest + 1];
+	struct pair_generation *g = &codes->pair.generation[codes->pair.newest + 1];
 
 	codes_line_change(setting, codes, bucket, previous);
 	g->owner[bucket] = owner;
@@ -245,53 +172,33 @@ static void row(const struct codes_setting *setting, struct codes *codes, uint8_
 
 static void commit(const struct codes_setting *setting, struct codes *codes)
 {
-	const struct codes_generation *before = newest(codes);
-	struct codes_generation *g = &codes->generation[++codes->newest];
+	const struct pair_generation *g = newest(codes) + 1;
 
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++) {
-		uint8_t loser = before->owner[b];
-
-		if (codes->home != WORLD_NONE &&
-		    (g->owner[b] == codes->home ||
-		     (!g->age[b] && (g->previous[b] == codes->home || codes->away[b] < setting->window))))
+	for (uint8_t b = 0; codes->pair.home != WORLD_NONE && b < PAIR_BUCKETS; b++)
+		if (g->owner[b] == codes->pair.home ||
+		    (!g->age[b] && (g->previous[b] == codes->pair.home || codes->away[b] < setting->pair.window)))
 			codes->away[b] = 0;
-		if (g->previous[b] != WORLD_NONE && !g->age[b])
-			codes->server[g->previous[b]].lost = 0;
-		if (g->owner[b] == loser)
-			continue;
-		codes->server[loser].lost = 0;
-		if (before->previous[b] != WORLD_NONE && before->previous[b] != loser &&
-		    before->age[b] < setting->window)
-			g->told_move |= (uint8_t)(1U << b);
-	}
-	for (uint8_t s = 0; s < setting->servers; s++) {
-		if ((before->has_before || g->arrays != before->arrays) && codes_owns(setting, before, s))
-			codes->server[s].lost = 0;
-		if (codes->server[s].lost < setting->window && s != codes->dead)
-			g->told |= (uint8_t)(1U << s);
-	}
+	pair_commit(&setting->pair, &codes->pair);
 	codes_line_forget(setting, codes);
-	if (setting->notices == WORLD_NOTICES_AT_ONCE)
-		codes_tell_of(setting, codes, codes->newest);
-	if (!setting->behind)
+	if (!setting->pair.behind)
 		catch_up(setting, codes);
 }
 
 static void move(const struct codes_setting *setting, struct codes *codes, uint8_t bucket, uint8_t owner)
 {
-	uint8_t before = begin(codes)->owner[bucket];
+	uint8_t before = pair_begin(&codes->pair)->owner[bucket];
 
 	row(setting, codes, bucket, owner, before);
-	codes->moves++;
+	codes->pair.moves++;
 	commit(setting, codes);
 }
 
 static void new_arrays(const struct codes_setting *setting, struct codes *codes, uint8_t code)
 {
-	struct codes_generation *g = begin(codes);
+	struct pair_generation *g = pair_begin(&codes->pair);
 
 	g->arrays++;
-	g->has_before = true;
+	g->has_second = true;
 	codes->code[g->arrays] = code;
 	codes->everywhere = 0;
 	commit(setting, codes);
@@ -299,8 +206,8 @@ static void new_arrays(const struct codes_setting *setting, struct codes *codes,
 
 static void renew(const struct codes_setting *setting, struct codes *codes, uint8_t bucket)
 {
-	const struct codes_generation *g = begin(codes);
-	uint8_t previous = codes_kept(setting, codes) == bucket ? codes->home : g->previous[bucket];
+	const struct pair_generation *g = pair_begin(&codes->pair);
+	uint8_t previous = codes_kept(setting, codes) == bucket ? codes->pair.home : g->previous[bucket];
 
 	row(setting, codes, bucket, g->owner[bucket], previous);
 	commit(setting, codes);
@@ -312,15 +219,15 @@ static void renew(const struct codes_setting *setting, struct codes *codes, uint
  */
 static void remove_dead(const struct codes_setting *setting, struct codes *codes, uint8_t to)
 {
-	const struct codes_generation *g = begin(codes);
+	const struct pair_generation *g = pair_begin(&codes->pair);
 
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++) {
-		uint8_t owner = g->owner[b] == codes->dead ? to : g->owner[b];
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++) {
+		uint8_t owner = g->owner[b] == codes->pair.dead ? to : g->owner[b];
 
-		if (owner != g->owner[b] || g->previous[b] == codes->dead)
+		if (owner != g->owner[b] || g->previous[b] == codes->pair.dead)
 			row(setting, codes, b, owner, codes_owner_before(setting, codes, b, owner));
 	}
-	codes->removed = true;
+	codes->pair.removed = true;
 	commit(setting, codes);
 }
 
@@ -339,117 +246,110 @@ static void change_leader(struct codes *codes)
 	codes->leaders++;
 	codes->known = false;
 	codes->refused = false;
-	codes->complete = codes->home == WORLD_NONE;
+	codes->complete = codes->pair.home == WORLD_NONE;
 }
 
-static void forget_memory(const struct codes_setting *setting, struct codes *codes, uint8_t server)
+/* The connection opens at a server: since when that does not own each bucket any more. */
+static void open(const struct codes_setting *setting, struct codes *codes, uint8_t mux, uint8_t home)
 {
-	struct codes_server *at = &codes->server[server];
+	codes->pair.home = home;
+	codes->opened = pair_applied(&codes->pair, mux)->arrays;
+	codes->opened_ago = 0;
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++) {
+		unsigned last = codes->pair.newest;
 
-	codes->forgot = server;
-	codes->forgotten = *at;
-	codes->forgotten.lost = setting->window;
-	at->seen = 0;
-	for (unsigned b = 0; b < CODES_BUCKETS; b++)
-		at->memory[b] = (struct server_memory){WORLD_NONE, 0, 0};
+		codes->away[b] = WORLD_NONE;
+		while (last > codes->pair.late && codes->pair.generation[last].owner[b] != home)
+			last--;
+		if (codes->pair.generation[last].owner[b] == home)
+			codes->away[b] = last == codes->pair.newest ? 0 : codes->pair.generation[last + 1].age[b];
+		/* its server may have reported between the move and this */
+		if (last < codes->pair.newest && !codes_has_rule(setting, CODES_RULE_MUXES))
+			codes->unawaited |= (uint8_t)(1U << b);
+	}
+}
+
+static enum world_result packet(const struct codes_setting *setting, struct codes *codes, uint8_t mux)
+{
+	bool is_syn = codes->pair.home == WORLD_NONE;
+	struct pair_way way;
+	uint8_t b1, b2;
+
+	codes_buckets(codes, mux, &b1, &b2);
+	way = pair_way(is_syn, codes->pair.home);
+	way.steer =
+	    pair_header(&setting->pair, &codes->pair, mux, b1, codes_has_rule(setting, CODES_RULE_SECOND) ? b2 : b1);
+	pair_walk(&setting->pair, &codes->pair, mux, &way);
+	if (way.verdict != FL_VERDICT_DELIVER)
+		return WORLD_DROPPED;
+	if (is_syn)
+		open(setting, codes, mux, way.end);
+	return way.end == codes->pair.home ? WORLD_DELIVERED : WORLD_BROKEN;
 }
 
 static enum world_result settle(const struct codes_setting *setting, struct codes *codes)
 {
-	if (codes->dead != WORLD_NONE && !codes->removed && codes_has_room(setting, codes))
-		remove_dead(setting, codes, codes->dead == 0);
-	while (codes->late < codes->newest)
+	if (codes->pair.dead != WORLD_NONE && !codes->pair.removed && codes_has_room(setting, codes))
+		remove_dead(setting, codes, codes->pair.dead == 0);
+	while (codes->pair.late < codes->pair.newest)
 		catch_up(setting, codes);
 	for (int i = 0; i < SETTLE_PACKETS; i++)
-		if (codes_packet(setting, codes, WORLD_CURRENT) != WORLD_DROPPED)
+		if (packet(setting, codes, WORLD_CURRENT) != WORLD_DROPPED)
 			return WORLD_IDLE;
-	return codes->dead != WORLD_NONE && !codes->removed ? WORLD_IDLE : WORLD_BROKEN;
+	return codes->pair.dead != WORLD_NONE && !codes->pair.removed ? WORLD_IDLE : WORLD_BROKEN;
 }
 
-static void grow(uint8_t *age, uint8_t max)
-{
-	if (*age < max)
-		++*age;
-}
-
-static void age_server(struct codes_server *server, uint8_t max)
-{
-	for (unsigned b = 0; b < CODES_BUCKETS; b++)
-		if (server->memory[b].previous != WORLD_NONE)
-			grow(&server->memory[b].age, max);
-}
-
-/* Ages beyond the window and a clock's error, a tick, are equal for every rule. */
 static void pass_time(const struct codes_setting *setting, struct codes *codes)
 {
-	uint8_t max = (uint8_t)(setting->window + 1);
-
-	for (unsigned g = 0; g <= codes->newest; g++) {
-		struct codes_generation *one = &codes->generation[g];
-
-		if (g > codes->late && (setting->timely || setting->renewed))
-			grow(&one->committed, CODES_PROMPT);
-		for (unsigned b = 0; b < CODES_BUCKETS; b++)
-			if (one->previous[b] != WORLD_NONE)
-				grow(&one->age[b], max);
-	}
-	for (unsigned s = 0; s < setting->servers; s++) {
-		grow(&codes->server[s].lost, setting->window);
-		age_server(&codes->server[s], max);
-	}
-	if (codes->forgot != WORLD_NONE)
-		age_server(&codes->forgotten, max);
-	for (unsigned b = 0; b < CODES_BUCKETS; b++) {
-		if (codes->home != WORLD_NONE && newest(codes)->owner[b] != codes->home && codes->away[b] != WORLD_NONE)
-			grow(&codes->away[b], max);
+	pair_take(&setting->pair, &codes->pair, (struct world_step){PAIR_TIME, 0});
+	for (unsigned g = codes->pair.late + 1U; (setting->timely || setting->renewed) && g <= codes->pair.newest; g++)
+		pair_grow(&codes->pair.generation[g].committed, CODES_PROMPT);
+	for (unsigned b = 0; b < PAIR_BUCKETS; b++) {
+		if (codes->pair.home != WORLD_NONE && newest(codes)->owner[b] != codes->pair.home &&
+		    codes->away[b] != WORLD_NONE)
+			pair_grow(&codes->away[b], (uint8_t)(setting->pair.window + 1));
 		for (unsigned i = 0; i < CODES_EARLIER; i++)
 			if (codes->earlier[b][i] != WORLD_NONE)
-				grow(&codes->earlier_age[b][i], setting->window);
+				pair_grow(&codes->earlier_age[b][i], setting->pair.window);
 	}
 	if (codes_has_rule(setting, CODES_RULE_MEMORY))
 		codes_line_forget(setting, codes);
-	if (setting->timely && codes->home != WORLD_NONE && !codes->known)
-		grow(&codes->opened_ago, CODES_PROMPT);
-	if (setting->timely && codes->generation[codes->late].arrays == newest(codes)->arrays)
-		grow(&codes->everywhere, CODES_PROMPT);
+	if (setting->timely && codes->pair.home != WORLD_NONE && !codes->known)
+		pair_grow(&codes->opened_ago, CODES_PROMPT);
+	if (setting->timely && codes->pair.generation[codes->pair.late].arrays == newest(codes)->arrays)
+		pair_grow(&codes->everywhere, CODES_PROMPT);
 	forget(setting, codes);
 }
 
 enum world_result codes_take(const struct codes_setting *setting, struct codes *codes, struct world_step step)
 {
-	uint8_t at = step.subject / CODES_SERVERS, subject = step.subject % CODES_SERVERS;
-
-	switch ((enum codes_action)step.action) {
-	case CODES_TIME:
+	switch (step.action) {
+	case PAIR_TIME:
 		pass_time(setting, codes);
 		return WORLD_IDLE;
-	case CODES_MOVE:
-		move(setting, codes, at, subject);
+	case PAIR_MOVE:
+		move(setting, codes, step.subject / PAIR_SERVERS, step.subject % PAIR_SERVERS);
 		return WORLD_IDLE;
+	case PAIR_CATCH_UP:
+		catch_up(setting, codes);
+		return WORLD_IDLE;
+	case PAIR_REMOVE:
+		remove_dead(setting, codes, step.subject);
+		return WORLD_IDLE;
+	case PAIR_SETTLE:
+		return settle(setting, codes);
 	case CODES_ARRAYS:
 		new_arrays(setting, codes, step.subject);
 		return WORLD_IDLE;
 	case CODES_DROP:
-		begin(codes)->has_before = false;
+		pair_begin(&codes->pair)->has_second = false;
 		commit(setting, codes);
 		return WORLD_IDLE;
 	case CODES_RENEW:
 		renew(setting, codes, step.subject);
 		return WORLD_IDLE;
-	case CODES_CATCH_UP:
-		catch_up(setting, codes);
-		return WORLD_IDLE;
 	case CODES_PACKET:
-		return codes_packet(setting, codes, step.subject);
-	case CODES_OTHER:
-		codes_other(setting, codes, at, subject);
-		return WORLD_IDLE;
-	case CODES_NEWS:
-		codes->server[step.subject].seen = (uint8_t)(codes->newest + FIRST_GENERATION);
-		return WORLD_IDLE;
-	case CODES_NOTICE:
-		codes_read(setting, codes, at, subject);
-		return WORLD_IDLE;
+		return packet(setting, codes, step.subject);
 	case CODES_REPORT:
 		report(codes);
 		return WORLD_IDLE;
@@ -459,17 +359,8 @@ enum world_result codes_take(const struct codes_setting *setting, struct codes *
 	case CODES_SILENCE:
 		codes->silent = 1;
 		return WORLD_IDLE;
-	case CODES_DEATH:
-		codes->dead = step.subject;
+	default:
+		pair_take(&setting->pair, &codes->pair, step);
 		return WORLD_IDLE;
-	case CODES_REMOVE:
-		remove_dead(setting, codes, step.subject);
-		return WORLD_IDLE;
-	case CODES_FORGET:
-		forget_memory(setting, codes, step.subject);
-		return WORLD_IDLE;
-	case CODES_SETTLE:
-		return settle(setting, codes);
 	}
-	return WORLD_IDLE;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The method `othello`: two buckets of one service, the servers that own them in turn, two muxes, and one connection
- * whose bucket is a code that arrays give it. All that decides whether the connection breaks, small enough that every
- * reachable state can be visited. Steps, results and traffic by TCP are those of world.h.
+ * The method `othello`: the two buckets of pair.h, and one connection whose bucket is a code that arrays give it. All
+ * that decides whether the connection breaks, small enough that every reachable state can be visited.
  *
- *	ring		a generation moves a bucket, as in world.h
  *	arrays		a generation has arrays K, with a code for the connection; or drops those before, K-1
  *	mux		b1 is the code by the newest arrays that it has applied, b2 by those before, unless they were dropped
  *	controller	codes a connection that it knows so that its server owns the bucket. To any other connection arrays
@@ -13,26 +11,17 @@
  *	renewal		a generation that moves nothing and makes a bucket's last move one of now
  *	kept bucket	one that names a server as previous owner, which owns none, for its known connections
  *	report		has all that is open at its server; a leader that does not believe it never hears of it again
- *
- * Packets go through the real fl_verdict_decide() and fl_verdict_promote(), hop by hop.
  */
 #ifndef FAIRLEAD_MODEL_CODES_H
 #define FAIRLEAD_MODEL_CODES_H
 
-#include <stddef.h>
-
-#include "world.h"
+#include "pair.h"
 
 enum codes_numbers {
-	CODES_SERVERS = 5,
-	CODES_BUCKETS = 2,
-	CODES_EARLIER = 2, /* owners of a line besides the previous one */
-	CODES_MOVES_MAX = 4,
+	CODES_EARLIER = 2,  /* owners of a line besides the previous one */
 	CODES_HOPS_MAX = 3, /* to former owners */
 	CODES_ARRAYS_MAX = 3,
-	CODES_GENERATIONS = 10, /* no further ones are committed that the late mux lacks */
-	CODES_WINDOW_MAX = 8,   /* ticks */
-	CODES_PROMPT = 1,       /* ticks that a mux is late at most, with `renewed` and `timely` */
+	CODES_PROMPT = 1, /* ticks that a mux is late at most, with `renewed` and `timely` */
 };
 
 /* What keeps connections; a setting may turn each off. */
@@ -52,14 +41,10 @@ enum codes_rule {
 
 /* Fixed for a run of the explorer. */
 struct codes_setting {
-	enum world_notices notices;
-	unsigned servers; /* 3 to CODES_SERVERS; those that never owned a bucket are alike */
-	unsigned moves;   /* at most CODES_MOVES_MAX */
+	struct pair_setting pair;
 	unsigned arrays;  /* generations with new ones, at most CODES_ARRAYS_MAX */
 	unsigned leaders; /* changes of the leader */
 	unsigned without; /* a bit for each rule that is off */
-	uint8_t window;   /* ticks, at most CODES_WINDOW_MAX */
-	bool behind;      /* the late mux may be late; else both are current */
 	/* The leader renews before a window ends. Then no window breaks a connection, however late its report is. */
 	bool renewed;
 	/*
@@ -68,83 +53,43 @@ struct codes_setting {
 	 * a connection.
 	 */
 	bool timely;
-	bool rooted;                     /* server 0 owns further buckets, which never move and are no codes here */
-	bool death;                      /* one server may die, and is then removed with --dead */
-	bool forgetting;                 /* one server may forget all that it remembers, and keeps its connections */
-	bool silence;                    /* a new leader may never hear the connection's agent, and give up */
-	int server_ticks[CODES_SERVERS]; /* error of each server's clock */
-	int mux_ticks[2];                /* and of each mux's */
+	bool silence; /* a new leader may never hear the connection's agent, and give up */
 };
 
-struct codes_generation {
-	uint8_t owner[CODES_BUCKETS];
-	uint8_t previous[CODES_BUCKETS]; /* WORLD_NONE: 0 */
-	uint8_t age[CODES_BUCKETS];      /* of the move that the row tells of */
-	uint8_t committed;               /* ticks ago, up to CODES_PROMPT, if the late mux lacks it */
-	uint8_t arrays;
-	uint8_t has_before; /* b2 is by arrays - 1 */
-	uint8_t told;       /* a bit for each server that gets its notice */
-	uint8_t told_move;  /* a bit for each bucket whose loser is told of the move that gave it the bucket */
-};
-
-struct codes_server {
-	uint8_t seen;
-	uint8_t lost; /* ticks ago, a bucket or, by new arrays, codes; the window or more: not lately */
-	struct server_memory memory[CODES_BUCKETS];
-};
-
-/* No padding: states are compared and hashed as bytes. */
+/*
+ * No padding: states are compared and hashed as bytes. A generation has a second bucket if it has the arrays before its own;
+ * `committed` counts up to CODES_PROMPT, if the late mux lacks it.
+ */
 struct codes {
-	uint8_t newest;
-	uint8_t late;
-	uint8_t moves;
+	struct pair pair;
 	uint8_t leaders;
 	uint8_t code[CODES_ARRAYS_MAX + 1]; /* [arrays]: the connection's bucket */
-	uint8_t home;                       /* WORLD_NONE: not opened */
 	uint8_t opened;                     /* by which arrays */
 	uint8_t opened_ago;                 /* ticks, with `timely` */
 	uint8_t known;                      /* to the leader */
 	uint8_t refused;                    /* the leader did not believe the report */
 	uint8_t complete;                   /* the leader has a report of the connection's server */
-	uint8_t unawaited; /* a bit for each bucket of which the leader had the report before it opened */
-	uint8_t silent;    /* 1: the leader has given its agent up; 2: which has reported since */
-	uint8_t dead;      /* a server, or WORLD_NONE */
-	uint8_t removed;
-	uint8_t away[CODES_BUCKETS]; /* ticks since its server was in reach by the bucket; WORLD_NONE: it never was */
-	uint8_t everywhere;          /* with `timely`: ticks since the late mux has applied the newest arrays */
-	uint8_t earlier[CODES_BUCKETS][CODES_EARLIER]; /* the newest generation's; WORLD_NONE: none is known */
-	uint8_t earlier_age[CODES_BUCKETS][CODES_EARLIER];
-	struct codes_generation generation[CODES_GENERATIONS];
-	struct codes_server server[CODES_SERVERS];
-	uint8_t forgot; /* the server that did, or WORLD_NONE; what it would know: */
-	struct codes_server forgotten;
+	uint8_t unawaited;          /* a bit for each bucket of which the leader had the report before it opened */
+	uint8_t silent;             /* 1: the leader has given its agent up; 2: which has reported since */
+	uint8_t away[PAIR_BUCKETS]; /* ticks since its server was in reach by the bucket; WORLD_NONE: it never was */
+	uint8_t everywhere;         /* with `timely`: ticks since the late mux has applied the newest arrays */
+	uint8_t earlier[PAIR_BUCKETS][CODES_EARLIER]; /* the newest generation's; WORLD_NONE: none is known */
+	uint8_t earlier_age[PAIR_BUCKETS][CODES_EARLIER];
 };
 
-_Static_assert(sizeof(struct codes) == 18 + CODES_ARRAYS_MAX + 1 + 8 + 11 * CODES_GENERATIONS + 8 * (CODES_SERVERS + 1),
-	       "no padding");
+_Static_assert(sizeof(struct codes) == sizeof(struct pair) + 11 + CODES_ARRAYS_MAX + 1 + 8, "no padding");
 
 enum codes_action {
-	CODES_TIME,     /* a tick passes */
-	CODES_MOVE,     /* + codes_place(): the bucket moves there; the current mux applies it at once */
-	CODES_ARRAYS,   /* + code: new arrays give it to the connection */
-	CODES_DROP,     /* the arrays before the newest are dropped */
-	CODES_RENEW,    /* + bucket: its move is renewed, or the bucket is kept */
-	CODES_CATCH_UP, /* the late mux applies one generation */
-	CODES_PACKET,   /* + mux: a packet of the connection; the first one opens it */
-	CODES_OTHER,    /* + codes_place() of a mux: another client's SYN in the bucket */
-	CODES_NEWS,     /* + server: it sees the newest generation on a packet of another bucket */
-	CODES_NOTICE,   /* + codes_notice(): it arrives, again or for the first time */
-	CODES_REPORT,   /* the connection's server reports it */
-	CODES_LEADER,   /* another leader knows the ring, the arrays and lines, and no connection */
-	CODES_SILENCE,  /* a leader that has never heard the connection's agent gives up */
-	CODES_DEATH,    /* + server: it never answers again */
-	CODES_REMOVE,   /* + server: `backend remove --dead` of the dead one, whose buckets go there */
-	CODES_FORGET,   /* + server: it forgets what it remembers */
-	CODES_SETTLE, /* the dead server is removed, all muxes become current and the client sends again and again; the
-			   last step of a sequence */
+	CODES_ARRAYS = PAIR_ACTIONS, /* + code: new arrays give it to the connection */
+	CODES_DROP,                  /* the arrays before the newest are dropped */
+	CODES_RENEW,                 /* + bucket: its move is renewed, or the bucket is kept */
+	CODES_PACKET,                /* + mux: a packet of the connection; the first one opens it */
+	CODES_REPORT,                /* the connection's server reports it */
+	CODES_LEADER,                /* another leader knows the ring, the arrays and lines, and no connection */
+	CODES_SILENCE,               /* a leader that has never heard the connection's agent gives up */
 };
 
-enum { CODES_STEPS_MAX = 24 + CODES_BUCKETS * CODES_SERVERS + CODES_SERVERS * (4 + CODES_GENERATIONS) };
+enum { CODES_STEPS_MAX = 16 + PAIR_STEPS_MAX + (PAIR_BUCKETS + 1) * PAIR_SERVERS };
 
 /* The limits that excuse a broken connection (protocol/README.md, 10). */
 enum codes_limit {
@@ -167,18 +112,11 @@ unsigned codes_steps(const struct codes_setting *setting, const struct codes *co
 /* Takes a step that codes_steps() returned. */
 enum world_result codes_take(const struct codes_setting *setting, struct codes *codes, struct world_step step);
 
-/* What a mux has applied; the connection's buckets by that, equal if there is one only. */
-const struct codes_generation *codes_applied(const struct codes *codes, uint8_t mux);
+/* The connection's buckets by what a mux has applied, equal if there is one only. */
 void codes_buckets(const struct codes *codes, uint8_t mux, uint8_t *b1, uint8_t *b2);
-
-/* Whether the server owns any bucket by this generation. */
-bool codes_owns(const struct codes_setting *setting, const struct codes_generation *g, uint8_t server);
 
 /* Whether another generation may be committed now. */
 bool codes_has_room(const struct codes_setting *setting, const struct codes *codes);
-
-/* Delivers every notice that was sent and is not forgotten. */
-void codes_tell(const struct codes_setting *setting, struct codes *codes);
 
 /* The first limit that covers a connection broken by this step from this state. */
 enum codes_limit codes_limit_of(const struct codes_setting *setting, const struct codes *before,
@@ -187,16 +125,6 @@ enum codes_limit codes_limit_of(const struct codes_setting *setting, const struc
 static inline bool codes_has_rule(const struct codes_setting *setting, enum codes_rule rule)
 {
 	return !(setting->without >> rule & 1);
-}
-
-static inline uint8_t codes_place(uint8_t bucket, uint8_t server_or_mux)
-{
-	return (uint8_t)(bucket * CODES_SERVERS + server_or_mux);
-}
-
-static inline uint8_t codes_notice(uint8_t generation, uint8_t server)
-{
-	return (uint8_t)(generation * CODES_SERVERS + server);
 }
 
 /* A line for each step, from codes_first(), with where each packet ended. The caller frees it. */

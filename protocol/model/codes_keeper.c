@@ -3,20 +3,20 @@
 
 enum { LINE_MAX = 2 + CODES_EARLIER };
 
-static const struct codes_generation *newest(const struct codes *codes)
+static const struct pair_generation *newest(const struct codes *codes)
 {
-	return &codes->generation[codes->newest];
+	return &codes->pair.generation[codes->pair.newest];
 }
 
 static uint8_t third(const struct codes_setting *setting)
 {
-	return setting->window < 3 ? 1 : setting->window / 3;
+	return setting->pair.window < 3 ? 1 : setting->pair.window / 3;
 }
 
 /* Whether packets of the bucket are chained to its previous owner. */
 static bool is_open(const struct codes_setting *setting, const struct codes *codes, uint8_t bucket)
 {
-	return newest(codes)->previous[bucket] != WORLD_NONE && newest(codes)->age[bucket] < setting->window;
+	return newest(codes)->previous[bucket] != WORLD_NONE && newest(codes)->age[bucket] < setting->pair.window;
 }
 
 /* The bucket's owners, the latest first, as far as the controller knows that packets are chained to them. */
@@ -30,7 +30,8 @@ static unsigned line(const struct codes_setting *setting, const struct codes *co
 		return n;
 	owners[n++] = newest(codes)->previous[bucket];
 	for (unsigned i = 0; i < CODES_EARLIER && codes->earlier[bucket][i] != WORLD_NONE; i++) {
-		if (!codes_has_rule(setting, CODES_RULE_MEMORY) && codes->earlier_age[bucket][i] >= setting->window)
+		if (!codes_has_rule(setting, CODES_RULE_MEMORY) &&
+		    codes->earlier_age[bucket][i] >= setting->pair.window)
 			break;
 		owners[n++] = codes->earlier[bucket][i];
 	}
@@ -42,7 +43,7 @@ static unsigned reached(const struct codes *codes, const uint8_t *owners, unsign
 {
 	unsigned servers = 0, at = 0;
 
-	for (unsigned hops = 0; hops <= CODES_HOPS_MAX && owners[at] != codes->dead; hops++) {
+	for (unsigned hops = 0; hops <= CODES_HOPS_MAX && owners[at] != codes->pair.dead; hops++) {
 		unsigned latest = 0;
 
 		servers |= 1U << owners[at];
@@ -60,7 +61,7 @@ bool codes_may_move(const struct codes_setting *setting, const struct codes *cod
 	uint8_t owners[1 + LINE_MAX] = {to};
 	unsigned n = line(setting, codes, bucket, owners + 1);
 
-	if (to == newest(codes)->owner[bucket] || to == codes->dead)
+	if (to == newest(codes)->owner[bucket] || to == codes->pair.dead)
 		return false;
 	if (!codes_has_rule(setting, CODES_RULE_CHAINS))
 		return true;
@@ -69,16 +70,16 @@ bool codes_may_move(const struct codes_setting *setting, const struct codes *cod
 
 uint8_t codes_kept(const struct codes_setting *setting, const struct codes *codes)
 {
-	const struct codes_generation *g = newest(codes);
-	uint8_t kept = CODES_BUCKETS;
+	const struct pair_generation *g = newest(codes);
+	uint8_t kept = PAIR_BUCKETS;
 
-	if (!codes->known || codes_owns(setting, newest(codes), codes->home))
-		return CODES_BUCKETS;
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++)
-		if (is_open(setting, codes, b) && g->previous[b] == codes->home &&
-		    (kept == CODES_BUCKETS || g->age[b] < g->age[kept]))
+	if (!codes->known || pair_owns(&setting->pair, newest(codes), codes->pair.home))
+		return PAIR_BUCKETS;
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++)
+		if (is_open(setting, codes, b) && g->previous[b] == codes->pair.home &&
+		    (kept == PAIR_BUCKETS || g->age[b] < g->age[kept]))
 			kept = b;
-	for (uint8_t b = 0; kept == CODES_BUCKETS && b < CODES_BUCKETS; b++)
+	for (uint8_t b = 0; kept == PAIR_BUCKETS && b < PAIR_BUCKETS; b++)
 		if (!is_open(setting, codes, b))
 			return b;
 	return kept;
@@ -87,12 +88,12 @@ uint8_t codes_kept(const struct codes_setting *setting, const struct codes *code
 /* Whether the kept bucket leads to the connection's server. */
 static bool is_named(const struct codes_setting *setting, const struct codes *codes, uint8_t kept)
 {
-	return is_open(setting, codes, kept) && newest(codes)->previous[kept] == codes->home;
+	return is_open(setting, codes, kept) && newest(codes)->previous[kept] == codes->pair.home;
 }
 
 static bool fits(const struct codes_setting *setting, const struct codes *codes, uint8_t code)
 {
-	return newest(codes)->owner[code] == codes->home ||
+	return newest(codes)->owner[code] == codes->pair.home ||
 	       (codes_kept(setting, codes) == code && is_named(setting, codes, code));
 }
 
@@ -105,7 +106,7 @@ static bool is_miscoded(const struct codes_setting *setting, const struct codes 
 /* Whether any bucket is its server's. */
 static bool has_bucket(const struct codes_setting *setting, const struct codes *codes)
 {
-	return codes_owns(setting, newest(codes), codes->home) || codes_kept(setting, codes) != CODES_BUCKETS;
+	return pair_owns(&setting->pair, newest(codes), codes->pair.home) || codes_kept(setting, codes) != PAIR_BUCKETS;
 }
 
 bool codes_is_fixable(const struct codes_setting *setting, const struct codes *codes)
@@ -115,22 +116,22 @@ bool codes_is_fixable(const struct codes_setting *setting, const struct codes *c
 
 bool codes_may_commit(const struct codes_setting *setting, const struct codes *codes)
 {
-	const struct codes_generation *g = newest(codes);
-	bool is_everywhere = codes->generation[codes->late].arrays == g->arrays;
+	const struct pair_generation *g = newest(codes);
+	bool is_everywhere = codes->pair.generation[codes->pair.late].arrays == g->arrays;
 
 	if (!codes_has_room(setting, codes))
 		return false;
 	if (!codes_has_rule(setting, CODES_RULE_WAIT))
 		return true;
-	if (!codes->complete || codes->silent == 1 || (codes->dead != WORLD_NONE && !codes->removed))
+	if (!codes->complete || codes->silent == 1 || (codes->pair.dead != WORLD_NONE && !codes->pair.removed))
 		return false;
 	return is_everywhere &&
-	       (codes->home == WORLD_NONE || codes->opened == g->arrays || codes->known || codes->refused);
+	       (codes->pair.home == WORLD_NONE || codes->opened == g->arrays || codes->known || codes->refused);
 }
 
 bool codes_may_drop(const struct codes_setting *setting, const struct codes *codes)
 {
-	if (!newest(codes)->has_before || !codes_has_room(setting, codes))
+	if (!newest(codes)->has_second || !codes_has_room(setting, codes))
 		return false;
 	if (!codes_has_rule(setting, CODES_RULE_WAIT) || !codes_has_rule(setting, CODES_RULE_SETTLE))
 		return true;
@@ -159,7 +160,7 @@ static bool is_needed(const struct codes_setting *setting, const struct codes *c
 	uint8_t b1, b2;
 
 	codes_buckets(codes, WORLD_CURRENT, &b1, &b2);
-	if (!is_open(setting, codes, bucket) || codes->home == WORLD_NONE)
+	if (!is_open(setting, codes, bucket) || codes->pair.home == WORLD_NONE)
 		return false;
 	if (is_miscoded(setting, codes) && ((bucket == b1 && codes_has_rule(setting, CODES_RULE_NEEDED)) ||
 					    (bucket == b2 && codes_has_rule(setting, CODES_RULE_NEEDED) &&
@@ -167,7 +168,7 @@ static bool is_needed(const struct codes_setting *setting, const struct codes *c
 		return true;
 	if (codes->known || codes->refused || codes->silent || !codes_has_rule(setting, CODES_RULE_AWAIT))
 		return false;
-	return !(codes->unawaited >> bucket & 1) && is_in_line(setting, codes, bucket, codes->home);
+	return !(codes->unawaited >> bucket & 1) && is_in_line(setting, codes, bucket, codes->pair.home);
 }
 
 bool codes_may_renew(const struct codes_setting *setting, const struct codes *codes, uint8_t bucket)
@@ -192,23 +193,23 @@ bool codes_must_renew(const struct codes_setting *setting, const struct codes *c
 	if (is_kept && !is_named(setting, codes, bucket))
 		return true;
 	for (int mux = WORLD_CURRENT; mux <= WORLD_LATE; mux++)
-		if (setting->mux_ticks[mux] > error)
-			error = setting->mux_ticks[mux];
+		if (setting->pair.mux_ticks[mux] > error)
+			error = setting->pair.mux_ticks[mux];
 	return (is_kept || (!setting->timely && is_needed(setting, codes, bucket))) &&
-	       newest(codes)->age[bucket] + 1 + CODES_PROMPT + error >= setting->window;
+	       newest(codes)->age[bucket] + 1 + CODES_PROMPT + error >= setting->pair.window;
 }
 
 bool codes_is_plausible(const struct codes *codes)
 {
-	const struct codes_generation *g = newest(codes);
+	const struct pair_generation *g = newest(codes);
 	uint8_t named[2];
 
 	codes_buckets(codes, WORLD_CURRENT, &named[0], &named[1]);
 	for (unsigned i = 0; i < 2; i++) {
-		if (g->owner[named[i]] == codes->home || g->previous[named[i]] == codes->home)
+		if (g->owner[named[i]] == codes->pair.home || g->previous[named[i]] == codes->pair.home)
 			return true;
 		for (unsigned back = 0; back < CODES_EARLIER; back++)
-			if (codes->earlier[named[i]][back] == codes->home)
+			if (codes->earlier[named[i]][back] == codes->pair.home)
 				return true;
 	}
 	return false;
@@ -221,14 +222,14 @@ uint8_t codes_owner_before(const struct codes_setting *setting, const struct cod
 	unsigned n = line(setting, codes, bucket, owners);
 
 	for (unsigned i = 0; i < n; i++)
-		if (owners[i] != codes->dead && owners[i] != owner)
+		if (owners[i] != codes->pair.dead && owners[i] != owner)
 			return owners[i];
 	return WORLD_NONE;
 }
 
 void codes_line_change(const struct codes_setting *setting, struct codes *codes, uint8_t bucket, uint8_t previous)
 {
-	const struct codes_generation *g = newest(codes);
+	const struct pair_generation *g = newest(codes);
 	uint8_t *owner = codes->earlier[bucket], *age = codes->earlier_age[bucket];
 	unsigned gone = 0;
 
@@ -255,14 +256,14 @@ void codes_line_forget(const struct codes_setting *setting, struct codes *codes)
 {
 	bool by_line = codes_has_rule(setting, CODES_RULE_MEMORY);
 
-	for (uint8_t b = 0; b < CODES_BUCKETS; b++) {
+	for (uint8_t b = 0; b < PAIR_BUCKETS; b++) {
 		bool is_over = by_line && !is_open(setting, codes, b);
 
 		for (unsigned i = 0; i < CODES_EARLIER; i++) {
 			uint8_t *owner = &codes->earlier[b][i], *age = &codes->earlier_age[b][i];
 
-			is_over |= !by_line && *age >= setting->window;
-			if (is_over || *owner == WORLD_NONE || (codes->removed && *owner == codes->dead)) {
+			is_over |= !by_line && *age >= setting->pair.window;
+			if (is_over || *owner == WORLD_NONE || (codes->pair.removed && *owner == codes->pair.dead)) {
 				is_over = true;
 				*owner = WORLD_NONE;
 			}

@@ -16,7 +16,7 @@ bool codes_may_commit(const struct codes_setting *setting, const struct codes *c
 bool codes_may_drop(const struct codes_setting *setting, const struct codes *codes);
 bool codes_may_code(const struct codes_setting *setting, const struct codes *codes, uint8_t code);
 
-/* The bucket that is kept for the connection's server, which owns none; CODES_BUCKETS: none is. */
+/* The bucket that is kept for the connection's server, which owns none; PAIR_BUCKETS: none is. */
 uint8_t codes_kept(const struct codes_setting *setting, const struct codes *codes);
 
 /* Whether a bucket's move may be renewed now, and whether it has to be before a tick passes. */

@@ -6,39 +6,26 @@
 #include "explorer.h"
 
 /* Whether packets of the bucket get to the connection's server by what the mux has applied. */
-static bool is_followed(const struct codes_setting *setting, const struct codes *codes,
-			const struct codes_generation *g, uint8_t bucket)
+static bool is_followed(const struct codes_setting *setting, const struct codes *codes, const struct pair_generation *g,
+			uint8_t bucket)
 {
-	if (g->owner[bucket] == codes->home)
+	if (g->owner[bucket] == codes->pair.home)
 		return true;
-	if (g->previous[bucket] == codes->home)
-		return g->age[bucket] < setting->window;
-	return codes->away[bucket] < setting->window;
+	if (g->previous[bucket] == codes->pair.home)
+		return g->age[bucket] < setting->pair.window;
+	return codes->away[bucket] < setting->pair.window;
 }
 
 /* Whether the mux names a bucket that was the connection's, and all of them are the server's no more for a window. */
 static bool is_over(const struct codes_setting *setting, const struct codes *codes, uint8_t mux)
 {
-	const struct codes_generation *g = codes_applied(codes, mux);
+	const struct pair_generation *g = pair_applied(&codes->pair, mux);
 	uint8_t b1, b2, followed, had;
 
 	codes_buckets(codes, mux, &b1, &b2);
 	followed = is_followed(setting, codes, g, b1) || is_followed(setting, codes, g, b2);
 	had = codes->away[b1] != WORLD_NONE || codes->away[b2] != WORLD_NONE;
 	return had && !followed;
-}
-
-/* The server that forgot learns anew what it would know. */
-static void remind(struct codes *codes)
-{
-	struct codes_server *server = &codes->server[codes->forgot];
-	const struct codes_server *forgotten = &codes->forgotten;
-
-	if (forgotten->seen > server->seen)
-		server->seen = forgotten->seen;
-	for (unsigned b = 0; b < CODES_BUCKETS; b++)
-		if (server->memory[b].previous == WORLD_NONE || forgotten->memory[b].age < server->memory[b].age)
-			server->memory[b] = forgotten->memory[b];
 }
 
 enum codes_limit codes_limit_of(const struct codes_setting *setting, const struct codes *before, struct world_step step)
@@ -50,14 +37,14 @@ enum codes_limit codes_limit_of(const struct codes_setting *setting, const struc
 		return CODES_LIMIT_WINDOW;
 	if (before->silent)
 		return CODES_LIMIT_SILENT;
-	if (before->forgot != WORLD_NONE) {
-		remind(&reminded);
+	if (before->pair.forgot != WORLD_NONE) {
+		pair_remind(&reminded.pair);
 		if (codes_take(setting, &reminded, step) != WORLD_BROKEN)
 			return CODES_LIMIT_FORGOTTEN;
-		remind(&told);
+		pair_remind(&told.pair);
 	}
-	codes_tell(setting, &told);
-	if (setting->notices != WORLD_NOTICES_OFF && codes_take(setting, &told, step) != WORLD_BROKEN)
+	pair_tell(&setting->pair, &told.pair);
+	if (setting->pair.notices != WORLD_NOTICES_OFF && codes_take(setting, &told, step) != WORLD_BROKEN)
 		return CODES_LIMIT_NOTICE;
 	return CODES_LIMIT_NONE;
 }
@@ -96,7 +83,7 @@ const struct model model_codes = {
     .take = take,
     .limit = limit,
     .story = story,
-    .last_action = CODES_SETTLE,
+    .last_action = PAIR_SETTLE,
 };
 
 _Static_assert(sizeof(struct codes) <= MODEL_STATE_MAX && (int)CODES_LIMITS <= (int)MODEL_LIMITS_MAX &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server of both models (world.h, codes.h): its address, its clock, and what it remembers of a bucket, for
- * fl_verdict_decide(). Servers are numbers; times are ages in ticks.
+ * A server of every model: its address, its clock, and what it remembers of a bucket, for fl_verdict_decide(). Servers
+ * are numbers; times are ages in ticks.
  */
 #ifndef FAIRLEAD_MODEL_SERVER_H
 #define FAIRLEAD_MODEL_SERVER_H

@@ -10,10 +10,11 @@
 
 #include "codes.h"
 #include "explorer.h"
+#include "test_steps.h"
 
 struct row {
 	const char *name;
-	const char *steps;        /* see steps_of() */
+	const char *steps;        /* see letters */
 	enum world_result result; /* of the last step */
 	enum codes_limit limit;
 	bool renewed; /* with a window of 4 ticks, not 2 */
@@ -53,63 +54,32 @@ static const struct row rows[] = {
 };
 
 /*
- * Reads steps: T time, Mn move (n below 5: bucket 0 to server n, else bucket 1 to n - 5), An arrays, D drop, Kn renew, U
- * catch up, Pn packet by mux n, on another client's SYN, nn news, Nn notice, R report, L leader, I silence, Xn death of
- * server n, Vn its removal, Fn server n forgets, S settle.
+ * T time, Mn move (n below 5: bucket 0 to server n, else bucket 1 to n - 5), An arrays, D drop, Kn renew, U catch up, Pn
+ * packet by mux n, on another client's SYN, nn news, Nn notice, R report, L leader, I silence, Xn death of server n, Vn
+ * its removal, Fn server n forgets, S settle: in the order of enum pair_action, then codes_action.
  */
-static unsigned steps_of(const char *text, struct world_step *steps)
-{
-	static const char letters[] = "TMADKUPonNRLIXVFS"; /* in the order of enum codes_action */
-	unsigned n = 0;
-
-	while (*text) {
-		const char *letter = strchr(letters, *text++);
-
-		assert_non_null(letter);
-		steps[n] = (struct world_step){(uint8_t)(letter - letters), 0};
-		if (*text >= '0' && *text <= '9')
-			steps[n].subject = (uint8_t)(*text++ - '0');
-		n++;
-		while (*text == ' ')
-			text++;
-	}
-	return n;
-}
+static const char letters[] = "TMUonNXVFSADKPRLI";
 
 static void test_row(void **state)
 {
 	const struct row *row = *state;
-	const struct codes_setting setting = {.notices = WORLD_NOTICES_AT_ONCE,
-					      .servers = 3,
-					      .moves = CODES_MOVES_MAX,
+	const struct codes_setting setting = {.pair.notices = WORLD_NOTICES_AT_ONCE,
+					      .pair.servers = 3,
+					      .pair.moves = PAIR_MOVES_MAX,
 					      .arrays = CODES_ARRAYS_MAX,
 					      .leaders = 1,
 					      .without = row->without,
-					      .window = row->renewed ? 4 : 2,
-					      .behind = true,
+					      .pair.window = row->renewed ? 4 : 2,
+					      .pair.behind = true,
 					      .renewed = row->renewed,
-					      .death = true,
-					      .forgetting = true,
+					      .pair.death = true,
+					      .pair.forgetting = true,
 					      .silence = true};
-	struct codes codes = codes_first(&setting), before = codes;
-	struct world_step taken[32];
-	unsigned count = steps_of(row->steps, taken);
-	enum world_result result = WORLD_IDLE;
+	struct codes codes;
+	int limit;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct world_step steps[CODES_STEPS_MAX];
-		unsigned n = codes_steps(&setting, &codes, steps), s = 0;
-
-		while (s < n && memcmp(&steps[s], &taken[i], sizeof(steps[s])) != 0)
-			s++;
-		if (s == n)
-			fail_msg("step %u of '%s' is not possible", i + 1, row->steps);
-		before = codes;
-		result = codes_take(&setting, &codes, taken[i]);
-	}
-	assert_int_equal(result, row->result);
-	if (result == WORLD_BROKEN)
-		assert_int_equal(codes_limit_of(&setting, &before, taken[count - 1]), row->limit);
+	assert_int_equal(test_steps(&model_codes, &setting, letters, row->steps, &codes, &limit), row->result);
+	assert_int_equal(limit, row->limit);
 }
 
 /* What breaks, by setting: only what a limit covers, with all rules; something else without any one of them. */
@@ -119,21 +89,31 @@ static void test_settings(void **state)
 		struct codes_setting setting;
 		bool broken[CODES_LIMITS];
 	} cases[] = {
-	    {{.window = 2, .moves = 1}, {[CODES_LIMIT_WINDOW] = true}},
-	    {{.window = 2, .moves = 1, .notices = WORLD_NOTICES_LATE},
+	    {{.pair.window = 2, .pair.moves = 1}, {[CODES_LIMIT_WINDOW] = true}},
+	    {{.pair.window = 2, .pair.moves = 1, .pair.notices = WORLD_NOTICES_LATE},
 	     {[CODES_LIMIT_WINDOW] = true, [CODES_LIMIT_NOTICE] = true}},
-	    {{.window = 5, .moves = 1, .timely = true, .rooted = true}, {false}},
-	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true}, {false}},
-	    {{.window = 2, .moves = 1, .without = 1 << CODES_RULE_SECOND},
+	    {{.pair.window = 5, .pair.moves = 1, .timely = true, .pair.rooted = true}, {false}},
+	    {{.pair.window = 4, .pair.moves = 1, .renewed = true, .pair.rooted = true}, {false}},
+	    {{.pair.window = 2, .pair.moves = 1, .without = 1 << CODES_RULE_SECOND},
 	     {[CODES_LIMIT_NONE] = true, [CODES_LIMIT_WINDOW] = true}},
-	    {{.window = 2, .without = 1 << CODES_RULE_SETTLE}, {[CODES_LIMIT_NONE] = true}},
-	    {{.window = 4, .moves = 1, .renewed = true, .without = 1 << CODES_RULE_AWAIT}, {[CODES_LIMIT_NONE] = true}},
-	    {{.window = 4, .moves = 1, .renewed = true, .without = 1 << CODES_RULE_MUXES}, {[CODES_LIMIT_NONE] = true}},
-	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true, .without = 1 << CODES_RULE_NEEDED},
+	    {{.pair.window = 2, .without = 1 << CODES_RULE_SETTLE}, {[CODES_LIMIT_NONE] = true}},
+	    {{.pair.window = 4, .pair.moves = 1, .renewed = true, .without = 1 << CODES_RULE_AWAIT},
 	     {[CODES_LIMIT_NONE] = true}},
-	    {{.window = 4, .moves = 1, .renewed = true, .rooted = true, .without = 1 << CODES_RULE_BEFORE},
+	    {{.pair.window = 4, .pair.moves = 1, .renewed = true, .without = 1 << CODES_RULE_MUXES},
 	     {[CODES_LIMIT_NONE] = true}},
-	    {{.window = 4, .moves = 3, .renewed = true, .without = 1 << CODES_RULE_CHAINS},
+	    {{.pair.window = 4,
+	      .pair.moves = 1,
+	      .renewed = true,
+	      .pair.rooted = true,
+	      .without = 1 << CODES_RULE_NEEDED},
+	     {[CODES_LIMIT_NONE] = true}},
+	    {{.pair.window = 4,
+	      .pair.moves = 1,
+	      .renewed = true,
+	      .pair.rooted = true,
+	      .without = 1 << CODES_RULE_BEFORE},
+	     {[CODES_LIMIT_NONE] = true}},
+	    {{.pair.window = 4, .pair.moves = 3, .renewed = true, .without = 1 << CODES_RULE_CHAINS},
 	     {[CODES_LIMIT_NONE] = true}},
 	};
 
@@ -143,11 +123,11 @@ static void test_settings(void **state)
 		struct tally tally = {.is_search =
 					  cases[i].broken[CODES_LIMIT_NONE] && !cases[i].broken[CODES_LIMIT_WINDOW]};
 
-		if (setting.notices == WORLD_NOTICES_OFF)
-			setting.notices = WORLD_NOTICES_AT_ONCE;
-		setting.servers = 3;
-		setting.arrays = setting.moves <= 1;
-		setting.behind = setting.moves < 3;
+		if (setting.pair.notices == WORLD_NOTICES_OFF)
+			setting.pair.notices = WORLD_NOTICES_AT_ONCE;
+		setting.pair.servers = 3;
+		setting.arrays = setting.pair.moves <= 1;
+		setting.pair.behind = setting.pair.moves < 3;
 		assert_true(explore(&model_codes, &setting, &tally));
 		assert_true(tally.delivered > 0);
 		for (int limit = 0; limit < CODES_LIMITS; limit++)
@@ -159,12 +139,12 @@ static void test_settings(void **state)
 /* Arrays that come too early lose a connection; two sets are needed for it. */
 static void test_rule(void **state)
 {
-	struct codes_setting setting = {.notices = WORLD_NOTICES_AT_ONCE,
-					.servers = 3,
+	struct codes_setting setting = {.pair.notices = WORLD_NOTICES_AT_ONCE,
+					.pair.servers = 3,
 					.arrays = 2,
 					.without = 1 << CODES_RULE_WAIT,
-					.window = 2,
-					.behind = true};
+					.pair.window = 2,
+					.pair.behind = true};
 	struct tally tally = {0};
 
 	(void)state;
