@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Visits every state that a model (world.h, codes.h) can reach, breadth first, and judges each packet of the connection
+ * Visits every state that a model (world.h, codes.h, choices.h) can reach, breadth first, and judges each packet of the connection
  * in each of them.
  */
 #ifndef FAIRLEAD_MODEL_EXPLORER_H
@@ -27,7 +27,7 @@ struct model {
 	uint8_t last_action;
 };
 
-extern const struct model model_world, model_codes;
+extern const struct model model_world, model_codes, model_choices;
 
 /* What became of the connection's packets, over any number of settings. */
 struct tally {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two buckets of one service, the servers that own them in turn, and two muxes whose packets name both: what codes.h
- * is about. Steps and results are those of world.h.
+ * Two buckets of one service, the servers that own them in turn, and two muxes whose packets name both: what codes.h and
+ * choices.h have in common. Steps and results are those of world.h.
  *
  *	ring		a generation moves a bucket, as in world.h
  *	notices		while packets name a second bucket, all owners get those of each generation
@@ -73,7 +73,7 @@ struct pair {
 
 _Static_assert(sizeof(struct pair) == 7 + 11 * PAIR_GENERATIONS + 8 * (PAIR_SERVERS + 1), "no padding");
 
-/* Steps of every model of them. */
+/* Steps of both models. */
 enum pair_action {
 	PAIR_TIME,     /* a tick passes */
 	PAIR_MOVE,     /* + pair_place(): the bucket moves there; the current mux applies it at once */
@@ -95,6 +95,9 @@ enum { PAIR_STEPS_MAX = 1 + 2 * PAIR_BUCKETS + PAIR_SERVERS * (2 + PAIR_GENERATI
 struct pair_way {
 	struct fl_steer steer;
 	enum fl_packet_class packet[PAIR_SERVERS]; /* what it is at each server */
+	uint8_t busy;                              /* a bit for each server that refuses it, if it is a SYN */
+	bool refuses;                              /* by its second bucket, too: then it is dropped */
+	bool stops;                                /* nothing is passed on from a server to itself */
 	enum fl_verdict verdict;                   /* the last server's: neither CHAIN nor PASS; a dead one drops */
 	uint8_t end;
 };
@@ -153,7 +156,7 @@ void pair_grow(uint8_t *age, uint8_t max);
 struct fl_steer pair_header(const struct pair_setting *setting, const struct pair *pair, uint8_t mux, uint8_t b1,
 			    uint8_t b2);
 
-/* A packet: a SYN, or a segment that one server knows, or WORLD_NONE; `steer` is to be set. */
+/* A packet that no server refuses: a SYN, or a segment that one server knows, or WORLD_NONE; `steer` is to be set. */
 struct pair_way pair_way(bool is_syn, uint8_t home);
 
 /* Takes a packet from a mux to the server where it ends. */
