@@ -20,6 +20,10 @@ SCRIPTS = {
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "holds": ["--buckets", "4096", "--servers", "16"],
     "hunt_candidates": ["--small", "--draws", "1"],
+    "hunt_model": [
+        *("--seeds", "1", "--servers", "200", "--warm", "20000", "--queries", "100000", "--loads", "0.5,0.7"),
+        *("--tolerance", "0.02"),
+    ],
     "othello_map": ["--most", "8192", "--tests", "1"],
     "maat": ["--most", "1000", "--runs", "1"],
     "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
