@@ -45,7 +45,7 @@ public final class ModelFigures {
                 0);
         List<Run> runs = new ArrayList<>();
         for (int i = 0; i < seeds; i++) {
-          runs.add(new Run(plan, Dispatch.uniform(servers, c == 0 ? 1 : 2), seed + i));
+          runs.add(Run.of(plan, Dispatch.uniform(servers, c == 0 ? 1 : 2), seed + i));
         }
         points.add(point(load, c, runs, (double) queries * seeds));
       }
@@ -71,8 +71,9 @@ public final class ModelFigures {
     double squares = 0;
     double[] atLeast = new double[STATES];
     for (Run run : runs) {
-      for (int n = 0; n < run.seen.length; n++) {
-        double share = run.seen[n] / queries;
+      int[] seen = run.seen();
+      for (int n = 0; n < seen.length; n++) {
+        double share = seen[n] / queries;
         sum += n * share;
         squares += (double) n * n * share;
         for (int m = 0; m <= Math.min(n, STATES - 1); m++) {
@@ -82,10 +83,9 @@ public final class ModelFigures {
     }
     point.put("fairness", sum * sum / squares);
     point.put("atLeast", atLeast);
-    point.put("passed", runs.stream().mapToDouble(run -> run.passed).average().orElseThrow());
+    point.put("passed", runs.stream().mapToDouble(Run::passed).average().orElseThrow());
     point.put(
-        "wronglyPassed",
-        runs.stream().mapToDouble(run -> run.wronglyPassed).average().orElseThrow());
+        "wronglyPassed", runs.stream().mapToDouble(Run::wronglyPassed).average().orElseThrow());
     return point;
   }
 

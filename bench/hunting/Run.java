@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
 
 /**
@@ -10,12 +12,13 @@ import java.util.SplittableRandom;
  * Little's law.
  */
 final class Run {
-  static final double LITTLE = 0.01;
+  private static final double LITTLE = 0.01;
 
   /**
    * What to simulate.
    *
    * @param rate queries a second
+   * @param warm queries before the measured ones
    * @param sampleSeconds how often the load of the servers is noted; 0 if it is not
    */
   record Plan(
@@ -27,143 +30,186 @@ final class Run {
       int queries,
       double sampleSeconds) {}
 
-  /** Seconds that each answered query took, ascending. */
-  final double[] responses;
+  private final Plan plan;
+  private final Dispatch dispatch;
+  private final SplittableRandom gaps;
+  private final SplittableRandom works;
+  private final SplittableRandom choices;
+  private final Farm farm;
 
-  final int resets;
+  private double now;
+  private double start = Double.POSITIVE_INFINITY;
+  private double end = Double.POSITIVE_INFINITY;
+  private long arrived;
+  private long ended;
+  private long reset;
+  private long atStart;
+  private long atEnd;
 
-  /** Parts of the measured queries: refused by their first candidate, and that wrongly (§V-E). */
-  final double passed;
+  private final double[] responses;
+  private int answered;
+  private int resets;
+  private int passed;
+  private int wronglyPassed;
+  private double queriesArea;
+  private double busyArea;
+  private double fairnessArea;
+  private double threshold;
+  private final int[] seen = new int[1024];
+  private final List<double[]> samples = new ArrayList<>();
 
-  final double wronglyPassed;
-
-  /** Means over time. */
-  final double busy;
-
-  final double fairness;
-
-  final double threshold;
-
-  /** How far both sides of Little's law are apart, and how far they may be. */
-  final double little;
-
-  final double littleMost;
-
-  /** Measured queries by how many their first candidate had. */
-  final int[] seen = new int[1024];
-
-  /** Of each sample: mean of busy workers, fairness. */
-  final double[][] samples;
-
-  /** Each run needs a dispatch of its own. */
-  Run(Plan plan, Dispatch dispatch, long seed) {
+  private Run(Plan plan, Dispatch dispatch, long seed) {
+    this.plan = plan;
+    this.dispatch = dispatch;
     SplittableRandom random = new SplittableRandom(seed);
-    SplittableRandom gaps = random.split();
-    SplittableRandom works = random.split();
-    SplittableRandom choices = random.split();
-    Farm farm = new Farm(plan.shape(), plan.acceptance(), random.split());
-    int all = plan.warm() + plan.queries();
-    double[] seconds = new double[plan.queries()];
-    double[][] noted = new double[0][];
-    int answered = 0;
-    int lost = 0;
-    int refused = 0;
-    int wrongly = 0;
-    long arrived = 0;
-    long ended = 0;
-    long reset = 0;
-    long atStart = 0;
-    long atEnd = 0;
-    double start = Double.POSITIVE_INFINITY;
-    double end = Double.POSITIVE_INFINITY;
-    double queriesArea = 0;
-    double busyArea = 0;
-    double fairnessArea = 0;
-    double thresholds = 0;
-    double now = 0;
-    double arrival = gap(gaps, plan.rate());
+    gaps = random.split();
+    works = random.split();
+    choices = random.split();
+    farm = new Farm(plan.shape(), plan.acceptance(), random.split());
+    responses = new double[plan.queries()];
+  }
+
+  /** Simulates the plan; each run needs a dispatch of its own. */
+  static Run of(Plan plan, Dispatch dispatch, long seed) {
+    Run run = new Run(plan, dispatch, seed);
+    run.simulate();
+    Arrays.sort(run.responses, 0, run.answered);
+    if (run.little() > run.littleMost()) {
+      throw new IllegalStateException(
+          "Little's law: the servers and the responses differ by %.4f, more than %.4f"
+              .formatted(run.little(), run.littleMost()));
+    }
+    return run;
+  }
+
+  private void simulate() {
+    double arrival = gap();
     double sample = plan.sampleSeconds() > 0 ? 0 : Double.POSITIVE_INFINITY;
-    while (end == Double.POSITIVE_INFINITY || answered + lost < plan.queries()) {
+    while (end == Double.POSITIVE_INFINITY || answered + resets < plan.queries()) {
       double time = Math.min(arrival, farm.nextEnd());
       for (; sample <= time; sample += plan.sampleSeconds()) {
-        noted = Arrays.copyOf(noted, noted.length + 1);
-        noted[noted.length - 1] = new double[] {farm.meanBusy(), farm.fairness()};
+        samples.add(new double[] {farm.meanBusy(), farm.fairness()});
       }
-      if (now >= start && now < end) {
-        queriesArea += (time - now) * farm.queries();
-        busyArea += (time - now) * farm.meanBusy();
-        fairnessArea += (time - now) * farm.fairness();
-      }
-      now = time;
+      pass(time);
       if (arrival > time) {
-        double since = farm.end();
-        ended++;
-        if (since >= start && since < end) {
-          seconds[answered++] = now - since;
-        }
-        continue;
+        end();
+      } else {
+        arrival += gap();
+        arrive();
       }
-      arrival += gap(gaps, plan.rate());
-      if (arrived == plan.warm()) {
-        start = now;
-        atStart = farm.queries();
-      } else if (arrived == all) {
-        end = now;
-        atEnd = farm.queries();
-        thresholds = farm.meanThreshold();
-      }
-      boolean isMeasured = now >= start && now < end;
-      dispatch.choose(farm, now, choices);
-      int server = dispatch.first;
-      int queries = farm.queries(server);
-      if (dispatch.second != Dispatch.NONE && !farm.accepts(server, now)) {
-        server = dispatch.second;
-        refused += isMeasured ? 1 : 0;
-        wrongly += isMeasured && farm.queries(server) > queries ? 1 : 0;
-      }
-      boolean isTaken = farm.take(server, now, plan.work().next(works));
-      arrived++;
-      reset += isTaken ? 0 : 1;
-      if (isMeasured) {
-        seen[Math.min(queries, seen.length - 1)]++;
-        lost += isTaken ? 0 : 1;
-      }
-      if (arrived != ended + reset + farm.queries()) {
-        throw new IllegalStateException(
-            "%d arrived, but %d ended, %d reset, %d at the servers"
-                .formatted(arrived, ended, reset, farm.queries()));
-      }
-    }
-    responses = Arrays.copyOf(seconds, answered);
-    Arrays.sort(responses);
-    resets = lost;
-    passed = (double) refused / plan.queries();
-    wronglyPassed = (double) wrongly / plan.queries();
-    busy = busyArea / (end - start);
-    fairness = fairnessArea / (end - start);
-    threshold = thresholds;
-    samples = noted;
-    double byResponses = Arrays.stream(responses).sum();
-    little = Math.abs(queriesArea / byResponses - 1);
-    // What is there at the start or at the end counts on one side only.
-    littleMost = LITTLE + 4.0 * (atStart + atEnd) / plan.queries();
-    if (little > littleMost) {
-      throw new IllegalStateException(
-          "Little's law: %.6g queries at the servers, %.6g by their responses"
-              .formatted(queriesArea / (end - start), byResponses / (end - start)));
     }
   }
 
+  private double gap() {
+    return -StrictMath.log(1 - gaps.nextDouble()) / plan.rate();
+  }
+
+  private boolean isMeasured(double time) {
+    return time >= start && time < end;
+  }
+
+  private void pass(double time) {
+    if (isMeasured(now)) {
+      queriesArea += (time - now) * farm.queries();
+      busyArea += (time - now) * farm.meanBusy();
+      fairnessArea += (time - now) * farm.fairness();
+    }
+    now = time;
+  }
+
+  private void end() {
+    double since = farm.end();
+    ended++;
+    if (isMeasured(since)) {
+      responses[answered++] = now - since;
+    }
+  }
+
+  private void arrive() {
+    if (arrived == plan.warm()) {
+      start = now;
+      atStart = farm.queries();
+    } else if (arrived == plan.warm() + plan.queries()) {
+      end = now;
+      atEnd = farm.queries();
+      threshold = farm.meanThreshold();
+    }
+    int isCounted = isMeasured(now) ? 1 : 0;
+    dispatch.choose(farm, now, choices);
+    int server = dispatch.first;
+    int queries = farm.queries(server);
+    seen[Math.min(queries, seen.length - 1)] += isCounted;
+    if (dispatch.second != Dispatch.NONE && !farm.accepts(server, now)) {
+      server = dispatch.second;
+      passed += isCounted;
+      wronglyPassed += farm.queries(server) > queries ? isCounted : 0;
+    }
+    boolean isTaken = farm.take(server, now, plan.work().next(works));
+    arrived++;
+    reset += isTaken ? 0 : 1;
+    resets += isTaken ? 0 : isCounted;
+    if (arrived != ended + reset + farm.queries()) {
+      throw new IllegalStateException(
+          "%d arrived, but %d ended, %d were reset, %d are at the servers"
+              .formatted(arrived, ended, reset, farm.queries()));
+    }
+  }
+
+  /** How far the queries at the servers are from what their arrivals and responses say. */
+  double little() {
+    return Math.abs(queriesArea / (mean() * answered) - 1);
+  }
+
+  /** How far at most: what is there at the start or at the end counts on one side only. */
+  private double littleMost() {
+    return LITTLE + 4.0 * (atStart + atEnd) / plan.queries();
+  }
+
+  /** Seconds that an answered query took. */
   double mean() {
-    return Arrays.stream(responses).average().orElse(0);
+    return Arrays.stream(responses, 0, answered).average().orElse(0);
   }
 
   double percentile(double percent) {
-    return responses[
-        (int) Math.min(responses.length - 1L, (long) (responses.length * percent / 100))];
+    return responses[(int) Math.min(answered - 1L, (long) (answered * percent / 100))];
   }
 
-  private static double gap(SplittableRandom random, double rate) {
-    return -StrictMath.log(1 - random.nextDouble()) / rate;
+  /** The part of the queries that was reset. */
+  double reset() {
+    return (double) resets / plan.queries();
+  }
+
+  /** The part that its first candidate refused. */
+  double passed() {
+    return (double) passed / plan.queries();
+  }
+
+  /** The part that was passed on to a server with more queries (6LB, section V-E). */
+  double wronglyPassed() {
+    return (double) wronglyPassed / plan.queries();
+  }
+
+  /** Busy workers of a server, over time. */
+  double busy() {
+    return busyArea / (end - start);
+  }
+
+  double fairness() {
+    return fairnessArea / (end - start);
+  }
+
+  /** The mean of the servers' thresholds at the end. */
+  double threshold() {
+    return threshold;
+  }
+
+  /** Queries by how many their first candidate had. */
+  int[] seen() {
+    return seen.clone();
+  }
+
+  /** Of each sample: the mean of busy workers, fairness. */
+  double[][] samples() {
+    return samples.toArray(new double[0][]);
   }
 }

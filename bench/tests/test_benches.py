@@ -19,6 +19,7 @@ SCRIPTS = {
     "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
     "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
     "holds": ["--buckets", "4096", "--servers", "16"],
+    "hunt": ["--seeds", "1", "--warm", "200", "--queries", "2000", "--loads", "0.5,0.87"],
     "hunt_candidates": ["--small", "--draws", "1"],
     "hunt_model": [
         *("--seeds", "1", "--servers", "200", "--warm", "20000", "--queries", "100000", "--loads", "0.5,0.7"),
