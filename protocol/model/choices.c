@@ -26,6 +26,23 @@ static bool is_removal_due(const struct pair *pair)
 	return false;
 }
 
+/* Whether a server that lost the bucket has the connection or a copy of it, as far as its agent reports. */
+static bool is_at_earlier_owner(const struct choices_setting *setting, const struct choices *choices, uint8_t bucket)
+{
+	const struct pair *pair = &choices->pair;
+	uint8_t at = choices->half_open | choices->cookies;
+
+	if (bucket && !choices_has_rule(setting, CHOICES_RULE_REPORTS))
+		return false;
+	if (pair->home != WORLD_NONE)
+		at |= (uint8_t)(1U << pair->home);
+	for (uint8_t s = 0; s < setting->pair.servers; s++)
+		if (at >> s & 1 && s != pair_newest(pair)->owner[bucket] &&
+		    pair_is_in_line(pair, pair->newest, bucket, s))
+			return true;
+	return false;
+}
+
 static unsigned steps_of_controller(const struct choices_setting *setting, const struct choices *choices,
 				    struct world_step *steps)
 {
@@ -37,6 +54,15 @@ static unsigned steps_of_controller(const struct choices_setting *setting, const
 		for (uint8_t s = 0; s < servers; s++)
 			if (s != pair_newest(pair)->owner[b] && s != pair->dead)
 				steps[n++] = (struct world_step){PAIR_MOVE, pair_place(b, s)};
+	for (uint8_t b = 0; setting->pair.hold && b < PAIR_BUCKETS; b++) {
+		bool is_held =
+		    pair_newest(pair)->previous[b] != WORLD_NONE && pair_newest(pair)->age[b] >= setting->pair.window;
+
+		if (is_held && !(choices->reported >> b & 1) && !is_at_earlier_owner(setting, choices, b))
+			steps[n++] = (struct world_step){CHOICES_REPORT, b};
+		if (is_held && choices->reported >> b & 1 && pair->newest + 1 < PAIR_GENERATIONS)
+			steps[n++] = (struct world_step){CHOICES_RELEASE, b};
+	}
 	for (uint8_t s = 0; is_removal_due(pair) && !pair->removed && s < servers; s++)
 		if (s != pair->dead)
 			steps[n++] = (struct world_step){PAIR_REMOVE, s};
@@ -84,15 +110,26 @@ static void commit(const struct choices_setting *setting, struct pair *pair)
 		pair_catch_up(&setting->pair, pair);
 }
 
-static void move(const struct choices_setting *setting, struct pair *pair, uint8_t bucket, uint8_t owner)
+static void move(const struct choices_setting *setting, struct choices *choices, uint8_t bucket, uint8_t owner)
 {
-	struct pair_generation *g = pair_begin(pair);
+	struct pair_generation *g = pair_begin(&choices->pair);
 
 	g->previous[bucket] = g->owner[bucket];
 	g->owner[bucket] = owner;
 	g->age[bucket] = 0;
-	pair->moves++;
-	commit(setting, pair);
+	choices->pair.moves++;
+	choices->reported &= (uint8_t) ~(1U << bucket);
+	commit(setting, &choices->pair);
+}
+
+static void release(const struct choices_setting *setting, struct choices *choices, uint8_t bucket)
+{
+	struct pair_generation *g = pair_begin(&choices->pair);
+
+	g->previous[bucket] = WORLD_NONE;
+	g->age[bucket] = 0;
+	choices->reported &= (uint8_t) ~(1U << bucket);
+	commit(setting, &choices->pair);
 }
 
 /* The latest owner before that is neither dead nor this one, and that packets are still sent back to. */
@@ -104,7 +141,8 @@ static uint8_t owner_before(const struct choices_setting *setting, const struct 
 
 		if (pair->generation[g].owner[bucket] == before)
 			continue;
-		if (pair->generation[g].age[bucket] >= setting->pair.window)
+		if (setting->pair.hold ? !pair_is_in_line(pair, pair->newest, bucket, before)
+				       : pair->generation[g].age[bucket] >= setting->pair.window)
 			break;
 		if (before != pair->dead && before != owner)
 			return before;
@@ -113,8 +151,9 @@ static uint8_t owner_before(const struct choices_setting *setting, const struct 
 }
 
 /* Buckets of the dead server go to the one that is named. Where the ring named the dead one, it names the owner before. */
-static void remove_dead(const struct choices_setting *setting, struct pair *pair, uint8_t to)
+static void remove_dead(const struct choices_setting *setting, struct choices *choices, uint8_t to)
 {
+	struct pair *pair = &choices->pair;
 	struct pair_generation *g = pair_begin(pair);
 
 	for (uint8_t b = 0; b < PAIR_BUCKETS; b++) {
@@ -125,6 +164,7 @@ static void remove_dead(const struct choices_setting *setting, struct pair *pair
 		g->previous[b] = owner_before(setting, pair, b, owner);
 		g->owner[b] = owner;
 		g->age[b] = 0;
+		choices->reported &= (uint8_t) ~(1U << b);
 	}
 	pair->removed = true;
 	commit(setting, pair);
@@ -160,6 +200,8 @@ static enum world_result syn(const struct choices_setting *setting, struct choic
 	*end = way.end;
 	if (way.verdict != FL_VERDICT_DELIVER)
 		return WORLD_DROPPED;
+	if (setting->pair.hold && mux == WORLD_LATE && !((choices->half_open | choices->cookies) >> way.end & 1))
+		choices->by_late |= (uint8_t)(1U << way.end);
 	if (is_cookie && !(choices->half_open >> way.end & 1))
 		choices->cookies |= (uint8_t)(1U << way.end);
 	else
@@ -171,6 +213,7 @@ static void take(const struct choices_setting *setting, struct choices *choices,
 {
 	choices->pair.home = server;
 	choices->cookies = 0;
+	choices->by_late &= (uint8_t)(1U << server);
 	if (choices_has_rule(setting, CHOICES_RULE_ACKS))
 		choices->half_open = 0;
 }
@@ -217,7 +260,7 @@ static enum world_result settle(const struct choices_setting *setting, struct ch
 	uint8_t orders = setting->method == CHOICES_HUNT ? 1 : 2;
 
 	if (is_removal_due(&choices->pair))
-		remove_dead(setting, &choices->pair, choices->pair.dead == 0);
+		remove_dead(setting, choices, choices->pair.dead == 0);
 	while (choices->pair.late < choices->pair.newest)
 		pair_catch_up(&setting->pair, &choices->pair);
 	for (uint8_t first = 0; first < orders; first++)
@@ -232,13 +275,13 @@ enum world_result choices_take(const struct choices_setting *setting, struct cho
 	*end = WORLD_NONE;
 	switch (step.action) {
 	case PAIR_MOVE:
-		move(setting, &choices->pair, step.subject / PAIR_SERVERS, step.subject % PAIR_SERVERS);
+		move(setting, choices, step.subject / PAIR_SERVERS, step.subject % PAIR_SERVERS);
 		return WORLD_IDLE;
 	case PAIR_CATCH_UP:
 		pair_catch_up(&setting->pair, &choices->pair);
 		return WORLD_IDLE;
 	case PAIR_REMOVE:
-		remove_dead(setting, &choices->pair, step.subject);
+		remove_dead(setting, choices, step.subject);
 		return WORLD_IDLE;
 	case PAIR_SETTLE:
 		return settle(setting, choices, end);
@@ -249,6 +292,12 @@ enum world_result choices_take(const struct choices_setting *setting, struct cho
 		return WORLD_IDLE;
 	case CHOICES_SEGMENT:
 		return segment(setting, choices, step.subject, end);
+	case CHOICES_REPORT:
+		choices->reported |= (uint8_t)(1U << step.subject);
+		return WORLD_IDLE;
+	case CHOICES_RELEASE:
+		release(setting, choices, step.subject);
+		return WORLD_IDLE;
 	default:
 		pair_take(&setting->pair, &choices->pair, step);
 		return WORLD_IDLE;

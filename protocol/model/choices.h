@@ -24,6 +24,7 @@ enum choices_rule {
 	CHOICES_RULE_IN_PLACE, /* a server that would pass a packet on to itself goes on with the second bucket */
 	CHOICES_RULE_ONCE,     /* the second one's owner takes every SYN */
 	CHOICES_RULE_ACKS,     /* a copy is local state for what acknowledges its own SYN-ACK only */
+	CHOICES_RULE_REPORTS,  /* agents report a connection by both of its buckets, not by bucket 0 alone */
 	CHOICES_RULE_TOLD,     /* all owners are told every generation, not only those that have lost a bucket */
 	CHOICES_RULES,
 };
@@ -42,22 +43,28 @@ struct choices {
 	struct pair pair;
 	uint8_t half_open; /* a bit for each server with a copy that is one */
 	uint8_t cookies;   /* and that is a SYN cookie */
+	uint8_t by_late;   /* with a hold, and that the late mux brought; later, the connection's server alone */
+	uint8_t
+	    reported; /* with a hold, a bit for each bucket whose earlier owners had no connection after the window */
 };
 
-_Static_assert(sizeof(struct choices) == sizeof(struct pair) + 2, "no padding");
+_Static_assert(sizeof(struct choices) == sizeof(struct pair) + 4, "no padding");
 
 enum choices_action {
 	CHOICES_SYN = PAIR_ACTIONS, /* + choices_syn(): the client's SYN, for the first time or again */
 	CHOICES_TAKE,               /* + server: the client takes its SYN-ACK */
 	CHOICES_SEGMENT,            /* + choices_segment(): of the connection */
+	CHOICES_REPORT,             /* + bucket: with a hold, after the window; its earlier owners have no connection */
+	CHOICES_RELEASE,            /* + bucket: after such a report the ring names no previous owner any more */
 };
 
-enum { CHOICES_STEPS_MAX = 18 + PAIR_STEPS_MAX + (PAIR_BUCKETS + 2) * PAIR_SERVERS };
+enum { CHOICES_STEPS_MAX = 18 + 2 * PAIR_BUCKETS + PAIR_STEPS_MAX + (PAIR_BUCKETS + 2) * PAIR_SERVERS };
 
 /* The limits that excuse a broken connection (protocol/README.md, 10). */
 enum choices_limit {
 	CHOICES_LIMIT_NONE,
 	CHOICES_LIMIT_WINDOW,
+	CHOICES_LIMIT_HOLD,
 	CHOICES_LIMIT_FORGOTTEN,
 	CHOICES_LIMIT_NOTICE,
 	CHOICES_LIMIT_CLOCK,

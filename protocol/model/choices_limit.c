@@ -5,10 +5,12 @@
 #include "choices.h"
 #include "explorer.h"
 
-/* Whether the connection's server has the bucket, or lost it less than so many ticks ago. */
-static bool is_near(const struct pair *pair, uint8_t bucket, int ticks)
+/* Whether the connection's server has the bucket, or lost it less than so many ticks ago, or in its present hold. */
+static bool is_near(const struct choices_setting *setting, const struct pair *pair, uint8_t bucket, int ticks)
 {
 	if (pair_newest(pair)->owner[bucket] == pair->home)
+		return true;
+	if (setting->pair.hold && pair_is_in_line(pair, pair->newest, bucket, pair->home))
 		return true;
 	for (unsigned g = pair->newest; g > 0; g--)
 		if (pair->generation[g - 1].owner[bucket] == pair->home)
@@ -22,10 +24,21 @@ static bool is_over(const struct choices_setting *setting, const struct pair *pa
 	int ahead = setting->pair.mux_ticks[mux] > 0 ? setting->pair.mux_ticks[mux] : 0;
 	int ticks = setting->pair.window - ahead;
 
-	return pair->home != WORLD_NONE && !is_near(pair, 0, ticks) && !is_near(pair, 1, ticks);
+	return pair->home != WORLD_NONE && !is_near(setting, pair, 0, ticks) && !is_near(setting, pair, 1, ticks);
 }
 
-/* Whether a bucket moved back to its previous owner, from a third one, while that one's getting it was in its window. */
+/* Whether the bucket moved by a generation, and its packets are still sent back across. */
+static bool is_followed(const struct choices_setting *setting, const struct pair *pair, uint8_t bucket, unsigned g)
+{
+	uint8_t before = pair->generation[g - 1].owner[bucket];
+
+	if (pair->generation[g].owner[bucket] == before)
+		return false;
+	return pair->generation[g].age[bucket] < setting->pair.window ||
+	       (setting->pair.hold && pair_is_in_line(pair, pair->newest, bucket, before));
+}
+
+/* Whether a bucket moved back to its previous owner, from a third one, while the move that gave it to that one is followed. */
 static bool has_returned(const struct choices_setting *setting, const struct pair *pair)
 {
 	for (uint8_t b = 0; b < PAIR_BUCKETS; b++)
@@ -39,21 +52,20 @@ static bool has_returned(const struct choices_setting *setting, const struct pai
 				got--;
 			while (got > 0 && pair->generation[got - 1].owner[b] == owner)
 				got--;
-			if (got > 0 && pair->generation[got].age[b] < setting->pair.window)
+			if (got > 0 && is_followed(setting, pair, b, got))
 				return true;
 		}
 	return false;
 }
 
-/* Whether a bucket moved four times within a window: packets are chained three times at most. */
+/* Whether four moves of a bucket are followed: packets are chained three times at most. */
 static bool has_fourth_move(const struct choices_setting *setting, const struct pair *pair)
 {
 	unsigned open[PAIR_BUCKETS] = {0};
 
 	for (unsigned g = 1; g <= pair->newest; g++)
 		for (unsigned b = 0; b < PAIR_BUCKETS; b++)
-			open[b] += pair->generation[g].owner[b] != pair->generation[g - 1].owner[b] &&
-				   pair->generation[g].age[b] < setting->pair.window;
+			open[b] += is_followed(setting, pair, b, g);
 	return open[0] > 3 || open[1] > 3;
 }
 
@@ -76,8 +88,10 @@ enum choices_limit choices_limit_of(const struct choices_setting *setting, const
 	uint8_t mux = step.action == CHOICES_SEGMENT ? step.subject & 1 : WORLD_CURRENT, end;
 	struct choices told = *before, reminded = *before;
 
-	if (is_over(setting, &before->pair, mux))
+	if (is_over(setting, &before->pair, mux) && !setting->pair.hold)
 		return CHOICES_LIMIT_WINDOW;
+	if (is_over(setting, &before->pair, mux) && before->by_late)
+		return CHOICES_LIMIT_HOLD;
 	if (before->pair.forgot != WORLD_NONE) {
 		pair_remind(&reminded.pair);
 		if (choices_take(setting, &reminded, step, &end) != WORLD_BROKEN)

@@ -4,8 +4,8 @@
  * SYNs and their answers, segments, orders of both buckets, silence, a late mux and notices. Exits 1 if one breaks that
  * no limit of protocol/README.md section 10 covers, 2 if it can't run.
  *
- *	explore_choices [--method hunt|maat|both] [--same on|off] [--cookies on|off] [--servers N] [--moves N]
- *	                [--window TICKS] [--notices off|lossy|at-once|late] [--behind on|off] [--rooted on|off]
+ *	explore_choices [--method hunt|maat|both] [--same on|off] [--cookies on|off] [--hold on|off] [--servers N]
+ *	                [--moves N] [--window TICKS] [--notices off|lossy|at-once|late] [--behind on|off] [--rooted on|off]
  *	                [--death on|off] [--forgetting on|off] [--clocks on|off] [--search on|off] [--without RULE]
  */
 #include <stdio.h>
@@ -18,14 +18,15 @@
 static const char *const rules[CHOICES_RULES] = {
     [CHOICES_RULE_SECOND] = "second",     [CHOICES_RULE_SAME] = "same", [CHOICES_RULE_MOVED2] = "moved2",
     [CHOICES_RULE_IN_PLACE] = "in-place", [CHOICES_RULE_ONCE] = "once", [CHOICES_RULE_ACKS] = "acks",
-    [CHOICES_RULE_TOLD] = "told",
+    [CHOICES_RULE_REPORTS] = "reports",   [CHOICES_RULE_TOLD] = "told",
 };
 
 static bool set(struct choices_setting *setting, struct pair_options *options, const char *option, const char *value)
 {
 	static const char *const methods[] = {
 	    [CHOICES_HUNT] = "hunt", [CHOICES_MAAT] = "maat", [CHOICES_BOTH] = "both"};
-	const struct pair_toggle toggles[] = {{"--same", &setting->same}, {"--cookies", &setting->cookies}};
+	const struct pair_toggle toggles[] = {
+	    {"--same", &setting->same}, {"--cookies", &setting->cookies}, {"--hold", &options->setting.hold}};
 	int rule = pair_word(value, rules, CHOICES_RULES), method = pair_word(value, methods, 3);
 
 	if (!strcmp(option, "--method") && method >= 0)
@@ -33,7 +34,7 @@ static bool set(struct choices_setting *setting, struct pair_options *options, c
 	else if (!strcmp(option, "--without") && rule >= 0)
 		setting->without |= 1U << rule;
 	else
-		return pair_set_toggle(toggles, 2, option, value) || pair_set(options, option, value);
+		return pair_set_toggle(toggles, 3, option, value) || pair_set(options, option, value);
 	return true;
 }
 
@@ -45,7 +46,7 @@ static bool parse(int argc, char **argv, struct choices_setting *setting, struct
 		if (!set(setting, options, argv[i], value)) {
 			fprintf(stderr,
 				"explore_choices: '%s %s'; allowed: --method hunt|maat|both, --same on|off, --cookies "
-				"on|off, " PAIR_USAGE ", --without",
+				"on|off, --hold on|off, " PAIR_USAGE ", --without",
 				argv[i], value);
 			for (int rule = 0; rule < CHOICES_RULES; rule++)
 				fprintf(stderr, "%c%s", rule ? '|' : ' ', rules[rule]);
@@ -58,13 +59,11 @@ static bool parse(int argc, char **argv, struct choices_setting *setting, struct
 
 int main(int argc, char **argv)
 {
-	static const char *const limits[CHOICES_LIMITS] = {[CHOICES_LIMIT_NONE] = "none",
-							   [CHOICES_LIMIT_WINDOW] = "window",
-							   [CHOICES_LIMIT_FORGOTTEN] = "forgotten",
-							   [CHOICES_LIMIT_NOTICE] = "notice",
-							   [CHOICES_LIMIT_CLOCK] = "clock",
-							   [CHOICES_LIMIT_RETURN] = "return",
-							   [CHOICES_LIMIT_FOURTH_MOVE] = "fourth-move"};
+	static const char *const limits[CHOICES_LIMITS] = {
+	    [CHOICES_LIMIT_NONE] = "none",     [CHOICES_LIMIT_WINDOW] = "window",
+	    [CHOICES_LIMIT_HOLD] = "hold",     [CHOICES_LIMIT_FORGOTTEN] = "forgotten",
+	    [CHOICES_LIMIT_NOTICE] = "notice", [CHOICES_LIMIT_CLOCK] = "clock",
+	    [CHOICES_LIMIT_RETURN] = "return", [CHOICES_LIMIT_FOURTH_MOVE] = "fourth-move"};
 	struct choices_setting setting = {.method = CHOICES_HUNT};
 	struct pair_options options = pair_options();
 

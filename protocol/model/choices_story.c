@@ -20,6 +20,12 @@ static void tell_step(FILE *out, struct world_step step)
 	case CHOICES_SEGMENT:
 		fprintf(out, "a segment of the connection comes by %s, bucket %u first", mux, first);
 		break;
+	case CHOICES_REPORT:
+		fprintf(out, "all earlier owners of bucket %u report that they have no connection", step.subject);
+		break;
+	case CHOICES_RELEASE:
+		fprintf(out, "the controller releases bucket %u", step.subject);
+		break;
 	default:
 		pair_tell_step(out, step);
 		break;

@@ -52,6 +52,14 @@ struct pair_generation *pair_begin(struct pair *pair)
 	return g;
 }
 
+bool pair_is_in_line(const struct pair *pair, unsigned generation, uint8_t bucket, uint8_t server)
+{
+	for (unsigned g = generation; g > 0 && pair->generation[g].previous[bucket] != WORLD_NONE; g--)
+		if (pair->generation[g - 1].owner[bucket] == server && pair->generation[g].owner[bucket] != server)
+			return true;
+	return false;
+}
+
 void pair_commit(const struct pair_setting *setting, struct pair *pair)
 {
 	const struct pair_generation *before = pair_newest(pair);
@@ -66,12 +74,15 @@ void pair_commit(const struct pair_setting *setting, struct pair *pair)
 			continue;
 		pair->server[loser].lost = 0;
 		if (before->previous[b] != WORLD_NONE && before->previous[b] != loser &&
-		    before->age[b] < setting->window)
+		    (setting->hold || before->age[b] < setting->window))
 			g->told_move |= (uint8_t)(1U << b);
 	}
 	for (uint8_t s = 0; s < setting->servers; s++) {
 		if ((before->has_second || g->arrays != before->arrays) && pair_owns(setting, before, s))
 			pair->server[s].lost = 0;
+		for (uint8_t b = 0; setting->hold && b < PAIR_BUCKETS; b++)
+			if (pair_is_in_line(pair, pair->newest - 1U, b, s))
+				pair->server[s].lost = 0;
 		if (pair->server[s].lost < setting->window && s != pair->dead)
 			g->told |= (uint8_t)(1U << s);
 	}

@@ -33,6 +33,7 @@ struct pair_setting {
 	unsigned moves;                 /* at most PAIR_MOVES_MAX */
 	uint8_t window;                 /* ticks, at most PAIR_WINDOW_MAX */
 	bool behind;                    /* the late mux may be late; else both are current */
+	bool hold;                      /* muxes name a previous owner until the controller releases the bucket */
 	bool rooted;                    /* server 0 owns further buckets, which never move and are not in the model */
 	bool death;                     /* one server may die, and is then removed with --dead */
 	bool forgetting;                /* one server may forget all that it remembers, and keeps its connections */
@@ -128,6 +129,12 @@ static inline uint8_t pair_notice(uint8_t generation, uint8_t server)
 
 /* Whether the server owns any bucket by this generation. */
 bool pair_owns(const struct pair_setting *setting, const struct pair_generation *g, uint8_t server);
+
+/*
+ * Whether the server lost the bucket, by a generation, after the ring last named no previous owner: with a hold, packets
+ * are sent back to it.
+ */
+bool pair_is_in_line(const struct pair *pair, unsigned generation, uint8_t bucket, uint8_t server);
 
 /* How many servers have owned a bucket, and one of those that have not: these are alike. */
 uint8_t pair_servers(const struct pair_setting *setting, const struct pair *pair);

@@ -2,6 +2,8 @@
 /* What muxes send in pair.h, and what servers make of it. */
 #include "pair.h"
 
+#include <fairlead/ring.h>
+
 static uint32_t window_seconds(const struct pair_setting *setting)
 {
 	return (uint32_t)setting->window * WORLD_TICK;
@@ -10,8 +12,8 @@ static uint32_t window_seconds(const struct pair_setting *setting)
 static bool moved(const struct pair_setting *setting, const struct pair_generation *g, uint8_t mux, uint8_t bucket,
 		  uint32_t *since, struct fl_address *previous)
 {
-	return server_row_moved(g->previous[bucket], g->age[bucket], setting->mux_ticks[mux], window_seconds(setting),
-				since, previous);
+	return server_row_moved(g->previous[bucket], g->age[bucket], setting->mux_ticks[mux],
+				setting->hold ? FL_ROW_HELD : window_seconds(setting), since, previous);
 }
 
 struct fl_steer pair_header(const struct pair_setting *setting, const struct pair *pair, uint8_t mux, uint8_t b1,
