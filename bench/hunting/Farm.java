@@ -2,6 +2,7 @@
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 
 /**
  * Servers as in 6LB's experiment: each has workers, which share its cores evenly, and a backlog, in
@@ -153,8 +154,14 @@ final class Farm {
     return busy[server] + backlogs[server].length;
   }
 
+  /** Queries at all servers, by arrivals and ends. */
   long queries() {
     return total;
+  }
+
+  /** The same by a look at each server. */
+  long counted() {
+    return IntStream.range(0, shape.servers()).mapToLong(this::queries).sum();
   }
 
   double meanBusy() {

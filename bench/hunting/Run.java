@@ -13,6 +13,7 @@ import java.util.SplittableRandom;
  */
 final class Run {
   private static final double LITTLE = 0.01;
+  private static final int CHECKED_EVERY = 1000;
 
   /**
    * What to simulate.
@@ -73,6 +74,7 @@ final class Run {
   static Run of(Plan plan, Dispatch dispatch, long seed) {
     Run run = new Run(plan, dispatch, seed);
     run.simulate();
+    run.checkConservation();
     Arrays.sort(run.responses, 0, run.answered);
     if (run.little() > run.littleMost()) {
       throw new IllegalStateException(
@@ -148,10 +150,17 @@ final class Run {
     arrived++;
     reset += isTaken ? 0 : 1;
     resets += isTaken ? 0 : isCounted;
-    if (arrived != ended + reset + farm.queries()) {
+    if (arrived % CHECKED_EVERY == 0) {
+      checkConservation();
+    }
+  }
+
+  private void checkConservation() {
+    long there = farm.counted();
+    if (arrived != ended + reset + there || there != farm.queries()) {
       throw new IllegalStateException(
           "%d arrived, but %d ended, %d were reset, %d are at the servers"
-              .formatted(arrived, ended, reset, farm.queries()));
+              .formatted(arrived, ended, reset, there));
     }
   }
 
