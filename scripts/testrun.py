@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,19 +35,14 @@ LONG = "--long"
 NAMED = 50  # cases of a part that are listed after the table
 # Tests of the lab that bring up labs of their own, the longest first.
 OWN_LABS = ("drain", "othello", "mixed", "ensemble", "agent", "claims", "mptcp", "controller", "ipip", "vlan")
-# Arguments of each run of the harness on a lab of its own.
-SWITCHES = (
+# Runs of the harness, each on a lab of its own.
+JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
+JEPSEN_LONG_SCHEDULES = ("short", "agents")
+JEPSEN_SWITCHES = (
     *("chaining-off", "notices-off", "hello-off", "hold-off", "clock-check-off"),
     *("fencing-off", "generation-check-off", "half-delta", "early-ack"),
 )
-JEPSEN_RUNS = (
-    *(("--schedule", name) for name in ("brief", "holds", "arrays")),
-    *(("--switch", name) for name in SWITCHES),
-)
-JEPSEN_LONG_RUNS = (
-    *(("--schedule", name) for name in ("short", "agents")),
-    *(("--switch", name) for name in ("second-off", "rule-off")),
-)
+JEPSEN_LONG_SWITCHES = ("second-off", "rule-off")
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -319,7 +314,7 @@ def run_lab(part: Part) -> None:
 def run_jepsen(part: Part) -> None:
     """
     Runs on labs, in which each verdict is a case: three of the unmodified system, and one for each switch, which must
-    turn exactly the expected verdicts red. In parallel with them, because they mostly wait: the tests of the
+    turn exactly the expected verdicts red. Two at a time, because they mostly wait. Beside the first: the tests of the
     executables that inject faults, on a lab of their own, and those of both runners' checkers.
     """
     if part.run("lab/build") or part.run("lab/build", "--sabotaged"):
@@ -331,13 +326,22 @@ def run_jepsen(part: Part) -> None:
         return
     results = LOGS / "jepsen.xml"
     results.unlink(missing_ok=True)
-    with ThreadPoolExecutor(1) as beside:
-        faults = beside.submit(part.run, *APART, *pytest(results), "jepsen/tests")
-        go = beside.submit(part.capture, "nice", "go", "-C", "jepsen/harness", "test", "-count=1", "-v", "./...")
-        rules = beside.submit(part.capture, "nice", "jepsen/test-rules")
-        for words in JEPSEN_RUNS + (JEPSEN_LONG_RUNS if long_too() else ()):
-            judge(part, harness, words)
+    schedules = JEPSEN_SCHEDULES + (JEPSEN_LONG_SCHEDULES if long_too() else ())
+    switches = JEPSEN_SWITCHES + (JEPSEN_LONG_SWITCHES if long_too() else ())
+    with ThreadPoolExecutor(2) as two:
+
+        def conduct(words: tuple[str, str]) -> Future[tuple[int, str]]:
+            report = BUILD / "jepsen" / f"{time.strftime('%Y%m%d-%H%M%S')}-{words[1]}"
+            return two.submit(part.capture, *APART, harness, "run", "--seed", "1", "--out", report, *words)
+
+        faults = two.submit(part.run, *APART, *pytest(results), "jepsen/tests")
+        runs = {("--schedule", name): conduct(("--schedule", name)) for name in schedules}
+        go = two.submit(part.capture, "nice", "go", "-C", "jepsen/harness", "test", "-count=1", "-v", "./...")
+        rules = two.submit(part.capture, "nice", "jepsen/test-rules")
+        runs |= {("--switch", name): conduct(("--switch", name)) for name in switches}
     part.settle(junit([results]), faults.result(), "pytest")
+    for words, run in runs.items():
+        judge(part, " ".join(words), *run.result())
     code, said = go.result()
     counts = Counts(passed=len(re.findall(r"^ *--- PASS: ", said, re.MULTILINE)))
     for name in re.findall(r"^ *--- FAIL: (\S+)", said, re.MULTILINE):
@@ -347,19 +351,18 @@ def run_jepsen(part: Part) -> None:
     part.settle(lines(said), code, "jepsen/test-rules")
 
 
-def judge(part: Part, harness: Path, words: tuple[str, ...]) -> None:
-    """One run of the harness; each verdict is a case."""
-    code, said = part.capture(*APART, harness, "run", "--seed", "1", *words)
+def judge(part: Part, words: str, code: int, said: str) -> None:
+    """What a run of the harness with these words said; each verdict is a case."""
     counts = Counts()
     for name, line in re.findall(r"^(:[a-z]+) +(.*)$", said, re.MULTILINE):
         if "<< must be " in line:
-            counts.fail(f"{' '.join(words)}: {name} {' '.join(line.split())}")
+            counts.fail(f"{words}: {name} {' '.join(line.split())}")
         else:
             counts.passed += 1
     why = re.findall(r"^(?:the run itself failed|harness \w+): .*$", said, re.MULTILINE)
-    part.settle(counts, code, " ".join(["jepsen/run", *words, *(f"({one})" for one in why)]))
+    part.settle(counts, code, " ".join(["jepsen/run", words, *(f"({one})" for one in why)]))
     if not counts.passed + counts.failed:
-        part.counts.fail(f"jepsen/run {' '.join(words)} reported no verdict")
+        part.counts.fail(f"jepsen/run {words} reported no verdict")
 
 
 def run_module(part: Part) -> None:
