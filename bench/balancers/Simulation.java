@@ -8,10 +8,12 @@ import java.util.function.Function;
 
 /**
  * One run. A connection sends its SYN, then a burst of 83 packets each {@code pace} slots until its
- * FIN. A connection breaks when packets reach another server than its SYN did; it is counted once,
- * and its packets go on, so that loads remain comparable. All servers have the same weight.
+ * FIN; after ten bursts, ten at once and a tenth as often, which takes a fifth of the time. A
+ * connection breaks when packets reach another server than its SYN did; it is counted once, and its
+ * packets go on, so that loads remain comparable. All servers have the same weight.
  */
 final class Simulation {
+  private static final int TOGETHER = 10; // bursts of a connection that has sent as many
   private final Scenario scenario;
   private final Traffic traffic;
   private final Servers servers;
@@ -19,7 +21,7 @@ final class Simulation {
   private final int[] left;
   private final boolean[] isBroken;
   private final boolean[] hasSeenChange;
-  private final int[][] wheel; // by the slot of the next burst, modulo the pace
+  private final int[][] wheel; // by the slot of the next burst, modulo their number
   private final int[] waiting;
   private final long[] before = new long[Scenario.SERVERS];
   private int open;
@@ -37,8 +39,8 @@ final class Simulation {
     left = traffic.packets.clone();
     isBroken = new boolean[traffic.size()];
     hasSeenChange = new boolean[traffic.size()];
-    wheel = new int[scenario.pace()][16];
-    waiting = new int[scenario.pace()];
+    wheel = new int[TOGETHER * scenario.pace()][4];
+    waiting = new int[wheel.length];
   }
 
   /** The figures of one run. */
@@ -90,34 +92,48 @@ final class Simulation {
   }
 
   private void bursts(int slot) {
-    int at = slot % scenario.pace();
+    int at = slot % wheel.length;
     int[] due = wheel[at];
-    int kept = 0;
-    for (int i = 0; i < waiting[at]; i++) {
+    int count = waiting[at];
+    waiting[at] = 0;
+    for (int i = 0; i < count; i++) {
       int flow = due[i];
-      if (!burst(flow)) {
-        due[kept++] = flow;
+      int step = burst(flow);
+      if (step > 0) {
+        await(flow, slot + step);
       }
     }
-    waiting[at] = kept;
   }
 
-  /** Whether it was the connection's last one. */
-  private boolean burst(int flow) {
-    int packets = Math.min(left[flow], Scenario.BURST);
+  /**
+   * Never overwrites what {@link #bursts} has not read: at most one is kept for each that is read.
+   */
+  private void await(int flow, int slot) {
+    int at = slot % wheel.length;
+    if (waiting[at] == wheel[at].length) {
+      wheel[at] = Arrays.copyOf(wheel[at], 2 * waiting[at]);
+    }
+    wheel[at][waiting[at]++] = flow;
+  }
+
+  /** Slots until the connection's next burst; 0: it was its last one. */
+  private int burst(int flow) {
+    int bursts = traffic.packets[flow] - left[flow] < TOGETHER * Scenario.BURST ? 1 : TOGETHER;
+    int packets = Math.min(left[flow], bursts * Scenario.BURST);
     long hash = traffic.hash[flow];
     int mux = mux(hash);
     int server = balancer.send(mux, flow, hash, packets);
     servers.load[server] += packets;
     isBroken[flow] |= server != servers.home(flow);
     left[flow] -= packets;
-    if (left[flow] > 0) {
-      return false;
+    if (left[flow] == 0) {
+      balancer.close(mux, flow, hash);
+      servers.close(flow);
+      open--;
+      return 0;
     }
-    balancer.close(mux, flow, hash);
-    servers.close(flow);
-    open--;
-    return true;
+    boolean isLong = traffic.packets[flow] - left[flow] >= TOGETHER * Scenario.BURST;
+    return isLong ? TOGETHER * scenario.pace() : scenario.pace();
   }
 
   private void open(int flow, int slot) {
@@ -127,11 +143,7 @@ final class Simulation {
     servers.load[server]++;
     open++;
     mostOpen = Math.max(mostOpen, open);
-    int at = slot % scenario.pace();
-    if (waiting[at] == wheel[at].length) {
-      wheel[at] = Arrays.copyOf(wheel[at], 2 * waiting[at]);
-    }
-    wheel[at][waiting[at]++] = flow;
+    await(flow, slot + scenario.pace());
   }
 
   private int mux(long hash) {
