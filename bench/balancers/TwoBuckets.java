@@ -21,6 +21,7 @@ final class TwoBuckets implements Balancer {
   private final Buckets ring;
   private final Settings settings;
   private final Mux[] muxes;
+  private final long[] delivered = new long[Scenario.SERVERS]; // at the last sum
   private final boolean[] isNoted;
   private final boolean[] hasHopped;
   private int noted;
@@ -35,7 +36,10 @@ final class TwoBuckets implements Balancer {
 
   /** What loads are. */
   enum Unit {
+    /** That the mux sent: it does not see that a server passes them on. */
     PACKETS,
+    /** That each server delivered, from all muxes, as agents could report. */
+    DELIVERED,
     /** That were opened. */
     CONNECTIONS
   }
@@ -123,7 +127,7 @@ final class TwoBuckets implements Balancer {
       most = Math.max(most, ++now);
       mostFill = Math.max(mostFill, of.filter.fill());
     }
-    of.recent[server]++;
+    of.recent[server] += settings.unit == Unit.DELIVERED ? 0 : 1;
     return server;
   }
 
@@ -184,7 +188,9 @@ final class TwoBuckets implements Balancer {
     double kept = settings.halfLife == 0 ? 1 : Math.pow(0.5, (double) TICK / settings.halfLife);
     for (Mux mux : muxes) {
       for (int server = 0; server < mux.load.length; server++) {
-        mux.load[server] = mux.load[server] * kept + mux.recent[server];
+        long reported =
+            settings.unit == Unit.DELIVERED ? servers.load[server] - delivered[server] : 0;
+        mux.load[server] = mux.load[server] * kept + mux.recent[server] + reported;
         mux.recent[server] = 0;
       }
       mux.delta = Math.max(settings.delta, settings.part * Spread.mean(mux.load));
@@ -192,6 +198,7 @@ final class TwoBuckets implements Balancer {
         mux.filter.clear();
       }
     }
+    System.arraycopy(servers.load, 0, delivered, 0, delivered.length);
   }
 
   @Override
