@@ -19,7 +19,8 @@ static void require(bool property)
 static bool same_fields(const struct fl_steer *a, const struct fl_steer *b)
 {
 	/* An IPv4 address in the IPv6 form is written back in the short one: the flags of families are no fields. */
-	fl_u8 differ = (a->flags ^ b->flags) & (FL_STEER_MOVED | FL_STEER_TAG | FL_STEER_SECOND | FL_STEER_MOVED2);
+	static const fl_u8 fields = FL_STEER_MOVED | FL_STEER_TAG | FL_STEER_SECOND | FL_STEER_MOVED2 | FL_STEER_LATE;
+	fl_u8 differ = (a->flags ^ b->flags) & fields;
 
 	return !differ && a->inner_protocol == b->inner_protocol && a->hops == b->hops && a->service == b->service &&
 	       a->bucket == b->bucket && a->generation == b->generation && a->since == b->since &&
@@ -27,7 +28,8 @@ static bool same_fields(const struct fl_steer *a, const struct fl_steer *b)
 	       !memcmp(&a->second, &b->second, sizeof(a->second));
 }
 
-static const fl_u8 seconds = FL_STEER_SECOND | FL_STEER_SECOND6 | FL_STEER_MOVED2 | FL_STEER_PREVIOUS2_6;
+/* What chaining leaves. */
+static const fl_u8 kept = FL_STEER_SECOND | FL_STEER_SECOND6 | FL_STEER_MOVED2 | FL_STEER_PREVIOUS2_6 | FL_STEER_LATE;
 
 static void check_chained(const fl_u8 *data, size_t size, const struct fl_steer *parsed)
 {
@@ -42,7 +44,7 @@ static void check_chained(const fl_u8 *data, size_t size, const struct fl_steer 
 	require(fl_steer_chain(copy, copy + size));
 	require(fl_steer_parse(copy, copy + size, &chained) == FL_STEER_OK);
 	require(chained.hops == parsed->hops + 1 && chained.header_len == parsed->header_len);
-	require(chained.flags == (parsed->flags & seconds));
+	require(chained.flags == (parsed->flags & kept));
 	require(!memcmp(&chained.second, &parsed->second, sizeof(chained.second)));
 	require(chained.service == parsed->service && chained.bucket == parsed->bucket);
 	require(chained.generation == parsed->generation && chained.since == 0);
@@ -64,7 +66,7 @@ static void check_promoted(const fl_u8 *data, size_t size, const struct fl_steer
 	if (parsed->flags & FL_STEER_SECOND) {
 		require(fl_steer_parse(copy, copy + size, &promoted) == FL_STEER_OK);
 		fl_verdict_promote(&in);
-		in.steer.flags &= FL_STEER_MOVED | FL_STEER_PREVIOUS6;
+		in.steer.flags &= FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_LATE;
 		memset(in.steer.tag, 0, sizeof(in.steer.tag));
 		require(promoted.flags == in.steer.flags && same_fields(&promoted, &in.steer));
 		require(promoted.header_len == parsed->header_len && !promoted.hops);
@@ -102,6 +104,11 @@ static void check_renewed(const fl_u8 *data, size_t size, const struct fl_steer 
 	free(copy);
 }
 
+static bool chain_as_late(fl_u8 *data, const fl_u8 *end)
+{
+	return fl_steer_chain(data, end) && fl_steer_mark_late(data, end);
+}
+
 /* What follows the header is an inner packet of any kind; its tag must survive a way over the wire. */
 static void check_tagged(const fl_u8 *data, size_t size, const struct fl_steer *parsed)
 {
@@ -113,6 +120,7 @@ static void check_tagged(const fl_u8 *data, size_t size, const struct fl_steer *
 	fl_tag_store(stored, fl_tag(&key, &message));
 	require(fl_tag_load(stored) == fl_tag(&key, &message));
 	check_renewed(data, size, parsed, &message, fl_steer_chain);
+	check_renewed(data, size, parsed, &message, chain_as_late);
 	if (parsed->flags & FL_STEER_SECOND)
 		check_renewed(data, size, parsed, &message, fl_steer_promote);
 }

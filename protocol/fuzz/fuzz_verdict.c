@@ -2,7 +2,7 @@
 /*
  * The verdict over the raw bytes of its input, and the properties that hold for every input: nothing is learned from
  * strangers or of a packet without a bucket, generations only rise, no chain beyond the hop limit, none by memory beyond
- * the window, no move of the future, passed on once.
+ * the window, no move of the future, passed on once, and no RST of what a server on the way knew to be late.
  */
 #include <string.h>
 
@@ -68,6 +68,9 @@ static void fill(struct cursor *c, struct fl_verdict_in *in)
 	in->steer.bucket = byte & 0x80 ? FL_STEER_BUCKET_NONE : 0;
 	if (in->packet == FL_PACKET_UNKNOWN && byte & 0x40)
 		in->packet = FL_PACKET_NO_RESET;
+	if (in->packet == FL_PACKET_SYN && byte & 0x40)
+		in->packet = FL_PACKET_REFUSED;
+	in->steer.flags |= byte & 0x10 ? FL_STEER_LATE : 0;
 	in->steer.generation = take(c, 1) + 1;
 	in->steer.since = take_time(c, in->now);
 	in->steer.previous = pick((fl_u8)take(c, 1));
@@ -87,22 +90,30 @@ static void fill(struct cursor *c, struct fl_verdict_in *in)
 	}
 }
 
-/* Passed on once, to the second bucket's owner, and only what would be stale or reset without a second bucket. */
+/*
+ * Passed on once, to the second bucket's owner, and only a SYN, or what would be stale or reset without a second bucket.
+ */
 static void check_passed(struct fl_verdict_in in, const struct fl_verdict_out *out)
 {
 	struct fl_verdict_out without;
 
-	require(in.chaining && in.packet == FL_PACKET_UNKNOWN && in.steer.flags & FL_STEER_SECOND);
+	bool is_refused = in.packet == FL_PACKET_REFUSED, is_late = fl_verdict_is_late(&in);
+
+	require(in.chaining && in.steer.flags & FL_STEER_SECOND && (in.packet == FL_PACKET_UNKNOWN || is_refused));
 	require(fl_address_equal(&out->next, &in.steer.second.owner) && !fl_address_is_none(&out->next));
-	in.steer.flags &= FL_STEER_MOVED;
+	in.steer.flags &= FL_STEER_MOVED | FL_STEER_LATE;
 	fl_verdict_decide(&in, &without);
-	require(without.verdict == FL_VERDICT_DELIVER || without.verdict == FL_VERDICT_DROP_STALE);
+	require(without.verdict == FL_VERDICT_DELIVER || (without.verdict == FL_VERDICT_DROP_STALE && !is_refused));
 	require(same_memory(&without.memory, &out->memory) && without.learned == out->learned);
 	in.steer.flags |= FL_STEER_SECOND;
 	fl_verdict_promote(&in);
-	require(!(in.steer.flags & FL_STEER_SECOND) && !in.steer.hops);
+	require(!(in.steer.flags & FL_STEER_SECOND) && !in.steer.hops && !(in.steer.flags & FL_STEER_LATE) == !is_late);
 	fl_verdict_decide(&in, &without);
-	require(without.verdict != FL_VERDICT_PASS);
+	require(without.verdict != FL_VERDICT_PASS && (!is_refused || without.verdict == FL_VERDICT_DELIVER));
+	/* A server that has seen nothing does not reset it. */
+	in.generation_seen = 0;
+	fl_verdict_decide(&in, &without);
+	require(is_refused || !is_late || without.verdict != FL_VERDICT_DELIVER);
 }
 
 int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size);
@@ -147,10 +158,12 @@ int LLVMFuzzerTestOneInput(const fl_u8 *data, size_t size)
 	}
 	if (in.steer.bucket == FL_STEER_BUCKET_NONE)
 		require(!out.learned && out.verdict != FL_VERDICT_CHAIN);
-	if (believed && !unknown)
+	if (believed && !unknown && out.verdict != FL_VERDICT_PASS)
 		require(out.verdict == FL_VERDICT_DELIVER);
 	if (out.verdict == FL_VERDICT_DROP_STALE)
-		require(in.packet == FL_PACKET_UNKNOWN && in.steer.generation < out.generation_seen);
+		require(in.packet == FL_PACKET_UNKNOWN && fl_verdict_is_late(&in));
+	if (believed && in.packet == FL_PACKET_UNKNOWN && fl_verdict_is_late(&in))
+		require(out.verdict != FL_VERDICT_DELIVER);
 
 	/* What was learned once is no news the second time, and the verdict stands. */
 	if (believed) {

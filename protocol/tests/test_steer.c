@@ -96,6 +96,11 @@ static void promoted(void **state)
 	rewritten(*state, fl_steer_promote);
 }
 
+static void late(void **state)
+{
+	rewritten(*state, fl_steer_mark_late);
+}
+
 /* An end inside of the header, which a parsed one cannot have: refused, and not a byte is changed. */
 static void too_short(const json_t *row, rewrite *function)
 {
@@ -144,6 +149,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "promoted", promoted);
 	vectors_add(&tests, file, "promoted", promoted_too_short);
 	vectors_add(&tests, file, "valid", without_second);
+	vectors_add(&tests, file, "late", late);
 	failed = vectors_run("steer", &tests);
 	json_decref(file);
 	return failed;

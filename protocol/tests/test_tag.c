@@ -69,6 +69,16 @@ static void promoted(void **state)
 	renewed(*state, fl_steer_promote);
 }
 
+static bool chain_as_late(fl_u8 *data, const fl_u8 *end)
+{
+	return fl_steer_chain(data, end) && fl_steer_mark_late(data, end);
+}
+
+static void late(void **state)
+{
+	renewed(*state, chain_as_late);
+}
+
 /* A server that owns the second bucket and chains by it: the same as what it would chain had it been passed to it. */
 static void promoted_and_chained(void **state)
 {
@@ -123,6 +133,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "chained", chained);
 	vectors_add(&tests, file, "promoted", promoted);
 	vectors_add(&tests, file, "promoted", promoted_and_chained);
+	vectors_add(&tests, file, "late", late);
 	failed = vectors_run("tag", &tests);
 	json_decref(file);
 	return failed;

@@ -47,6 +47,8 @@ static void decide_as(const struct fl_verdict_in *in, const json_t *expected)
 	assert_memory_equal(&out.memory, &memory, sizeof(memory));
 	assert_int_equal(is_believed(in) && !fl_address_is_none(&memory.previous) && fl_verdict_forgets(in),
 			 vectors_bool(expected, "forgotten"));
+	assert_int_equal((out.verdict == FL_VERDICT_CHAIN || out.verdict == FL_VERDICT_PASS) && fl_verdict_is_late(in),
+			 vectors_bool(expected, "late"));
 }
 
 static void decide(void **state)

@@ -3,7 +3,7 @@
 
 static const char *const packets[] = {
     [FL_PACKET_SYN] = "syn",         [FL_PACKET_COOKIE_ACK] = "cookie_ack", [FL_PACKET_LOCAL_SOCKET] = "local_socket",
-    [FL_PACKET_UNKNOWN] = "unknown", [FL_PACKET_NO_RESET] = "no_reset",
+    [FL_PACKET_UNKNOWN] = "unknown", [FL_PACKET_NO_RESET] = "no_reset",     [FL_PACKET_REFUSED] = "refused",
 };
 
 static const char *const verdicts[FL_VERDICTS] = {
@@ -30,6 +30,7 @@ static const char *const errors[FL_STEER_ERRORS] = {
     [FL_STEER_SECOND6_ALONE] = "second6_alone",
     [FL_STEER_MOVED2_ALONE] = "moved2_alone",
     [FL_STEER_PREVIOUS2_6_ALONE] = "previous2_6_alone",
+    [FL_STEER_SEGMENTS] = "segments",
 };
 
 enum fl_packet_class verdict_row_class(const json_t *in)
@@ -59,7 +60,7 @@ struct fl_bucket_memory verdict_row_memory(const json_t *in_or_out)
 	return m;
 }
 
-/* A header without the key has no second bucket. */
+/* A header without the key has no second bucket; one without `late` is not. */
 static void second_add(struct fl_steer *s, const json_t *second)
 {
 	if (!second)
@@ -91,6 +92,8 @@ struct fl_steer verdict_row_steer(const json_t *in, fl_u16 service, fl_u32 bucke
 		s.previous = vectors_address(steer, "previous");
 	}
 	second_add(&s, json_object_get(steer, "second"));
+	if (json_is_true(json_object_get(steer, "late")))
+		s.flags |= FL_STEER_LATE;
 	return s;
 }
 

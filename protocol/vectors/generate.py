@@ -21,6 +21,7 @@ from cases.notice import notice_vectors
 from cases.othello import othello_vectors
 from cases.report import report_vectors
 from cases.second import passed_rows
+from cases.srv6 import srv6_vectors
 from cases.steer import steer_vectors
 from cases.tag import tag_vectors
 from cases.verdict import verdict_vectors
@@ -30,6 +31,7 @@ FILES = {
     "hash.json": hash_vectors,
     "steer.json": steer_vectors,
     "ipip.json": ipip_vectors,
+    "srv6.json": srv6_vectors,
     "tag.json": tag_vectors,
     "notice.json": notice_vectors,
     "hello.json": hello_vectors,

@@ -17,7 +17,8 @@
 
 /* What the XDP program receives. */
 #define FL_ENCAPS_OF_XDP(ENCAP)                                                                                        \
-	ENCAP(GUE, gue)
+	ENCAP(GUE, gue)                                                                                                 \
+	ENCAP(SRV6, srv6)
 
 /* All: what muxes send, and the module receives. */
 #define FL_ENCAPS(ENCAP)                                                                                               \

@@ -4,8 +4,8 @@
  *
  *	outer IPv4/IPv6 | UDP | GUE base 4, protocol 59 | steer header | bucket 32, bucket 32, ...
  *
- * The steer header is the one of steer.h, with hops 0, bucket FL_STEER_BUCKET_NONE and no second bucket. Without MOVED no bucket follows,
- * and only the generation is told. With MOVED 1 to FL_NOTICE_BUCKETS_MAX buckets follow, all of which moved at `since`
+ * The steer header is the one of steer.h, with hops 0, bucket FL_STEER_BUCKET_NONE, no second bucket and without LATE.
+ * Without MOVED no bucket follows, and only the generation is told. With MOVED 1 to FL_NOTICE_BUCKETS_MAX buckets follow, all of which moved at `since`
  * from `previous` to the receiver. A server learns from it what it would learn from one packet of each bucket.
  *
  * The outer UDP length says where the payload ends: a short frame has padding behind it. The tag is the one of tag.h,
@@ -66,7 +66,7 @@ FL_INLINE enum fl_steer_error fl_notice_parse(const fl_u8 *data, const fl_u8 *en
 		return error;
 	payload = len - steer.header_len;
 	is_moved = steer.flags & FL_STEER_MOVED;
-	if (steer.hops || steer.bucket != FL_STEER_BUCKET_NONE || steer.flags & FL_STEER_SECOND ||
+	if (steer.hops || steer.bucket != FL_STEER_BUCKET_NONE || steer.flags & (FL_STEER_SECOND | FL_STEER_LATE) ||
 	    payload % FL_NOTICE_BUCKET_LEN || payload > FL_NOTICE_BUCKETS_MAX * FL_NOTICE_BUCKET_LEN ||
 	    is_moved != (payload > 0))
 		return FL_STEER_NOTICE;

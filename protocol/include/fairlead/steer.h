@@ -23,7 +23,8 @@
  *
  * hlen may exceed what the flags require: the rest is padding, sent as zero and ignored. A server that chains a packet
  * clears MOVED and leaves the words in place, so that nothing has to be shifted. A server that passes a packet on to the
- * second bucket's owner makes it what a mux would have sent by that bucket alone.
+ * second bucket's owner makes it what a mux would have sent by that bucket alone. A server that knows the packet to be a
+ * late mux's says so by LATE, which muxes never set.
  */
 #ifndef FAIRLEAD_STEER_H
 #define FAIRLEAD_STEER_H
@@ -57,7 +58,7 @@ enum fl_steer_flags {
 	FL_STEER_SECOND6 = 0x10,     /* the second bucket's owner is IPv6; only together with SECOND */
 	FL_STEER_MOVED2 = 0x20,      /* only together with SECOND */
 	FL_STEER_PREVIOUS2_6 = 0x40, /* the second bucket's previous owner is IPv6; only together with MOVED2 */
-	FL_STEER_FLAGS = 0x7f,
+	FL_STEER_LATE = 0x80,        /* a server that sent the packet on had seen a higher generation */
 };
 
 /* Offsets from the first byte of the GUE base; of since and previous without SECOND. */
@@ -109,13 +110,14 @@ enum fl_steer_error {
 	FL_STEER_INNER_PROTOCOL,  /* neither 4 nor 41; of a notice: not 59 */
 	FL_STEER_LENGTH,          /* hlen too small for the flags */
 	FL_STEER_VERSION_UNKNOWN, /* steer version is not 1 */
-	FL_STEER_FLAGS_UNKNOWN,   /* a flag that this version does not define */
+	FL_STEER_FLAGS_UNKNOWN,   /* padding of ipip.h is not zero; of the flags every bit has a meaning */
 	FL_STEER_PREVIOUS6_ALONE, /* PREVIOUS6 without MOVED */
 	FL_STEER_GENERATION_ZERO,
-	FL_STEER_NOTICE, /* a notice with hops, a bucket or a second one, or with a payload that contradicts its flags */
+	FL_STEER_NOTICE, /* a notice with hops, LATE, a bucket or a second one, or whose payload contradicts its flags */
 	FL_STEER_SECOND6_ALONE,     /* SECOND6 without SECOND */
 	FL_STEER_MOVED2_ALONE,      /* MOVED2 without SECOND */
 	FL_STEER_PREVIOUS2_6_ALONE, /* PREVIOUS2_6 without MOVED2 */
+	FL_STEER_SEGMENTS,          /* of srv6.h: more than one segment left, or not one exactly with SECOND */
 	FL_STEER_ERRORS,
 };
 
@@ -231,8 +233,6 @@ FL_INLINE enum fl_steer_error fl_steer_parse_either(const fl_u8 *data, const fl_
 	if (data[FL_STEER_AT_VERSION] >> 4 != FL_STEER_VERSION)
 		return FL_STEER_VERSION_UNKNOWN;
 	flags = data[FL_STEER_AT_FLAGS];
-	if (flags & ~FL_STEER_FLAGS)
-		return FL_STEER_FLAGS_UNKNOWN;
 	if ((flags & FL_STEER_PREVIOUS6) && !(flags & FL_STEER_MOVED))
 		return FL_STEER_PREVIOUS6_ALONE;
 	error = fl_steer_check_second(flags);
@@ -282,7 +282,7 @@ FL_INLINE enum fl_steer_error fl_steer_parse(const fl_u8 *data, const fl_u8 *end
 /* The flags of a header with these fields: those of an address's family are derived from it, the others taken. */
 FL_INLINE fl_u8 fl_steer_flags_of(const struct fl_steer *s)
 {
-	fl_u8 flags = s->flags & (FL_STEER_MOVED | FL_STEER_TAG | FL_STEER_SECOND);
+	fl_u8 flags = s->flags & (FL_STEER_MOVED | FL_STEER_TAG | FL_STEER_SECOND | FL_STEER_LATE);
 
 	if ((flags & FL_STEER_MOVED) && !fl_address_is_ipv4(&s->previous))
 		flags |= FL_STEER_PREVIOUS6;
@@ -369,8 +369,8 @@ FL_INLINE bool fl_steer_reload(const fl_u8 *data, const fl_u8 *end, fl_u8 *flags
 
 /*
  * Rewrites a parsed header with hops < FL_STEER_HOPS_MAX for chaining: one more hop, no move and no tag, whose words
- * become padding; SECOND and MOVED2 stay. A server with the cluster's key then adds a new tag (tag.h). Returns false,
- * with nothing changed, only if end is less than it was for the parser.
+ * become padding; SECOND, MOVED2 and LATE stay. A server with the cluster's key then adds a new tag (tag.h). Returns
+ * false, with nothing changed, only if end is less than it was for the parser.
  */
 FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 {
@@ -378,7 +378,7 @@ FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 
 	if (!fl_steer_reload(data, end, &flags) || !fl_steer_clear_move(data, end, flags))
 		return false;
-	data[FL_STEER_AT_FLAGS] = flags & (FL_STEER_FLAGS & ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG));
+	data[FL_STEER_AT_FLAGS] = flags & (fl_u8) ~(FL_STEER_MOVED | FL_STEER_PREVIOUS6 | FL_STEER_TAG);
 	data[FL_STEER_AT_VERSION]++;
 	return true;
 }
@@ -387,12 +387,12 @@ FL_INLINE bool fl_steer_chain(fl_u8 *data, const fl_u8 *end)
 FL_INLINE fl_u8 fl_steer_promoted(fl_u8 flags)
 {
 	return (flags & FL_STEER_MOVED2) / FL_STEER_MOVED2 * FL_STEER_MOVED |
-	       (flags & FL_STEER_PREVIOUS2_6) / FL_STEER_PREVIOUS2_6 * FL_STEER_PREVIOUS6;
+	       (flags & FL_STEER_PREVIOUS2_6) / FL_STEER_PREVIOUS2_6 * FL_STEER_PREVIOUS6 | (flags & FL_STEER_LATE);
 }
 
 /*
  * Rewrites a parsed header that has SECOND for its second bucket: what a mux would have sent by that bucket alone, with
- * hops 0, and padding behind. It has no tag; a server with the cluster's key then adds one (tag.h). Returns false, with
+ * hops 0, and padding behind; LATE stays. It has no tag; a server with the cluster's key then adds one (tag.h). Returns false, with
  * nothing changed, if the header has no second bucket, or end is less than it was for the parser.
  */
 FL_INLINE bool fl_steer_promote(fl_u8 *data, const fl_u8 *end)
@@ -419,6 +419,15 @@ FL_INLINE bool fl_steer_promote(fl_u8 *data, const fl_u8 *end)
 	data[FL_STEER_AT_VERSION] = FL_STEER_VERSION << 4;
 	data[FL_STEER_AT_FLAGS] = fl_steer_promoted(flags);
 	fl_store_be32(data + FL_STEER_AT_BUCKET, second.bucket);
+	return true;
+}
+
+/* Marks a header that fl_steer_chain() or fl_steer_promote() has rewritten, before it gets a tag. */
+FL_INLINE bool fl_steer_mark_late(fl_u8 *data, const fl_u8 *end)
+{
+	if (data + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
+		return false;
+	data[FL_STEER_AT_FLAGS] |= FL_STEER_LATE;
 	return true;
 }
 

@@ -99,14 +99,9 @@ FL_INLINE bool fl_tag_ipv6(const fl_u8 *ip, const fl_u8 *end, struct fl_tag_mess
 	return true;
 }
 
-/* Writes the first 32 bytes of *m and those of SECOND, and clears the others. False only if end is less than it was for the parser. */
-FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *end,
-				    struct fl_tag_message *m)
+/* Writes what *m says of moves and of a second bucket, of a header without them only zeros that are there already. */
+FL_INLINE void fl_tag_message_buckets(const struct fl_steer *steer, struct fl_tag_message *m)
 {
-	__builtin_memset(m, 0, FL_TAG_MESSAGE_LEN);
-	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
-		return false;
-	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
 	if (steer->flags & FL_STEER_MOVED) {
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE, steer->since);
 		__builtin_memcpy(m->bytes + FL_TAG_AT_PREVIOUS, &steer->previous, sizeof(steer->previous));
@@ -120,7 +115,25 @@ FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *ste
 		fl_store_be32(m->bytes + FL_TAG_AT_SINCE2, steer->second.since);
 		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE2 + 4, &steer->second.previous, 16);
 	}
+}
+
+/* Writes the first 32 bytes of *m and those of SECOND, and clears the others. False only if end is less than it was for the parser. */
+FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *end,
+				    struct fl_tag_message *m)
+{
+	__builtin_memset(m, 0, FL_TAG_MESSAGE_LEN);
+	if (gue + FL_GUE_BASE_LEN + FL_STEER_BASE_LEN > end)
+		return false;
+	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
+	fl_tag_message_buckets(steer, m);
 	return true;
+}
+
+/* Writes what *m says of the inner packet from inner to end. False if that is no IP packet of the family named. */
+FL_INLINE bool fl_tag_message_inner(const struct fl_steer *steer, const fl_u8 *inner, const fl_u8 *end,
+				    struct fl_tag_message *m)
+{
+	return steer->inner_protocol == FL_GUE_PROTO_IPV4 ? fl_tag_ipv4(inner, end, m) : fl_tag_ipv6(inner, end, m);
 }
 
 /*
@@ -130,9 +143,7 @@ FL_INLINE bool fl_tag_message_begin(const fl_u8 *gue, const struct fl_steer *ste
 FL_INLINE bool fl_tag_message(const fl_u8 *gue, const struct fl_steer *steer, const fl_u8 *inner, const fl_u8 *end,
 			      struct fl_tag_message *m)
 {
-	if (!fl_tag_message_begin(gue, steer, end, m))
-		return false;
-	return steer->inner_protocol == FL_GUE_PROTO_IPV4 ? fl_tag_ipv4(inner, end, m) : fl_tag_ipv6(inner, end, m);
+	return fl_tag_message_begin(gue, steer, end, m) && fl_tag_message_inner(steer, inner, end, m);
 }
 
 FL_INLINE fl_u64 fl_tag(const struct fl_siphash_key *key, const struct fl_tag_message *m)
@@ -159,6 +170,17 @@ FL_INLINE void fl_tag_store(fl_u8 *p, fl_u64 tag)
 	fl_store_be64(p, tag);
 }
 
+/* Makes the message of an incoming packet, whose head the outgoing packet's has replaced, the outgoing one's. */
+FL_INLINE void fl_tag_message_renew(struct fl_tag_message *m)
+{
+	/* Chaining clears the move; what moved after promotion is the second bucket. */
+	if (m->bytes[FL_STEER_AT_FLAGS - FL_STEER_AT_VERSION] & FL_STEER_MOVED)
+		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE, m->bytes + FL_TAG_AT_SINCE2,
+				 FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+	else
+		__builtin_memset(m->bytes + FL_TAG_AT_SINCE, 0, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+}
+
 /*
  * Adds a new tag to a header that fl_steer_chain() or fl_steer_promote() has rewritten, or first the one and then the
  * other. The header had a tag, and so has room for one. *m is the message of the incoming packet; it becomes that of the
@@ -176,12 +198,7 @@ FL_INLINE bool fl_tag_renew(const struct fl_siphash_key *key, fl_u8 *gue, const 
 		return false;
 	gue[FL_STEER_AT_FLAGS] = flags | FL_STEER_TAG;
 	__builtin_memcpy(m->bytes, gue + FL_STEER_AT_VERSION, FL_STEER_BASE_LEN);
-	/* Chaining clears the move; what moved after promotion is the second bucket. */
-	if (flags & FL_STEER_MOVED)
-		__builtin_memcpy(m->bytes + FL_TAG_AT_SINCE, m->bytes + FL_TAG_AT_SINCE2,
-				 FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
-	else
-		__builtin_memset(m->bytes + FL_TAG_AT_SINCE, 0, FL_TAG_AT_SOURCE - FL_TAG_AT_SINCE);
+	fl_tag_message_renew(m);
 	fl_tag_store(at, fl_tag(key, m));
 	return true;
 }

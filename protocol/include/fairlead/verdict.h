@@ -3,15 +3,19 @@
  * What a server does with a packet from a mux or another server: one pure function, the same source in the kernel
  * module, in eBPF and in the tests (Beamer, NSDI '18, sections 3.2 and 4.2).
  *
- *	trusted? -> well formed? -> learn generation and move -> local state? -> moved lately? -> second bucket? ->
- *	stale? -> deliver
+ *	trusted? -> well formed? -> learn generation and move -> local state, or opens a connection? -> moved lately? ->
+ *	second bucket? -> stale? -> deliver
  *
  * What the packet says of its bucket's move is obeyed whatever the server's clock says: window and hold are the mux's.
  * Clock and window of the server bound what it remembers, and datagrams, which are not held. Beyond the window memory
  * counts for a packet that the ring sends on to a former owner: where the chain begins, the ring says that it is held.
  *
  * A packet that names a second bucket, and whose connection none of the first one's owners knows, is passed on to the
- * owner of the second. There it is a packet of that bucket alone, so it is passed on once.
+ * owner of the second. There it is a packet of that bucket alone, so it is passed on once. So is a SYN that the server
+ * would rather not take; without a second bucket it takes it.
+ *
+ * A server that has seen a higher generation than the packet's mux marks it LATE where it sends it on. So a server that
+ * has not seen that generation does not reset what may belong to an owner of which the mux does not know.
  */
 #ifndef FAIRLEAD_VERDICT_H
 #define FAIRLEAD_VERDICT_H
@@ -30,6 +34,7 @@ enum fl_packet_class {
 	FL_PACKET_LOCAL_SOCKET, /* TCP: one that has sent what the packet acknowledges. Connected UDP */
 	FL_PACKET_UNKNOWN,      /* no local state: the stack would answer with a RST */
 	FL_PACKET_NO_RESET, /* no local state, and none needed: a datagram to an unconnected socket, a later fragment */
+	FL_PACKET_REFUSED,  /* a SYN of which only a listener is known, and the server is busy */
 };
 
 enum fl_verdict {
@@ -69,7 +74,10 @@ struct fl_verdict_out {
 	fl_u32 generation_seen; /* to be stored if it differs from the input's */
 	bool learned;           /* memory has changed and must be stored */
 	struct fl_bucket_memory memory;
-	/* If CHAIN: where to send the packet, rewritten by fl_steer_chain(). If PASS: by fl_steer_promote(). */
+	/*
+	 * If CHAIN: where to send the packet, rewritten by fl_steer_chain(). If PASS: by fl_steer_promote(). In both cases
+	 * by fl_steer_mark_late() if fl_verdict_is_late().
+	 */
 	struct fl_address next;
 };
 
@@ -159,14 +167,20 @@ FL_INLINE bool fl_verdict_recalls(const struct fl_verdict_in *in, bool told)
 	return is_sent_on && !told && in->packet == FL_PACKET_UNKNOWN && in->steer.generation >= in->generation_seen;
 }
 
+/* Whether the packet's mux has not applied a generation that this server, or one that sent the packet on, has seen. */
+FL_INLINE bool fl_verdict_is_late(const struct fl_verdict_in *in)
+{
+	return in->steer.flags & FL_STEER_LATE || in->steer.generation < in->generation_seen;
+}
+
 /*
- * Whether the packet, which is trusted and taught nothing, ends what is remembered: a mux that is not late says that the bucket has no
- * previous owner any more, and the window is over.
+ * Whether the packet, which is trusted and taught nothing, ends what is remembered: a mux that is not late says that the
+ * bucket has no previous owner any more, and the window is over.
  */
 FL_INLINE bool fl_verdict_forgets(const struct fl_verdict_in *in)
 {
 	return fl_verdict_has_bucket(in) && !in->steer.hops && !(in->steer.flags & FL_STEER_MOVED) &&
-	       in->steer.generation >= in->generation_seen && !fl_verdict_is_open(in, in->memory.since);
+	       !fl_verdict_is_late(in) && !fl_verdict_is_open(in, in->memory.since);
 }
 
 /* Whether the move that the packet tells of chains it: a datagram is chained within the window only. */
@@ -175,16 +189,16 @@ FL_INLINE bool fl_verdict_follows(const struct fl_verdict_in *in, bool told)
 	return told && (in->packet != FL_PACKET_NO_RESET || fl_verdict_is_open(in, in->steer.since));
 }
 
-/* Whether the packet, for which nothing is known here, names another bucket with an owner who may know it. */
+/* Whether the packet, which is not known or not wanted here, names another bucket with an owner who may take it. */
 FL_INLINE bool fl_verdict_passes(const struct fl_verdict_in *in)
 {
-	return in->chaining && in->packet == FL_PACKET_UNKNOWN && in->steer.flags & FL_STEER_SECOND &&
-	       !fl_verdict_is_unspecified(&in->steer.second.owner);
+	return in->chaining && (in->packet == FL_PACKET_UNKNOWN || in->packet == FL_PACKET_REFUSED) &&
+	       in->steer.flags & FL_STEER_SECOND && !fl_verdict_is_unspecified(&in->steer.second.owner);
 }
 
 /*
  * If PASS is to one of the server's own addresses, the packet is not sent: its second bucket takes the first one's
- * place, as fl_steer_promote() would write it, and the server decides once more. The caller sets memory and self for
+ * place, as it would be sent, and the server decides once more. The caller sets memory and self for
  * the bucket and the previous owner that *in then has, and generation_seen, before it does.
  */
 FL_INLINE void fl_verdict_promote(struct fl_verdict_in *in)
@@ -192,6 +206,8 @@ FL_INLINE void fl_verdict_promote(struct fl_verdict_in *in)
 	struct fl_steer *steer = &in->steer;
 
 	steer->flags = fl_steer_promoted(steer->flags) | (steer->flags & FL_STEER_TAG);
+	if (fl_verdict_is_late(in))
+		steer->flags |= FL_STEER_LATE;
 	steer->hops = 0;
 	steer->bucket = steer->second.bucket;
 	steer->since = steer->second.since;
@@ -217,11 +233,11 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 		return;
 	}
 	told = fl_verdict_learn(in, out);
-	if (in->packet != FL_PACKET_UNKNOWN && in->packet != FL_PACKET_NO_RESET) {
+	if (in->packet != FL_PACKET_UNKNOWN && in->packet != FL_PACKET_NO_RESET && in->packet != FL_PACKET_REFUSED) {
 		out->verdict = FL_VERDICT_DELIVER;
 		return;
 	}
-	if (in->chaining && in->steer.hops < FL_STEER_HOPS_MAX) {
+	if (in->chaining && in->packet != FL_PACKET_REFUSED && in->steer.hops < FL_STEER_HOPS_MAX) {
 		bool is_later = told && (out->learned || in->steer.since > in->memory.since);
 
 		/* The later of both moves counts. */
@@ -239,9 +255,8 @@ FL_INLINE void fl_verdict_decide(const struct fl_verdict_in *in, struct fl_verdi
 		out->verdict = FL_VERDICT_PASS;
 		return;
 	}
-	out->verdict = in->packet == FL_PACKET_UNKNOWN && in->steer.generation < out->generation_seen
-			   ? FL_VERDICT_DROP_STALE
-			   : FL_VERDICT_DELIVER;
+	out->verdict =
+	    in->packet == FL_PACKET_UNKNOWN && fl_verdict_is_late(in) ? FL_VERDICT_DROP_STALE : FL_VERDICT_DELIVER;
 }
 
 #endif

@@ -6,7 +6,7 @@ import random
 from oracle import RefusedError
 from oracle.delta import apply, delta_body, image_json, snapshot_body
 from oracle.flow import crc32
-from oracle.steer import chain, promote, read, write
+from oracle.steer import chain, mark_late, promote, read, write
 
 from .delta import SERVICE, delta_bytes, random_chain, snapshot_row, word_for
 from .delta_malformed import Parcel
@@ -17,8 +17,9 @@ from .notice import drawn_notice
 from .othello import drawn_othello
 from .report import drawn_reports
 from .second import drawn_second, passed
+from .srv6 import drawn_srv6
 from .tag import drawn_tag
-from .verdict import PACKETS, A, B, C, D, by_id, memory, row, steer
+from .verdict import PACKETS, A, B, C, D, by_id, late, memory, row, steer
 
 
 def _address(draw: random.Random, ipv6: bool) -> str:
@@ -73,13 +74,14 @@ def _drawn_header(draw: random.Random) -> bytes:
         "previous": _address(draw, draw.random() < 0.5) if moved else None,
         "tag": draw.randbytes(8).hex() if draw.random() < 0.3 else None,
         "second": _drawn_second(draw) if draw.random() < 0.4 else None,
+        "late": draw.random() < 0.3,
     }
     return write(header, draw.choice([0, 0, 1, 3])) + draw.randbytes(draw.choice([0, 0, 20]))
 
 
 def drawn_steer(draw: random.Random) -> dict:
     """Right headers, and the same with a bit turned or cut short; the oracle tells which of them are still right."""
-    files: dict[str, list] = {"valid": [], "malformed": [], "chained": [], "promoted": []}
+    files: dict[str, list] = {"valid": [], "malformed": [], "chained": [], "promoted": [], "late": []}
     for number in range(900):
         data = bytearray(_drawn_header(draw))
         if draw.random() < 0.5:
@@ -97,6 +99,7 @@ def drawn_steer(draw: random.Random) -> dict:
             files["chained"].append({"name": name, "before": data.hex(), "after": chain(bytes(data)).hex()})
         if fields["second"]:
             files["promoted"].append({"name": name, "before": data.hex(), "after": promote(bytes(data)).hex()})
+        files["late"].append({"name": name, "before": data.hex(), "after": mark_late(bytes(data)).hex()})
     return files
 
 
@@ -129,11 +132,13 @@ def drawn_verdict(draw: random.Random) -> dict:
             "window": draw.choice([0, 1, 240, 0xFFFFFFFF]),
             "self": draw.choice(addresses[:-1]),
         }
+        if not fault and draw.random() < 0.2:
+            given["steer"] = late(given["steer"])
         rows.append(row(f"random packet {number}", **given))
         if not fault and draw.random() < 0.5:
             given["steer"] = given["steer"] | {"second": drawn_second(draw, addresses, times)}
             known = memory(draw.choice(times), draw.randrange(5), draw.choice(addresses))
-            there = draw.choice(["unknown", "local_socket"])
+            there = "refused" if given["packet"] == "refused" else draw.choice(["unknown", "local_socket"])
             passed_on.append(passed(f"random packet {number}", known, there, draw.randrange(5), **given))
     return {"rows": rows, "passed": passed_on}
 
@@ -175,6 +180,7 @@ def drawn_files(seed: int) -> dict[str, dict]:
         "hash.json": drawn_hash,
         "steer.json": drawn_steer,
         "ipip.json": drawn_ipip,
+        "srv6.json": drawn_srv6,
         "tag.json": drawn_tag,
         "notice.json": drawn_notice,
         "hello.json": drawn_hello,

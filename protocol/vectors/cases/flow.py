@@ -46,6 +46,11 @@ FLOWS = [
 ]
 
 
+def both_buckets(flow: dict, buckets: int) -> dict:
+    first, second = flow_hash(flow), flow_hash64(flow) >> 32
+    return {"buckets": buckets, "bucket": bucket(first, buckets), "second": bucket(second, buckets)}
+
+
 def answer(flow: dict) -> dict:
     hash32 = flow_hash(flow)
     return {
@@ -53,7 +58,7 @@ def answer(flow: dict) -> dict:
         "flowHash": hash32,
         "flowHash64": f"{flow_hash64(flow):016x}",
         "outerSourcePort": outer_source_port(hash32),
-        "buckets": [{"buckets": n, "bucket": bucket(hash32, n)} for n in BUCKETS],
+        "buckets": [both_buckets(flow, n) for n in BUCKETS],
     }
 
 

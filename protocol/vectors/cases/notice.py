@@ -90,14 +90,15 @@ def malformed_rows() -> list[dict]:
         ("a second bucket, with moves", _set(moved, {0: 7, 5: 0x09}) + bytes(8)),
         ("SECOND without room in hlen", _set(plain, {5: 0x08})),
         ("MOVED2 without SECOND", _set(plain, {5: 0x20})),
-        ("an unknown flag", _set(plain, {5: 0x80})),
+        ("LATE", _set(plain, {5: 0x80})),
+        ("LATE, with moves", _set(moved, {5: 0x81})),
         ("PREVIOUS6 without MOVED", _set(plain, {5: 2})),
         ("MOVED without room in hlen", _set(plain, {5: 1}) + bytes(8)),
         ("generation 0", _set(moved, {15: 0})),
         # Two faults: the earlier check gives the word.
         ("inner protocol 4 and a hop", _set(moved, {1: 4, 4: 0x11})),
         ("generation 0 and a payload without MOVED", _set(plain, {15: 0}) + bytes(4)),
-        ("an unknown flag and a bucket in the header", _set(plain, {5: 0x80, 11: 0})),
+        ("generation 0 and LATE", _set(plain, {5: 0x80, 15: 0})),
     ]
     whole = write_notice(KEY, MOVED6 | TAGGED)
     header = len(whole) - 12

@@ -5,7 +5,7 @@ from itertools import product
 
 from oracle.verdict import NO_MEMORY, promote
 
-from .verdict import NOW, PACKETS, A, B, C, D, by_id, memory, row, steer
+from .verdict import NOW, PACKETS, A, B, C, D, by_id, late, memory, row, steer
 
 BUCKET = 815
 NO_BUCKET = 4294967295
@@ -31,7 +31,7 @@ def passed(name: str, known: dict | None = None, there: str = "unknown", seen: i
     is_self = out["next"] == given["self"]
     later = {
         "packet": given["packet"] if is_self else there,
-        "steer": promote(given["steer"]),
+        "steer": promote(given),
         "generationSeen": out["generationSeen"] if is_self else seen,
         "memory": known or dict(NO_MEMORY),
         "self": out["next"],
@@ -88,6 +88,54 @@ def _in_place() -> list[dict]:
     ]
 
 
+def _refused() -> list[dict]:
+    """SYNs that the first bucket's owner would rather not take."""
+    told = second(C, NOW - 10, D)
+    moved, over = memory(NOW - 10, 12, A), memory(NOW - 300, 11, A)
+
+    def refused(name: str, there: str = "syn", **changes) -> dict:
+        return passed(f"refused: {name}", packet="refused", there=there, **changes)
+
+    return [
+        refused("the second bucket's owner takes it", steer=two(steer(), second())),
+        refused("the second bucket's owner takes it, however busy", there="refused", steer=two(steer(), second())),
+        refused("the second bucket moved: taken there all the same", steer=two(steer(), told)),
+        refused("the first bucket moved: learned, and passed on", steer=two(steer(13, 0, NOW - 1, A), second())),
+        refused("a move of the first bucket is remembered", steer=two(steer(12, 1), second()), memory=moved),
+        refused("what is remembered of the first bucket ends", steer=two(steer(), second()), memory=over),
+        refused("by a late mux: passed on as late, and taken", steer=two(steer(11), second())),
+        refused("by a mux that another server knows to be late", steer=two(late(steer(12, 1)), second())),
+        refused("by a mux that another server knows to be late, alone", steer=late(steer(12, 1))),
+        refused("both buckets are one: taken", steer=steer()),
+        refused("ourselves: taken", steer=two(steer(), second(B))),
+        refused("ourselves: taken, though the second bucket moved", steer=two(steer(), second(B, NOW - 10, D))),
+        refused("ourselves: taken, by a late mux", steer=two(steer(11), second(B))),
+        refused("no owner of the second bucket, ::: taken", steer=two(steer(), second(None))),
+        refused("no owner of the second bucket, 0.0.0.0: taken", steer=two(steer(), second("0.0.0.0"))),
+        refused("chaining off: taken", chaining=False, steer=two(steer(), second())),
+        refused("not trusted", trusted=False, steer=two(steer(), second())),
+    ]
+
+
+def _late() -> list[dict]:
+    """A server on the way has seen a higher generation; the next one need not have."""
+    told = second(C, NOW - 10, D)
+    known, over = memory(NOW - 10, 12, D), memory(NOW - 300, 11, D)
+    return [
+        passed("late: passed on as late, stale there", seen=11, steer=two(late(steer(11, 1)), second())),
+        passed("late: the server learns it here, stale there", seen=0, steer=two(steer(11), second())),
+        passed("late: passed on, and the socket is there", there="local_socket", steer=two(late(steer()), second())),
+        passed("late: chained on by the second bucket", seen=11, steer=two(steer(11), told)),
+        passed("late: ends no memory of the second bucket", seen=11, known=over, steer=two(steer(11), second())),
+        passed("late: ourselves, stale", steer=two(late(steer()), second(B))),
+        passed("late: ourselves, chained on as late", known=known, steer=two(late(steer()), second(B))),
+        passed("late: ourselves, and it ends no memory", known=over, steer=two(late(steer()), second(B))),
+        passed("late: chaining off", chaining=False, steer=two(late(steer()), second())),
+        passed("late: no owner of the second bucket", steer=two(late(steer()), second(None))),
+        passed("late: chained by the first bucket", steer=two(late(steer(12, 0, NOW - 10, A)), second())),
+    ]
+
+
 def _first() -> list[dict]:
     """The first bucket goes before the second."""
     moved = memory(NOW - 10, 12, A)
@@ -114,7 +162,7 @@ def _first() -> list[dict]:
 
 
 def passed_rows() -> list[dict]:
-    rows = _places() + _in_place() + _first()
+    rows = _places() + _in_place() + _first() + _refused() + _late()
     generations = {"an older": 11, "the same": 12}
     moves = {"no move": (None, None), "a move just now": (NOW - 1, A)}
     owners = {
@@ -127,6 +175,7 @@ def passed_rows() -> list[dict]:
         rows.append(
             passed(
                 f"{packet} by {generation} generation, {move} of the first bucket, {hops} hops, second owner: {owner}",
+                there="syn" if packet == "refused" else "unknown",
                 packet=packet,
                 steer=two(steer(generations[generation], hops, *moves[move]), owners[owner]),
             )

@@ -4,7 +4,7 @@
 from itertools import product
 
 from oracle import RefusedError
-from oracle.steer import chain, promote, read, write
+from oracle.steer import chain, mark_late, promote, read, write
 
 PLAIN = {
     "innerProtocol": 4,
@@ -50,6 +50,7 @@ def valid_rows() -> list[dict]:
     for (name, header), (what, second), tag in product(kinds, SECONDS.items(), (None, TAG)):
         sentence = f"{what}, {name}, {'tag' if tag else 'no tag'}"
         rows.append(_valid(sentence, write(header | {"tag": tag, "second": second})))
+    rows += [_valid(f"late, {name}", write(header | {"hops": 1, "late": True})) for name, header in kinds]
     rows += [_valid(f"{hops} hops", write(PLAIN | {"hops": hops})) for hops in (1, 2, 3, 4, 15)]
     rows += [
         _valid("every number at its greatest", write(PLAIN | BIG)),
@@ -62,6 +63,7 @@ def valid_rows() -> list[dict]:
         _valid("no second bucket's number", write(MOVED | {"second": SECOND_MOVED | {"bucket": 0xFFFFFFFF}})),
         _valid("a second bucket and padding", write(MOVED | {"second": SECOND}, 3)),
         _valid("the longest header without padding", write(MOVED6 | {"tag": TAG, "second": SECOND6_MOVED6})),
+        _valid("every flag", write(MOVED6 | {"tag": TAG, "second": SECOND6_MOVED6, "late": True})),
         _valid("the longest header that hlen can say", write(MOVED6 | {"tag": TAG}, 21)),
         _valid("padding that is not zero is not looked at", _set(write(PLAIN, 2), {16: 0xFF, 23: 7})),
         _valid(
@@ -115,8 +117,6 @@ def malformed_rows() -> list[dict]:
         ("MOVED2 and PREVIOUS2_6 without SECOND", _set(write(MOVED, 20), {5: 0x61})),
         ("PREVIOUS2_6 without MOVED2", _set(write(PLAIN, 20), {5: 0x48})),
         ("PREVIOUS2_6 without MOVED2 and SECOND", _set(write(PLAIN, 20), {5: 0x40})),
-        ("flag bit 7", _set(plain, {5: 0x80})),
-        ("an unknown flag beside MOVED", _set(moved, {5: 0x81})),
         ("PREVIOUS6 without MOVED", _set(moved6, {5: 2})),
         ("PREVIOUS6 and TAG without MOVED", _set(write(PLAIN | {"tag": TAG}), {5: 6})),
         ("generation 0", zero),
@@ -128,8 +128,8 @@ def malformed_rows() -> list[dict]:
         ("inner protocol 6 and hlen 0", _set(plain, {0: 0, 1: 6})),
         ("hlen 2 and nothing behind the GUE base", _set(plain, {0: 2})[:4]),
         ("hlen beyond the end and steer version 2", _set(plain, {0: 31, 4: 0x20})),
-        ("steer version 2 and unknown flags", _set(plain, {4: 0x20, 5: 0xF8})),
-        ("an unknown flag and PREVIOUS6 alone", _set(plain, {5: 0x82})),
+        ("steer version 2 and flags without room", _set(plain, {4: 0x20, 5: 0xF8})),
+        ("LATE and PREVIOUS6 alone", _set(plain, {5: 0x82})),
         ("PREVIOUS6 alone and SECOND6 alone", _set(plain, {5: 0x12})),
         ("SECOND6 alone and MOVED2 alone", _set(plain, {5: 0x30})),
         ("MOVED2 alone and PREVIOUS6 alone", _set(plain, {5: 0x22})),
@@ -168,6 +168,7 @@ def chained_rows() -> list[dict]:
         ("a second bucket stays and a move becomes padding", write(MOVED | {"second": SECOND6})),
         ("a second bucket's move stays, a move and a tag become padding", write(MOVED | both | {"tag": TAG}, 1)),
         ("the longest header", write(MOVED6 | {"tag": TAG, "second": SECOND6_MOVED6})),
+        ("LATE stays", write(MOVED | both | {"tag": TAG, "hops": 1, "late": True})),
         ("padding that was there stays", _set(write(MOVED, 2), {30: 9})),
         ("the inner packet stays", write(MOVED) + bytes.fromhex("4500001400010000400600000a0201020a630001")),
     ]
@@ -185,6 +186,7 @@ def promoted_rows() -> list[dict]:
     cases += [(f"{hops} hops are 0 again", write(MOVED | {"second": SECOND, "hops": hops})) for hops in (1, 3)]
     cases += [
         ("a second bucket's number of 4294967295", write(PLAIN | {"second": SECOND | {"bucket": 0xFFFFFFFF}})),
+        ("LATE stays", write(MOVED | {"second": SECOND_MOVED, "tag": TAG, "late": True})),
         ("padding that was there stays", _set(write(PLAIN | {"second": SECOND_MOVED}, 2), {36: 9})),
         ("the inner packet stays", write(MOVED6 | {"second": SECOND_MOVED6}) + inner),
         ("the chained packet", chain(write(MOVED6 | {"second": SECOND6_MOVED6, "tag": TAG}))),
@@ -192,6 +194,17 @@ def promoted_rows() -> list[dict]:
     return [{"name": name, "before": data.hex(), "after": promote(data).hex()} for name, data in cases]
 
 
+def late_rows() -> list[dict]:
+    both = {"second": SECOND6_MOVED6}
+    cases = [
+        ("a chained packet", chain(write(MOVED | {"tag": TAG}))),
+        ("a chained packet with a second bucket", chain(write(MOVED6 | both))),
+        ("a packet that was passed on", promote(write(MOVED6 | both | {"tag": TAG}))),
+        ("it is late already", mark_late(chain(write(PLAIN, 1)))),
+    ]
+    return [{"name": name, "before": data.hex(), "after": mark_late(data).hex()} for name, data in cases]
+
+
 def steer_vectors() -> dict:
     rows = {"valid": valid_rows(), "malformed": malformed_rows(), "chained": chained_rows()}
-    return rows | {"promoted": promoted_rows()}
+    return rows | {"promoted": promoted_rows(), "late": late_rows()}

@@ -5,7 +5,7 @@ import random
 
 from oracle.address import packed
 from oracle.steer import read, write
-from oracle.tag import chain_tagged, check, message, promote_tagged, put, tag
+from oracle.tag import chain_tagged, check, late_tagged, message, promote_tagged, put, tag
 
 from .steer import MOVED, MOVED6, PLAIN, SECOND, SECOND_MOVED, SECONDS
 
@@ -60,9 +60,10 @@ def _row(name: str, data: bytes) -> dict:
     return one | {"message": message(data).hex(), "tag": tag(KEY, data).hex()}
 
 
-def _changed(name: str, good: bytes, at: int) -> dict:
-    bad = bytearray(good)
-    bad[at] ^= 1
+def _changed(name: str, good: bytes, at: int | tuple[int, int]) -> dict:
+    """`at`: a byte, whose lowest bit is turned; or the byte and the bit."""
+    bad, (byte, bit) = bytearray(good), at if isinstance(at, tuple) else (at, 1)
+    bad[byte] ^= bit
     return _row(f"wrong: {name} was changed", bytes(bad))
 
 
@@ -75,6 +76,7 @@ def right_packets() -> list[tuple[str, bytes]]:
         ]
     tcp = ipv4(6, TCP_ACK)
     packets += [(f"{hops} hops", put(KEY, packet(PLAIN | {"hops": hops}, tcp))) for hops in (1, 2)]
+    packets += [(f"late; {how}", put(KEY, packet(header | {"hops": 1, "late": True}, tcp))) for how, header in headers]
     for what, second in SECONDS.items():
         packets += [
             (f"{what}; {how}", put(KEY, packet(header | {"second": second, "hops": 2}, tcp))) for how, header in headers
@@ -87,6 +89,7 @@ def wrong_rows() -> list[dict]:
     """A bit turned in each field that the tag covers, and in the tag itself."""
     fields = {
         "hops": 4,
+        "the flag LATE": (5, 0x80),
         "service": 7,
         "bucket": 11,
         "generation": 15,
@@ -120,6 +123,10 @@ def _chained(key: bytes, name: str, data: bytes) -> dict:
     return {"name": name, "before": data.hex(), "after": chain_tagged(key, data).hex()}
 
 
+def _late(key: bytes, name: str, data: bytes) -> dict:
+    return {"name": name, "before": data.hex(), "after": late_tagged(key, data).hex()}
+
+
 def _promoted(key: bytes, name: str, data: bytes) -> dict:
     return {"name": name, "before": data.hex(), "after": promote_tagged(key, data).hex()}
 
@@ -133,17 +140,18 @@ def tag_vectors() -> dict:
         "rows": [_row(name, data) for name, data in packets] + wrong_rows(),
         "chained": [_chained(KEY, f"chained: {name}", data) for name, data in packets],
         "promoted": [_promoted(KEY, f"passed on: {name}", data) for name, data in two],
+        "late": [_late(KEY, f"chained as late: {name}", data) for name, data in packets],
     }
 
 
 def drawn_tag(draw: random.Random) -> dict:
     """Random headers over the inner packets of above, cut at the end or not, with a bit turned or not."""
-    rows, chained, promoted = [], [], []
+    rows, chained, promoted, late = [], [], [], []
     for number in range(500):
         _, protocol, inner = draw.choice(_inner_packets())
         header = draw.choice([PLAIN, MOVED, MOVED6]) | {"innerProtocol": protocol, "hops": draw.randrange(3)}
         header |= {"bucket": draw.randrange(1 << 23), "generation": draw.randrange(1, 1 << 32)}
-        header |= {"second": draw.choice([None, *SECONDS.values()])}
+        header |= {"second": draw.choice([None, *SECONDS.values()]), "late": draw.random() < 0.3}
         data = bytearray(put(KEY, packet(header, inner, draw.choice([0, 0, 2]))))
         if draw.random() < 0.5:
             data[draw.randrange(6, 16)] ^= 1 << draw.randrange(8)
@@ -151,6 +159,7 @@ def drawn_tag(draw: random.Random) -> dict:
             rows.append(_row(f"random packet {number}", bytes(data)))
         if rows[-1]["result"] == "right":
             chained.append(_chained(KEY, f"random packet {number}", bytes(data)))
+            late.append(_late(KEY, f"random packet {number}", bytes(data)))
             if header["second"]:
                 promoted.append(_promoted(KEY, f"random packet {number}", bytes(data)))
-    return {"key": KEY.hex(), "rows": rows, "chained": chained, "promoted": promoted}
+    return {"key": KEY.hex(), "rows": rows, "chained": chained, "promoted": promoted, "late": late}

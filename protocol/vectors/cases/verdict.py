@@ -8,7 +8,7 @@ from oracle.verdict import NO_MEMORY, decide
 NOW = 1_700_000_000
 WINDOW = 240
 A, B, C, D = "10.1.0.21", "10.1.0.22", "10.1.0.23", "10.1.0.24"
-PACKETS = ("syn", "cookie_ack", "local_socket", "unknown", "no_reset")
+PACKETS = ("syn", "cookie_ack", "local_socket", "unknown", "no_reset", "refused")
 STEER_ERRORS = (
     "truncated",
     "gue_version",
@@ -17,7 +17,6 @@ STEER_ERRORS = (
     "inner_protocol",
     "length",
     "version_unknown",
-    "flags_unknown",
     "previous6_alone",
     "second6_alone",
     "moved2_alone",
@@ -28,6 +27,11 @@ STEER_ERRORS = (
 
 def steer(generation: int = 12, hops: int = 0, since: int | None = None, previous: str | None = None) -> dict:
     return {"generation": generation, "hops": hops, "since": since, "previous": previous}
+
+
+def late(header: dict) -> dict:
+    """The header as a server sends it on that has seen a higher generation."""
+    return header | {"late": True}
 
 
 def by_id(*steer_arguments) -> dict:
@@ -77,7 +81,7 @@ def travel(name: str, servers: dict[str, Server], first: str, header: dict, sock
         if rows[-1]["out"]["verdict"] != "chain":
             return rows
         at = rows[-1]["out"]["next"]
-        header = steer(header["generation"], header["hops"] + 1)
+        header = steer(header["generation"], header["hops"] + 1) | ({"late": True} if rows[-1]["out"]["late"] else {})
 
 
 def fleet() -> dict[str, Server]:
@@ -346,6 +350,36 @@ def generation_rows() -> list[dict]:
     ]
 
 
+def late_rows() -> list[dict]:
+    """Another server knows that the mux is late; this one need not."""
+    known, over = memory(NOW - 10, 12, A), memory(NOW - 1000, 11, A)
+    rows = [row(f"late: {packet}, nothing remembered", packet=packet, steer=late(steer())) for packet in PACKETS]
+    rows += [
+        row("late: unknown by an older generation", steer=late(steer(11, 1))),
+        row("late: unknown by a newer generation, which is learned", steer=late(steer(13, 1))),
+        row("late: the first packet of a service", generationSeen=0, steer=late(steer(1, 1))),
+        row("late: a move is remembered, chained and still late", steer=late(steer(12, 1)), memory=known),
+        row("late: a move is told, chained and still late", steer=late(steer(12, 0, NOW - 10, A))),
+        row("late: a datagram is chained and still late", packet="no_reset", steer=late(steer(12, 1)), memory=known),
+        row("late: all hops used", steer=late(steer(12, 3)), memory=known),
+        row("late: a held bucket's move, chained", steer=late(steer(12, 1)), memory=over),
+        row("late: a mux that is late ends no memory", steer=late(steer()), memory=over),
+        row("late: chaining off", chaining=False, steer=late(steer(12, 1)), memory=known),
+        row("late: by id, unknown", steer=late(by_id())),
+        row("late: by id, QUIC", packet="no_reset", steer=late(by_id())),
+        row("late: untrusted", trusted=False, steer=late(steer())),
+        row("chained by one that knows no higher generation: not late", steer=steer(12, 0, NOW - 10, A)),
+        row("chained by one that knows a higher generation: late", steer=steer(11), memory=known),
+    ]
+    servers = fleet()
+    rows += [
+        servers[B].receive("late: the middle owner learns of the first move", "syn", steer(12, 0, NOW - 50, A)),
+        servers[B].receive("late: and of a later generation", "syn", steer(14)),
+    ]
+    rows += travel("late: said by the middle owner, dropped by the last one", servers, B, steer(12, 1))
+    return rows
+
+
 def trust_rows() -> list[dict]:
     moved = steer(99, 0, NOW - 10, A)
     rows = [
@@ -485,6 +519,7 @@ def verdict_vectors() -> dict:
         learning_rows,
         differing_rows,
         generation_rows,
+        late_rows,
         trust_rows,
         chaining_rows,
         packet_rows,

@@ -17,6 +17,7 @@ def read_notice(data: bytes) -> dict:
         header["hops"] != 0,
         header["bucket"] != NO_BUCKET,
         header["second"] is not None,
+        header["late"],
         len(payload) % 4 != 0,
         len(payload) > 4 * BUCKETS_MAX,
         bool(header["flags"] & MOVED) != bool(payload),

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from . import RefusedError
 from .address import is_ipv4, packed
 
-MOVED, PREVIOUS6, TAG, SECOND, SECOND6, MOVED2, PREVIOUS2_6 = (1 << bit for bit in range(7))
+MOVED, PREVIOUS6, TAG, SECOND, SECOND6, MOVED2, PREVIOUS2_6, LATE = (1 << bit for bit in range(8))
 # What may stand behind the generation, in this order: the flag, and the flag that its address is IPv6.
 PAIRS = ((SECOND, SECOND6), (MOVED2, PREVIOUS2_6), (MOVED, PREVIOUS6))
 
@@ -29,11 +29,11 @@ def _pair(number: int | None, address: str | None, flag: int, six: int) -> tuple
 
 
 def write(header: dict, padding_words: int = 0) -> bytes:
-    """A header without the key `second` has none."""
+    """A header without the key `second` has none; one without `late` is not."""
     second = header.get("second") or {"bucket": None, "owner": None, "since": None, "previous": None}
     pairs = [(second["bucket"], second["owner"]), (second["since"], second["previous"])]
     pairs.append((header["since"], header["previous"]))
-    flags, tail = 0, b""
+    flags, tail = LATE if header.get("late") else 0, b""
     for (number, address), (flag, six) in zip(pairs, PAIRS, strict=True):
         more, part = _pair(number, address, flag, six)
         flags, tail = flags | more, tail + part
@@ -59,7 +59,6 @@ def read(data: bytes, protocols: tuple[int, ...] = (4, 41)) -> dict:
         ("length", lambda: hlen < 12),
         ("truncated", lambda: len(data) < 4 + hlen),
         ("version_unknown", lambda: steer[0] >> 4 != 1),
-        ("flags_unknown", lambda: flags & 0x80),
         ("previous6_alone", lambda: flags & PREVIOUS6 and not flags & MOVED),
         ("second6_alone", lambda: flags & SECOND6 and not flags & SECOND),
         ("moved2_alone", lambda: flags & MOVED2 and not flags & SECOND),
@@ -96,13 +95,14 @@ def read(data: bytes, protocols: tuple[int, ...] = (4, 41)) -> dict:
         "previous": previous,
         "tag": tag,
         "second": second if flags & SECOND else None,
+        "late": bool(flags & LATE),
     }
 
 
 def chain(data: bytes) -> bytes:
     """What a server without a key sends on: one hop more, neither move nor tag; their words become padding."""
     flags = read(data)["flags"]
-    kept = flags & (SECOND | SECOND6 | MOVED2 | PREVIOUS2_6)
+    kept = flags & (SECOND | SECOND6 | MOVED2 | PREVIOUS2_6 | LATE)
     chained = bytearray(data)
     chained[4] += 1
     chained[5] = kept
@@ -121,5 +121,10 @@ def promote(data: bytes) -> bytes:
     moved = data[before : 16 + words_before_tag(header["flags"] & ~MOVED)]
     promoted = bytearray(write(alone))
     promoted[0] = data[0]
-    promoted[5] = (MOVED if moved else 0) | (PREVIOUS6 if len(moved) == 20 else 0)
+    promoted[5] = (MOVED if moved else 0) | (PREVIOUS6 if len(moved) == 20 else 0) | (header["flags"] & LATE)
     return (bytes(promoted) + moved).ljust(length, b"\0") + data[length:]
+
+
+def mark_late(data: bytes) -> bytes:
+    """What was chained or promoted, by a server that has seen a higher generation."""
+    return data[:5] + bytes([data[5] | LATE]) + data[6:]

@@ -3,12 +3,12 @@
 
 from .address import sixteen
 from .flow import siphash
-from .steer import MOVED, MOVED2, SECOND, TAG, chain, promote, read, words_before_tag
+from .steer import MOVED, MOVED2, SECOND, TAG, chain, mark_late, promote, read, words_before_tag
 
 TCP, UDP = 6, 17
 
 
-def _inner(packet: bytes, protocol: int) -> bytes:
+def inner_part(packet: bytes, protocol: int) -> bytes:
     """Source 16 | destination 16 | ports 4 | protocol 1 | 0 3."""
     if protocol == 4:
         header, whole = 4 * (packet[0] & 15), int.from_bytes(packet[2:4])
@@ -31,7 +31,7 @@ def moved_part(header: dict) -> bytes:
     return bytes(20)
 
 
-def _second_part(header: dict) -> bytes:
+def second_part(header: dict) -> bytes:
     """What follows byte 71 of the message."""
     flags, second = header["flags"], header["second"]
     if not flags & SECOND:
@@ -42,8 +42,8 @@ def _second_part(header: dict) -> bytes:
 
 def message(data: bytes) -> bytes:
     header = read(data)
-    inner = _inner(data[header["headerLength"] :], header["innerProtocol"])
-    return data[4:16] + moved_part(header) + inner + _second_part(header)
+    inner = inner_part(data[header["headerLength"] :], header["innerProtocol"])
+    return data[4:16] + moved_part(header) + inner + second_part(header)
 
 
 def tag(key: bytes, data: bytes) -> bytes:
@@ -71,6 +71,11 @@ def check(key: bytes, data: bytes) -> str:
 def chain_tagged(key: bytes, data: bytes) -> bytes:
     """What a server with the key sends on: as without, and a tag anew where the flags place it."""
     return _tagged(key, chain(data))
+
+
+def late_tagged(key: bytes, data: bytes) -> bytes:
+    """What a server with the key sends on that has seen a higher generation than the packet's."""
+    return _tagged(key, mark_late(chain(data)))
 
 
 def promote_tagged(key: bytes, data: bytes) -> bytes:

@@ -57,12 +57,17 @@ def _previous(given: dict) -> str | None:
     return memory["previous"] if is_held and is_current and given["packet"] == "unknown" else None
 
 
+def _is_late(given: dict) -> bool:
+    """Whether this server, or one before, has seen a generation that the packet's mux has not applied."""
+    return given["steer"].get("late", False) or given["steer"]["generation"] < given["generationSeen"]
+
+
 def _is_forgotten(given: dict) -> bool:
     """Whether a mux that is not late says, after the window, that nothing is to be remembered."""
     steer, memory = given["steer"], given["memory"]
     is_of_mux = steer["hops"] == 0 and steer["since"] is None and _has_bucket(steer)
-    is_current = steer["generation"] >= given["generationSeen"]
-    return memory["previous"] is not None and is_of_mux and is_current and not _is_open(given, memory["since"])
+    is_over = not _is_open(given, memory["since"])
+    return memory["previous"] is not None and is_of_mux and is_over and not _is_late(given)
 
 
 def _second_owner(steer: dict) -> str | None:
@@ -71,10 +76,11 @@ def _second_owner(steer: dict) -> str | None:
     return second["owner"] if second and second["owner"] not in (None, "0.0.0.0") else None
 
 
-def promote(header: dict) -> dict:
+def promote(given: dict) -> dict:
     """The header that the second bucket's owner decides about."""
-    second = header["second"]
+    header, second = given["steer"], given["steer"]["second"]
     alone = {"generation": header["generation"], "hops": 0, "since": second["since"], "previous": second["previous"]}
+    alone |= {"late": True} if _is_late(given) else {}
     return alone | ({"bucket": None} if second["bucket"] == 0xFFFFFFFF else {})
 
 
@@ -86,6 +92,7 @@ def decide(given: dict) -> dict:
         "learned": False,
         "memory": dict(given["memory"]),
         "forgotten": False,
+        "late": False,
     }
     if not given["trusted"]:
         return out | {"verdict": "drop_untrusted"}
@@ -99,11 +106,11 @@ def decide(given: dict) -> dict:
     out["forgotten"] = _is_forgotten(given)
     if given["packet"] in ("syn", "cookie_ack", "local_socket"):
         return out | {"verdict": "deliver"}
-    previous = _previous(given)
+    previous = _previous(given) if given["packet"] != "refused" else None
     if given["chaining"] and previous is not None and steer["hops"] < 3:
-        return out | {"verdict": "chain", "next": previous}
-    if given["chaining"] and given["packet"] == "unknown" and _second_owner(steer):
-        return out | {"verdict": "pass", "next": _second_owner(steer)}
-    if given["packet"] == "unknown" and steer["generation"] < out["generationSeen"]:
+        return out | {"verdict": "chain", "next": previous, "late": _is_late(given)}
+    if given["chaining"] and given["packet"] in ("unknown", "refused") and _second_owner(steer):
+        return out | {"verdict": "pass", "next": _second_owner(steer), "late": _is_late(given)}
+    if given["packet"] == "unknown" and _is_late(given):
         return out | {"verdict": "drop_stale"}
     return out | {"verdict": "deliver"}
