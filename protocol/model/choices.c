@@ -194,8 +194,11 @@ static enum world_result syn(const struct choices_setting *setting, struct choic
 
 	way.steer = header(setting, choices, mux, first, true);
 	way.stops = !choices_has_rule(setting, CHOICES_RULE_IN_PLACE);
-	way.busy = is_busy ? (uint8_t)~choices->half_open : 0;
 	way.refuses = !choices_has_rule(setting, CHOICES_RULE_ONCE);
+	way.unmarked = !choices_has_rule(setting, CHOICES_RULE_LATE);
+	for (unsigned s = 0; is_busy && s < PAIR_SERVERS; s++)
+		if (!(choices->half_open >> s & 1))
+			way.packet[s] = FL_PACKET_REFUSED;
 	pair_walk(&setting->pair, &choices->pair, mux, &way);
 	*end = way.end;
 	if (way.verdict != FL_VERDICT_DELIVER)
@@ -226,6 +229,7 @@ static enum world_result segment(const struct choices_setting *setting, struct c
 
 	way.steer = header(setting, choices, mux, first, false);
 	way.stops = !choices_has_rule(setting, CHOICES_RULE_IN_PLACE);
+	way.unmarked = !choices_has_rule(setting, CHOICES_RULE_LATE);
 	for (unsigned s = 0; s < PAIR_SERVERS; s++)
 		if (choices->half_open >> s & 1)
 			way.packet[s] = FL_PACKET_LOCAL_SOCKET;

@@ -16,7 +16,7 @@
 
 enum choices_method { CHOICES_HUNT, CHOICES_MAAT, CHOICES_BOTH };
 
-/* What keeps connections; a setting may turn each off. */
+/* What keeps connections; a setting may turn each off. TOLD is needed only without LATE. */
 enum choices_rule {
 	CHOICES_RULE_SECOND,   /* muxes name the second bucket in every packet, not in SYNs alone */
 	CHOICES_RULE_SAME,     /* even if both buckets have one owner */
@@ -26,6 +26,7 @@ enum choices_rule {
 	CHOICES_RULE_ACKS,     /* a copy is local state for what acknowledges its own SYN-ACK only */
 	CHOICES_RULE_REPORTS,  /* agents report a connection by both of its buckets, not by bucket 0 alone */
 	CHOICES_RULE_TOLD,     /* all owners are told every generation, not only those that have lost a bucket */
+	CHOICES_RULE_LATE,     /* a server that sends a late mux's packet on says so */
 	CHOICES_RULES,
 };
 
@@ -67,7 +68,6 @@ enum choices_limit {
 	CHOICES_LIMIT_HOLD,
 	CHOICES_LIMIT_FORGOTTEN,
 	CHOICES_LIMIT_NOTICE,
-	CHOICES_LIMIT_CLOCK,
 	CHOICES_LIMIT_RETURN,
 	CHOICES_LIMIT_FOURTH_MOVE,
 	CHOICES_LIMITS,

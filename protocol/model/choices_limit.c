@@ -69,19 +69,6 @@ static bool has_fourth_move(const struct choices_setting *setting, const struct 
 	return open[0] > 3 || open[1] > 3;
 }
 
-/* Whether the step breaks nothing if no mux's clock is behind. */
-static bool is_by_clock(const struct choices_setting *setting, const struct choices *before, struct world_step step)
-{
-	struct choices_setting right = *setting;
-	struct choices choices = *before;
-	uint8_t end;
-
-	for (unsigned mux = 0; mux < 2; mux++)
-		if (right.pair.mux_ticks[mux] < 0)
-			right.pair.mux_ticks[mux] = 0;
-	return choices_take(&right, &choices, step, &end) != WORLD_BROKEN;
-}
-
 enum choices_limit choices_limit_of(const struct choices_setting *setting, const struct choices *before,
 				    struct world_step step)
 {
@@ -101,8 +88,6 @@ enum choices_limit choices_limit_of(const struct choices_setting *setting, const
 	pair_tell(&setting->pair, &told.pair);
 	if (setting->pair.notices != WORLD_NOTICES_OFF && choices_take(setting, &told, step, &end) != WORLD_BROKEN)
 		return CHOICES_LIMIT_NOTICE;
-	if (is_by_clock(setting, before, step))
-		return CHOICES_LIMIT_CLOCK;
 	if (has_returned(setting, &before->pair))
 		return CHOICES_LIMIT_RETURN;
 	return has_fourth_move(setting, &before->pair) ? CHOICES_LIMIT_FOURTH_MOVE : CHOICES_LIMIT_NONE;

@@ -96,8 +96,8 @@ enum { PAIR_STEPS_MAX = 1 + 2 * PAIR_BUCKETS + PAIR_SERVERS * (2 + PAIR_GENERATI
 struct pair_way {
 	struct fl_steer steer;
 	enum fl_packet_class packet[PAIR_SERVERS]; /* what it is at each server */
-	uint8_t busy;                              /* a bit for each server that refuses it, if it is a SYN */
-	bool refuses;                              /* by its second bucket, too: then it is dropped */
+	bool refuses;                              /* who refuses it does so by its second bucket, too: it is dropped */
+	bool unmarked;                             /* nobody says that it is a late mux's */
 	bool stops;                                /* nothing is passed on from a server to itself */
 	enum fl_verdict verdict;                   /* the last server's: neither CHAIN nor PASS; a dead one drops */
 	uint8_t end;

@@ -95,22 +95,6 @@ struct pair_way pair_way(bool is_syn, uint8_t home)
 	return way;
 }
 
-/* A server whose policy refuses a SYN passes it on, if another one may take it. */
-static void refuse(const struct pair_way *way, uint8_t at, const struct fl_verdict_in *in, struct fl_verdict_out *out)
-{
-	struct fl_verdict_in unknown = *in;
-
-	unknown.packet = FL_PACKET_UNKNOWN;
-	if (in->packet != FL_PACKET_SYN || !(way->busy >> at & 1))
-		return;
-	if (fl_verdict_passes(&unknown)) {
-		out->verdict = FL_VERDICT_PASS;
-		out->next = in->steer.second.owner;
-	} else if (way->refuses) {
-		out->verdict = FL_VERDICT_DROP_STALE;
-	}
-}
-
 void pair_walk(const struct pair_setting *setting, struct pair *pair, uint8_t mux, struct pair_way *way)
 {
 	uint8_t at = pair_applied(pair, mux)->owner[way->steer.bucket];
@@ -121,7 +105,8 @@ void pair_walk(const struct pair_setting *setting, struct pair *pair, uint8_t mu
 
 		fl_verdict_decide(&in, &out);
 		store(pair, at, &in, &out);
-		refuse(way, at, &in, &out);
+		if (out.verdict == FL_VERDICT_DELIVER && in.packet == FL_PACKET_REFUSED && way->refuses)
+			out.verdict = FL_VERDICT_DROP_STALE;
 		if (out.verdict == FL_VERDICT_PASS && server_at(&out.next) == at && way->stops)
 			out.verdict = FL_VERDICT_DELIVER;
 		way->verdict = out.verdict;
@@ -130,11 +115,12 @@ void pair_walk(const struct pair_setting *setting, struct pair *pair, uint8_t mu
 			fl_verdict_promote(&in);
 			way->steer = in.steer;
 		} else if (out.verdict == FL_VERDICT_CHAIN) {
-			way->steer.hops++;
-			way->steer.flags &= FL_STEER_SECOND | FL_STEER_MOVED2;
+			way->steer = server_chain(&in);
 		} else {
 			return;
 		}
+		if (way->unmarked)
+			way->steer.flags &= (fl_u8)~FL_STEER_LATE;
 		at = server_at(&out.next);
 	}
 	way->verdict = FL_VERDICT_DROP_STALE;

@@ -56,6 +56,17 @@ struct fl_verdict_in server_input(uint8_t at, uint8_t seen, const struct server_
 	return in;
 }
 
+struct fl_steer server_chain(const struct fl_verdict_in *in)
+{
+	struct fl_steer steer = in->steer;
+
+	steer.hops++;
+	steer.flags &= FL_STEER_SECOND | FL_STEER_MOVED2 | FL_STEER_LATE;
+	if (fl_verdict_is_late(in))
+		steer.flags |= FL_STEER_LATE;
+	return steer;
+}
+
 void server_store(uint8_t *seen, struct server_memory *memory, const struct fl_verdict_out *out)
 {
 	*seen = (uint8_t)out->generation_seen;

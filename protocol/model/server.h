@@ -45,6 +45,9 @@ struct fl_verdict_in server_input(uint8_t at, uint8_t seen, const struct server_
 /* What the server remembers after the verdict. */
 void server_store(uint8_t *seen, struct server_memory *memory, const struct fl_verdict_out *out);
 
+/* The header of a packet that the server chains. */
+struct fl_steer server_chain(const struct fl_verdict_in *in);
+
 /* A server reads what one header of a notice teaches. */
 void server_read(uint8_t *seen, struct server_memory *memory, const struct fl_verdict_in *in);
 

@@ -47,7 +47,9 @@ static const struct row rows[] = {
     {"the first one's previous owner is the second one's owner", "s4 K1 M5 M2 P0", WORLD_DELIVERED, .limit = 0},
     {"unless it does not go on by the second bucket", "s4 K1 M5 M2 P0", WORLD_BROKEN, .without = WITHOUT(IN_PLACE)},
     {"a late mux's segment is dropped where it is passed on to", "M2 s0 K2 P1", WORLD_DROPPED, .limit = 0},
-    {"unless owners that lose nothing are not told", "M2 s0 K2 P1", WORLD_BROKEN, .without = WITHOUT(TOLD)},
+    {"also if owners that lose nothing are not told", "M2 s0 K2 P1", WORLD_DROPPED, .without = WITHOUT(TOLD)},
+    {"or if packets are not marked as late", "M2 s0 K2 P1", WORLD_DROPPED, .without = WITHOUT(LATE)},
+    {"not if neither is done", "M2 s0 K2 P1", WORLD_BROKEN, .without = WITHOUT(TOLD) | WITHOUT(LATE)},
     {"the first bucket may move for ever", "s4 K1 M2 T T M0 T T P0", WORLD_DELIVERED, .limit = 0},
     {"the second one for a window", "s4 K1 M7 T P0", WORLD_DELIVERED, .limit = 0},
     {"not longer", "s4 K1 M7 T T P0", WORLD_BROKEN, .limit = CHOICES_LIMIT_WINDOW},
@@ -114,8 +116,9 @@ static void test_settings(void **state)
 	     {[CHOICES_LIMIT_WINDOW] = true, [CHOICES_LIMIT_NOTICE] = true}},
 	    {{.pair.moves = 1, .method = CHOICES_BOTH, .pair.notices = WORLD_NOTICES_LOSSY},
 	     {[CHOICES_LIMIT_WINDOW] = true, [CHOICES_LIMIT_NOTICE] = true}},
-	    {{.pair.moves = 2, .pair.mux_ticks = {0, -1}},
-	     {[CHOICES_LIMIT_WINDOW] = true, [CHOICES_LIMIT_CLOCK] = true}},
+	    {{.pair.moves = 2, .pair.mux_ticks = {0, -1}}, {[CHOICES_LIMIT_WINDOW] = true}},
+	    {{.pair.moves = 2, .pair.mux_ticks = {0, -1}, .without = WITHOUT(TOLD)}, {[CHOICES_LIMIT_WINDOW] = true}},
+	    {{.pair.moves = 2, .pair.mux_ticks = {0, -1}, .without = WITHOUT(LATE)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 1, .pair.hold = true, .method = CHOICES_BOTH}, {[CHOICES_LIMIT_HOLD] = true}},
 	    {{.pair.moves = 1, .pair.hold = true, .without = WITHOUT(REPORTS)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 1, .pair.hold = true, .method = CHOICES_MAAT, .without = WITHOUT(REPORTS)},
@@ -126,13 +129,16 @@ static void test_settings(void **state)
 	    {{.pair.moves = 1, .without = WITHOUT(IN_PLACE)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 0, .without = WITHOUT(ONCE)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 0, .without = WITHOUT(ACKS)}, {[CHOICES_LIMIT_NONE] = true}},
-	    {{.pair.moves = 1, .without = WITHOUT(TOLD)}, {[CHOICES_LIMIT_NONE] = true}},
+	    {{.pair.moves = 1, .without = WITHOUT(TOLD)}, {[CHOICES_LIMIT_WINDOW] = true}},
+	    {{.pair.moves = 1, .without = WITHOUT(LATE)}, {[CHOICES_LIMIT_WINDOW] = true}},
+	    {{.pair.moves = 1, .without = WITHOUT(TOLD) | WITHOUT(LATE)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 0, .method = CHOICES_MAAT, .without = WITHOUT(SECOND)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 1, .method = CHOICES_MAAT, .without = WITHOUT(SAME)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 1, .method = CHOICES_MAAT, .without = WITHOUT(MOVED2)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 1, .method = CHOICES_MAAT, .without = WITHOUT(IN_PLACE)}, {[CHOICES_LIMIT_NONE] = true}},
 	    {{.pair.moves = 0, .method = CHOICES_MAAT, .without = WITHOUT(ACKS)}, {[CHOICES_LIMIT_NONE] = true}},
-	    {{.pair.moves = 1, .method = CHOICES_MAAT, .without = WITHOUT(TOLD)}, {[CHOICES_LIMIT_NONE] = true}},
+	    {{.pair.moves = 1, .method = CHOICES_MAAT, .without = WITHOUT(TOLD) | WITHOUT(LATE)},
+	     {[CHOICES_LIMIT_NONE] = true}},
 	};
 
 	(void)state;
@@ -153,7 +159,7 @@ static void test_settings(void **state)
 	}
 }
 
-/* Why all owners are told: the late mux's segment is passed on by a server that knows that it is stale. */
+/* Why packets are marked as late: a server that knows the late mux's segment to be stale passes it on to one that does not. */
 static void test_story(void **state)
 {
 	struct choices_setting setting = {.pair.notices = WORLD_NOTICES_AT_ONCE,
@@ -162,7 +168,7 @@ static void test_story(void **state)
 					  .pair.window = 2,
 					  .pair.behind = true,
 					  .method = CHOICES_HUNT,
-					  .without = WITHOUT(TOLD)};
+					  .without = WITHOUT(TOLD) | WITHOUT(LATE)};
 	struct tally tally = {.is_search = true};
 
 	(void)state;

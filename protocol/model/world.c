@@ -292,8 +292,7 @@ static void walk(const struct world_setting *setting, struct world *world, struc
 		if (out.verdict != FL_VERDICT_CHAIN)
 			return;
 		at = server_at(&out.next);
-		steer.hops++;
-		steer.flags = 0;
+		steer = server_chain(&in);
 	}
 	way->verdict = FL_VERDICT_DROP_STALE;
 	way->end = at;
