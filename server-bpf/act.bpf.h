@@ -117,7 +117,7 @@ static __always_inline long onward_route(struct xdp_md *ctx, const struct outer 
 
 /* Writes all headers of a packet that is sent on, whose head has been moved so that they fit. */
 static __always_inline bool onward_write(struct xdp_md *ctx, const struct macs *macs, enum fl_encap_number encap,
-					 enum onward how, __u8 class, bool to_ipv6, const struct fl_address *source,
+					 __u32 how, __u8 class, bool to_ipv6, const struct fl_address *source,
 					 const struct fl_address *next, struct fl_tag_message *tagged)
 {
 	struct ethhdr *eth = packet_start(ctx);
@@ -130,25 +130,28 @@ static __always_inline bool onward_write(struct xdp_md *ctx, const struct macs *
 }
 
 /*
- * Sends the packet to another server. scratch->tagged is its tag's message as it came in, if we have the cluster's key.
+ * Sends the packet to another server; how: ONWARD_PROMOTE, ONWARD_CHAIN, or both. scratch->tagged is its tag's message as
+ * it came in, if we have the cluster's key.
  * A packet that passed inner_parse() is long enough for all headers: in the tightest case, IPv4 in IPv6 chained over
  * IPv4, it has 20 bytes to spare.
  */
 static __always_inline int send_on(struct xdp_md *ctx, const struct outer *outer, const struct fl_address *next,
-				   enum onward how, struct scratch *scratch)
+				   __u32 how, struct scratch *scratch)
 {
 	bool to_ipv6 = !fl_address_is_ipv4(next);
 	__u32 ip_len = to_ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN;
 	struct bpf_fib_lookup *fib = &scratch->fib;
 	struct fl_address *source = &scratch->source;
-	bool is_passed = how == ONWARD_PASS, by_kernel = false;
+	bool is_passed = !(how & ONWARD_CHAIN), by_kernel = false;
 	struct ethhdr *eth = packet_start(ctx);
 	__u8 class = outer->class;
 	struct macs macs;
 
 	__builtin_memset(fib, 0, sizeof(*fib));
+	if (fl_verdict_is_late(&scratch->in))
+		how |= ONWARD_LATE;
 	*source = config_self(to_ipv6);
-	if (fl_address_is_none(source))
+	if (fl_address_is_none(source) || !encap_reaches(outer->encap, to_ipv6))
 		return drop(FL_COUNTER_DROP_CHAIN_FAMILY);
 	if ((void *)(eth + 1) > packet_end(ctx))
 		return drop(FL_COUNTER_DROP_MALFORMED_INNER); /* never: outer_parse() has checked it */

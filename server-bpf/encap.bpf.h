@@ -8,14 +8,16 @@
 #define FAIRLEAD_ENCAP_BPF_H
 
 #include "gue.bpf.h"
+#include "srv6.bpf.h"
 
 /* clang-format off */
 
 /* Whether the packet is in a received encapsulation; then its number is in *encap. l4: behind the outer IP header. */
-static __always_inline bool encap_find(__u8 protocol, const void *l4, const void *end, enum fl_encap_number *encap)
+static __always_inline bool encap_find(bool is_ipv6, __u8 protocol, const void *l4, const void *end,
+				       enum fl_encap_number *encap)
 {
 #define ROW(NAME, word)                                                                                                \
-	if (word##_is_at(protocol, l4, end)) {                                                                          \
+	if (word##_is_at(is_ipv6, protocol, l4, end)) {                                                                          \
 		*encap = FL_ENCAP_##NAME;                                                                               \
 		return true;                                                                                            \
 	}
@@ -81,7 +83,18 @@ static __always_inline bool encap_tag_message(const struct outer *outer, const v
 	}
 }
 
-/* Fills in protocol and ports of the packet as it will be sent on. */
+/* Whether the packet can be sent on to a server's address of that family. */
+static __always_inline bool encap_reaches(enum fl_encap_number encap, bool to_ipv6)
+{
+	switch (encap) {
+#define ROW(NAME, word) case FL_ENCAP_##NAME: return word##_reaches(to_ipv6);
+	FL_ENCAPS_OF_XDP(ROW)
+#undef ROW
+	default: __builtin_unreachable();
+	}
+}
+
+/* Fills in protocol, and ports or flow label, of the packet as it will be sent on. */
 static __always_inline void encap_route_fill(const struct outer *outer, struct bpf_fib_lookup *fib)
 {
 	switch (outer->encap) {
@@ -96,7 +109,7 @@ static __always_inline void encap_route_fill(const struct outer *outer, struct b
  * Writes the outer IP header at ip, and everything up to the inner packet, of the packet that is sent on. *tagged is
  * its message as it came in, if we have the cluster's key. False only if the packet is shorter than it was parsed.
  */
-static __always_inline bool encap_send_on(enum fl_encap_number encap, __u8 *ip, const void *end, enum onward how,
+static __always_inline bool encap_send_on(enum fl_encap_number encap, __u8 *ip, const void *end, __u32 how,
 					  bool to_ipv6, __u8 class, const struct fl_address *source,
 					  const struct fl_address *next, struct fl_tag_message *tagged)
 {

@@ -13,10 +13,11 @@ static __always_inline const __u8 *gue_base(const struct outer *outer)
 	return outer->payload + sizeof(struct udphdr);
 }
 
-static __always_inline bool gue_is_at(__u8 protocol, const void *l4, const void *end)
+static __always_inline bool gue_is_at(bool is_ipv6, __u8 protocol, const void *l4, const void *end)
 {
 	const struct udphdr *udp = l4;
 
+	(void)is_ipv6;
 	return protocol == IPPROTO_UDP && (const void *)(udp + 1) <= end && udp->dest == bpf_htons(config.port);
 }
 
@@ -50,6 +51,12 @@ static __always_inline bool gue_tag_message(const struct outer *outer, const voi
 	return fl_tag_message(gue, steer, gue + steer->header_len, end, message);
 }
 
+static __always_inline bool gue_reaches(bool to_ipv6)
+{
+	(void)to_ipv6;
+	return true;
+}
+
 static __always_inline void gue_route_fill(const struct outer *outer, struct bpf_fib_lookup *fib)
 {
 	const struct udphdr *udp = (const struct udphdr *)outer->payload;
@@ -59,12 +66,14 @@ static __always_inline void gue_route_fill(const struct outer *outer, struct bpf
 	fib->dport = udp->dest;
 }
 
-static __always_inline bool gue_rewrite(__u8 *gue, const void *end, enum onward how)
+static __always_inline bool gue_rewrite(__u8 *gue, const void *end, __u32 how)
 {
-	return (how == ONWARD_CHAIN || fl_steer_promote(gue, end)) && (how == ONWARD_PASS || fl_steer_chain(gue, end));
+	return (!(how & ONWARD_PROMOTE) || fl_steer_promote(gue, end)) &&
+	       (!(how & ONWARD_CHAIN) || fl_steer_chain(gue, end)) &&
+	       (!(how & ONWARD_LATE) || fl_steer_mark_late(gue, end));
 }
 
-static __always_inline bool gue_send_on(__u8 *ip, const void *end, enum onward how, bool to_ipv6, __u8 class,
+static __always_inline bool gue_send_on(__u8 *ip, const void *end, __u32 how, bool to_ipv6, __u8 class,
 					const struct fl_address *source, const struct fl_address *next,
 					struct fl_tag_message *tagged)
 {

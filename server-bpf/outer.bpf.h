@@ -13,6 +13,7 @@ struct outer {
 	__u32 payload_len; /* as the IP header says */
 	__u32 ip_len;      /* of the IP header */
 	__u8 class;        /* DSCP and ECN */
+	__be32 flow;       /* the first word of an IPv6 header: its flow label is the last 20 bits */
 	bool is_ipv6;
 	bool is_mapped; /* an IPv4-mapped IPv6 source, which would match a peer's IPv4 prefix */
 	struct fl_address source;
@@ -20,11 +21,11 @@ struct outer {
 	enum fl_counter why; /* if malformed */
 };
 
-/* How the steer header of a packet that is sent on is rewritten. */
+/* How the steer header of a packet that is sent on is rewritten: bits, in this order. */
 enum onward {
-	ONWARD_CHAIN,            /* fl_steer_chain() */
-	ONWARD_PASS,             /* fl_steer_promote() */
-	ONWARD_PROMOTE_AND_CHAIN /* the one, then the other */
+	ONWARD_PROMOTE = 1, /* fl_steer_promote() */
+	ONWARD_CHAIN = 2,   /* fl_steer_chain() */
+	ONWARD_LATE = 4,    /* fl_steer_mark_late() */
 };
 
 static __always_inline void *packet_start(const struct xdp_md *ctx)

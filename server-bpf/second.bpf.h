@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A packet that its second bucket decides, since no owner of the first one knows its connection: passed on to the
- * second one's owner, or decided once more if that is this server. Such packets are few, and a function of their own
- * keeps their cost from the others.
+ * A packet that its second bucket decides, since no owner of the first one knows its connection, or since this one
+ * refuses it: passed on to the second one's owner, or decided once more if that is this server. Such packets are few,
+ * and a function of their own keeps their cost from the others.
  */
 #ifndef FAIRLEAD_SECOND_BPF_H
 #define FAIRLEAD_SECOND_BPF_H
 
 #include "act.bpf.h"
 #include "learn.bpf.h"
+#include "load.bpf.h"
 #include "wire.bpf.h"
 
 static __always_inline bool is_own(const struct fl_address *address)
@@ -27,6 +28,8 @@ static __always_inline int promoted_act(struct xdp_md *ctx, const struct outer *
 		return drop(fl_counter_of_drop(scratch->out.verdict, in->malformed));
 	if (inner_is_foreign(ctx, &scratch->flow, &scratch->fib))
 		return drop(FL_COUNTER_DROP_VIP_NOT_LOCAL);
+	if (in->packet == FL_PACKET_REFUSED)
+		load_count_own(in->steer.service);
 	return deliver(ctx, outer, &in->steer, outer->payload + encap_inner_at(outer, &in->steer),
 		       fl_counter_of_delivery(in->packet));
 }
@@ -35,7 +38,7 @@ static __always_inline int promoted_act(struct xdp_md *ctx, const struct outer *
 static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
 {
 	struct scratch *scratch = scratch_of_this_cpu();
-	enum onward how = ONWARD_PASS;
+	__u32 how = ONWARD_PROMOTE;
 	struct outer outer;
 
 	if (!scratch || !outer_parse(ctx, &outer) || outer.malformed ||
@@ -48,7 +51,7 @@ static __attribute__((noinline)) int second_take(struct xdp_md *ctx)
 		decide(&scratch->in, &scratch->out);
 		if (scratch->out.verdict != FL_VERDICT_CHAIN)
 			return promoted_act(ctx, &outer, scratch);
-		how = ONWARD_PROMOTE_AND_CHAIN;
+		how |= ONWARD_CHAIN;
 	}
 	return send_on(ctx, &outer, &scratch->out.next, how, scratch);
 }

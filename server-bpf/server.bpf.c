@@ -4,7 +4,8 @@
  *
  *	not ours ---------------------------------------------------------> XDP_PASS, untouched
  *	a notice: peer? well formed? tag? ---------------------------------> learned from, dropped (notice.bpf.h)
- *	ours: peer? well formed? tag? socket? memory? -> fl_verdict_decide() --> deliver	decapsulated, XDP_PASS
+ *	ours: peer? well formed? tag? socket, or busy? memory?
+ *	      -> fl_verdict_decide() --------------------------------------> deliver	decapsulated, XDP_PASS
  *	                                                                    chain	rewritten, XDP_TX
  *	                                                                    pass	the same (second.bpf.h)
  *	                                                                    drop	counted by reason
@@ -12,6 +13,7 @@
 #include "learn.bpf.h"
 #include "wire.bpf.h"
 #include "sockets.bpf.h"
+#include "load.bpf.h"
 #include "notice.bpf.h"
 #include "act.bpf.h"
 #include "second.bpf.h"
@@ -83,6 +85,8 @@ static __attribute__((noinline)) int packet_take(struct xdp_md *ctx)
 			return drop(wrong);
 	}
 	in->packet = sockets_classify(ctx, flow, &headers, &scratch->tuple);
+	if (in->packet == FL_PACKET_SYN)
+		in->packet = (enum fl_packet_class)load_ask(ctx, scratch);
 	if (!learn(in, out))
 		return drop(FL_COUNTER_DROP_STALE);
 	switch (out->verdict) {

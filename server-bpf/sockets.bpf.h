@@ -16,6 +16,8 @@
 #ifndef FAIRLEAD_SOCKETS_BPF_H
 #define FAIRLEAD_SOCKETS_BPF_H
 
+#include <bpf/bpf_core_read.h>
+
 #include "wire.bpf.h"
 
 /* The kernel's structs: the only members read here, relocated to their offsets in the running kernel. */
@@ -83,13 +85,20 @@ static __always_inline bool acknowledges_other(struct xdp_md *ctx, const struct 
 	return bpf_ntohl(tcp->ack_seq) != number;
 }
 
-/* Whether the segment acknowledges another SYN-ACK than this half-open socket's. */
+/*
+ * Whether the segment acknowledges another SYN-ACK than this half-open socket's. bpf_skc_to_tcp_request_sock() returns
+ * NULL for a socket of an MPTCP listener, whose struct proto is another, so the number is read as kernel memory. The
+ * verifier allows no arithmetic with the socket, but reads its address from the stack as a number.
+ */
 static __always_inline bool is_for_another(struct xdp_md *ctx, const struct fl_flow_headers *headers,
 					   struct bpf_sock *half_open)
 {
-	struct tcp_request_sock *request = bpf_skc_to_tcp_request_sock(half_open);
+	__u32 at = bpf_core_field_offset(struct tcp_request_sock, snt_isn), snt_isn;
+	__u64 address;
 
-	return request && acknowledges_other(ctx, headers, request->snt_isn + 1);
+	return !bpf_probe_read_kernel(&address, sizeof(address), &half_open) &&
+	       !bpf_probe_read_kernel(&snt_isn, sizeof(snt_isn), (void *)(address + at)) &&
+	       acknowledges_other(ctx, headers, snt_isn + 1);
 }
 
 /* Whether the segment acknowledges another FIN than this closed socket's: it belongs to a later connection. */
@@ -148,6 +157,21 @@ static __always_inline enum fl_packet_class sockets_find_udp(struct xdp_md *ctx,
 	found = sk->state == BPF_TCP_ESTABLISHED && sk->dst_port ? FL_PACKET_LOCAL_SOCKET : FL_PACKET_NO_RESET;
 	bpf_sk_release(sk);
 	return found;
+}
+
+/* For a SYN: whether its connection has a socket of its own here, half-open or other. */
+static __always_inline bool sockets_has_own(struct xdp_md *ctx, const struct fl_flow *flow,
+					    struct bpf_sock_tuple *tuple)
+{
+	__u32 tuple_len = tuple_fill(tuple, flow);
+	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, tuple_len, BPF_F_CURRENT_NETNS, 0);
+	bool is_own;
+
+	if (!sk)
+		return false;
+	is_own = sk->state != BPF_TCP_LISTEN;
+	bpf_sk_release(sk);
+	return is_own;
 }
 
 static __always_inline enum fl_packet_class sockets_classify(struct xdp_md *ctx, const struct fl_flow *flow,

@@ -3,8 +3,10 @@
  * Parses what precedes the steer header, and with flow.h the head of the inner packet.
  *
  *	Ethernet | outer IPv4 or IPv6 | UDP | GUE base, steer | inner IPv4 or IPv6 | TCP, UDP, ICMP
+ *	Ethernet | outer IPv6 | SRH with the steer header	| inner IPv4 or IPv6 | TCP, UDP, ICMP
  *
- * The boundary: a packet is ours if it is sent to our address in a received encapsulation (GUE: UDP to our port). Over
+ * The boundary: a packet is ours if it is sent to our address in a received encapsulation (GUE: UDP to our port; an SRH in front
+ * of an IP packet). Over
  * IPv4 a first fragment suffices; over IPv6 the encapsulation must directly follow the IP header. All other packets
  * pass to the kernel untouched; ours are dropped under a named reason if malformed. The UDP checksum is not checked
  * (protocol/README.md, 2).
@@ -80,7 +82,7 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 	    ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
 		return false;
 	l4 = (void *)ip + ip->ihl * 4;
-	if (!encap_find(ip->protocol, l4, end, &outer->encap))
+	if (!encap_find(false, ip->protocol, l4, end, &outer->encap))
 		return false;
 	outer->payload = (void *)(ip + 1);
 	outer->ip_len = sizeof(*ip);
@@ -100,11 +102,12 @@ static __always_inline bool outer_ipv4_parse(struct iphdr *ip, void *end, __u32 
 static __always_inline bool outer_ipv6_parse(struct ipv6hdr *ip, void *end, __u32 frame_len, struct outer *outer)
 {
 	if ((void *)(ip + 1) > end || ip->version != 6 || !is_self_ipv6(&ip->daddr) ||
-	    !encap_find(ip->nexthdr, ip + 1, end, &outer->encap))
+	    !encap_find(true, ip->nexthdr, ip + 1, end, &outer->encap))
 		return false;
 	outer->payload = (void *)(ip + 1);
 	outer->ip_len = sizeof(*ip);
 	outer->class = (__u8)(ip->priority << 4 | ip->flow_lbl[0] >> 4);
+	outer->flow = *(const __be32 *)ip;
 	outer->is_ipv6 = true;
 	__builtin_memcpy(&outer->source, &ip->saddr, sizeof(outer->source));
 	outer->is_mapped = is_mapped(&ip->saddr);

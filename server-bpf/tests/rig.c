@@ -31,6 +31,7 @@
 enum {
 	ANSWER_MILLISECONDS = 30000, /* on a busy host; else a few */
 	HTTP_PORT = 80,
+	MPTCP_PORT = 8080,
 	CONNECTED_PORT = 53,
 	UNCONNECTED_PORT = 54,
 	FIRST_SEQUENCE = 1000,
@@ -124,11 +125,11 @@ static socklen_t sockaddr_of(const struct fl_address *address, fl_u16 port, stru
 	return sizeof(*in6);
 }
 
-static int socket_bound(int type, const struct fl_address *address, fl_u16 port)
+static int socket_bound(int type, int protocol, const struct fl_address *address, fl_u16 port)
 {
 	struct sockaddr_storage storage;
 	socklen_t len = sockaddr_of(address, port, &storage);
-	int one = 1, fd = socket(storage.ss_family, type | SOCK_CLOEXEC, 0);
+	int one = 1, fd = socket(storage.ss_family, type | SOCK_CLOEXEC, protocol);
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, (struct sockaddr *)&storage, len))
@@ -217,7 +218,7 @@ struct connection {
 
 static struct connection connection_make(const struct fl_address *client, const struct fl_address *vip, int listener)
 {
-	struct connection c = {.client = socket_bound(SOCK_STREAM, client, 0)};
+	struct connection c = {.client = socket_bound(SOCK_STREAM, 0, client, 0)};
 
 	socket_connect(c.client, vip, HTTP_PORT);
 	c.server = accept(listener, NULL, NULL);
@@ -267,13 +268,22 @@ static struct packet_tcp time_wait_make(const struct fl_address *client, const s
 static void udp_make(struct rig_packets *p, const struct fl_address *client, const struct fl_address *outside,
 		     const struct fl_address *vip)
 {
-	int connected = socket_bound(SOCK_DGRAM, vip, CONNECTED_PORT);
+	int connected = socket_bound(SOCK_DGRAM, 0, vip, CONNECTED_PORT);
 
 	socket_connect(connected, client, 5353);
-	socket_bound(SOCK_DGRAM, vip, UNCONNECTED_PORT);
+	socket_bound(SOCK_DGRAM, 0, vip, UNCONNECTED_PORT);
 	p->udp_connected = (struct packet_flow){*client, *vip, 5353, CONNECTED_PORT};
 	p->udp_other = (struct packet_flow){*outside, *vip, 5353, CONNECTED_PORT};
 	p->udp_unconnected = (struct packet_flow){*client, *vip, 5353, UNCONNECTED_PORT};
+}
+
+static int listener_make(int protocol, const struct fl_address *vip, fl_u16 port)
+{
+	int listener = socket_bound(SOCK_STREAM, protocol, vip, port);
+
+	if (listen(listener, 64))
+		give_up("listen");
+	return listener;
 }
 
 /* Sockets stay open until the test's process ends. local is a client address of this namespace, outside none. */
@@ -281,10 +291,9 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 {
 	struct fl_address vip = packet_address(vip_text), local = packet_address(local_text);
 	struct fl_address outside = packet_address(outside_text);
-	int listener = socket_bound(SOCK_STREAM, &vip, HTTP_PORT);
+	int listener = listener_make(0, &vip, HTTP_PORT);
 
-	if (listen(listener, 64))
-		give_up("listen");
+	listener_make(IPPROTO_MPTCP, &vip, MPTCP_PORT);
 	p->syn = tcp_from(&outside, 1001, &vip, HTTP_PORT, TCP_SYN);
 	p->unknown = tcp_from(&outside, 1002, &vip, HTTP_PORT, TCP_ACK);
 	p->no_listener = tcp_from(&outside, 1002, &vip, 81, TCP_ACK);
@@ -300,6 +309,9 @@ static void sockets_make(struct rig_packets *p, const char *vip_text, const char
 	p->half_open = handshake_begin(tcp_from(&outside, 1003, &vip, HTTP_PORT, TCP_SYN));
 	p->half_open_elsewhere = p->half_open;
 	p->half_open_elsewhere.acknowledgement += 0x01010101;
+	p->half_open_mptcp = handshake_begin(tcp_from(&outside, 1005, &vip, MPTCP_PORT, TCP_SYN));
+	p->half_open_mptcp_elsewhere = p->half_open_mptcp;
+	p->half_open_mptcp_elsewhere.acknowledgement += 0x01010101;
 	sysctl("ipv4/tcp_syncookies", "2");
 	udp_make(p, &local, &outside, &vip);
 }
@@ -496,6 +508,28 @@ fl_u32 rig_generation_get(struct fl_server *program)
 	if (bpf_map_lookup_elem(bpf_map__fd(program->maps.generations), &slot, &generation))
 		give_up("generations");
 	return generation;
+}
+
+void rig_load_set(struct fl_server *program, const struct fl_load_setting *setting)
+{
+	struct fl_load_setting counting = setting ? *setting : (struct fl_load_setting){0};
+	struct fl_load_state fresh = {0};
+	__u32 slot = RIG_SERVICE;
+
+	counting.until_ns = setting ? UINT64_MAX : 0;
+	if (bpf_map_update_elem(bpf_map__fd(program->maps.load_settings), &slot, &counting, BPF_ANY) ||
+	    bpf_map_update_elem(bpf_map__fd(program->maps.load_states), &slot, &fresh, BPF_ANY))
+		give_up("load");
+}
+
+struct fl_load_state rig_load_get(struct fl_server *program)
+{
+	__u32 slot = RIG_SERVICE;
+	struct fl_load_state state;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(program->maps.load_states), &slot, &state))
+		give_up("load");
+	return state;
 }
 
 fl_u64 rig_clock(const struct fl_server *program)

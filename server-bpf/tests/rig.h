@@ -2,7 +2,7 @@
 /*
  * A server to test the XDP program in: a network namespace of the test's own, with real sockets.
  *
- *	lo      VIPs 10.99.0.1, 2001:db8:99::1		TCP listeners on port 80, UDP sockets on port 53
+ *	lo      VIPs 10.99.0.1, 2001:db8:99::1		TCP listeners on port 80, MPTCP ones on 8080, UDP sockets on port 53
  *	        clients 10.2.1.2, 2001:db8:2::2		their ends of the established connections
  *	rig0    10.1.0.2/24, 2001:db8:1::2/64		where the program's packets come in; neighbours below are known
  *	  |     neighbours: router 10.1.0.1, muxes .11 .., servers .21 ..	MAC 02:00:00:00:00:<same digits>
@@ -15,6 +15,7 @@
 #define FAIRLEAD_TESTS_RIG_H
 
 #include "config.h"
+#include "load.h"
 #include "packet.h"
 
 struct fl_server;
@@ -47,10 +48,12 @@ struct rig_packets {
 	struct packet_tcp established_before;    /* the same, below */
 	struct packet_tcp half_open;             /* the ACK that is still missing */
 	struct packet_tcp half_open_elsewhere;   /* one that acknowledges another host's SYN-ACK */
-	struct packet_tcp time_wait;             /* acknowledges the FIN */
-	struct packet_tcp time_wait_later;       /* of a connection from the same port that another host has */
-	struct packet_tcp cookie_ack;            /* the ACK of a SYN cookie that this host sent */
-	struct packet_tcp bad_cookie;            /* the same with a wrong cookie */
+	struct packet_tcp half_open_mptcp;       /* both, of a listener that speaks MPTCP */
+	struct packet_tcp half_open_mptcp_elsewhere;
+	struct packet_tcp time_wait;       /* acknowledges the FIN */
+	struct packet_tcp time_wait_later; /* of a connection from the same port that another host has */
+	struct packet_tcp cookie_ack;      /* the ACK of a SYN cookie that this host sent */
+	struct packet_tcp bad_cookie;      /* the same with a wrong cookie */
 	struct packet_tcp unknown;
 	struct packet_tcp no_listener; /* to a port without a listener */
 	struct packet_flow udp_connected;
@@ -101,6 +104,10 @@ void rig_memory_set_of(struct fl_server *program, fl_u32 bucket, const struct fl
 bool rig_memory_get_of(struct fl_server *program, fl_u32 bucket, struct fl_bucket_memory *memory);
 void rig_generation_set(struct fl_server *program, fl_u32 generation);
 fl_u32 rig_generation_get(struct fl_server *program);
+
+/* The load of RIG_SERVICE: a setting that counts until the test's end, or none if NULL; both begin a new state. */
+void rig_load_set(struct fl_server *program, const struct fl_load_setting *setting);
+struct fl_load_state rig_load_get(struct fl_server *program);
 
 /* The program's own clock in Unix seconds, from outside. */
 fl_u64 rig_clock(const struct fl_server *program);

@@ -114,6 +114,7 @@ enum fl_counter row_counter(const json_t *row)
 	    [FL_PACKET_LOCAL_SOCKET] = FL_COUNTER_DELIVER_LOCAL_SOCKET,
 	    [FL_PACKET_UNKNOWN] = FL_COUNTER_DELIVER_UNKNOWN,
 	    [FL_PACKET_NO_RESET] = FL_COUNTER_DELIVER_NO_RESET,
+	    [FL_PACKET_REFUSED] = FL_COUNTER_DELIVER_SYN,
 	};
 	const json_t *last = row_last(row), *in = vectors_get(last, "in");
 
@@ -135,6 +136,28 @@ enum fl_counter row_counter(const json_t *row)
 	}
 }
 
+/* Rewrites the header, which begins at gue, as a decision says. */
+static void rewrite(fl_u8 *gue, const fl_u8 *end, const json_t *out)
+{
+	if (verdict_row_verdict(out) == FL_VERDICT_PASS)
+		assert_true(fl_steer_promote(gue, end));
+	else
+		assert_true(fl_steer_chain(gue, end));
+	if (vectors_bool(out, "late"))
+		assert_true(fl_steer_mark_late(gue, end));
+}
+
+static void check_header(const json_t *row, const struct packet *sent, size_t inner_at, const fl_u8 *chained)
+{
+	size_t gue_at = fl_load_be16(sent->data + 12) == 0x0800 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
+	struct packet copy = *sent;
+
+	rewrite(copy.data + gue_at, copy.data + copy.len, vectors_get(row, "out"));
+	if (row_is_promoted(row))
+		rewrite(copy.data + gue_at, copy.data + copy.len, vectors_get(row_last(row), "out"));
+	assert_memory_equal(chained, copy.data + gue_at, inner_at - gue_at);
+}
+
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained)
 {
 	struct fl_address next = vectors_address(vectors_get(row_last(row), "out"), "next");
@@ -147,6 +170,7 @@ void row_check_chained(const json_t *row, const struct packet *sent, size_t inne
 		assert_memory_equal(chained->data + PACKET_OUTER_AT + 16, next.bytes + 12, 4);
 	else
 		assert_memory_equal(chained->data + PACKET_OUTER_AT + 24, next.bytes, 16);
+	check_header(row, sent, inner_at, chained->data + (is_ipv4 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE));
 	assert_memory_equal(chained->data + (int)inner_at + longer, sent->data + inner_at, sent->len - inner_at);
 }
 
@@ -182,6 +206,7 @@ static size_t inner_packets(const json_t *row, struct row_inner found[3])
 
 	switch (verdict_row_class(vectors_get(row, "in"))) {
 	case FL_PACKET_SYN:
+	case FL_PACKET_REFUSED:
 		found[0].tcp = &packets->syn;
 		return 1;
 	case FL_PACKET_COOKIE_ACK:

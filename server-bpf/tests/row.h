@@ -45,7 +45,7 @@ fl_u32 row_second_bucket(const json_t *row);
 /* The counter of the exit that the row expects. */
 enum fl_counter row_counter(const json_t *row);
 
-/* Checks that a chained packet, or one that is passed on, has the row's destination and the inner packet that was sent. */
+/* Checks that a chained packet, or one that is passed on, has the row's destination and header, and the inner packet. */
 void row_check_chained(const json_t *row, const struct packet *sent, size_t inner_at, const struct packet *chained);
 
 /* What is remembered afterwards, memory of the first bucket. memory: NULL if nothing is. */

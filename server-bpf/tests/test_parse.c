@@ -411,7 +411,7 @@ static void random_packets(void **state)
 		long mutations = random() % MUTATIONS_MAX;
 		enum fl_counter counter;
 
-		steer.flags = (fl_u8)(random() & FL_STEER_FLAGS);
+		steer.flags = (fl_u8)(random() & UINT8_MAX);
 		steer.previous = packet_address(random() % 4 ? "10.1.0.21" : "2001:db8:1::21");
 		steer.since = (fl_u32)time(NULL);
 		steer.second = (struct fl_steer_second){RIG_BUCKET + 1, random_owner(), steer.since, random_owner()};

@@ -40,6 +40,8 @@ TCP_KIND(established_elsewhere)
 TCP_KIND(established_before)
 TCP_KIND(half_open)
 TCP_KIND(half_open_elsewhere)
+TCP_KIND(half_open_mptcp)
+TCP_KIND(half_open_mptcp_elsewhere)
 TCP_KIND(time_wait)
 TCP_KIND(time_wait_later)
 TCP_KIND(cookie_ack)
@@ -185,6 +187,8 @@ static const struct kind kinds[] = {
     {"established, the port used before elsewhere", established_before, FL_COUNTER_DELIVER_UNKNOWN},
     {"half-open", half_open, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"half-open, another host's SYN-ACK acknowledged", half_open_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
+    {"half-open at MPTCP", half_open_mptcp, FL_COUNTER_DELIVER_LOCAL_SOCKET},
+    {"half-open at MPTCP, another host's SYN-ACK acknowledged", half_open_mptcp_elsewhere, FL_COUNTER_DELIVER_UNKNOWN},
     {"TIME-WAIT", time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},
     {"TIME-WAIT, the port used again elsewhere", time_wait_later, FL_COUNTER_DELIVER_UNKNOWN},
     {"RST without ACK in TIME-WAIT", rst_of_time_wait, FL_COUNTER_DELIVER_LOCAL_SOCKET},

@@ -27,12 +27,19 @@ static struct packet packet_make(const char *source, const char *destination, co
 	return packet;
 }
 
-/* As an unknown connection's packet, or a later fragment. */
-static void check_delivered(struct fl_server *program)
+/* It goes on to the verdict as an unknown connection's packet, or a later fragment. */
+static void check_accepted(struct fl_server *program, const struct vectors_bytes *bytes)
 {
-	enum fl_counter counter = rig_counter_bumped(program);
+	bool is_late = bytes->data[FL_STEER_AT_FLAGS] & FL_STEER_LATE;
+	struct packet packet = packet_make(RIG_MUX, RIG_SELF, bytes);
+	enum fl_counter counter;
 
-	assert_true(counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET);
+	assert_int_equal(rig_run(program, &packet), is_late ? XDP_DROP : XDP_PASS);
+	counter = rig_counter_bumped(program);
+	if (is_late)
+		assert_int_equal(counter, FL_COUNTER_DROP_STALE);
+	else
+		assert_true(counter == FL_COUNTER_DELIVER_UNKNOWN || counter == FL_COUNTER_DELIVER_NO_RESET);
 }
 
 static void row(void **state)
@@ -46,8 +53,7 @@ static void row(void **state)
 	rig_generation_set(with_key, 0);
 	learned = rig_counter(with_key, FL_COUNTER_LEARNED);
 	if (is_right) {
-		assert_int_equal(rig_run(with_key, &packet), XDP_PASS);
-		check_delivered(with_key);
+		check_accepted(with_key, &bytes);
 	} else {
 		bool is_missing = !strcmp(vectors_text(*state, "result"), "missing");
 
@@ -66,20 +72,18 @@ static void row(void **state)
 static void ignored(void **state)
 {
 	struct vectors_bytes bytes = vectors_bytes(*state, "bytes");
-	struct packet packet = packet_make(RIG_MUX, RIG_SELF, &bytes);
 
 	rig_memory_set(without_key, NULL);
 	rig_generation_set(without_key, 0);
-	assert_int_equal(rig_run(without_key, &packet), XDP_PASS);
-	check_delivered(without_key);
+	check_accepted(without_key, &bytes);
 	vectors_free(&bytes);
 }
 
-/* On to a server of each family: from there it is the row's packet again. */
-static void chained(void **state)
+/* On to a server of each family: from there it is the row's packet again. seen: the highest generation. */
+static void check_chained(const json_t *row, fl_u32 seen)
 {
 	static const char *const next[RIG_FAMILIES] = {"10.1.0.21", "2001:db8:1::21"};
-	struct vectors_bytes before = vectors_bytes(*state, "before"), after = vectors_bytes(*state, "after");
+	struct vectors_bytes before = vectors_bytes(row, "before"), after = vectors_bytes(row, "after");
 	int family;
 
 	for (family = 0; family < RIG_FAMILIES; family++) {
@@ -89,6 +93,7 @@ static void chained(void **state)
 		struct packet packet = packet_make(RIG_MUX, RIG_SELF, &before);
 
 		rig_memory_set(chaining, &moved);
+		rig_generation_set(chaining, seen);
 		assert_int_equal(rig_run(chaining, &packet), XDP_TX);
 		rig_check_counted(chaining, FL_COUNTER_CHAIN);
 		assert_int_equal(packet.len, gue_at + after.len);
@@ -96,6 +101,16 @@ static void chained(void **state)
 	}
 	vectors_free(&before);
 	vectors_free(&after);
+}
+
+static void chained(void **state)
+{
+	check_chained(*state, 0);
+}
+
+static void late(void **state)
+{
+	check_chained(*state, UINT32_MAX);
 }
 
 /* Passed on. The rows' first moves are from this very server, which is no move: nothing else can be done. */
@@ -136,6 +151,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, file, "rows", ignored);
 	vectors_add(&tests, file, "chained", chained);
 	vectors_add(&tests, file, "promoted", promoted);
+	vectors_add(&tests, file, "late", late);
 	failed = vectors_run("tags by the XDP program", &tests);
 	program_close(passing);
 	program_close(chaining);

@@ -6,7 +6,7 @@
  *
  * The row's `now` is the program's own clock: it is loaded with an offset that brings its second about, and a row
  * counts only if that second has lasted until its end. Each configuration has its own program. What the program
- * forgets on purpose (row.h) has its case in test_act.c.
+ * forgets on purpose (row.h) has its case in test_act.c. A SYN is refused by a setting of the service's load.
  */
 #include <string.h>
 #include <time.h>
@@ -106,6 +106,7 @@ static void memory_set(fl_u32 bucket, const json_t *in)
 
 static bool run_once(const json_t *row, const struct row_inner *inner)
 {
+	static const struct fl_load_setting busy = {.busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
 	const json_t *in = vectors_get(row, "in");
 	struct config config = row_config(row);
 	bool is_promoted = row_is_promoted(row);
@@ -121,6 +122,7 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 	if (is_promoted)
 		memory_set(row_second_bucket(row), vectors_get(row_last(row), "in"));
 	rig_generation_set(program, (fl_u32)vectors_number(in, "generationSeen"));
+	rig_load_set(program, verdict_row_class(in) == FL_PACKET_REFUSED ? &busy : NULL);
 	learned = rig_counter(program, FL_COUNTER_LEARNED);
 	promoted = rig_counter(program, FL_COUNTER_PROMOTED);
 	action = rig_run(program, &after);

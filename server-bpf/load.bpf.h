@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether this server takes a new connection (load.h), asked for each SYN. Only one that it would rather not take costs
+ * a lookup of its socket, as a client sends a SYN again whose half-open connection is here already; and a look at the
+ * clock, which takes 12 to 30 ns, longer than the rest of the decision. A setting that has ended therefore refuses
+ * nothing, but the next SYNs are counted as taken, up to its threshold. Its end is compared with the clock's last tick,
+ * and comes up to 10 ms late.
+ */
+#ifndef FAIRLEAD_LOAD_BPF_H
+#define FAIRLEAD_LOAD_BPF_H
+
+#include "load.h"
+#include "memory.bpf.h"
+#include "sockets.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FL_SERVER_SERVICES);
+	__type(key, __u32);
+	__type(value, struct fl_load_setting);
+} load_settings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FL_SERVER_SERVICES);
+	__type(key, __u32);
+	__type(value, struct fl_load_state);
+} load_states SEC(".maps");
+
+/* Whether another server would take the SYN as well: then it is offered, and may be refused. */
+static __always_inline bool load_is_offered(const struct fl_steer *steer)
+{
+	return config.chaining && steer->flags & FL_STEER_SECOND && !fl_verdict_is_unspecified(&steer->second.owner);
+}
+
+/* The class of a SYN: FL_PACKET_REFUSED or FL_PACKET_SYN. Counts it if the service has a setting. */
+static __attribute__((noinline)) int load_ask(struct xdp_md *ctx, struct scratch *scratch)
+{
+	const struct fl_steer *steer = &scratch->in.steer;
+	__u32 slot = steer->service;
+	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
+	struct fl_load_state *state;
+
+	if (!setting || !FL_LOAD_READ(setting->until_ns))
+		return FL_PACKET_SYN;
+	state = bpf_map_lookup_elem(&load_states, &slot);
+	if (!state)
+		return FL_PACKET_SYN; /* never: the array has a slot for each 16-bit id */
+	if (!load_is_offered(steer)) {
+		fl_load_count_unasked(setting, state);
+		return FL_PACKET_SYN;
+	}
+	if (!fl_load_is_busy(setting, state)) {
+		fl_load_count_taken(state);
+		return FL_PACKET_SYN;
+	}
+	if (!fl_load_is_armed(setting, bpf_ktime_get_coarse_ns()) ||
+	    sockets_has_own(ctx, &scratch->flow, &scratch->tuple))
+		return FL_PACKET_SYN;
+	fl_load_count_passed(state);
+	return FL_PACKET_REFUSED;
+}
+
+/* Counts a SYN that this server refused and then took, as it owns the second bucket, too. */
+static __always_inline void load_count_own(__u16 service)
+{
+	__u32 slot = service;
+	struct fl_load_setting *setting = bpf_map_lookup_elem(&load_settings, &slot);
+	struct fl_load_state *state = bpf_map_lookup_elem(&load_states, &slot);
+
+	if (setting && state)
+		fl_load_count_unasked(setting, state);
+}
+
+#endif

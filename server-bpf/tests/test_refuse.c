@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which SYNs the program refuses, by load and by what sockets the host has: what becomes of the packet, byte by byte if
+ * it is passed on, and what is counted of it. The policies themselves have their tests in server/tests/test_load.c.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/bpf.h>
+
+#include "counters.h"
+#include "program.h"
+#include "refuse_row.h"
+#include "../skeleton.h"
+#include "vectors.h"
+
+enum {
+	WINDOW = 50,
+	SENDERS = 4,
+	SENT = 5000, /* by each */
+};
+
+static const struct fl_siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+static struct fl_server *plain, *tagged, *never_on; /* the last one passes nothing on */
+
+static void check_counts(struct fl_server *program, const struct refuse_counts *expected)
+{
+	struct fl_load_state state = rig_load_get(program);
+
+	refuse_check_counts(&state, expected);
+}
+
+static void check_row(const struct refuse_row *row, enum rig_family family)
+{
+	struct fl_steer steer = refuse_row_steer(row, family);
+	struct packet_tcp tcp = refuse_row_inner(row, family);
+	struct packet packet = refuse_packet(&steer, &tcp), sent = packet;
+	fl_u64 promoted = rig_counter(plain, FL_COUNTER_PROMOTED);
+	int action;
+
+	rig_memory_set(plain, NULL);
+	rig_memory_set_of(plain, REFUSE_SECOND_BUCKET, NULL);
+	rig_generation_set(plain, RIG_GENERATION);
+	rig_load_set(plain, row->setting);
+	action = rig_run(plain, &packet);
+	rig_check_counted(plain, row->counter);
+	assert_int_equal(action, row->counter == FL_COUNTER_PASS_ON ? XDP_TX : XDP_PASS);
+	if (row->counter == FL_COUNTER_PASS_ON)
+		refuse_row_check_passed(row, &sent, &packet);
+	check_counts(plain, &row->counts);
+	assert_int_equal(rig_counter(plain, FL_COUNTER_PROMOTED) - promoted, row->counts.passed && row->counts.unasked);
+}
+
+static void run(void **state)
+{
+	check_row(*state, RIG_IPV4);
+	check_row(*state, RIG_IPV6);
+}
+
+/* One more SYN that another server would take, too. Returns whether it was passed on. */
+static bool syn_offer(struct fl_server *program)
+{
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+
+	return rig_run(program, &packet) == XDP_TX;
+}
+
+static void setting_write(struct fl_server *program, const struct fl_load_setting *setting)
+{
+	__u32 slot = RIG_SERVICE;
+
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(program->maps.load_settings), &slot, setting, BPF_ANY), 0);
+}
+
+/* A setting counts until its end, to a tick of the clock. */
+static void expires(void **state)
+{
+	struct fl_load_setting setting = refuse_full;
+	struct timespec now, tick;
+
+	(void)state;
+	rig_load_set(plain, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	setting.until_ns = (fl_u64)now.tv_sec * 1000000000 + (fl_u64)now.tv_nsec + 60000000000;
+	setting_write(plain, &setting);
+	assert_true(syn_offer(plain));
+	setting.until_ns -= 60000000000 + (fl_u64)tick.tv_nsec;
+	setting_write(plain, &setting);
+	assert_false(syn_offer(plain));
+	check_counts(plain, &(struct refuse_counts){.passed = 1});
+}
+
+/* What was taken since the reading counts as work, until the next reading. */
+static void counts_since_reading(void **state)
+{
+	struct fl_load_setting setting = {.until_ns = UINT64_MAX, .busy = 2, .threshold = 4, .policy = FL_LOAD_STATIC};
+
+	(void)state;
+	rig_load_set(plain, &setting);
+	assert_false(syn_offer(plain));
+	assert_false(syn_offer(plain));
+	assert_true(syn_offer(plain));
+	setting.sequence++;
+	setting.busy = 3;
+	setting_write(plain, &setting);
+	assert_false(syn_offer(plain));
+	assert_true(syn_offer(plain));
+	check_counts(plain, &(struct refuse_counts){.taken = 3, .passed = 2});
+}
+
+static void dynamic_adapts(void **state)
+{
+	struct fl_load_setting setting = {.until_ns = UINT64_MAX,
+					  .busy = 2,
+					  .threshold = 1,
+					  .window = WINDOW,
+					  .epsilon = 100,
+					  .policy = FL_LOAD_DYNAMIC};
+	int i;
+
+	(void)state;
+	rig_load_set(plain, &setting);
+	for (i = 1; i < 2 * WINDOW; i++)
+		assert_true(syn_offer(plain));
+	assert_int_equal(rig_load_get(plain).threshold, 2);
+	assert_false(syn_offer(plain)); /* the second window's last: now the threshold is 3 */
+	assert_int_equal(rig_load_get(plain).threshold, 3);
+	for (i = 0; i < WINDOW; i++) {
+		setting.busy = 0;
+		setting.sequence++;
+		setting_write(plain, &setting);
+		assert_false(syn_offer(plain));
+	}
+	assert_int_equal(rig_load_get(plain).threshold, 2);
+	check_counts(plain, &(struct refuse_counts){.taken = WINDOW + 1, .passed = 2 * WINDOW - 1});
+}
+
+static void another_service(void **state)
+{
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet;
+
+	(void)state;
+	rig_load_set(plain, &refuse_full);
+	steer.service = RIG_SERVICE + 1;
+	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	assert_int_equal(rig_run(plain, &packet), XDP_PASS);
+	rig_check_counted(plain, FL_COUNTER_DELIVER_SYN);
+	check_counts(plain, &(struct refuse_counts){0});
+}
+
+/* A packet of a stranger is dropped before anybody is asked. */
+static void untrusted(void **state)
+{
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	fl_u8 *ip = packet.data + PACKET_OUTER_AT;
+
+	(void)state;
+	rig_load_set(plain, &refuse_full);
+	fl_store_be32(ip + 12, 0xc0000201);
+	fl_store_be16(ip + 10, 0);
+	fl_store_be16(ip + 10, packet_checksum(ip, 20, 0));
+	assert_int_equal(rig_run(plain, &packet), XDP_DROP);
+	rig_check_counted(plain, FL_COUNTER_DROP_UNTRUSTED_SENDER);
+	check_counts(plain, &(struct refuse_counts){0});
+}
+
+/* Where packets are not passed on, nothing is refused. */
+static void without_chaining(void **state)
+{
+	(void)state;
+	rig_load_set(never_on, &refuse_full);
+	assert_false(syn_offer(never_on));
+	rig_check_counted(never_on, FL_COUNTER_DELIVER_SYN);
+	check_counts(never_on, &(struct refuse_counts){.unasked = 1});
+}
+
+/* The tag that a packet has, and the one that it should have. */
+static fl_u64 tag_of(const struct packet *packet, fl_u64 *right)
+{
+	const fl_u8 *gue = packet->data + PACKET_GUE_AT, *end = packet->data + packet->len;
+	struct fl_tag_message message;
+	struct fl_steer steer;
+
+	assert_int_equal(fl_steer_parse(gue, end, &steer), FL_STEER_OK);
+	assert_true(steer.flags & FL_STEER_TAG);
+	assert_true(fl_tag_message(gue, &steer, gue + steer.header_len, end, &message));
+	*right = fl_tag(&key, &message);
+	return fl_tag_load(steer.tag);
+}
+
+static struct packet tagged_make(fl_u64 change)
+{
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet;
+	fl_u64 right;
+
+	steer.flags |= FL_STEER_TAG;
+	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	tag_of(&packet, &right);
+	fl_tag_store(steer.tag, right ^ change);
+	return refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+}
+
+static void tag_is_renewed(void **state)
+{
+	struct packet packet = tagged_make(0);
+	fl_u64 right;
+
+	(void)state;
+	rig_load_set(tagged, &refuse_full);
+	assert_int_equal(rig_run(tagged, &packet), XDP_TX);
+	rig_check_counted(tagged, FL_COUNTER_PASS_ON);
+	assert_true(tag_of(&packet, &right) == right);
+	check_counts(tagged, &(struct refuse_counts){.passed = 1});
+}
+
+static void tag_is_wrong(void **state)
+{
+	struct packet packet = tagged_make(1);
+
+	(void)state;
+	rig_load_set(tagged, &refuse_full);
+	assert_int_equal(rig_run(tagged, &packet), XDP_DROP);
+	rig_check_counted(tagged, FL_COUNTER_DROP_UNTRUSTED_TAG_WRONG);
+	check_counts(tagged, &(struct refuse_counts){0});
+}
+
+/* SYNs as one CPU sees them, without looking at counters. */
+static void *offers_send(void *packet)
+{
+	const struct packet *syn = packet;
+	struct xdp_md context = {.data_end = (__u32)syn->len, .ingress_ifindex = rig_interface()};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = syn->data, .data_size_in = (__u32)syn->len,
+		    .ctx_in = &context, .ctx_size_in = sizeof(context), .repeat = 1);
+	int i;
+
+	for (i = 0; i < SENT; i++) {
+		options.data_size_out = 0; /* or the last packet's size is the limit of this one's */
+		if (bpf_prog_test_run_opts(bpf_program__fd(plain->progs.fairlead_server), &options))
+			return packet;
+	}
+	return NULL;
+}
+
+/* Several CPUs at once count every offer, and take no more than the threshold and one each. */
+static void many_at_once(void **state)
+{
+	struct fl_load_setting setting = {.threshold = 1000, .sequence = 1, .policy = FL_LOAD_STATIC};
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	pthread_t senders[SENDERS];
+	struct fl_load_state counted;
+	void *failed;
+	int i;
+
+	(void)state;
+	rig_load_set(plain, &setting);
+	for (i = 0; i < SENDERS; i++)
+		assert_int_equal(pthread_create(&senders[i], NULL, offers_send, &packet), 0);
+	for (i = 0; i < SENDERS; i++) {
+		pthread_join(senders[i], &failed);
+		assert_null(failed);
+	}
+	counted = rig_load_get(plain);
+	assert_int_equal(fl_load_offered(&counted), SENDERS * SENT);
+	assert_in_range(counted.taken, setting.threshold, setting.threshold + SENDERS - 1);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		CMUnitTestFunction run;
+	} cases[] = {
+	    {"a setting expires", expires},
+	    {"what was taken since the reading counts", counts_since_reading},
+	    {"dynamic adapts", dynamic_adapts},
+	    {"another service is busy", another_service},
+	    {"a stranger's SYN is no offer", untrusted},
+	    {"without chaining nothing is refused", without_chaining},
+	    {"a SYN that is passed on has a new tag", tag_is_renewed},
+	    {"a SYN with a wrong tag is no offer", tag_is_wrong},
+	    {"many at once", many_at_once},
+	};
+	struct config config = rig_config_both();
+	struct vectors_tests tests = {NULL, 0};
+	size_t i;
+	int failed;
+
+	rig_open();
+	plain = rig_load(&config);
+	config.program.chaining = 0;
+	never_on = rig_load(&config);
+	config.program.chaining = 1;
+	config.program.tagged = 1;
+	config.program.tag_key = key;
+	tagged = rig_load(&config);
+	for (i = 0; refuse_rows[i].name; i++)
+		vectors_add_plain(&tests, refuse_rows[i].name, run, (void *)(uintptr_t)&refuse_rows[i]);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
+	failed = vectors_run("refusing by the XDP program", &tests);
+	program_close(plain);
+	program_close(never_on);
+	program_close(tagged);
+	return failed;
+}
