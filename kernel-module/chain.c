@@ -2,10 +2,15 @@
 #include "act.h"
 #include "receive.h"
 
+#include <linux/version.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
 #include <net/route.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
 
 enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why)
 {
@@ -14,12 +19,16 @@ enum fl_counter fl_chain_refuse(struct sk_buff *skb, enum fl_counter why)
 }
 
 /*
- * Whether the packet is larger than what can be sent to the next server. So is a GSO packet, which stands for several:
+ * Whether the packet is larger than what can be sent to the next server. A GSO packet stands for several. Without GRO
  * only a sender on this very host, or a virtual machine's interface, hands over such packets; muxes don't.
  */
-static bool is_too_big(const struct sk_buff *skb, unsigned int len, const struct dst_entry *route)
+static bool is_too_big(const struct fl_arrival *arrival, unsigned int len, const struct dst_entry *route)
 {
-	return skb_is_gso(skb) || len > dst_mtu(route);
+	const struct sk_buff *skb = arrival->skb;
+
+	if (!skb_is_gso(skb))
+		return len > dst_mtu(route);
+	return !arrival->encap->is_merged || !skb->encapsulation || !skb_gso_validate_network_len(skb, dst_mtu(route));
 }
 
 struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flowi4 *fl4, unsigned int len,
@@ -36,7 +45,7 @@ struct rtable *fl_chain_route_ipv4(const struct fl_arrival *arrival, struct flow
 	if (route->rt_type != RTN_UNICAST)
 		goto err_route;
 	*refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
-	if (is_too_big(arrival->skb, len, &route->dst))
+	if (is_too_big(arrival, len, &route->dst))
 		goto err_route;
 	return route;
 
@@ -59,7 +68,7 @@ struct dst_entry *fl_chain_route_ipv6(const struct fl_arrival *arrival, struct f
 	if (((const struct rt6_info *)route)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST))
 		goto err_route;
 	*refusal = FL_COUNTER_DROP_CHAIN_TOO_BIG;
-	if (is_too_big(arrival->skb, len, route))
+	if (is_too_big(arrival, len, route))
 		goto err_route;
 	return route;
 

@@ -57,12 +57,13 @@ struct outer {
 	u8 class;
 };
 
-/* Rewrites the steer header for the second bucket, for the next server, or both. */
+/* Rewrites the steer header for the second bucket, for the next server, or both; says that it is a late mux's. */
 static bool rewrite_steer(const struct fl_arrival *arrival, u8 *gue, const u8 *end)
 {
 	if ((arrival->promoted || arrival->out.verdict == FL_VERDICT_PASS) && !fl_steer_promote(gue, end))
 		return false;
-	return arrival->out.verdict == FL_VERDICT_PASS || fl_steer_chain(gue, end);
+	return (arrival->out.verdict == FL_VERDICT_PASS || fl_steer_chain(gue, end)) &&
+	       (!fl_verdict_is_late(&arrival->in) || fl_steer_mark_late(gue, end));
 }
 
 /* Removes the outer headers and rewrites the steer header; new outer headers are then pushed. */

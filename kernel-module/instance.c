@@ -85,6 +85,7 @@ static struct fl_instance *create(struct net *net)
 		goto err_counters;
 	if (fl_flows_init(&instance->flows, net))
 		goto err_memory;
+	fl_loads_init(&instance->loads);
 	return instance;
 
 err_memory:
@@ -102,6 +103,7 @@ void fl_instance_put(struct fl_instance *instance)
 {
 	if (!refcount_dec_and_test(&instance->references))
 		return;
+	fl_loads_destroy(&instance->loads);
 	fl_flows_destroy(&instance->flows);
 	fl_memory_destroy(&instance->memory);
 	free_percpu(instance->counters);

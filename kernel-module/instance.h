@@ -7,6 +7,7 @@
  *	memory		the moves learned from packets, until DETACH
  *	generations	the highest seen of each service; only ever raised, by compare-and-swap
  *	counters	per CPU
+ *	loads		how busy the agent says that the server is, by service, until DETACH
  *	flows		which connections came by a VIP, if the server mangles
  *
  * A server is freed once its sockets are closed, an RCU grace period has passed, and the last dump has put its
@@ -23,6 +24,7 @@
 #include <clock.h>
 
 #include "flows.h"
+#include "loads.h"
 #include "memory.h"
 #include "setup.h"
 
@@ -37,6 +39,7 @@ struct fl_instance {
 	struct fl_memory memory;
 	u32 *generations; /* FL_SERVER_SERVICES of them, 0 for never seen */
 	struct fl_counters __percpu *counters;
+	struct fl_loads loads;
 	struct fl_flows flows;       /* if mangling */
 	struct nf_hook_ops hooks[2]; /* the same; they stay until DETACH, when the flows are freed as well */
 	bool mangling;               /* protected by the namespace's lock */

@@ -301,6 +301,59 @@ static int forget_doit(struct sk_buff *request, struct genl_info *info)
 	return 0;
 }
 
+static int set_load_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct fl_load_setting setting;
+	struct fl_instance *instance;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE) || GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_LOAD_SETTING))
+		return -EINVAL;
+	memcpy(&setting, nla_data(info->attrs[FAIRLEAD_A_LOAD_SETTING]), sizeof(setting));
+	if (setting.policy >= FL_LOAD_POLICIES) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[FAIRLEAD_A_LOAD_SETTING],
+				    "policy must be 0..2: always, static, dynamic");
+		return -EINVAL;
+	}
+	if (setting.epsilon >= FL_LOAD_HALF) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[FAIRLEAD_A_LOAD_SETTING], "epsilon must be 0..499");
+		return -EINVAL;
+	}
+	instance = fl_instance_get(genl_info_net(info));
+	if (!instance)
+		return -ENOENT;
+	err = fl_loads_set(&instance->loads, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]), &setting);
+	fl_instance_put(instance);
+	return err;
+}
+
+static int get_load_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct fl_instance *instance;
+	struct sk_buff *answer;
+	struct fl_load load;
+	void *head;
+
+	if (GENL_REQ_ATTR_CHECK(info, FAIRLEAD_A_SERVICE))
+		return -EINVAL;
+	instance = fl_instance_get(genl_info_net(info));
+	if (!instance)
+		return -ENOENT;
+	load = fl_loads_read(&instance->loads, nla_get_u16(info->attrs[FAIRLEAD_A_SERVICE]));
+	fl_instance_put(instance);
+	answer = genlmsg_new(nla_total_size(sizeof(load.setting)) + nla_total_size(sizeof(load.state)), GFP_KERNEL);
+	if (!answer)
+		return -ENOMEM;
+	head = genlmsg_put_reply(answer, info, &family, 0, FAIRLEAD_CMD_GET_LOAD);
+	if (!head || nla_put(answer, FAIRLEAD_A_LOAD_SETTING, sizeof(load.setting), &load.setting) ||
+	    nla_put(answer, FAIRLEAD_A_LOAD_STATE, sizeof(load.state), &load.state)) {
+		nlmsg_free(answer);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(answer, head);
+	return genlmsg_reply(answer, info);
+}
+
 static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_ADDRESS] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
     [FAIRLEAD_A_ADDRESS6] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_address)),
@@ -322,6 +375,8 @@ static const struct nla_policy policy[FAIRLEAD_A_LAST + 1] = {
     [FAIRLEAD_A_FLOWS] = {.type = NLA_REJECT},
     [FAIRLEAD_A_MEMORY_BYTES] = {.type = NLA_REJECT},
     [FAIRLEAD_A_AHEAD_MAX] = {.type = NLA_REJECT},
+    [FAIRLEAD_A_LOAD_SETTING] = NLA_POLICY_EXACT_LEN(sizeof(struct fl_load_setting)),
+    [FAIRLEAD_A_LOAD_STATE] = {.type = NLA_REJECT},
 };
 
 static const struct genl_ops operations[] = {
@@ -340,6 +395,8 @@ static const struct genl_ops operations[] = {
      .done = dump_done},
     {.cmd = FAIRLEAD_CMD_RESTORE, .flags = GENL_UNS_ADMIN_PERM, .doit = restore_doit},
     {.cmd = FAIRLEAD_CMD_FORGET, .flags = GENL_UNS_ADMIN_PERM, .doit = forget_doit},
+    {.cmd = FAIRLEAD_CMD_SET_LOAD, .flags = GENL_UNS_ADMIN_PERM, .doit = set_load_doit},
+    {.cmd = FAIRLEAD_CMD_GET_LOAD, .flags = GENL_UNS_ADMIN_PERM, .doit = get_load_doit},
 };
 
 static struct genl_family family __ro_after_init = {

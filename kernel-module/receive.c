@@ -2,8 +2,8 @@
 /*
  * The path of a packet: parse, classify, decide, act.
  *
- *	an encapsulation: gue.c by a UDP socket, ipip.c by protocol 4
- *	-> peer? well formed? tag? socket? memory? -> fl_verdict_decide()
+ *	an encapsulation: gue.c by a UDP socket, ipip.c by protocol 4, srv6.c by a netfilter hook
+ *	-> peer? well formed? tag? socket, or busy? memory? -> fl_verdict_decide()
  *		deliver		decapsulated, back into the kernel's receive path
  *		chain		rewritten, routed to the bucket's previous owner
  *		pass		the same to the second bucket's owner; decided once more if that is this server
@@ -61,12 +61,57 @@ static void mangle(struct fl_arrival *arrival)
 	arrival->headers.ip = &arrival->header;
 }
 
+/* Whether another server would take the SYN as well: then it is offered, and may be refused. */
+static bool is_offered(const struct fl_arrival *arrival)
+{
+	const struct fl_steer *steer = &arrival->in.steer;
+
+	return arrival->setup->chaining && steer->flags & FL_STEER_SECOND &&
+	       !fl_verdict_is_unspecified(&steer->second.owner);
+}
+
+/*
+ * The class of a SYN. Counts it if the service's load counts. Only one that the server would rather not take costs a
+ * lookup: a client sends a SYN again whose half-open connection is here already.
+ */
+static enum fl_packet_class ask(struct fl_arrival *arrival)
+{
+	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
+	u64 now = ktime_get_coarse_ns();
+
+	if (!load || !fl_load_is_armed(&load->setting, now))
+		return FL_PACKET_SYN;
+	if (!is_offered(arrival)) {
+		fl_load_count_unasked(&load->setting, &load->state);
+		return FL_PACKET_SYN;
+	}
+	if (!fl_load_refuses(&load->setting, &load->state, now)) {
+		fl_load_count_taken(&load->state);
+		return FL_PACKET_SYN;
+	}
+	if (fl_sockets_state(arrival->net, &arrival->flow, arrival->skb->dev->ifindex) != FL_SOCKET_NONE)
+		return FL_PACKET_SYN;
+	fl_load_count_passed(&load->state);
+	return FL_PACKET_REFUSED;
+}
+
+/* Counts a SYN that this server refused and then took, as it owns the second bucket, too. */
+static void count_own(struct fl_arrival *arrival)
+{
+	struct fl_load *load = fl_loads_find(&arrival->instance->loads, arrival->in.steer.service);
+
+	if (load)
+		fl_load_count_unasked(&load->setting, &load->state);
+}
+
 /* What the host knows of the connection. A socket of a direct connection, or of another VIP's, is not this one's. */
 static void classify(struct fl_arrival *arrival)
 {
 	int ifindex = arrival->skb->dev->ifindex;
 
 	arrival->in.packet = fl_sockets_classify(arrival->net, &arrival->flow, &arrival->headers, ifindex);
+	if (arrival->in.packet == FL_PACKET_SYN)
+		arrival->in.packet = ask(arrival);
 	if (!arrival->mangled || !arrival->flow.protocol)
 		return;
 	arrival->conflict =
@@ -169,6 +214,8 @@ static int deliver(struct fl_arrival *arrival)
 				  packet == FL_PACKET_LOCAL_SOCKET))
 			return drop(arrival, FL_COUNTER_DROP_NO_ROOM);
 	}
+	if (packet == FL_PACKET_REFUSED)
+		count_own(arrival);
 	fl_instance_count(arrival->instance,
 			  fl_deliver(arrival->skb, arrival->inner_at, flow->family == AF_INET,
 				     arrival->mangled ? &arrival->mangling : NULL, fl_counter_of_delivery(packet)));

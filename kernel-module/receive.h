@@ -38,6 +38,8 @@ struct fl_arrival {
 struct fl_encap {
 	bool has_bucket;  /* packets name their bucket, so that its move is remembered */
 	bool has_options; /* the outer header may have IP options */
+	bool
+	    is_merged; /* GRO merges its packets; the kernel takes them apart again where they are sent on as they are */
 
 	/* Fills in.steer and inner_at if it returns FL_STEER_OK. What the encapsulation reads is linear. */
 	enum fl_steer_error (*parse)(struct fl_arrival *arrival);

@@ -6,13 +6,15 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include <fairlead/srv6.h>
+
 enum {
-	GUE_LEN_MAX = FL_GUE_BASE_LEN + 31 * 4,
 	IPV4_LEN_MAX = 60,
-	PULL_LEN = sizeof(struct udphdr) + GUE_LEN_MAX + IPV4_LEN_MAX + sizeof(struct fl_icmp_error) + IPV4_LEN_MAX +
-		   sizeof(struct tcphdr),
+	SRH_LEN_MAX = (1 + FL_SRV6_UNITS_MAX) * FL_SRV6_UNIT,
+	PULL_LEN = SRH_LEN_MAX + IPV4_LEN_MAX + sizeof(struct fl_icmp_error) + IPV4_LEN_MAX + sizeof(struct tcphdr),
 };
 
+static_assert((int)SRH_LEN_MAX >= (int)sizeof(struct udphdr) + FL_GUE_BASE_LEN + 31 * 4);
 static_assert(FL_FLOW_IPV4 == AF_INET && FL_FLOW_IPV6 == AF_INET6);
 
 bool fl_wire_pull(struct sk_buff *skb)

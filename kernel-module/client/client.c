@@ -376,6 +376,50 @@ int module_forget(struct module_client *client, fl_u16 service)
 	return finish(exchange);
 }
 
+int module_set_load(struct module_client *client, fl_u16 service, const struct fl_load_setting *setting)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_SET_LOAD);
+
+	if (!exchange)
+		return -ENOMEM;
+	mnl_attr_put_u16(&exchange->message.header, FAIRLEAD_A_SERVICE, service);
+	mnl_attr_put(&exchange->message.header, FAIRLEAD_A_LOAD_SETTING, sizeof(*setting), setting);
+	return finish(exchange);
+}
+
+static int take_load_attribute(const struct nlattr *attribute, void *out)
+{
+	struct module_load *load = out;
+
+	switch (mnl_attr_get_type(attribute)) {
+	case FAIRLEAD_A_LOAD_SETTING:
+		copy(attribute, &load->setting, sizeof(load->setting));
+		break;
+	case FAIRLEAD_A_LOAD_STATE:
+		copy(attribute, &load->state, sizeof(load->state));
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int take_load(const struct nlmsghdr *message, void *load)
+{
+	return mnl_attr_parse(message, sizeof(struct genlmsghdr), take_load_attribute, load);
+}
+
+int module_get_load(struct module_client *client, fl_u16 service, struct module_load *load)
+{
+	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_GET_LOAD);
+
+	if (!exchange)
+		return -ENOMEM;
+	memset(load, 0, sizeof(*load));
+	mnl_attr_put_u16(&exchange->message.header, FAIRLEAD_A_SERVICE, service);
+	exchange->take = take_load;
+	exchange->state = load;
+	return finish(exchange);
+}
+
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation)
 {
 	struct exchange *exchange = command_begin(client, FAIRLEAD_CMD_RESTORE);

@@ -8,6 +8,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include <load.h>
 #include <server.h>
 
 struct module_client {
@@ -48,6 +49,15 @@ int module_memory(struct module_client *client,
 
 /* Forgets a service's generation and moves. */
 int module_forget(struct module_client *client, fl_u16 service);
+
+/* How busy the server is, by a service (load.h), and what became of that: all zero if it was never set. */
+struct module_load {
+	struct fl_load_setting setting;
+	struct fl_load_state state;
+};
+
+int module_set_load(struct module_client *client, fl_u16 service, const struct fl_load_setting *setting);
+int module_get_load(struct module_client *client, fl_u16 service, struct module_load *load);
 
 /* Restore what the two functions above returned. */
 int module_restore_service(struct module_client *client, fl_u16 service, fl_u32 generation);

@@ -270,6 +270,14 @@ void stand_expect_chained_ipip(struct packet *packet)
 	fail_msg("no IPIP packet went out at rig1");
 }
 
+void stand_expect_chained_srv6(struct packet *packet)
+{
+	while (frame_next(wire, packet))
+		if (!outer_is_ipv4(packet) && packet->data[PACKET_OUTER_AT + 6] == IPPROTO_ROUTING)
+			return;
+	fail_msg("no packet with a routing header went out at rig1");
+}
+
 fl_u32 stand_flows(void)
 {
 	state_read(&after);

@@ -45,6 +45,9 @@ void stand_expect_delivered(const fl_u8 *inner, size_t len);
 /* Takes the IPIP packet (protocol 4) that went out at rig1 since the last stand_send(); fails the test without one. */
 void stand_expect_chained_ipip(struct packet *packet);
 
+/* The same with the packet that has a routing header (protocol 43). */
+void stand_expect_chained_srv6(struct packet *packet);
+
 /* Takes the GUE packet that went out at rig1 since the last stand_send(); fails the test if there is none. */
 void stand_expect_chained(struct packet *packet);
 

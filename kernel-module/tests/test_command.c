@@ -77,7 +77,8 @@ static void what_is_set_is_shown(void **state)
 	    .generation = 12,
 	    .previous = packet_address("10.1.0.23"),
 	};
-	json_t *document, *config, *counters;
+	const struct fl_load_setting load = {.until_ns = 1, .busy = 5, .policy = FL_LOAD_STATIC};
+	json_t *document, *config, *counters, *service;
 	struct packet packet;
 	fl_u64 sum = 0;
 	int i;
@@ -93,6 +94,7 @@ static void what_is_set_is_shown(void **state)
 	packet_add_tcp(&packet, &rig_packets(RIG_IPV4)->unknown);
 	packet_finish_outer(&packet);
 	assert_int_equal(stand_send(&packet), FL_COUNTER_CHAIN);
+	assert_int_equal(module_set_load(stand_client(), 9, &load), 0);
 	document = shown();
 	config = json_object_get(document, "config");
 	assert_true(json_is_null(json_object_get(document, "interface")));
@@ -108,7 +110,10 @@ static void what_is_set_is_shown(void **state)
 	assert_int_equal(vectors_number(counters, "chain"), 1);
 	assert_int_equal(vectors_number(counters, "learned"), 1);
 	assert_int_equal(sum, 2);
-	assert_int_equal(vectors_number(json_object_get(json_object_get(document, "services"), "9"), "generation"), 12);
+	service = json_object_get(json_object_get(document, "services"), "9");
+	assert_int_equal(vectors_number(service, "generation"), 12);
+	assert_int_equal(vectors_number(json_object_get(service, "load"), "busy"), 5);
+	assert_string_equal(vectors_text(json_object_get(service, "load"), "policy"), "static");
 	assert_int_equal(vectors_number(json_object_get(document, "memory"), "entries"), 1);
 	assert_int_equal(vectors_number(json_object_get(document, "memory"), "open"), 1);
 	assert_in_range(vectors_number(json_object_get(document, "memory"), "bytes"), 56, 1 << 20);

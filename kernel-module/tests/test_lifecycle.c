@@ -52,13 +52,17 @@ static void set_anew(const struct config *config)
 
 static void nothing_set_up(void **state)
 {
+	const struct fl_load_setting setting = {0};
 	static struct module_state module;
+	struct module_load load;
 
 	(void)state;
 	module_detach(stand_client());
 	assert_int_equal(module_get(stand_client(), &module), -ENOENT);
 	assert_int_equal(module_detach(stand_client()), -ENOENT);
 	assert_int_equal(module_restore_service(stand_client(), 1, 1), -ENOENT);
+	assert_int_equal(module_set_load(stand_client(), 1, &setting), -ENOENT);
+	assert_int_equal(module_get_load(stand_client(), 1, &load), -ENOENT);
 }
 
 /* Each is rejected and changes nothing. */
@@ -132,11 +136,16 @@ static void without_privilege(void **state)
 	set_anew(&config);
 	child = fork();
 	if (!child) {
+		const struct fl_load_setting setting = {0};
 		struct module_client client;
+		struct module_load load;
 
 		if (setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) || module_open(&client))
 			_exit(2);
-		_exit(module_detach(&client) == -EPERM ? 0 : 1);
+		_exit(module_detach(&client) == -EPERM && module_set_load(&client, 1, &setting) == -EPERM &&
+			      module_get_load(&client, 1, &load) == -EPERM
+			  ? 0
+			  : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);

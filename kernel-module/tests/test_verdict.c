@@ -61,6 +61,16 @@ static void restore_generation(const json_t *in)
 		assert_int_equal(module_restore_service(stand_client(), service, generation), 0);
 }
 
+/* The service of a row whose SYN is refused is busy. */
+static void restore_load(const json_t *in)
+{
+	static const struct fl_load_setting busy = {
+	    .until_ns = UINT64_MAX, .busy = 1, .threshold = 1, .policy = FL_LOAD_STATIC};
+
+	if (verdict_row_class(in) == FL_PACKET_REFUSED)
+		assert_int_equal(module_set_load(stand_client(), service, &busy), 0);
+}
+
 static bool run_once(const json_t *row, const struct row_inner *inner)
 {
 	struct fl_memory_key key = {.service = ++service, .bucket = RIG_BUCKET}, second = {.service = service};
@@ -75,6 +85,7 @@ static bool run_once(const json_t *row, const struct row_inner *inner)
 	inner_at = row_packet(&packet, row, service, inner);
 	restore_memory(vectors_get(row, "in"), &key);
 	restore_generation(vectors_get(row, "in"));
+	restore_load(vectors_get(row, "in"));
 	if (is_promoted) {
 		second.bucket = row_second_bucket(row);
 		restore_memory(vectors_get(row_last(row), "in"), &second);

@@ -137,7 +137,8 @@ static void tag(void **state)
 	if (!strcmp(result, "right")) {
 		assert_true(counter == FL_COUNTER_DELIVER_SYN || counter == FL_COUNTER_DELIVER_UNKNOWN ||
 			    counter == FL_COUNTER_DELIVER_NO_RESET || counter == FL_COUNTER_CHAIN ||
-			    counter == FL_COUNTER_PASS_ON || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL);
+			    counter == FL_COUNTER_PASS_ON || counter == FL_COUNTER_DROP_VIP_NOT_LOCAL ||
+			    counter == FL_COUNTER_DROP_STALE);
 		return;
 	}
 	assert_int_equal(counter, !strcmp(result, "missing") ? FL_COUNTER_DROP_UNTRUSTED_TAG_MISSING
@@ -224,11 +225,12 @@ static void remember(const struct fl_steer *steer)
 }
 
 /*
- * A row of `chained` or `promoted`: before as received, after as sent on; to the previous owner, or to the second
- * bucket's. add_inner: the row is of headers, and gets an inner packet. The first move of the rows of `promoted` is one
+ * A row of `chained`, `promoted` or `late`: before as received, after as sent on; to the previous owner, or to the second
+ * bucket's. seen: the highest generation of the service. add_inner: the row is of headers, and gets an inner packet. The first move of the rows of `promoted` is one
  * of this very server, which is none: so they are passed on.
  */
-static void sent_on_row(const json_t *row, const struct config *config, bool add_inner, enum fl_counter counter)
+static void sent_on_row(const json_t *row, const struct config *config, bool add_inner, enum fl_counter counter,
+			fl_u32 seen)
 {
 	bool is_chained = counter == FL_COUNTER_CHAIN;
 	struct packet packet = outer_of(RIG_MUX, is_chained ? RIG_SELF : RIG_FORMER), chained;
@@ -250,6 +252,8 @@ static void sent_on_row(const json_t *row, const struct config *config, bool add
 	set_anew(config);
 	if (is_chained)
 		remember(&steer);
+	if (seen)
+		assert_int_equal(module_restore_service(stand_client(), steer.service, seen), 0);
 	assert_int_equal(stand_send(&packet), counter);
 	stand_expect_chained(&chained);
 	assert_int_equal(chained.len - stand_gue_at(&chained), packet.len - PACKET_GUE_AT);
@@ -263,14 +267,21 @@ static void steer_chained(void **state)
 {
 	struct config config = rig_config_both();
 
-	sent_on_row(*state, &config, true, FL_COUNTER_CHAIN);
+	sent_on_row(*state, &config, true, FL_COUNTER_CHAIN, 0);
 }
 
 static void tag_chained(void **state)
 {
 	struct config config = config_tagged();
 
-	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN);
+	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN, 0);
+}
+
+static void tag_late(void **state)
+{
+	struct config config = config_tagged();
+
+	sent_on_row(*state, &config, false, FL_COUNTER_CHAIN, UINT32_MAX);
 }
 
 static void steer_promoted(void **state)
@@ -278,7 +289,7 @@ static void steer_promoted(void **state)
 	struct config config = rig_config_both();
 
 	rig_become_former(&config);
-	sent_on_row(*state, &config, true, FL_COUNTER_PASS_ON);
+	sent_on_row(*state, &config, true, FL_COUNTER_PASS_ON, 0);
 }
 
 static void tag_promoted(void **state)
@@ -286,7 +297,7 @@ static void tag_promoted(void **state)
 	struct config config = config_tagged();
 
 	rig_become_former(&config);
-	sent_on_row(*state, &config, false, FL_COUNTER_PASS_ON);
+	sent_on_row(*state, &config, false, FL_COUNTER_PASS_ON, 0);
 }
 
 /* Whether the host has a socket; the lookup must leave no reference behind. */
@@ -553,6 +564,7 @@ int main(int argc, char **argv)
 	vectors_add(&tests, steer, "chained", steer_chained);
 	vectors_add(&tests, tags, "rows", tag);
 	vectors_add(&tests, tags, "chained", tag_chained);
+	vectors_add(&tests, tags, "late", tag_late);
 	vectors_add(&tests, steer, "promoted", steer_promoted);
 	vectors_add(&tests, tags, "promoted", tag_promoted);
 	for (i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)

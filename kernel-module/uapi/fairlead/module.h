@@ -14,6 +14,8 @@
  *	RESTORE       a message of either dump. Restores it, so that another module can be loaded without losing
  *	              memory. Newer entries stay.
  *	FORGET        SERVICE: its generation, and the moves of its buckets
+ *	SET_LOAD      SERVICE, LOAD_SETTING: how busy the server is
+ *	GET_LOAD      SERVICE: answers with LOAD_SETTING and LOAD_STATE, all zero before the service's first setting
  *
  * Errors: ENOENT, no server in this namespace. EADDRNOTAVAIL, an address is not this host's. EADDRINUSE, the port is in
  * use. EINVAL, an attribute is missing or not allowed; the extended ACK names it. EPERM, no CAP_NET_ADMIN in the
@@ -34,6 +36,8 @@ enum fairlead_command {
 	FAIRLEAD_CMD_GET_MEMORY,
 	FAIRLEAD_CMD_RESTORE,
 	FAIRLEAD_CMD_FORGET,
+	FAIRLEAD_CMD_SET_LOAD,
+	FAIRLEAD_CMD_GET_LOAD,
 };
 
 /* Numbers are in host order, addresses 16 bytes as struct fl_address. */
@@ -59,7 +63,9 @@ enum fairlead_attribute {
 	FAIRLEAD_A_MANGLE,         /* u8, 0 or 1: ADDRESS or ADDRESS6 replaces inner destinations of other hosts */
 	FAIRLEAD_A_FLOWS,          /* u32: connections noted as come by a VIP, if MANGLE */
 	FAIRLEAD_A_AHEAD_MAX,      /* u32: the largest number of seconds that a move was ahead of the clock */
-	FAIRLEAD_A_LAST = FAIRLEAD_A_AHEAD_MAX,
+	FAIRLEAD_A_LOAD_SETTING,   /* struct fl_load_setting */
+	FAIRLEAD_A_LOAD_STATE,     /* struct fl_load_state */
+	FAIRLEAD_A_LAST = FAIRLEAD_A_LOAD_STATE,
 };
 
 #endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which SYNs the module refuses, by load and by what sockets the host has: the rows of the XDP form's test, and what the
+ * control interface accepts. The policies themselves have their tests in server/tests/test_load.c.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/genetlink.h>
+
+#include <fairlead/module.h>
+
+#include "form.h"
+#include "refuse_row.h"
+#include "stand.h"
+#include "vectors.h"
+
+enum {
+	WINDOW = 50,
+	MINUTE = 60,
+	NANOSECONDS = 1000000000,
+};
+
+static void set_anew(const struct config *config)
+{
+	stand_detach();
+	stand_set(config);
+}
+
+/* A setting that counts until the test's end. */
+static void setting_put(fl_u16 service, const struct fl_load_setting *setting)
+{
+	struct fl_load_setting counting = *setting;
+
+	counting.until_ns = UINT64_MAX;
+	assert_int_equal(module_set_load(stand_client(), service, &counting), 0);
+}
+
+static struct fl_load_state state_get(fl_u16 service)
+{
+	struct module_load load;
+
+	assert_int_equal(module_get_load(stand_client(), service, &load), 0);
+	return load.state;
+}
+
+static void check_counts(fl_u16 service, const struct refuse_counts *expected)
+{
+	struct fl_load_state state = state_get(service);
+
+	refuse_check_counts(&state, expected);
+}
+
+static void check_row(const struct refuse_row *row, enum rig_family family)
+{
+	struct fl_steer steer = refuse_row_steer(row, family);
+	struct packet_tcp tcp = refuse_row_inner(row, family);
+	struct packet packet = refuse_packet(&steer, &tcp), passed;
+	struct config config = rig_config_both();
+
+	set_anew(&config);
+	assert_int_equal(module_restore_service(stand_client(), RIG_SERVICE, RIG_GENERATION), 0);
+	if (row->setting)
+		setting_put(RIG_SERVICE, row->setting);
+	assert_int_equal(stand_send(&packet), row->counter);
+	if (row->counter == FL_COUNTER_PASS_ON) {
+		stand_expect_chained(&passed);
+		refuse_row_check_passed(row, &packet, &passed);
+	} else {
+		size_t inner_at = packet.len - (family == RIG_IPV4 ? 40 : 60);
+
+		stand_expect_delivered(packet.data + inner_at, packet.len - inner_at);
+	}
+	check_counts(RIG_SERVICE, &row->counts);
+	assert_int_equal(stand_counter(FL_COUNTER_PROMOTED), row->counts.passed && row->counts.unasked);
+}
+
+static void run(void **state)
+{
+	check_row(*state, RIG_IPV4);
+	check_row(*state, RIG_IPV6);
+}
+
+static enum fl_counter offer_to(fl_u16 service)
+{
+	struct fl_steer steer = refuse_row_steer(&refuse_offer, RIG_IPV4);
+	struct packet packet;
+
+	steer.service = service;
+	packet = refuse_packet(&steer, &rig_packets(RIG_IPV4)->syn);
+	return stand_send(&packet);
+}
+
+/* One more SYN that another server would take, too. Returns whether it was passed on. */
+static bool offer(void)
+{
+	enum fl_counter counter = offer_to(RIG_SERVICE);
+
+	assert_true(counter == FL_COUNTER_PASS_ON || counter == FL_COUNTER_DELIVER_SYN);
+	return counter == FL_COUNTER_PASS_ON;
+}
+
+/* If the agent stops, the server takes everything. */
+static void expires(void **state)
+{
+	struct config config = rig_config_both();
+	struct fl_load_setting setting = refuse_full;
+	struct timespec now, tick;
+
+	(void)state;
+	set_anew(&config);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	setting.until_ns = (fl_u64)(now.tv_sec + MINUTE) * NANOSECONDS + (fl_u64)now.tv_nsec;
+	assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &setting), 0);
+	assert_true(offer());
+	setting.until_ns -= (fl_u64)MINUTE * NANOSECONDS + (fl_u64)tick.tv_nsec;
+	assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &setting), 0);
+	assert_false(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 1});
+}
+
+/* What was taken since the reading counts as work, until the next reading. */
+static void counts_since_reading(void **state)
+{
+	struct fl_load_setting setting = {.busy = 2, .threshold = 4, .policy = FL_LOAD_STATIC};
+	struct config config = rig_config_both();
+
+	(void)state;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &setting);
+	assert_false(offer());
+	assert_false(offer());
+	assert_true(offer());
+	setting.sequence++;
+	setting.busy = 3;
+	setting_put(RIG_SERVICE, &setting);
+	assert_false(offer());
+	assert_true(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 3, .passed = 2});
+}
+
+static void dynamic_adapts(void **state)
+{
+	struct fl_load_setting setting = {
+	    .busy = 2, .threshold = 1, .window = WINDOW, .epsilon = 100, .policy = FL_LOAD_DYNAMIC};
+	struct config config = rig_config_both();
+	int i;
+
+	(void)state;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &setting);
+	for (i = 1; i < 2 * WINDOW; i++)
+		assert_true(offer());
+	assert_int_equal(state_get(RIG_SERVICE).threshold, 2);
+	assert_false(offer()); /* the second window's last: now the threshold is 3 */
+	assert_int_equal(state_get(RIG_SERVICE).threshold, 3);
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.taken = 1, .passed = 2 * WINDOW - 1});
+}
+
+/* Ids at both ends; what one service is told says nothing of another. */
+static void services_apart(void **state)
+{
+	struct config config = rig_config_both();
+
+	(void)state;
+	set_anew(&config);
+	setting_put(0, &refuse_full);
+	setting_put(65535, &refuse_full);
+	assert_int_equal(offer_to(0), FL_COUNTER_PASS_ON);
+	assert_int_equal(offer_to(1), FL_COUNTER_DELIVER_SYN);
+	assert_int_equal(offer_to(65535), FL_COUNTER_PASS_ON);
+	check_counts(0, &(struct refuse_counts){.passed = 1});
+	check_counts(1, &(struct refuse_counts){0});
+	check_counts(65535, &(struct refuse_counts){.passed = 1});
+}
+
+/* Where packets are not passed on, nothing is refused. */
+static void without_chaining(void **state)
+{
+	struct config config = rig_config_both();
+
+	(void)state;
+	config.program.chaining = 0;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &refuse_full);
+	assert_false(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.unasked = 1});
+}
+
+static void kept_until_detached(void **state)
+{
+	struct config config = rig_config_both();
+	struct module_load load;
+
+	(void)state;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &refuse_full);
+	assert_true(offer());
+	config.program.window++;
+	stand_set(&config);
+	assert_true(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){.passed = 2});
+	assert_int_equal(module_get_load(stand_client(), RIG_SERVICE, &load), 0);
+	assert_int_equal(load.setting.until_ns, UINT64_MAX);
+	assert_int_equal(load.setting.busy, refuse_full.busy);
+	set_anew(&config);
+	assert_false(offer());
+	check_counts(RIG_SERVICE, &(struct refuse_counts){0});
+}
+
+/* What the kernel says to a setting that it refuses. */
+static void bad_settings(void **state)
+{
+	static const struct {
+		struct fl_load_setting setting;
+		const char *sentence;
+	} cases[] = {
+	    {{.policy = FL_LOAD_POLICIES}, "policy must be 0..2: always, static, dynamic"},
+	    {{.policy = UINT32_MAX}, "policy must be 0..2: always, static, dynamic"},
+	    {{.policy = FL_LOAD_DYNAMIC, .epsilon = FL_LOAD_HALF}, "epsilon must be 0..499"},
+	};
+	struct config config = rig_config_both();
+	size_t i;
+
+	(void)state;
+	set_anew(&config);
+	setting_put(RIG_SERVICE, &refuse_full);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(module_set_load(stand_client(), RIG_SERVICE, &cases[i].setting), -EINVAL);
+		assert_string_equal(stand_client()->error, cases[i].sentence);
+	}
+	assert_true(offer());
+}
+
+/* Sends a command with these attributes; returns what became of it. */
+static int command(fl_u8 number, bool has_service, size_t setting_len)
+{
+	static const fl_u8 bytes[2 * sizeof(struct fl_load_setting)];
+	struct module_client *client = stand_client();
+	char buffer[256], answer[4096];
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));
+
+	header->nlmsg_type = client->family;
+	header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	header->nlmsg_seq = ++client->sequence;
+	generic->cmd = number;
+	generic->version = FAIRLEAD_GENL_VERSION;
+	if (has_service)
+		mnl_attr_put_u16(header, FAIRLEAD_A_SERVICE, RIG_SERVICE);
+	if (setting_len)
+		mnl_attr_put(header, FAIRLEAD_A_LOAD_SETTING, setting_len, bytes);
+	assert_int_equal(mnl_socket_sendto(client->socket, header, header->nlmsg_len), header->nlmsg_len);
+	assert_true(mnl_socket_recvfrom(client->socket, answer, sizeof(answer)) > 0);
+	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_type, NLMSG_ERROR);
+	return ((struct nlmsgerr *)mnl_nlmsg_get_payload((struct nlmsghdr *)answer))->error;
+}
+
+static void bad_messages(void **state)
+{
+	const size_t len = sizeof(struct fl_load_setting);
+	struct config config = rig_config_both();
+
+	(void)state;
+	set_anew(&config);
+	assert_int_equal(command(FAIRLEAD_CMD_SET_LOAD, true, len), 0);
+	assert_int_equal(command(FAIRLEAD_CMD_SET_LOAD, false, len), -EINVAL);
+	assert_int_equal(command(FAIRLEAD_CMD_SET_LOAD, true, 0), -EINVAL);
+	assert_int_equal(command(FAIRLEAD_CMD_SET_LOAD, true, len - 1), -ERANGE);
+	assert_int_equal(command(FAIRLEAD_CMD_SET_LOAD, true, len + 1), -ERANGE);
+	assert_int_equal(command(FAIRLEAD_CMD_GET_LOAD, false, 0), -EINVAL);
+}
+
+/* As the agent does it (server/load_form.h): a module that is attached later is found by the next call. */
+static void by_the_form(void **state)
+{
+	struct load *load = load_open(&form_module, NULL);
+	struct fl_load_setting setting = refuse_full;
+	struct config config = rig_config_both();
+	struct fl_load_state counted;
+
+	(void)state;
+	assert_non_null(load);
+	setting.until_ns = UINT64_MAX;
+	stand_detach();
+	assert_int_equal(load_set(load, RIG_SERVICE, &setting), -ENOENT);
+	assert_int_equal(load_read(load, RIG_SERVICE, &counted), -ENOENT);
+	stand_set(&config);
+	assert_int_equal(load_set(load, RIG_SERVICE, &setting), 0);
+	assert_true(offer());
+	assert_int_equal(load_read(load, RIG_SERVICE, &counted), 0);
+	refuse_check_counts(&counted, &(struct refuse_counts){.passed = 1});
+	load_close(load);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		CMUnitTestFunction run;
+	} cases[] = {
+	    {"a setting expires", expires},
+	    {"what was taken since the reading counts", counts_since_reading},
+	    {"dynamic adapts", dynamic_adapts},
+	    {"services are apart", services_apart},
+	    {"without chaining nothing is refused", without_chaining},
+	    {"a setting is kept until the server is detached", kept_until_detached},
+	    {"bad settings", bad_settings},
+	    {"bad messages", bad_messages},
+	    {"by the form", by_the_form},
+	};
+	struct config config = rig_config_both();
+	struct vectors_tests tests = {NULL, 0};
+	size_t i;
+
+	stand_open();
+	stand_set(&config);
+	for (i = 0; refuse_rows[i].name; i++)
+		vectors_add_plain(&tests, refuse_rows[i].name, run, (void *)(uintptr_t)&refuse_rows[i]);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		vectors_add_plain(&tests, cases[i].name, cases[i].run, NULL);
+	return vectors_run("refusing by the module", &tests);
+}
