@@ -20,7 +20,7 @@ static int set_mode(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static int set_form(struct arguments *arguments, const char *text)
+int arguments_form(const char *text, const struct form **form)
 {
 	static const struct form *const forms[] = {&form_bpf, &form_module};
 	size_t i;
@@ -28,7 +28,7 @@ static int set_form(struct arguments *arguments, const char *text)
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcmp(text, forms[i]->word))
 			continue;
-		arguments->form = forms[i];
+		*form = forms[i];
 		return 0;
 	}
 	return refusal_print("--form", text, "bpf, module");
@@ -129,7 +129,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arg
 			err = set_mode(arguments, optarg);
 			break;
 		case 'f':
-			err = set_form(arguments, optarg);
+			err = arguments_form(optarg, &arguments->form);
 			break;
 		case 'o':
 			err = set_format(arguments, optarg);

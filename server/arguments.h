@@ -28,6 +28,9 @@ enum arguments_of {
 	ARGUMENTS_FORGET,
 };
 
+/* --form's value. Returns 0, or prints a sentence and returns -EINVAL. */
+int arguments_form(const char *text, const struct form **form);
+
 /* argv[0] is the command's name. Returns 0, or prints a sentence and returns -EINVAL. */
 int arguments_parse(struct arguments *arguments, int argc, char **argv, enum arguments_of of);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "config.h"
 #include "counters.h"
@@ -45,6 +46,44 @@ void document_service_add(json_t *services, fl_u32 service, fl_u32 generation)
 	json_object_set_new(services, id, json_pack("{s:I}", "generation", (json_int_t)generation));
 }
 
+/* The policy's word; of a number that is none, what the forms then do. */
+static const char *policy_word(fl_u32 policy)
+{
+	switch (policy) {
+	case FL_LOAD_STATIC:
+		return "static";
+	case FL_LOAD_DYNAMIC:
+		return "dynamic";
+	default:
+		return "always";
+	}
+}
+
+fl_u64 document_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (fl_u64)now.tv_sec * 1000000000 + (fl_u64)now.tv_nsec;
+}
+
+void document_load_add(json_t *services, fl_u32 service, const struct fl_load_setting *setting,
+		       const struct fl_load_state *state, fl_u64 now_ns)
+{
+	char id[16];
+
+	if (!setting->until_ns)
+		return;
+	snprintf(id, sizeof(id), "%u", service);
+	json_object_set_new(json_object_get(services, id), "load",
+			    json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:I}", "policy",
+				      policy_word(setting->policy), "threshold",
+				      (json_int_t)fl_load_threshold(setting, state), "busy", (json_int_t)setting->busy,
+				      "expired", (int)!fl_load_is_armed(setting, now_ns), "offered",
+				      (json_int_t)fl_load_offered(state), "taken", (json_int_t)state->taken, "passed",
+				      (json_int_t)state->passed, "unasked", (json_int_t)state->unasked));
+}
+
 json_t *document_make(const struct document_parts *parts)
 {
 	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "form", parts->form,
@@ -71,6 +110,22 @@ static void table_print_object(const char *title, const json_t *object)
 	}
 }
 
+static void table_print_load(const json_t *load)
+{
+	const char *key;
+	json_t *value;
+
+	printf("  %-34s load: %s", "", json_string_value(json_object_get(load, "policy")));
+	json_object_foreach((json_t *)load, key, value)
+	{
+		if (json_is_integer(value))
+			printf(", %s %" JSON_INTEGER_FORMAT, key, json_integer_value(value));
+		else if (json_is_true(value))
+			printf(", %s", key);
+	}
+	printf("\n");
+}
+
 static void table_print(const json_t *document)
 {
 	const json_t *interface = json_object_get(document, "interface");
@@ -86,8 +141,12 @@ static void table_print(const json_t *document)
 	       json_integer_value(json_object_get(document, "moveAheadSecondsMax")));
 	printf("services\n");
 	json_object_foreach(json_object_get(document, "services"), id, service)
-	    printf("  %-34s generation %" JSON_INTEGER_FORMAT "\n", id,
-		   json_integer_value(json_object_get(service, "generation")));
+	{
+		printf("  %-34s generation %" JSON_INTEGER_FORMAT "\n", id,
+		       json_integer_value(json_object_get(service, "generation")));
+		if (json_object_get(service, "load"))
+			table_print_load(json_object_get(service, "load"));
+	}
 }
 
 void document_print(const json_t *document, enum document_format format)

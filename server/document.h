@@ -5,12 +5,15 @@
  *
  *	form, version, interface (null with the module), config, counters, memory, services, clockErrorSeconds,
  *	moveAheadSecondsMax
+ *
+ * A service has its generation, and its load if an agent has told it.
  */
 #ifndef FAIRLEAD_DOCUMENT_H
 #define FAIRLEAD_DOCUMENT_H
 
 #include <jansson.h>
 
+#include "load.h"
 #include "server.h"
 
 enum document_format {
@@ -32,6 +35,11 @@ void document_memory_add(struct document_memory *memory, const struct fl_bucket_
 json_t *document_config(const struct fl_server_config *config, json_t *peers, const char *mode);
 json_t *document_counters(const fl_u64 values[FL_COUNTERS]);
 void document_service_add(json_t *services, fl_u32 service, fl_u32 generation);
+
+/* Adds the load of a service that has been added; nothing if it was never set. now_ns: what document_clock() says. */
+void document_load_add(json_t *services, fl_u32 service, const struct fl_load_setting *setting,
+		       const struct fl_load_state *state, fl_u64 now_ns);
+fl_u64 document_clock(void);
 
 /* The parts of a document. form: "bpf" or "module". version: of the running form, if known. */
 struct document_parts {

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "config.h"
+#include "load_form.h"
 
 /* Each function returns 0, or prints a sentence and returns a negative errno; then nothing has changed. */
 struct form {
@@ -21,6 +22,7 @@ struct form {
 	int (*detach)(const struct arguments *arguments);
 	int (*show)(const struct arguments *arguments);
 	int (*forget)(const struct arguments *arguments); /* arguments->service */
+	const struct load_form *load;
 };
 
 extern const struct form form_bpf, form_module;

@@ -92,4 +92,5 @@ const struct form form_bpf = {
     .detach = detach,
     .show = show,
     .forget = forget,
+    .load = &load_bpf,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -114,6 +115,25 @@ static const char *version_read(char *text, size_t size)
 	return text;
 }
 
+/* Adds the load of each service; a module of an earlier version knows none. */
+static int loads_add(struct module_client *client, json_t *services)
+{
+	const char *id;
+	json_t *service;
+
+	json_object_foreach(services, id, service)
+	{
+		fl_u16 number = (fl_u16)atoi(id);
+		struct module_load load;
+		int err = module_get_load(client, number, &load);
+
+		if (err)
+			return err == -EOPNOTSUPP ? 0 : err;
+		document_load_add(services, number, &load.setting, &load.state, document_clock());
+	}
+	return 0;
+}
+
 static int show_print(struct module_client *client, enum document_format format)
 {
 	static struct module_state state;
@@ -127,6 +147,8 @@ static int show_print(struct module_client *client, enum document_format format)
 	buckets.memory.bytes = (json_int_t)state.memory_bytes;
 	if (!err)
 		err = module_services(client, service_add, parts.services);
+	if (!err)
+		err = loads_add(client, parts.services);
 	if (!err)
 		err = module_memory(client, bucket_count, &buckets);
 	if (err) {
@@ -218,4 +240,5 @@ const struct form form_module = {
     .detach = detach,
     .show = show,
     .forget = forget,
+    .load = &load_module,
 };

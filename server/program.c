@@ -57,6 +57,11 @@ static int memory_take_over(struct fl_server *program, const struct running *run
 		err = bpf_map__reuse_fd(program->maps.generations, running->generations);
 	if (!err)
 		err = bpf_map__reuse_fd(program->maps.counters, running->counters);
+	if (!err && running->load_settings >= 0 && running->load_states >= 0) {
+		err = bpf_map__reuse_fd(program->maps.load_settings, running->load_settings);
+		if (!err)
+			err = bpf_map__reuse_fd(program->maps.load_states, running->load_states);
+	}
 	return err;
 }
 

@@ -42,11 +42,17 @@ static void one(const json_t *document, const char *name, const char *type, cons
 	sample(document, name, NULL, NULL, number);
 }
 
-static json_int_t number_of(const json_t *document, const char *part, const char *key)
+/* A number, or a boolean as 0 or 1. */
+static json_int_t number_in(const json_t *object, const char *key)
 {
-	const json_t *value = json_object_get(json_object_get(document, part), key);
+	const json_t *value = json_object_get(object, key);
 
 	return json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
+}
+
+static json_int_t number_of(const json_t *document, const char *part, const char *key)
+{
+	return number_in(json_object_get(document, part), key);
 }
 
 static bool is_drop(const char *counter)
@@ -129,6 +135,49 @@ static void state_print(const json_t *document)
 	    json_integer_value(json_object_get(document, "clockErrorSeconds")));
 }
 
+/* What is told of a service's load. */
+static const struct {
+	const char *name, *metric, *type, *help;
+} loads[] = {
+    {"busy", "load_busy", "gauge", "Work at the agent's last reading, by the service's id."},
+    {"threshold", "load_threshold", "gauge",
+     "Work from which on new connections are refused, unless the policy is always."},
+    {"expired", "load_expired", "gauge", "1 if that reading counts no more, and the server takes everything."},
+    {"offered", "load_offered_total", "counter", "New connections that another server would have taken, too."},
+    {"taken", "load_taken_total", "counter", "Those of them that this server took."},
+    {"passed", "load_passed_total", "counter", "Those of them that it refused."},
+    {"unasked", "load_unasked_total", "counter", "New connections taken that no other server would have taken."},
+};
+
+static void loads_print(const json_t *document)
+{
+	json_t *services = json_object_get(document, "services"), *service;
+	const char *id;
+	size_t i;
+
+	for (i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		head(loads[i].metric, loads[i].type, loads[i].help);
+		json_object_foreach(services, id, service)
+		{
+			const json_t *load = json_object_get(service, "load");
+
+			if (load)
+				sample(document, loads[i].metric, "service", id, number_in(load, loads[i].name));
+		}
+	}
+	head("load_policy", "gauge", "1 with the policy by which the service's new connections are taken.");
+	json_object_foreach(services, id, service)
+	{
+		const json_t *load = json_object_get(service, "load");
+
+		if (!load)
+			continue;
+		printf("fairlead_server_load_policy{interface=\"");
+		text_print(interface_of(document));
+		printf("\",service=\"%s\",policy=\"%s\"} 1\n", id, json_string_value(json_object_get(load, "policy")));
+	}
+}
+
 void prometheus_print(const json_t *document)
 {
 	const json_t *config = json_object_get(document, "config");
@@ -142,4 +191,5 @@ void prometheus_print(const json_t *document)
 	       json_string_value(json_object_get(config, "address")));
 	packets_print(document);
 	state_print(document);
+	loads_print(document);
 }

@@ -11,7 +11,7 @@
 #include "running.h"
 
 enum {
-	MAPS_MAX = 16, /* the program has 6 */
+	MAPS_MAX = 16, /* the program has 8 */
 };
 
 static int fail(const struct running *running, const char *what, int err)
@@ -64,6 +64,12 @@ static int map_take(struct running *running, int fd)
 		running->counters = fd;
 	else if (!strcmp(info.name, "peers") && info.key_size == sizeof(struct fl_peer_key))
 		running->peers = fd;
+	else if (!strcmp(info.name, "load_settings") && info.value_size == sizeof(struct fl_load_setting) &&
+		 info.max_entries == FL_SERVER_SERVICES)
+		running->load_settings = fd;
+	else if (!strcmp(info.name, "load_states") && info.value_size == sizeof(struct fl_load_state) &&
+		 info.max_entries == FL_SERVER_SERVICES)
+		running->load_states = fd;
 	else if (ends_with(info.name, ".rodata") && info.value_size == sizeof(running->config)) {
 		err = bpf_map_lookup_elem(fd, &zero, &running->config);
 		close(fd);
@@ -103,12 +109,23 @@ static __u32 program_id(const struct bpf_xdp_query_opts *query)
 	return query->attach_mode == XDP_ATTACHED_SKB ? query->skb_prog_id : query->drv_prog_id;
 }
 
+struct running running_none(void)
+{
+	return (struct running){.program = -1,
+				.memory = -1,
+				.generations = -1,
+				.counters = -1,
+				.peers = -1,
+				.load_settings = -1,
+				.load_states = -1};
+}
+
 int running_open(struct running *running, const char *interface)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	int err;
 
-	*running = (struct running){.program = -1, .memory = -1, .generations = -1, .counters = -1, .peers = -1};
+	*running = running_none();
 	running->ifindex = if_nametoindex(interface);
 	if (!running->ifindex)
 		return refusal_print("--interface", interface, "an interface of this network namespace");
@@ -158,6 +175,8 @@ void running_close(struct running *running)
 	descriptor_close(&running->generations);
 	descriptor_close(&running->counters);
 	descriptor_close(&running->peers);
+	descriptor_close(&running->load_settings);
+	descriptor_close(&running->load_states);
 }
 
 __u32 running_batch(int map, __u32 **cursor, __u32 *position, void *keys, void *values, bool *last)

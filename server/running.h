@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <net/if.h>
 
+#include "load.h"
 #include "server.h"
 
 struct running {
@@ -24,8 +25,13 @@ struct running {
 	int generations;
 	int counters;
 	int peers;
+	int load_settings; /* the two of load.h; a program of an earlier version has none */
+	int load_states;
 	struct fl_server_config config;
 };
+
+/* One that is not open, which may be closed. */
+struct running running_none(void);
 
 /*
  * Opens the server attached to an interface of this network namespace. Returns 0, also if none is attached; a negative

@@ -62,6 +62,18 @@ static json_int_t ahead_read(const struct running *running)
 	return (json_int_t)max;
 }
 
+/* Adds the load of one service; a program of an earlier version has none. */
+static void load_read_into(const struct running *running, json_t *services, __u32 slot)
+{
+	struct fl_load_setting setting;
+	struct fl_load_state state;
+
+	if (running->load_settings >= 0 && running->load_states >= 0 &&
+	    !bpf_map_lookup_elem(running->load_settings, &slot, &setting) &&
+	    !bpf_map_lookup_elem(running->load_states, &slot, &state))
+		document_load_add(services, slot, &setting, &state, document_clock());
+}
+
 /* Services whose generation has been seen. */
 static json_t *services_read(const struct running *running)
 {
@@ -73,8 +85,10 @@ static json_t *services_read(const struct running *running)
 	while (!last) {
 		n = running_batch(running->generations, &cursor, &position, slots, generations, &last);
 		for (i = 0; i < n; i++) {
-			if (generations[i])
-				document_service_add(services, slots[i], generations[i]);
+			if (!generations[i])
+				continue;
+			document_service_add(services, slots[i], generations[i]);
+			load_read_into(running, services, slots[i]);
 		}
 	}
 	return services;

@@ -91,7 +91,9 @@
 	/* the same, routed by the kernel because the neighbour was not resolved yet */                                 \
 	COUNTER(PASS_ON_BY_KERNEL, "pass_on_by_kernel")                                                                 \
 	/* this server owns the second bucket: it was decided once more by that one */                                  \
-	COUNTER(PROMOTED, "promoted")
+	COUNTER(PROMOTED, "promoted")                                                                                   \
+	/* FL_STEER_SEGMENTS: as many segments left as no packet of ours has */                                         \
+	COUNTER(DROP_MALFORMED_SEGMENTS, "drop_malformed_segments")
 /* clang-format on */
 
 #define FL_COUNTER_NUMBER(NAME, name) FL_COUNTER_##NAME,
@@ -107,7 +109,8 @@ _Static_assert(FL_COUNTER_DROP_MALFORMED_GENERATION_ZERO - FL_COUNTER_DROP_MALFO
 	       "one counter per steer error, in the same order");
 _Static_assert((int)FL_STEER_GENERATION_ZERO + 1 == (int)FL_STEER_NOTICE &&
 		   (int)FL_STEER_NOTICE + 1 == (int)FL_STEER_SECOND6_ALONE &&
-		   (int)FL_STEER_PREVIOUS2_6_ALONE + 1 == (int)FL_STEER_ERRORS,
+		   (int)FL_STEER_PREVIOUS2_6_ALONE + 1 == (int)FL_STEER_SEGMENTS &&
+		   (int)FL_STEER_SEGMENTS + 1 == (int)FL_STEER_ERRORS,
 	       "the last errors have their counters at the end of the list");
 _Static_assert(FL_COUNTER_DROP_MALFORMED_PREVIOUS2_6_ALONE - FL_COUNTER_DROP_MALFORMED_SECOND6_ALONE ==
 		   FL_STEER_PREVIOUS2_6_ALONE - FL_STEER_SECOND6_ALONE,
@@ -125,6 +128,8 @@ FL_INLINE enum fl_counter fl_counter_of_steer_error(enum fl_steer_error error)
 {
 	if (error == FL_STEER_NOTICE)
 		return FL_COUNTER_DROP_MALFORMED_NOTICE;
+	if (error == FL_STEER_SEGMENTS)
+		return FL_COUNTER_DROP_MALFORMED_SEGMENTS;
 	if (error >= FL_STEER_SECOND6_ALONE)
 		return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_SECOND6_ALONE + error - FL_STEER_SECOND6_ALONE);
 	return (enum fl_counter)(FL_COUNTER_DROP_MALFORMED_TRUNCATED + error - FL_STEER_TRUNCATED);
@@ -135,6 +140,7 @@ FL_INLINE enum fl_counter fl_counter_of_delivery(enum fl_packet_class packet)
 {
 	switch (packet) {
 	case FL_PACKET_SYN:
+	case FL_PACKET_REFUSED:
 		return FL_COUNTER_DELIVER_SYN;
 	case FL_PACKET_COOKIE_ACK:
 		return FL_COUNTER_DELIVER_COOKIE_ACK;

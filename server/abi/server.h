@@ -2,7 +2,8 @@
 /*
  * What the forms share with the command: the configuration, and the keys of the XDP program's maps. The configuration
  * is written into a program before it is loaded. A program takes over the maps of the one that it replaces (memory,
- * generations, counters): their layout may change only together with FL_SERVER_LAYOUT.
+ * generations, counters): their layout may change only together with FL_SERVER_LAYOUT. The maps of load.h are taken over
+ * if they are there and their values have the same size.
  */
 #ifndef FAIRLEAD_SERVER_H
 #define FAIRLEAD_SERVER_H

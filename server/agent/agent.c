@@ -26,6 +26,7 @@
 #include "exchange.h"
 #include "follower.h"
 #include "pace.h"
+#include "readings.h"
 
 enum exit_code {
 	EXIT_DONE = 0,
@@ -56,6 +57,7 @@ struct agent {
 	struct follower *follower;
 	struct exchange *exchange;
 	struct report report;
+	struct readings *readings;
 	struct pace pace;
 	enum step step;
 	fl_u64 due_ns, answered_ns;
@@ -148,10 +150,25 @@ static size_t known(const struct agent *agent)
 	return count;
 }
 
+static void take_load(struct agent *agent)
+{
+	const struct services *services = census_services(agent->census);
+
+	for (size_t i = 0; i < services->count; i++) {
+		struct load_figures figures;
+
+		if (!services->list[i].two_buckets)
+			continue;
+		figures = readings_of(agent->readings, &services->list[i], now_ns());
+		report_load(census_tally(agent->census, i), &figures);
+	}
+}
+
 static void post(struct agent *agent)
 {
 	char *text;
 
+	take_load(agent);
 	agent->step = POST;
 	told_draw(agent->census, now_ns());
 	agent->report.sequence++;
@@ -232,6 +249,10 @@ static void end_fetch(struct agent *agent, const struct exchange_result *result)
 	agent->services_doubted = false;
 	if (is_current(agent, services)) {
 		services_free(services);
+	} else if (!readings_serve(agent->readings, services)) {
+		services_free(services);
+		fail(agent, "services", "there is no memory");
+		return;
 	} else if (census_serve(agent->census, services)) {
 		follower_serve(agent->follower);
 	} else {
@@ -399,6 +420,11 @@ static int start(struct agent *agent)
 	agent->follower = follower_new(agent->census, !agent->options.no_events);
 	if (!agent->follower)
 		return EXIT_REFUSED;
+	agent->readings = readings_start(&agent->options.readings);
+	if (!agent->readings) {
+		fprintf(stderr, "fairlead-server: agent: cannot start: %s\n", strerror(errno));
+		return EXIT_REFUSED;
+	}
 	name_report(agent);
 	agent->pace.controllers = agent->options.controller_count;
 	return EXIT_DONE;
@@ -415,6 +441,7 @@ int agent_main(int argc, char **argv)
 		if (code == EXIT_DONE)
 			run(&agent);
 	}
+	readings_stop(agent.readings);
 	follower_free(agent.follower);
 	exchange_free(agent.exchange);
 	census_free(agent.census);

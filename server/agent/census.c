@@ -341,24 +341,10 @@ void census_half_open(struct census *census, const struct socket_name *name)
 	tally = &census->tallies[endpoint->service];
 	tally->half_open++;
 	if (tally->question.buckets && endpoint->has_bucket)
-		question_half_open(&tally->question, services_flow_hash(census->services, endpoint, &key.remote,
-									key.remote_port, key.local_port));
-}
-
-static bool listens_for(const struct listener *listener, const struct endpoint *endpoint)
-{
-	static const struct fl_address any;
-	static const fl_u8 zero[4];
-	struct fl_address any_ipv4 = fl_address_from_ipv4(zero);
-	bool is_ipv4 = fl_address_is_ipv4(&endpoint->local);
-
-	if (!endpoint->has_bucket || listener->port != endpoint->first)
-		return false;
-	if (fl_address_equal(&listener->local, &any))
-		return !is_ipv4 || !listener->ipv6_only;
-	if (fl_address_equal(&listener->local, &any_ipv4))
-		return is_ipv4;
-	return fl_address_equal(&listener->local, &endpoint->local);
+		question_half_open(
+		    &tally->question,
+		    services_flow_hash(census->services, endpoint, &key.remote, key.remote_port, key.local_port),
+		    census->services->list[endpoint->service].two_buckets);
 }
 
 void census_listener(struct census *census, const struct listener *listener)
@@ -370,7 +356,8 @@ void census_listener(struct census *census, const struct listener *listener)
 		struct tally *tally = &census->tallies[services->endpoints[i].service];
 
 		/* once for each service, which may have several VIPs */
-		if (tally->last_listener == census->listener || !listens_for(listener, &services->endpoints[i]))
+		if (tally->last_listener == census->listener ||
+		    !services_listens(&services->endpoints[i], &listener->local, listener->port, listener->ipv6_only))
 			continue;
 		tally->last_listener = census->listener;
 		tally->listeners++;
@@ -384,7 +371,8 @@ static bool is_same(const struct service *one, const struct service *other)
 {
 	return one->id == other->id && !strcmp(one->name, other->name) && one->buckets == other->buckets &&
 	       one->hash == other->hash && one->key.k0 == other->key.k0 && one->key.k1 == other->key.k1 &&
-	       one->by_client == other->by_client && one->ambiguous == other->ambiguous;
+	       one->by_client == other->by_client && one->ambiguous == other->ambiguous &&
+	       one->two_buckets == other->two_buckets;
 }
 
 /* All endpoints of the new service were the old one's. */

@@ -23,6 +23,19 @@
 #include "services.h"
 #include "told.h"
 
+/* SYNs that were offered to a server, and what became of them (readings.h). */
+struct tally_syns {
+	fl_u64 offered, taken, passed;
+};
+
+struct tally_load {
+	bool has_busy;
+	fl_u32 busy;
+	bool has_seen;
+	struct tally_syns seen, all;  /* in the form; since the agent started */
+	struct tally_syns told, sent; /* of all, in reports that were answered; in the one that was written last */
+};
+
 /* What is counted of a service. */
 struct tally {
 	fl_u64 established;
@@ -37,6 +50,7 @@ struct tally {
 	fl_u8 steps_due;
 	bool is_aging;
 	struct told told;
+	struct tally_load load;
 };
 
 /* A socket, as an event or a record of a dump names it. */

@@ -6,6 +6,7 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ enum states {
 
 #define OPEN_STATES                                                                                                    \
 	(1U << ESTABLISHED | 1U << FIN_WAIT1 | 1U << FIN_WAIT2 | 1U << CLOSE_WAIT | 1U << LAST_ACK | 1U << CLOSING)
+
+static const fl_u32 states_of[] = {
+    [DIAG_CONNECTIONS] = OPEN_STATES,
+    [DIAG_SWEEP] = 1U << SYN_RECV | 1U << LISTEN,
+    [DIAG_LISTENERS] = 1U << LISTEN,
+    [DIAG_WORK] = 1U << ESTABLISHED | 1U << CLOSE_WAIT,
+};
 
 enum numbers {
 	TIMER_TIME_WAIT = 3, /* idiag_timer of a socket in TIME_WAIT */
@@ -76,7 +84,9 @@ int diag_begin(struct diag *diag, enum diag_what what)
 	header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	header->nlmsg_seq = ++diag->sequence;
 	body->idiag_family = AF_INET;
-	body->idiag_states = what == DIAG_CONNECTIONS ? OPEN_STATES : 1U << SYN_RECV | 1U << LISTEN;
+	body->idiag_states = states_of[what];
+	if (what == DIAG_WORK)
+		body->idiag_ext = 1U << (INET_DIAG_INFO - 1);
 	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
 }
 
@@ -121,27 +131,46 @@ static struct listener listener_of(const struct nlmsghdr *header, const struct i
 	return listener;
 }
 
-static void take(struct census *census, const struct nlmsghdr *header)
+/* False: the kernel said nothing. Older kernels know less of a connection, which is then zero. */
+static bool info_of(const struct nlmsghdr *header, struct tcp_info *info)
+{
+	const struct nlattr *attribute;
+	size_t len = 0;
+
+	mnl_attr_for_each(attribute, header, sizeof(struct inet_diag_msg))
+	{
+		if (mnl_attr_get_type(attribute) != INET_DIAG_INFO)
+			continue;
+		*info = (struct tcp_info){0};
+		len = mnl_attr_get_payload_len(attribute);
+		memcpy(info, mnl_attr_get_payload(attribute), len < sizeof(*info) ? len : sizeof(*info));
+	}
+	return len != 0;
+}
+
+static void give(const struct nlmsghdr *header, diag_take *take, void *context)
 {
 	const struct inet_diag_msg *body = mnl_nlmsg_get_payload(header);
-	struct socket_name name;
+	struct diag_socket socket = {.kind = DIAG_CONNECTION};
+	struct tcp_info info;
 
 	if (mnl_nlmsg_get_payload_len(header) < sizeof(*body) ||
 	    (body->idiag_family != AF_INET && body->idiag_family != AF_INET6))
 		return;
 	if (body->idiag_state == LISTEN) {
-		struct listener listener = listener_of(header, body);
-
-		census_listener(census, &listener);
+		socket.kind = DIAG_LISTENER;
+		socket.listener = listener_of(header, body);
+	} else if (body->idiag_state == SYN_RECV) {
+		socket.kind = DIAG_HALF_OPEN;
+	} else if (body->idiag_timer == TIMER_TIME_WAIT || !(OPEN_STATES >> body->idiag_state & 1)) {
 		return;
 	}
-	name = (struct socket_name){address_of(body->idiag_family, body->id.idiag_src),
-				    address_of(body->idiag_family, body->id.idiag_dst), ntohs(body->id.idiag_sport),
-				    ntohs(body->id.idiag_dport)};
-	if (body->idiag_state == SYN_RECV)
-		census_half_open(census, &name);
-	else if (body->idiag_timer != TIMER_TIME_WAIT && OPEN_STATES >> body->idiag_state & 1)
-		census_record(census, &name);
+	socket.name = (struct socket_name){address_of(body->idiag_family, body->id.idiag_src),
+					   address_of(body->idiag_family, body->id.idiag_dst),
+					   ntohs(body->id.idiag_sport), ntohs(body->id.idiag_dport)};
+	if (socket.kind == DIAG_CONNECTION && info_of(header, &info))
+		socket.info = &info;
+	take(context, &socket);
 }
 
 /* The error of a message of the kernel, 0 if it says success. */
@@ -153,7 +182,7 @@ static int error_of(const struct nlmsghdr *header)
 }
 
 /* 1: more, 0: the end. */
-static int take_all(struct diag *diag, struct census *census, int len)
+static int give_all(struct diag *diag, diag_take *take, void *context, int len)
 {
 	const struct nlmsghdr *header = (const void *)diag->buffer;
 
@@ -167,7 +196,7 @@ static int take_all(struct diag *diag, struct census *census, int len)
 		if (header->nlmsg_type == NLMSG_ERROR)
 			return error_of(header) < 0 ? error_of(header) : -EBADMSG;
 		if (header->nlmsg_type == TCPDIAG_GETSOCK)
-			take(census, header);
+			give(header, take, context);
 	}
 	return 1;
 }
@@ -182,11 +211,11 @@ static ssize_t receive(struct diag *diag)
 	return got < 0 ? -errno : got;
 }
 
-int diag_step(struct diag *diag, struct census *census)
+int diag_step(struct diag *diag, diag_take *take, void *context)
 {
 	ssize_t got = receive(diag);
 
-	return got < 0 ? (int)got : take_all(diag, census, (int)got);
+	return got < 0 ? (int)got : give_all(diag, take, context, (int)got);
 }
 
 static int lookup(struct diag *diag, fl_u8 family, const struct inet_diag_sockid *id)

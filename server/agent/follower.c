@@ -116,6 +116,18 @@ static void end_list(struct follower *follower, bool complete, fl_u64 now_ns)
 	follower->next_list_ns = now_ns + (complete && !lost ? LIST_SECONDS : RETRY_SECONDS) * SECOND_NS;
 }
 
+static void take(void *context, const struct diag_socket *socket)
+{
+	struct census *census = context;
+
+	if (socket->kind == DIAG_LISTENER)
+		census_listener(census, &socket->listener);
+	else if (socket->kind == DIAG_HALF_OPEN)
+		census_half_open(census, &socket->name);
+	else
+		census_record(census, &socket->name);
+}
+
 /* Looks up some of the missing connections; ends the list once there are none. */
 static void settle(struct follower *follower, fl_u64 now_ns)
 {
@@ -164,7 +176,7 @@ static void list_on(struct follower *follower, fl_u64 now_ns)
 		settle(follower, now_ns);
 		return;
 	}
-	more = diag_step(follower->list, follower->census);
+	more = diag_step(follower->list, take, follower->census);
 	if (more < 0) {
 		fail("list sockets", more);
 		end_list(follower, false, now_ns);
@@ -224,7 +236,7 @@ int follower_sweep_begin(struct follower *follower)
 
 int follower_sweep_step(struct follower *follower)
 {
-	int more = diag_step(follower->sweep, follower->census);
+	int more = diag_step(follower->sweep, take, follower->census);
 
 	if (more < 0)
 		fail("list half-open connections", more);

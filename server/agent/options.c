@@ -5,18 +5,22 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <getopt.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "agent.h"
+#include "arguments.h"
+#include "form.h"
 #include "refusal.h"
 
 const char agent_help[] =
     "\n"
     "       fairlead-server agent --controller URL[,URL...] --token-file FILE --address IP[,IP]\n"
     "                             [--mangle] [--ca-file FILE] [--client-cert FILE --client-key FILE] [--no-events]\n"
+    "                             [--busy SOURCE] [--busy-interval-ms N] [--interface NAME | --form module]\n"
     "\n"
     "Counts the TCP connections of the services that this server serves, and reports them to the controllers, until\n"
     "it is stopped. Needs CAP_BPF and CAP_PERFMON to follow connections by events.\n"
@@ -27,7 +31,18 @@ const char agent_help[] =
     "  --mangle       applications listen on ADDRESS and not on the VIP, as with --mangle of attach\n"
     "  --ca-file      certificates to trust in place of the system's\n"
     "  --client-cert, --client-key   PEM files, in place of a token or beside it\n"
-    "  --no-events    list all connections before each report in place of following them by eBPF\n";
+    "  --no-events    list all connections before each report in place of following them by eBPF\n"
+    "  --interface    where the XDP program is attached, which is told how busy the server is (steering hunt)\n"
+    "  --form         bpf (default) or module: the same for the kernel module, without --interface\n"
+    "  --busy-interval-ms   between readings of how busy the server is: 10 to 1000, default 25\n"
+    "  --busy         where these come from:\n"
+    "                   connections    (default) those that have received something, with nothing sent since\n"
+    "                   nginx=URL      stub_status: reading and writing\n"
+    "                   apache=URL     server-status?auto: workers that read, answer, look up, log, finish\n"
+    "                   psi            per cent of the time in which a task waited for a processor; needs dynamic\n"
+    "                   command=PATH   runs PATH, which prints a number a line\n"
+    "                   accept-queue   connections that wait to be accepted. It helps only with as many workers as\n"
+    "                                  processors; in simulation dynamic on it was worse than one choice\n";
 
 static const char controllers_allowed[] =
     "URLs without a path, such as https://10.1.0.5:8080,https://10.1.0.6:8080, at most 16";
@@ -102,6 +117,37 @@ static int set_addresses(struct options *options, const char *list)
 	return is_right ? 0 : refusal_print("--address", list, address_allowed);
 }
 
+static int set_interval(struct options *options, const char *text)
+{
+	unsigned long ms;
+
+	if (!config_number_parse(text, READINGS_MS_MIN, READINGS_MS_MAX, &ms))
+		return refusal_print("--busy-interval-ms", text, "a whole number from 10 to 1000");
+	options->readings.interval_ms = (fl_u32)ms;
+	return 0;
+}
+
+static int set_interface(struct options *options, const char *text)
+{
+	if (!*text || strlen(text) >= IF_NAMESIZE)
+		return refusal_print("--interface", text, "a name of 1 to 15 characters");
+	options->readings.interface = text;
+	return 0;
+}
+
+/* Without --interface no program can be told anything. */
+static int check_form(struct options *options)
+{
+	struct readings_options *readings = &options->readings;
+
+	readings->no_programs = options->no_events;
+	if (readings->form == &form_module && readings->interface)
+		return refusal_print("--interface", readings->interface, "only with --form bpf");
+	if (readings->form == &form_bpf && !readings->interface)
+		readings->form = NULL;
+	return 0;
+}
+
 static int check(const struct options *options)
 {
 	if (!options->controller_count)
@@ -127,11 +173,16 @@ int options_parse(struct options *options, int argc, char **argv)
 	    {"client-cert", required_argument, NULL, 'e'},
 	    {"client-key", required_argument, NULL, 'k'},
 	    {"no-events", no_argument, NULL, 'n'},
+	    {"busy", required_argument, NULL, 'b'},
+	    {"busy-interval-ms", required_argument, NULL, 'B'},
+	    {"form", required_argument, NULL, 'f'},
+	    {"interface", required_argument, NULL, 'i'},
 	    {0},
 	};
 	int flag, err = 0;
 
-	*options = (struct options){0};
+	*options = (struct options){.readings = {.interval_ms = READINGS_MS, .form = &form_bpf}};
+	source_choose("connections", &options->readings.source);
 	while (!err && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1) {
 		switch (flag) {
 		case 'c':
@@ -158,12 +209,26 @@ int options_parse(struct options *options, int argc, char **argv)
 		case 'n':
 			options->no_events = true;
 			break;
+		case 'b':
+			err = source_choose(optarg, &options->readings.source);
+			break;
+		case 'B':
+			err = set_interval(options, optarg);
+			break;
+		case 'f':
+			err = arguments_form(optarg, &options->readings.form);
+			break;
+		case 'i':
+			err = set_interface(options, optarg);
+			break;
 		default:
 			err = -EINVAL;
 		}
 	}
 	if (!err && optind < argc)
 		err = refusal_print(argv[0], argv[optind], "flags only");
+	if (!err)
+		err = check_form(options);
 	return err ? err : check(options);
 }
 

@@ -3,6 +3,7 @@
 #ifndef FAIRLEAD_AGENT_OPTIONS_H
 #define FAIRLEAD_AGENT_OPTIONS_H
 
+#include "readings.h"
 #include "report.h"
 #include "services.h"
 
@@ -20,6 +21,7 @@ struct options {
 	struct services_mangle mangle;
 	const char *ca_file, *client_cert, *client_key;
 	bool no_events;
+	struct readings_options readings;
 };
 
 /* Returns 0, or prints a sentence and returns -EINVAL. */

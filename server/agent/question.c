@@ -41,14 +41,40 @@ void question_sweep(struct question *question)
 		memset(question->half_open->words, 0, size_of(question->half_open));
 }
 
-void question_half_open(struct question *question, fl_u64 flow_hash)
+/* Adds the bucket by the low half of the hash to those that were found; false: it was not asked about. */
+static bool find(const struct bucket_set *asked, struct bucket_set *found, fl_u64 hash)
 {
-	fl_u32 bucket = fl_bucket(flow_hash, question->buckets->buckets);
+	fl_u32 bucket = fl_bucket(hash, asked->buckets);
 
-	if (!bucket_set_has(question->buckets, bucket))
-		return;
-	question->half_open_count++;
-	bucket_set_add(question->half_open, bucket);
+	if (!bucket_set_has(asked, bucket))
+		return false;
+	bucket_set_add(found, bucket);
+	return true;
+}
+
+static bool find_both(const struct bucket_set *asked, struct bucket_set *found, fl_u64 flow_hash)
+{
+	bool first = find(asked, found, flow_hash);
+
+	return find(asked, found, flow_hash >> 32) || first;
+}
+
+void question_half_open(struct question *question, fl_u64 flow_hash, bool two_buckets)
+{
+	question->half_open_count += two_buckets ? find_both(question->buckets, question->half_open, flow_hash)
+						 : find(question->buckets, question->half_open, flow_hash);
+}
+
+static bool find_connection(const struct services *services, const struct connection *connection,
+			    const struct bucket_set *asked, struct bucket_set *found)
+{
+	const struct endpoint *endpoint = &services->endpoints[connection->endpoint];
+
+	if (!services->list[endpoint->service].two_buckets)
+		return find(asked, found, connection->flow_hash);
+	return find_both(asked, found,
+			 services_flow_hash(services, endpoint, &connection->remote, connection->remote_port,
+					    connection->local_port));
 }
 
 void question_answer_all(const struct census *census, struct answer_of *answers)
@@ -72,16 +98,11 @@ void question_answer_all(const struct census *census, struct answer_of *answers)
 	}
 	for (i = 0; is_asked && i < count; i++) {
 		const struct endpoint *endpoint = &services->endpoints[slots[i].endpoint];
-		const struct bucket_set *asked;
-		fl_u32 bucket;
+		struct answer_of *answer = &answers[endpoint->service];
 
-		if (slots[i].state != CONNECTION_LIVE || !endpoint->has_bucket || !answers[endpoint->service].buckets)
-			continue;
-		asked = census_tally(census, endpoint->service)->question.buckets;
-		bucket = fl_bucket(slots[i].flow_hash, asked->buckets);
-		if (!bucket_set_has(asked, bucket))
-			continue;
-		answers[endpoint->service].connections++;
-		bucket_set_add(answers[endpoint->service].buckets, bucket);
+		if (slots[i].state == CONNECTION_LIVE && endpoint->has_bucket && answer->buckets)
+			answer->connections +=
+			    find_connection(services, &slots[i],
+					    census_tally(census, endpoint->service)->question.buckets, answer->buckets);
 	}
 }

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base64.h"
+#include "readings.h"
+
+#define DELTA_MAX 0xffffffffULL
 
 enum numbers {
 	SERVICE_BYTES = 1536,                /* at most, without its answer and flow hashes */
@@ -48,6 +51,49 @@ static json_t *connections_make(const struct told *told)
 	return object;
 }
 
+/* What is more than before; all of it if the form was attached anew meanwhile. */
+static fl_u64 grown(fl_u64 now, fl_u64 before)
+{
+	return now >= before ? now - before : now;
+}
+
+void report_load(struct tally *tally, const struct load_figures *figures)
+{
+	struct tally_load *load = &tally->load;
+	const struct tally_syns seen = {fl_load_offered(&figures->state), figures->state.taken, figures->state.passed};
+
+	load->has_busy = figures->has_busy;
+	load->busy = figures->busy;
+	if (!figures->has_state)
+		return;
+	if (load->has_seen) { /* else it was before the agent started */
+		load->all.offered += grown(seen.offered, load->seen.offered);
+		load->all.taken += grown(seen.taken, load->seen.taken);
+		load->all.passed += grown(seen.passed, load->seen.passed);
+	}
+	load->has_seen = true;
+	load->seen = seen;
+}
+
+/* What the next report says of a number, at most what it has room for; the rest comes with later ones. */
+static json_t *delta_make(fl_u64 all, fl_u64 told, fl_u64 *sent)
+{
+	*sent = all - told < DELTA_MAX ? all : told + DELTA_MAX;
+	return json_integer((json_int_t)(*sent - told));
+}
+
+static json_t *load_make(struct tally_load *load)
+{
+	json_t *object = json_object();
+
+	if (load->has_busy)
+		json_object_set_new(object, "busy", json_integer(load->busy));
+	json_object_set_new(object, "offered", delta_make(load->all.offered, load->told.offered, &load->sent.offered));
+	json_object_set_new(object, "taken", delta_make(load->all.taken, load->told.taken, &load->sent.taken));
+	json_object_set_new(object, "passed", delta_make(load->all.passed, load->told.passed, &load->sent.passed));
+	return object;
+}
+
 static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer, json_t *connections)
 {
 	json_t *object;
@@ -63,6 +109,8 @@ static json_t *service_make(const struct service *service, struct tally *tally, 
 		json_object_set_new(object, "acceptQueue",
 				    json_pack("{s:I, s:I}", "length", (json_int_t)tally->queue_length, "limit",
 					      (json_int_t)tally->queue_limit));
+	if (object && service->two_buckets)
+		json_object_set_new(object, "load", load_make(&tally->load));
 	return object;
 }
 
@@ -80,6 +128,7 @@ static json_t *services_make(const struct report *report, struct census *census,
 
 		tally->opened_sent = tally->opened_told;
 		tally->closed_sent = tally->closed_told;
+		tally->load.sent = tally->load.told;
 		if (!census_knows(census, service))
 			continue;
 		answer = answer_make(report, census, &tally->question, &answers[service], &room);
@@ -136,5 +185,6 @@ void report_answered(struct census *census)
 
 		tally->opened_told = tally->opened_sent;
 		tally->closed_told = tally->closed_sent;
+		tally->load.told = tally->load.sent;
 	}
 }

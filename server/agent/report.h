@@ -19,6 +19,11 @@ struct report {
 	fl_u64 lost_events;
 };
 
+struct load_figures;
+
+/* What the next report says of the load of a service with two buckets. */
+void report_load(struct tally *tally, const struct load_figures *figures);
+
 /*
  * The report's text, with the parts that told_draw() drew up, freed by free(); NULL: no memory. Services that are not known are left out, and so are answers
  * without events by a dump that began before the question. Answers beyond the greatest size are left out, and come

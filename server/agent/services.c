@@ -17,6 +17,26 @@ void services_free(struct services *services)
 	free(services);
 }
 
+struct services *services_copy(const struct services *services)
+{
+	struct services *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *services;
+	copy->list = calloc(services->count + 1, sizeof(*copy->list));
+	copy->endpoints = calloc(services->endpoint_count + 1, sizeof(*copy->endpoints));
+	if (!copy->list || !copy->endpoints) {
+		services_free(copy);
+		return NULL;
+	}
+	if (services->count)
+		memcpy(copy->list, services->list, services->count * sizeof(*copy->list));
+	if (services->endpoint_count)
+		memcpy(copy->endpoints, services->endpoints, services->endpoint_count * sizeof(*copy->endpoints));
+	return copy;
+}
+
 unsigned services_endpoint(const struct services *services, const struct fl_address *local, fl_u16 port)
 {
 	size_t low = 0, high = services->endpoint_count;
@@ -34,6 +54,22 @@ unsigned services_endpoint(const struct services *services, const struct fl_addr
 			low = middle + 1;
 	}
 	return SERVICES_NO_ENDPOINT;
+}
+
+bool services_listens(const struct endpoint *endpoint, const struct fl_address *address, fl_u16 port, bool ipv6_only)
+{
+	static const struct fl_address any;
+	static const fl_u8 zero[4];
+	struct fl_address any_ipv4 = fl_address_from_ipv4(zero);
+	bool is_ipv4 = fl_address_is_ipv4(&endpoint->local);
+
+	if (!endpoint->has_bucket || port != endpoint->first)
+		return false;
+	if (fl_address_equal(address, &any))
+		return !is_ipv4 || !ipv6_only;
+	if (fl_address_equal(address, &any_ipv4))
+		return is_ipv4;
+	return fl_address_equal(address, &endpoint->local);
 }
 
 const struct service *services_find(const struct services *services, const char *name)

@@ -10,6 +10,8 @@
 
 #include <fairlead/hash.h>
 
+#include "load.h"
+
 enum services_limits {
 	SERVICES_MAX = 65535,
 	SERVICES_ENDPOINTS_MAX = 65535,
@@ -26,6 +28,9 @@ struct service {
 	struct fl_siphash_key key;
 	bool by_client;     /* affinity "client" */
 	fl_u32 age_seconds; /* of connections that are reported one by one (told.h); 0: none is */
+	bool two_buckets;   /* a connection belongs to a second bucket, by the high half of its flow hash */
+	bool has_hunt;
+	struct fl_load_setting hunt; /* policy, threshold, window, epsilon */
 	/* Of several services behind one local address and port (--mangle) none can be told: they are never reported. */
 	bool ambiguous;
 };
@@ -60,12 +65,18 @@ struct services_mangle {
 struct services *services_read(const char *text, size_t len, const struct services_mangle *mangle);
 void services_free(struct services *services);
 
+/* NULL: no memory. */
+struct services *services_copy(const struct services *services);
+
 enum {
 	SERVICES_NO_ENDPOINT = 0xffff,
 };
 
 /* The place of the endpoint with this address and port, or SERVICES_NO_ENDPOINT. */
 unsigned services_endpoint(const struct services *services, const struct fl_address *local, fl_u16 port);
+
+/* Whether connections to the endpoint reach a socket that listens there; [::] has IPv4's unless it is for IPv6 only. */
+bool services_listens(const struct endpoint *endpoint, const struct fl_address *address, fl_u16 port, bool ipv6_only);
 
 /* The service with this name and id; NULL: none. */
 const struct service *services_find(const struct services *services, const char *name);

@@ -12,6 +12,9 @@ enum limits {
 	PORTS_MAX = 1024,
 	BACKENDS_MAX = 65535,
 	SECONDS_MAX = 2147483647,
+	THRESHOLD_MAX = 65535,
+	WINDOW_MIN = 10,
+	WINDOW_MAX = 1000,
 };
 
 static const char document[] = "/v1/agent/services";
@@ -167,6 +170,40 @@ static bool age_read(const struct reader *reader, const json_t *object, fl_u32 *
 	return true;
 }
 
+/* Absent where connections have one bucket. */
+static bool two_buckets_read(const struct reader *reader, const json_t *object, bool *two_buckets)
+{
+	const json_t *value = json_object_get(object, "twoBuckets");
+
+	*two_buckets = json_is_true(value);
+	if (!value || json_is_boolean(value) || json_is_null(value))
+		return true;
+	return fields_refuse(reader->where, "twoBuckets", "", "true or false, or none");
+}
+
+/* Whether the server may pass new connections on, and how it decides that. */
+static bool hunt_read(const struct reader *reader, const json_t *object, struct service *service)
+{
+	static const char *const policies[] = {"always", "static", "dynamic", NULL}; /* as enum fl_load_policy */
+	const json_t *hunt = json_object_get(object, "hunt");
+	json_int_t threshold, window, epsilon;
+	unsigned policy;
+
+	if (!hunt || json_is_null(hunt))
+		return true;
+	if (!json_is_object(hunt))
+		return fields_refuse(reader->where, "hunt", "", "an object with policy, or none");
+	if (!fields_word(reader->where, hunt, "policy", policies, &policy) ||
+	    !fields_number(reader->where, hunt, "threshold", 1, THRESHOLD_MAX, &threshold) ||
+	    !fields_number(reader->where, hunt, "window", WINDOW_MIN, WINDOW_MAX, &window) ||
+	    !fields_number(reader->where, hunt, "epsilonThousandths", 0, FL_LOAD_HALF - 1, &epsilon))
+		return false;
+	service->has_hunt = true;
+	service->hunt = (struct fl_load_setting){
+	    .threshold = (fl_u32)threshold, .window = (fl_u32)window, .epsilon = (fl_u32)epsilon, .policy = policy};
+	return true;
+}
+
 static bool service_read(struct reader *reader, const json_t *object, bool *served)
 {
 	static const char *const hashes[] = {"siphash", "crc32", NULL}, *const affinities[] = {"connection", "client",
@@ -189,7 +226,8 @@ static bool service_read(struct reader *reader, const json_t *object, bool *serv
 	     !fields_number(reader->where, object, "windowSeconds", 0, SECONDS_MAX, &seconds)) ||
 	    (json_object_get(object, "holdSeconds") &&
 	     !fields_number(reader->where, object, "holdSeconds", 0, SECONDS_MAX, &seconds)) ||
-	    !age_read(reader, object, &service->age_seconds))
+	    !age_read(reader, object, &service->age_seconds) ||
+	    !two_buckets_read(reader, object, &service->two_buckets) || !hunt_read(reader, object, service))
 		return false;
 	if (buckets & (buckets - 1))
 		return fields_refuse(reader->where, "buckets", "", "a power of two");

@@ -16,6 +16,9 @@ static void check(const struct services *services)
 
 		require(services->list[i].name[0] && services->list[i].id);
 		require(services->list[i].age_seconds <= SERVICES_AGE_SECONDS_MAX);
+		require(services->list[i].hunt.policy < FL_LOAD_POLICIES &&
+			services->list[i].hunt.epsilon < FL_LOAD_HALF);
+		require(services->list[i].has_hunt == (services->list[i].hunt.threshold > 0));
 		require(buckets >= FL_BUCKETS_MIN && buckets <= FL_BUCKETS_MAX && !(buckets & (buckets - 1)));
 		require(services_find(services, services->list[i].name) == &services->list[i]);
 	}

@@ -16,14 +16,15 @@ enum {
 	RING = 256,
 };
 
-#define SERVICE(name, id, vip, version_buckets)                                                                        \
+#define SERVICE_AS(name, id, vip, version_buckets, hash, more)                                                         \
 	"{\"name\": \"" name "\", \"id\": " id ", \"vips\": [\"" vip "\"], \"ports\": [{\"protocol\": \"tcp\", "       \
-	"\"port\": 80}], \"buckets\": " version_buckets ", \"hash\": \"siphash\", \"hashKey\": "                       \
+	"\"port\": 80}], \"buckets\": " version_buckets ", \"hash\": \"" hash "\", \"hashKey\": "                      \
 	"\"000102030405060708090a0b0c0d0e0f\", \"affinity\": \"connection\", \"mptcpPorts\": {\"first\": 20000, "      \
-	"\"last\": 20999}, \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]}"
-#define DOCUMENT(services) "{\"format\": 1, \"version\": \"1\", \"services\": [" services "]}"
-#define WEB                SERVICE("web", "1", "10.99.0.1", "256")
-#define API                SERVICE("api", "2", "10.99.0.2", "256")
+	"\"last\": 20999}, \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]" more "}"
+#define SERVICE(name, id, vip, version_buckets) SERVICE_AS(name, id, vip, version_buckets, "siphash", "")
+#define DOCUMENT(services)                      "{\"format\": 1, \"version\": \"1\", \"services\": [" services "]}"
+#define WEB                                     SERVICE("web", "1", "10.99.0.1", "256")
+#define API                                     SERVICE("api", "2", "10.99.0.2", "256")
 
 static struct services *services(const char *text)
 {
@@ -321,16 +322,37 @@ static void half_open_and_queues(void **state)
 	census_free(census);
 }
 
-/* Answers by every connection's bucket: established and half-open, but no subflows to a port of mptcpPorts. */
+/* The only bucket, or one of both, of those that were asked about, which are the even ones. */
+static bool note(bool *expected, fl_u64 flow_hash, bool two_buckets)
+{
+	fl_u64 first = flow_hash % RING, second = two_buckets ? (flow_hash >> 32) % RING : first;
+
+	expected[first] |= first % 2 == 0;
+	expected[second] |= second % 2 == 0;
+	return first % 2 == 0 || second % 2 == 0;
+}
+
+static const struct answers_row {
+	const char *name, *services;
+	bool two_buckets;
+} answers_rows[] = {
+    {"answers", DOCUMENT(WEB ", " API), false},
+    {"answers by two buckets",
+     DOCUMENT(SERVICE_AS("web", "1", "10.99.0.1", "256", "siphash", ", \"twoBuckets\": true") ", " API), true},
+    {"answers by two buckets of crc32",
+     DOCUMENT(SERVICE_AS("web", "1", "10.99.0.1", "256", "crc32", ", \"twoBuckets\": true") ", " API), true},
+};
+
+/* Answers by every connection's buckets: established and half-open, but no subflows to a port of mptcpPorts. */
 static void answers(void **state)
 {
-	struct census *census = census_of(DOCUMENT(WEB ", " API));
+	const struct answers_row *row = *state;
+	struct census *census = census_of(row->services);
 	bool open[SOCKETS], expected[RING] = {false};
 	struct bucket_set *asked = bucket_set_new(RING);
 	struct answer_of found[2];
 	fl_u64 connections = 0;
 
-	(void)state;
 	srand(11);
 	for (unsigned i = 0; i < SOCKETS; i++)
 		open[i] = rand() % 3 == 0;
@@ -343,17 +365,14 @@ static void answers(void **state)
 		struct socket_name name = name_of(i);
 		const struct services *known = census_services(census);
 		unsigned endpoint = services_endpoint(known, &name.local, name.local_port);
-		fl_u32 bucket = services_flow_hash(known, &known->endpoints[endpoint], &name.remote, name.remote_port,
-						   name.local_port) %
-				RING;
+		fl_u64 hash = services_flow_hash(known, &known->endpoints[endpoint], &name.remote, name.remote_port,
+						 name.local_port);
 		bool is_half_open = i < 20 && !open[i];
 
 		if (is_half_open)
 			census_half_open(census, &name);
-		if (i % 2 || i % 10 == 9 || bucket % 2 || !(open[i] || is_half_open))
-			continue;
-		expected[bucket] = true;
-		connections++;
+		if (i % 2 == 0 && i % 10 != 9 && (open[i] || is_half_open))
+			connections += note(expected, hash, row->two_buckets);
 	}
 	question_answer_all(census, found);
 	assert_null(found[1].buckets);
@@ -374,6 +393,7 @@ int main(void)
 	vectors_add_plain(&tests, "other services", other_services, NULL);
 	vectors_add_plain(&tests, "half-open connections and accept queues", half_open_and_queues, NULL);
 	vectors_add_plain(&tests, "the accept queue of several VIPs", queue_of_several_vips, NULL);
-	vectors_add_plain(&tests, "answers", answers, NULL);
+	for (size_t i = 0; i < sizeof(answers_rows) / sizeof(answers_rows[0]); i++)
+		vectors_add_plain(&tests, answers_rows[i].name, answers, (void *)&answers_rows[i]);
 	return vectors_run("census", &tests);
 }

@@ -123,6 +123,60 @@ static void ages(void **state)
 	services_free(services);
 }
 
+static void two_buckets(void **state)
+{
+	struct services *services =
+	    read(DOCUMENT(WEB ", " SERVICE_AS("a", "2", "[]", "[]", ", \"twoBuckets\": true") ", " SERVICE_AS(
+		     "b", "3", "[]", "[]", ", \"twoBuckets\": false") ", " SERVICE_AS("c", "4", "[]", "[]",
+										      ", \"twoBuckets\": null")),
+		 &plain);
+	static const bool expected[] = {false, true, false, false};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(services->list[i].two_buckets, expected[i]);
+	services_free(services);
+}
+
+#define HUNT(policy, threshold, window, epsilon)                                                                       \
+	", \"hunt\": {\"policy\": " policy ", \"threshold\": " threshold ", \"window\": " window                       \
+	", \"epsilonThousandths\": " epsilon ", \"more\": 1}"
+
+static void hunts(void **state)
+{
+	static const struct fl_load_setting expected[] = {
+	    {0},
+	    {.policy = FL_LOAD_DYNAMIC, .threshold = 1, .window = 50, .epsilon = 100},
+	    {.policy = FL_LOAD_STATIC, .threshold = 65535, .window = 10, .epsilon = 0},
+	    {.policy = FL_LOAD_ALWAYS, .threshold = 1, .window = 1000, .epsilon = 499},
+	};
+	struct services *services = read(
+	    DOCUMENT(WEB ", " SERVICE_AS("a", "2", "[]", "[]", HUNT("\"dynamic\"", "1", "50", "100")) ", " SERVICE_AS(
+		"b", "3", "[]", "[]",
+		HUNT("\"static\"", "65535", "10", "0")) ", " SERVICE_AS("c", "4", "[]", "[]",
+									HUNT("\"always\"", "1", "1000", "499"))),
+	    &plain);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(services->list[i].has_hunt, i != 0);
+		assert_memory_equal(&services->list[i].hunt, &expected[i], sizeof(expected[i]));
+	}
+	services_free(services);
+}
+
+static void copied(void **state)
+{
+	struct services *services = read(DOCUMENT(WEB), &plain), *copy = services_copy(services);
+
+	(void)state;
+	assert_int_equal(copy->endpoint_count, services->endpoint_count);
+	services_free(services);
+	assert_int_equal(service_at(copy, "fd99::1", 80), 0);
+	assert_string_equal(copy->list[0].name, "web");
+	services_free(copy);
+}
+
 static const struct malformed_row {
 	const char *name, *text;
 } malformed_rows[] = {
@@ -147,6 +201,18 @@ static const struct malformed_row {
     {"connections without an age", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {}"))},
     {"an age of 0 seconds", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 0}"))},
     {"an age above a day", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 86401}"))},
+    {"twoBuckets that is a number", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"twoBuckets\": 2"))},
+    {"hunt that is a word", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"hunt\": \"dynamic\""))},
+    {"hunt without a policy",
+     DOCUMENT(SERVICE_AS("a", "1", "[]", "[]",
+			 ", \"hunt\": {\"threshold\": 1, \"window\": 50, \"epsilonThousandths\": 100}"))},
+    {"another policy", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"greedy\"", "1", "50", "100")))},
+    {"threshold 0", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"static\"", "0", "50", "100")))},
+    {"threshold 65536", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"static\"", "65536", "50", "100")))},
+    {"window 9", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"dynamic\"", "1", "9", "100")))},
+    {"window 1001", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"dynamic\"", "1", "1001", "100")))},
+    {"epsilon of a half", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"dynamic\"", "1", "50", "500")))},
+    {"an epsilon with a fraction", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", HUNT("\"dynamic\"", "1", "50", "0.5")))},
     {"mptcpPorts that is a list", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"mptcpPorts\": []"))},
     {"mptcpPorts that end before they begin",
      DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"mptcpPorts\": {\"first\": 9, \"last\": 8}"))},
@@ -232,6 +298,9 @@ int main(int argc, char **argv)
 
 	vectors_add_plain(&tests, "endpoints", endpoints, NULL);
 	vectors_add_plain(&tests, "connections that are reported", ages, NULL);
+	vectors_add_plain(&tests, "two buckets", two_buckets, NULL);
+	vectors_add_plain(&tests, "hunt", hunts, NULL);
+	vectors_add_plain(&tests, "a copy", copied, NULL);
 	vectors_add_plain(&tests, "services of other servers", foreign, NULL);
 	vectors_add_plain(&tests, "with --mangle", mangled, NULL);
 	for (size_t i = 0; i < sizeof(malformed_rows) / sizeof(malformed_rows[0]); i++)

@@ -57,7 +57,7 @@ class Form(Protocol):
         """The switch's port at which packets from the server at `port` arrive, unless they are for another server."""
 
     def invoke(self, *argv: str) -> subprocess.CompletedProcess:
-        """Runs a command to its end; `fairlead-server` and `application` are in its path."""
+        """Runs a command to its end; `fairlead-server`, `application` and `tell` are in its path."""
 
     def start(self, namespace: Namespace, *argv: str) -> int:
         """Starts a program whose first line of output is its process id."""
@@ -173,7 +173,10 @@ class Module:
         self.plugged = ""
         self.script: list[str] | None = None
         kernel = choose(release)
-        programs = [build / "server" / "fairlead-server", build / "server" / "tests" / "application"]
+        programs = [
+            build / "server" / "fairlead-server",
+            *(build / "server" / "tests" / name for name in ("application", "tell")),
+        ]
         archive = initramfs(kernel, build / "lab" / "vm" / "vm-agent", programs, modules=["bridge"])
         self.folder = tempfile.TemporaryDirectory(prefix="fairlead-")
         self.outside = Namespace(f"flserver{os.getpid()}-machine")

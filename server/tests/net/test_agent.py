@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """`fairlead-server agent` in a namespace of its own: what it reports of real sockets, and to whom."""
 
-import contextlib
 import os
-import re
-import shutil
-import signal
 import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from agent_world import (
+    BUCKETS,
+    KEY,
+    OWN,
+    SECONDS,
+    UNREACHED,
+    VIP,
+    VIP2,
+    VIP6,
+    World,
+    service,
+    unit_capabilities,
+    until_counted,
+    world,
+)
 from fake_controller import FakeController
 
-from lab.deadline import LabError, until
+from lab.deadline import until
 from lab.namespace import Namespace
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,109 +36,7 @@ from oracle.flow import flow_key, siphash  # noqa: E402
 from oracle.known import Known  # noqa: E402
 from oracle.report import read_set, runs_of, set_bytes, set_text  # noqa: E402
 
-VIP, VIP2, VIP6, OWN = "10.99.0.1", "10.99.0.2", "fd99::1", "10.2.0.7"
-BUCKETS = 4096
-KEY = "000102030405060708090a0b0c0d0e0f"
-SECONDS = 15
-UNREACHED = "198.51.100.9"  # never answers
-
-
-def service(name: str = "web", number: int = 1, vips: tuple[str, ...] = (VIP, VIP6), port: int = 80) -> dict:
-    made = {"name": name, "id": number, "vips": vips, "ports": [{"protocol": "tcp", "port": port}]}
-    made |= {"buckets": BUCKETS, "hash": "siphash", "hashKey": KEY, "affinity": "connection"}
-    made |= {"mptcpPorts": {"first": 20000, "last": 20999}, "windowSeconds": 240, "holdSeconds": 0}
-    return made | {"backends": [{"id": 7, "address": OWN}]}
-
-
-class World:
-    """A namespace with VIPs and clients, in which the agent runs."""
-
-    def __init__(self, build: Path, directory: Path) -> None:
-        self.command = build.resolve() / "server" / "fairlead-server"
-        self.directory = directory
-        self.namespace = Namespace(f"flagent{os.getpid()}")
-        self.open = contextlib.ExitStack()
-        self.token = directory / "token"
-        self.token.write_text("secret\n")
-        self.token.chmod(0o600)
-        self.said = directory / "agent.log"
-        self.agent: subprocess.Popen | None = None
-
-    def create(self) -> None:
-        self.namespace.create()
-        self.open.callback(self.namespace.delete)
-        self.namespace.ip(
-            "link set lo up",
-            *(f"addr add {address}/32 dev lo" for address in (VIP, VIP2, OWN)),
-            f"addr add {VIP6}/128 dev lo nodad",
-            *("link add void type bridge", "link set void up", f"route add {UNREACHED} dev void"),
-            # else the kernel drops half-open connections when it cannot resolve the neighbour
-            f"neigh add {UNREACHED} lladdr 02:00:00:00:00:09 dev void nud permanent",
-        )
-        self.namespace.sysctl(ipv4__conf__all__rp_filter=0, ipv4__conf__lo__rp_filter=0, ipv4__tcp_syncookies=0)
-
-    def controller(self, *services: dict, port: int = 8080, tls: ssl.SSLContext | None = None) -> FakeController:
-        made = FakeController(self.namespace, port, list(services) or [service()], tls)
-        self.open.callback(made.close)
-        return made
-
-    def words(self, *controllers: FakeController, token: bool = True) -> list[str]:
-        urls = ",".join(controller.url for controller in controllers)
-        file = ["--token-file", str(self.token)] if token else []
-        return [str(self.command), "agent", "--controller", urls, "--address", OWN, *file]
-
-    def start(self, *controllers: FakeController, words: tuple[str, ...] = (), token: bool = True) -> subprocess.Popen:
-        argv = self.namespace.enter([*self.words(*controllers, token=token), *words])
-        self.agent = self.open.enter_context(subprocess.Popen(argv, stderr=self.said.open("a")))
-        self.open.callback(self.agent.kill)
-        return self.agent
-
-    def stop(self) -> None:
-        self.agent.send_signal(signal.SIGTERM)
-        assert self.agent.wait(SECONDS) == 0, self.said.read_text()
-
-    def listen(self, address: str, port: int = 80, backlog: int = 128) -> socket.socket:
-        with self.namespace.inside():
-            made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
-            if address == "::":
-                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            made.bind((address, port))
-        made.listen(backlog)
-        return self.open.enter_context(made)
-
-    def connect(self, listener: socket.socket, address: str, port: int = 80) -> tuple[socket.socket, socket.socket]:
-        """Both ends."""
-        client = self.open.enter_context(self.namespace.connect(address, port, SECONDS))
-        return client, self.open.enter_context(listener.accept()[0])
-
-    def half_open(self, *source_ports: int) -> None:
-        code = "from scapy.all import IP, TCP, conf, send, L3RawSocket; conf.L3socket = L3RawSocket\n"
-        code += (
-            f"send([IP(src='{UNREACHED}', dst='{VIP}') / TCP(sport=p, dport=80, flags='S') for p in {source_ports}])"
-        )
-        self.namespace.run(sys.executable, "-c", code)
-
-
-@pytest.fixture
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    made = World(request.config.getoption("--build"), tmp_path)
-    with made.open:
-        made.create()
-        yield made
-
-
-def is_counted(controller: FakeController, established: int, name: str = "web", **others: int) -> bool:
-    found = controller.of(name)
-    return bool(found) and all(found[key] == value for key, value in ({"established": established} | others).items())
-
-
-def until_counted(controller: FakeController, established: int, name: str = "web", **others: int) -> None:
-    what = f"{established} connections of {name}, {others}"
-    try:
-        until(what, lambda: is_counted(controller, established, name, **others), SECONDS)
-    except LabError as error:
-        raise LabError(f"{error}; last report: {controller.reports[-1:]}") from None
+__all__ = ["world"]
 
 
 def flow_hash(client: socket.socket, affinity: str = "connection") -> int:
@@ -138,8 +46,8 @@ def flow_hash(client: socket.socket, affinity: str = "connection") -> int:
     return siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": affinity}))
 
 
-def bucket(client: socket.socket) -> int:
-    return flow_hash(client) % BUCKETS
+def buckets_of(flow: int, two: bool) -> set[int]:
+    return {flow % BUCKETS, (flow >> 32) % BUCKETS} if two else {flow % BUCKETS}
 
 
 @pytest.mark.parametrize("mode", ["events", "dumps"])
@@ -184,12 +92,14 @@ def test_counts(world: World, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["events", "dumps"])
-def test_questions(world: World, mode: str) -> None:
-    controller = world.controller()
+@pytest.mark.parametrize("two", [False, True], ids=["one bucket", "two buckets"])
+def test_questions(world: World, mode: str, two: bool) -> None:
+    controller = world.controller(service() | ({"twoBuckets": True} if two else {}))
     listener = world.listen("::")
     ends = [world.connect(listener, address) for address in (VIP, VIP6) for _ in range(10)]
     subflow = world.connect(world.listen(VIP, 20007), VIP, 20007)
-    buckets = {bucket(client) for client, _ in ends}
+    each = [buckets_of(flow_hash(client), two) for client, _ in ends]
+    buckets = set().union(*each)
     world.start(controller, words=("--no-events",) if mode == "dumps" else ())
     until_counted(controller, 21)
     assert "answer" not in controller.of("web")
@@ -207,6 +117,7 @@ def test_questions(world: World, mode: str) -> None:
     some = set(sorted(buckets)[::2])
     answer = ask("some", some | (set(range(50)) - buckets))
     assert read_set(answer["buckets"], BUCKETS) == some
+    assert answer["connections"] == sum(not some.isdisjoint(own) for own in each)
     for client, end in ends:
         client.close()
         end.close()
@@ -214,9 +125,9 @@ def test_questions(world: World, mode: str) -> None:
     assert controller.of("web")["answer"]["buckets"] == "" and controller.of("web")["established"] == 1
     world.half_open(50001)
     flow = {"source": UNREACHED, "destination": VIP, "sourcePort": 50001, "destinationPort": 80}
-    asked = siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": "connection"})) % BUCKETS
-    answer = ask("half-open", {asked, (asked + 1) % BUCKETS})
-    assert (answer["connections"], read_set(answer["buckets"], BUCKETS)) == (1, {asked})
+    asked = buckets_of(siphash(bytes.fromhex(KEY), flow_key(flow | {"protocol": 6, "affinity": "connection"})), two)
+    answer = ask("half-open", asked | {(one + 1) % BUCKETS for one in asked})
+    assert (answer["connections"], read_set(answer["buckets"], BUCKETS)) == (1, asked)
     assert controller.of("web")["halfOpen"] == 1
     controller.questions = []
     until("answers end with the question", lambda: "answer" not in controller.of("web"), SECONDS)
@@ -383,24 +294,13 @@ def test_malformed_answers(world: World, answer: bytes, sentence: str) -> None:
 
 def test_the_unit_s_capabilities_suffice(world: World) -> None:
     """As another user with nothing but what the unit gives; without that, all connections are listed instead."""
-    unit = (ROOT / "scripts" / "systemd" / "fairlead-agent.service").read_text()
-    found = re.search(r"^AmbientCapabilities=(.*)$", unit, re.MULTILINE)[1].split()
-    command = world.directory / "fairlead-server"
-    shutil.copy(world.command, command)
-    for directory in (world.directory, *list(world.directory.parents)[:2]):
-        directory.chmod(0o755)
-    shutil.chown(world.token, "nobody")
-    controller = world.controller()
-    for words, mode in ((found, "events"), ([], "dumps")):
-        capabilities = ",".join(["-all", *(f"+{word.removeprefix('CAP_').lower()}" for word in words)])
-        argv = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--no-new-privs"]
-        argv += ["--inh-caps", capabilities, "--ambient-caps", capabilities, "--bounding-set", capabilities]
-        world.command = command
-        world.agent = world.open.enter_context(
-            subprocess.Popen(world.namespace.enter([*argv, *world.words(controller)]), stderr=world.said.open("a"))
-        )
+    controller = world.controller(service() | {"twoBuckets": True})
+    for capabilities, mode in ((unit_capabilities("fairlead-agent.service"), "events"), ([], "dumps")):
+        world.start(controller, user=world.as_nobody(capabilities))
         until_counted(controller, 0)
         assert controller.reports[-1]["mode"] == mode, world.said.read_text()
+        until("a reading", lambda: "busy" in controller.of("web")["load"], SECONDS)
+        assert ("listed by sock_diag, which is not exact" in world.said.read_text()) == (mode == "dumps")
         world.stop()
         controller.reports.clear()
     assert "CAP_BPF and CAP_PERFMON are missing" in world.said.read_text()
@@ -431,6 +331,7 @@ def test_certificates(world: World) -> None:
     world.stop()
 
 
+COMPLETE = ["--controller", "http://10.1.0.5", "--address", OWN, "--token-file", "/missing"]
 REFUSALS = [
     ([], "--controller: '' is not allowed"),
     (["--controller", "ftp://10.1.0.5", "--address", OWN], "--controller: 'ftp://10.1.0.5' is not allowed"),
@@ -443,7 +344,18 @@ REFUSALS = [
     (["--controller", "http://10.1.0.5", "--address", OWN], "--token-file: '' is not allowed"),
     (["--controller", "http://10.1.0.5", "--address", OWN, "--token-file", "/missing"], "a file that can be read"),
     (["--controller", "http://10.1.0.5", "--address", OWN, "--client-cert", "x"], "only together with --client-key"),
-    (["--interface", "eth0"], "unrecognized option"),
+    ([*COMPLETE, "--interface", "a name that is too long"], "--interface: 'a name that is too long' is not allowed"),
+    ([*COMPLETE, "--form", "module", "--interface", "eth0"], "--interface: 'eth0' is not allowed"),
+    ([*COMPLETE, "--form", "xdp"], "--form: 'xdp' is not allowed; allowed: bpf, module"),
+    ([*COMPLETE, "--busy", "load"], "--busy: 'load' is not allowed; allowed: connections, nginx=URL"),
+    ([*COMPLETE, "--busy", ""], "--busy: '' is not allowed"),
+    ([*COMPLETE, "--busy", "psi=1"], "--busy: 'psi=1' is not allowed"),
+    ([*COMPLETE, "--busy", "nginx"], "--busy: 'nginx' is not allowed"),
+    ([*COMPLETE, "--busy", "nginx=ftp://127.0.0.1/"], "http or https"),
+    ([*COMPLETE, "--busy", "apache=http://u:p@127.0.0.1/"], "without user and password"),
+    ([*COMPLETE, "--busy", "command=busy"], "PATH: absolute"),
+    ([*COMPLETE, "--busy-interval-ms", "9"], "--busy-interval-ms: '9' is not allowed"),
+    ([*COMPLETE, "--busy-interval-ms", "1001"], "a whole number from 10 to 1000"),
     (["now"], "allowed: flags only"),
 ]
 

@@ -36,6 +36,12 @@ def expected(shown: dict) -> dict[exposition.Sample, float]:
     add("memory_bytes", memory["bytes"])
     for service, state in shown["services"].items():
         add("generation", state["generation"], service=service)
+        if told := state.get("load"):
+            for name in ("busy", "threshold", "expired"):
+                add(f"load_{name}", told[name], service=service)
+            for name in ("offered", "taken", "passed", "unasked"):
+                add(f"load_{name}_total", told[name], service=service)
+            add("load_policy", 1, service=service, policy=told["policy"])
     add("window_seconds", config["windowSeconds"])
     add("chaining", config["chaining"])
     add("tag_required", config["tagRequired"])

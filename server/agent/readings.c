@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "form.h"
+#include "load_form.h"
+
+#define MS_NS 1000000ULL
+
+enum numbers {
+	COUNTS_FOR = 4, /* readings, by their spacing */
+	COUNTS_MS_MIN = 200,
+	SHARE = 5,         /* readings take at most a fifth of a processor */
+	DEADLINE_OF = 2,   /* a reading may take so many intervals */
+	DEADLINE_MS = 100, /* at least */
+	WHY_MAX = 300,
+};
+
+struct readings {
+	const struct readings_options *options;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all that follows, but what is the thread's */
+	pthread_cond_t changed;
+	bool is_stopped;
+	struct services *next; /* those that the thread has not begun to use */
+	struct load *load;     /* NULL: no form is told */
+
+	/* the last reading */
+	struct services *services; /* changed by the thread only, with the lock */
+	fl_u32 *busy;
+	bool has_busy;
+	fl_u64 until_ns;
+
+	/* the thread's */
+	struct source *source;
+	fl_u32 *fresh;
+	fl_u32 sequence;
+	fl_u64 spacing_ns;
+	char source_trouble[WHY_MAX], form_trouble[WHY_MAX]; /* what was printed; empty: all is well */
+};
+
+static fl_u64 read_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (fl_u64)now.tv_sec * 1000000000ULL + (fl_u64)now.tv_nsec;
+}
+
+/* Prints the trouble if it is another than before; NULL: there is none any more. */
+static void say(char before[WHY_MAX], const char *what, const char *trouble, const char *then, const char *again)
+{
+	if (trouble && strcmp(before, trouble))
+		fprintf(stderr, "fairlead-server: agent: %s: %s; %s\n", what, trouble, then);
+	if (!trouble && before[0])
+		fprintf(stderr, "fairlead-server: agent: %s: %s\n", what, again);
+	snprintf(before, WHY_MAX, "%s", trouble ? trouble : "");
+}
+
+static void say_source(struct readings *readings, const char *trouble)
+{
+	char what[WHY_MAX];
+
+	snprintf(what, sizeof(what), "--busy %s", readings->options->source.text);
+	say(readings->source_trouble, what, trouble, "the server takes every connection until it can be read",
+	    "is read again");
+}
+
+static void say_form(struct readings *readings, const char *trouble)
+{
+	say(readings->form_trouble, "steering hunt", trouble, "the server takes every connection until then",
+	    "the attached form is told again how busy the server is");
+}
+
+static bool wants(const struct services *services)
+{
+	for (size_t i = 0; services && i < services->count; i++)
+		if (services->list[i].two_buckets && !services->list[i].ambiguous)
+			return true;
+	return false;
+}
+
+/* Tells the form the last reading. */
+static void tell(struct readings *readings)
+{
+	bool hunts = false;
+	int err = 0, one;
+
+	readings->sequence++;
+	for (size_t i = 0; i < readings->services->count; i++) {
+		const struct service *service = &readings->services->list[i];
+		struct fl_load_setting setting = service->hunt;
+
+		if (!service->has_hunt || service->ambiguous)
+			continue;
+		hunts = true;
+		setting.until_ns = readings->until_ns;
+		setting.busy = readings->busy[i];
+		setting.sequence = readings->sequence;
+		one = readings->load ? load_set(readings->load, service->id, &setting) : -ENODEV;
+		err = err ? err : one;
+	}
+	if (!hunts)
+		return;
+	if (!readings->load)
+		say_form(readings, "there is neither --interface nor --form module");
+	else if (err)
+		say_form(readings, err == -ENOENT ? "no server is attached" : strerror(-err));
+	else
+		say_form(readings, NULL);
+}
+
+static bool open_source(struct readings *readings, char why[FIGURES_WHY_MAX])
+{
+	const char *flaw;
+
+	if (readings->source)
+		return true;
+	readings->source = source_open(&readings->options->source, !readings->options->no_programs, why);
+	if (!readings->source)
+		return false;
+	flaw = source_flaw(readings->source);
+	if (flaw)
+		fprintf(stderr,
+			"fairlead-server: agent: --busy %s: connections in work are listed by sock_diag, which is not "
+			"exact: no program, as %s\n",
+			readings->options->source.text, flaw);
+	source_serve(readings->source, readings->services);
+	return true;
+}
+
+/* A reading, without the lock; then, with it, what follows from it. */
+static void read_once(struct readings *readings)
+{
+	fl_u64 interval_ns = readings->options->interval_ms * MS_NS;
+	fl_u64 begun_ns = read_ns(CLOCK_MONOTONIC), used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID), counts_ns;
+	int deadline_ms = (int)readings->options->interval_ms * DEADLINE_OF;
+	char why[FIGURES_WHY_MAX] = "";
+	bool is_read;
+
+	deadline_ms = deadline_ms > DEADLINE_MS ? deadline_ms : DEADLINE_MS;
+	is_read = open_source(readings, why) &&
+		  source_read(readings->source, readings->services, begun_ns, deadline_ms, readings->fresh, why);
+	used_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+	readings->spacing_ns = SHARE * used_ns > interval_ns ? SHARE * used_ns : interval_ns;
+	counts_ns = COUNTS_FOR * readings->spacing_ns;
+	say_source(readings, is_read ? NULL : why);
+	pthread_mutex_lock(&readings->lock);
+	if (!is_read)
+		return;
+	memcpy(readings->busy, readings->fresh, readings->services->count * sizeof(*readings->busy));
+	readings->has_busy = true;
+	readings->until_ns = begun_ns + (counts_ns > COUNTS_MS_MIN * MS_NS ? counts_ns : COUNTS_MS_MIN * MS_NS);
+	tell(readings);
+}
+
+/* Begins to use the services that the agent gave last. */
+static void use_next(struct readings *readings)
+{
+	if (!readings->next)
+		return;
+	services_free(readings->services);
+	free(readings->busy);
+	free(readings->fresh);
+	readings->services = readings->next;
+	readings->next = NULL;
+	readings->has_busy = false;
+	readings->busy = calloc(readings->services->count + 1, sizeof(*readings->busy));
+	readings->fresh = calloc(readings->services->count + 1, sizeof(*readings->fresh));
+	if (readings->source)
+		source_serve(readings->source, readings->services);
+}
+
+static void *run(void *context)
+{
+	struct readings *readings = context;
+	struct timespec until;
+
+	pthread_mutex_lock(&readings->lock);
+	while (!readings->is_stopped) {
+		fl_u64 begun_ns = read_ns(CLOCK_MONOTONIC), next_ns;
+
+		use_next(readings);
+		if (!wants(readings->services) || !readings->busy || !readings->fresh) {
+			source_close(readings->source);
+			readings->source = NULL;
+			pthread_cond_wait(&readings->changed, &readings->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&readings->lock);
+		read_once(readings); /* returns with the lock */
+		next_ns = begun_ns + readings->spacing_ns;
+		until = (struct timespec){(time_t)(next_ns / 1000000000ULL), (long)(next_ns % 1000000000ULL)};
+		while (!readings->is_stopped && !readings->next && read_ns(CLOCK_MONOTONIC) < next_ns)
+			pthread_cond_timedwait(&readings->changed, &readings->lock, &until);
+	}
+	pthread_mutex_unlock(&readings->lock);
+	return NULL;
+}
+
+static void destroy(struct readings *readings)
+{
+	source_close(readings->source);
+	load_close(readings->load);
+	services_free(readings->services);
+	services_free(readings->next);
+	free(readings->busy);
+	free(readings->fresh);
+	pthread_cond_destroy(&readings->changed);
+	pthread_mutex_destroy(&readings->lock);
+	free(readings);
+}
+
+struct readings *readings_start(const struct readings_options *options)
+{
+	struct readings *readings = calloc(1, sizeof(*readings));
+	pthread_condattr_t attributes;
+	int err = ENOMEM;
+
+	if (!readings)
+		return NULL;
+	readings->options = options;
+	pthread_mutex_init(&readings->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&readings->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (options->form)
+		readings->load = load_open(options->form, options->interface);
+	if (!options->form || readings->load)
+		err = pthread_create(&readings->thread, NULL, run, readings);
+	if (!err)
+		return readings;
+	destroy(readings);
+	errno = err;
+	return NULL;
+}
+
+void readings_stop(struct readings *readings)
+{
+	if (!readings)
+		return;
+	pthread_mutex_lock(&readings->lock);
+	readings->is_stopped = true;
+	pthread_cond_signal(&readings->changed);
+	pthread_mutex_unlock(&readings->lock);
+	pthread_join(readings->thread, NULL);
+	destroy(readings);
+}
+
+bool readings_serve(struct readings *readings, const struct services *services)
+{
+	struct services *copy = services_copy(services);
+
+	if (!copy)
+		return false;
+	pthread_mutex_lock(&readings->lock);
+	services_free(readings->next);
+	readings->next = copy;
+	pthread_cond_signal(&readings->changed);
+	pthread_mutex_unlock(&readings->lock);
+	return true;
+}
+
+struct load_figures readings_of(struct readings *readings, const struct service *service, fl_u64 now_ns)
+{
+	struct load_figures figures = {0};
+
+	pthread_mutex_lock(&readings->lock);
+	for (size_t i = 0; readings->services && i < readings->services->count; i++) {
+		if (readings->services->list[i].id != service->id || !readings->has_busy ||
+		    now_ns >= readings->until_ns)
+			continue;
+		figures.has_busy = true;
+		figures.busy = readings->busy[i];
+	}
+	if (service->has_hunt && readings->load)
+		figures.has_state = !load_read(readings->load, service->id, &figures.state);
+	pthread_mutex_unlock(&readings->lock);
+	return figures;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What reports say of the load of a service with two buckets, whatever happens to the form and to answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/readings.h"
+#include "agent/report.h"
+
+#include "vectors.h"
+
+#define SERVICE(name, id, vip, more)                                                                                   \
+	"{\"name\": \"" name "\", \"id\": " id ", \"vips\": [\"" vip "\"], \"ports\": [{\"protocol\": \"tcp\", "       \
+	"\"port\": 80}], \"buckets\": 256, \"hash\": \"siphash\", \"hashKey\": \"000102030405060708090a0b0c0d0e0f\", " \
+	"\"affinity\": \"connection\", \"backends\": [{\"id\": 7, \"address\": \"10.2.0.7\"}]" more "}"
+
+static const char document[] = "{\"format\": 1, \"version\": \"1\", \"services\": [" SERVICE(
+    "web", "1", "10.99.0.1", ", \"twoBuckets\": true") ", " SERVICE("api", "2", "10.99.0.2", "") "]}";
+
+static struct census *census_of(void)
+{
+	static const struct services_mangle plain = {
+	    false, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0, 7}}, {{0}}};
+	struct fl_siphash_key seed = {5, 6};
+	struct census *census = census_new(&seed);
+
+	assert_true(census_serve(census, services_read(document, strlen(document), &plain)));
+	census_dump_begin(census, 1);
+	census_dump_end(census, true);
+	return census;
+}
+
+/* The load of a service in the next report; NULL: it has none. */
+static json_t *load_of(struct census *census, const char *name)
+{
+	static struct report report = {.boot = "0", .has_events = true};
+	json_t *root, *one, *found = NULL;
+	char *text;
+	size_t i;
+
+	report.sequence++;
+	text = report_write(&report, census);
+	root = json_loads(text, 0, NULL);
+	json_array_foreach(json_object_get(root, "services"), i, one)
+	{
+		if (!strcmp(json_string_value(json_object_get(one, "name")), name))
+			found = json_incref(json_object_get(one, "load"));
+	}
+	json_decref(root);
+	free(text);
+	return found;
+}
+
+/* What the form counts, what the reading is, what is reported, and whether that is answered. */
+static const struct step {
+	const char *what;
+	fl_u64 taken, passed; /* in the form */
+	bool has_state, has_busy, answered;
+	fl_u32 busy;
+	fl_u64 reported_taken, reported_passed;
+} steps[] = {
+    {"nothing is attached yet", 0, 0, false, false, true, 0, 0, 0},
+    {"what was before the agent is not reported", 1000, 500, true, true, true, 3, 0, 0},
+    {"more", 1010, 502, true, true, true, 4, 10, 2},
+    {"nothing more", 1010, 502, true, true, true, 4, 0, 0},
+    {"a report that is not answered", 1020, 502, true, true, false, 4, 10, 0},
+    {"is told again, with what is new", 1021, 503, true, true, false, 4, 11, 1},
+    {"and again", 1021, 503, true, false, true, 0, 11, 1},
+    {"attached anew: the form counts from 0", 5, 1, true, true, true, 0, 5, 1},
+    {"detached", 0, 0, false, true, true, 9, 0, 0},
+    {"attached again, and not counted meanwhile", 7, 1, true, true, true, 9, 2, 0},
+    {"more than a report has room for", 7 + 0x100000004ULL, 1, true, true, true, 1, 0xffffffff, 0},
+    {"the rest", 7 + 0x100000004ULL, 1, true, true, true, 1, 5, 0},
+};
+
+static void loads(void **state)
+{
+	struct census *census = census_of();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		const struct step *step = &steps[i];
+		struct load_figures figures = {
+		    .has_busy = step->has_busy, .busy = step->busy, .has_state = step->has_state};
+		json_t *load;
+
+		print_message("# %s\n", step->what);
+		figures.state.taken = step->taken;
+		figures.state.passed = step->passed;
+		report_load(census_tally(census, 0), &figures);
+		load = load_of(census, "web");
+		assert_int_equal(json_integer_value(json_object_get(load, "taken")), step->reported_taken);
+		assert_int_equal(json_integer_value(json_object_get(load, "passed")), step->reported_passed);
+		if (step->reported_taken < 0xffffffff && i + 1 < sizeof(steps) / sizeof(steps[0]))
+			assert_int_equal(json_integer_value(json_object_get(load, "offered")),
+					 step->reported_taken + step->reported_passed);
+		assert_int_equal(json_object_get(load, "busy") != NULL, step->has_busy);
+		assert_int_equal(json_integer_value(json_object_get(load, "busy")), step->busy);
+		json_decref(load);
+		assert_null(load_of(census, "api"));
+		if (step->answered)
+			report_answered(census);
+	}
+	census_free(census);
+}
+
+int main(void)
+{
+	struct vectors_tests tests = {NULL, 0};
+
+	vectors_add_plain(&tests, "loads", loads, NULL);
+	return vectors_run("report", &tests);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the agent tells an attached form how busy the server is, and reads what became of that (abi/load.h). A form that
+ * is attached later, or detached and attached again, is found by the next call.
+ */
+#ifndef FAIRLEAD_LOAD_FORM_H
+#define FAIRLEAD_LOAD_FORM_H
+
+#include "load.h"
+
+struct form;
+
+/* An open form; each form's own struct begins with it. */
+struct load {
+	const struct load_form *form;
+};
+
+/* What a form implements; the functions below say what each does. */
+struct load_form {
+	struct load *(*open)(const char *interface);
+	int (*set)(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
+	int (*read)(struct load *load, fl_u16 service, struct fl_load_state *state);
+	void (*close)(struct load *load);
+};
+
+extern const struct load_form load_bpf, load_module;
+
+/* interface: as for `attach`, NULL with the module. Nothing needs to be attached. NULL if memory runs out. */
+struct load *load_open(const struct form *form, const char *interface);
+
+/*
+ * Both return 0, -ENOENT if nothing is attached, or another negative errno: if the form that is attached cannot be used,
+ * a sentence is printed when it is met first.
+ */
+int load_set(struct load *load, fl_u16 service, const struct fl_load_setting *setting);
+int load_read(struct load *load, fl_u16 service, struct fl_load_state *state);
+
+void load_close(struct load *load);
+
+#endif

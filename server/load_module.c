@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The load of the module's server in this network namespace: two commands of its netlink family. The family has another
+ * number when the module is loaded again, so a call that fails opens it anew the next time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client.h"
+#include "load_form.h"
+
+struct load_of_module {
+	struct load load;
+	struct module_client client; /* no socket: to be opened */
+	bool told;                   /* of what is wrong with the module that is loaded */
+};
+
+static struct load *open_namespace(const char *interface)
+{
+	struct load_of_module *load = calloc(1, sizeof(*load));
+
+	(void)interface; /* none: the module serves the whole namespace */
+	return load ? &load->load : NULL;
+}
+
+static int ready(struct load_of_module *load)
+{
+	return load->client.socket ? 0 : module_open(&load->client);
+}
+
+/* What a call came to. Without a server, or without the module, nothing is attached, and that is no fault. */
+static int done(struct load_of_module *load, int err)
+{
+	if (err)
+		module_close(&load->client);
+	if (err && err != -ENOENT && !load->told)
+		fprintf(stderr, "fairlead-server: %s\n",
+			err == -EOPNOTSUPP ? "the loaded module is of a version that knows no load; load this one"
+					   : load->client.error);
+	load->told = err && err != -ENOENT;
+	return err;
+}
+
+static int set(struct load *open, fl_u16 service, const struct fl_load_setting *setting)
+{
+	struct load_of_module *load = (struct load_of_module *)open;
+	int err = ready(load);
+
+	return done(load, err ? err : module_set_load(&load->client, service, setting));
+}
+
+static int read_state(struct load *open, fl_u16 service, struct fl_load_state *state)
+{
+	struct load_of_module *load = (struct load_of_module *)open;
+	struct module_load read;
+	int err = ready(load);
+
+	if (!err)
+		err = module_get_load(&load->client, service, &read);
+	if (!err)
+		*state = read.state;
+	return done(load, err);
+}
+
+static void close_namespace(struct load *open)
+{
+	struct load_of_module *load = (struct load_of_module *)open;
+
+	module_close(&load->client);
+	free(load);
+}
+
+const struct load_form load_module = {.open = open_namespace, .set = set, .read = read_state, .close = close_namespace};

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How busy an agent finds its server, by each source, and what an attached server makes of it."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from agent_world import OWN, SECONDS, VIP, VIP6, World, service, unit_capabilities, until_counted, world
+from fake_controller import FakeController
+from rack import Rack
+from steering_mux import Second
+
+from lab.deadline import until
+
+__all__ = ["world"]
+
+TWO = {"twoBuckets": True}
+PAGES = 8081  # of nginx's stub_status, and of Apache's server-status
+HELD = 12  # requests in work
+
+
+def hunt(policy: str = "static", threshold: int = 4) -> dict:
+    return TWO | {"hunt": {"policy": policy, "threshold": threshold, "window": 50, "epsilonThousandths": 100}}
+
+
+def busy(controller: FakeController) -> int | None:
+    """By the last report; None: it has none."""
+    found = controller.of("web")
+    return found["load"].get("busy") if found else None
+
+
+def until_busy(world: World, controller: FakeController, expected: int | None) -> None:
+    """And stays so for two reports: in a quiet moment a reading is exact."""
+    until(f"{expected} is reported", lambda: busy(controller) == expected, SECONDS)
+    count = len(controller.reports)
+    until("two more reports", lambda: len(controller.reports) >= count + 2, SECONDS)
+    said = world.said.read_text()
+    assert [one["services"][0]["load"].get("busy") for one in controller.reports[count:]] == [expected] * 2, said
+
+
+class Upstream:
+    """Answers each request when it is told to, or at once if its path is /now."""
+
+    def __init__(self, world: World, address: str, port: int) -> None:
+        self.waiting: list[socket.socket] = []
+        self.listener = world.listen(address, port)
+        self.open = world.open
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, end: socket.socket) -> None:
+        self.open.callback(end.close)
+        with contextlib.suppress(OSError):
+            while request := end.recv(65536):
+                if b" /now " in request:
+                    self.answer(end)
+                else:
+                    self.waiting.append(end)
+
+    @staticmethod
+    def answer(end: socket.socket) -> None:
+        end.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+
+class Client:
+    """A client's connection, which is kept."""
+
+    def __init__(self, world: World) -> None:
+        self.end = world.open.enter_context(world.namespace.connect(VIP, 80, SECONDS))
+
+    def ask(self, path: str = "/held") -> None:
+        self.end.sendall(f"GET {path} HTTP/1.1\r\nHost: web\r\n\r\n".encode())
+
+    def hear(self) -> None:
+        read = b""
+        while not read.endswith(b"ok"):
+            got = self.end.recv(65536)
+            assert got, read
+            read += got
+
+
+def start_nginx(folder: Path) -> list[str]:
+    (folder / "conf").write_text(
+        f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;\n"
+        "events { worker_connections 200; }\n"
+        f"http {{ access_log off; proxy_temp_path {folder}/proxy; client_body_temp_path {folder}/body;\n"
+        f"fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s; keepalive_timeout 600;\n"
+        f"server {{ listen {VIP}:80; location / {{ proxy_pass http://{OWN}:8000; }} }}\n"
+        f"server {{ listen 127.0.0.1:{PAGES}; location = /status {{ stub_status; }} }} }}\n"
+    )
+    return ["nginx", "-e", f"{folder}/error.log", "-c", f"{folder}/conf"]
+
+
+def start_apache(folder: Path) -> list[str]:
+    modules = "".join(
+        f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"
+        for name in ("mpm_event", "authz_core", "status", "proxy", "proxy_http")
+    )
+    (folder / "conf").write_text(
+        f"{modules}ServerRoot {folder}\nDefaultRuntimeDir {folder}\nPidFile {folder}/pid\nErrorLog {folder}/error.log\n"
+        f"ServerName web\nUser nobody\nGroup nogroup\nListen {VIP}:80\nListen 127.0.0.1:{PAGES}\n"
+        "StartServers 1\nThreadsPerChild 64\nMaxRequestWorkers 128\nMinSpareThreads 8\nMaxSpareThreads 128\n"
+        "KeepAliveTimeout 600\nMaxKeepAliveRequests 0\nProxyTimeout 600\n<Location /status>\nSetHandler server-status\n"
+        f"</Location>\nProxyPass /status !\nProxyPass / http://{OWN}:8000/\n"
+    )
+    return ["apache2", "-DFOREGROUND", "-f", f"{folder}/conf"]
+
+
+STARTS = {"nginx": start_nginx, "apache": start_apache}
+
+
+@pytest.fixture
+def upstream(world: World, request: pytest.FixtureRequest) -> Upstream:
+    """A Python server at the VIP, or nginx or Apache there in front of one."""
+    if request.param == "python":
+        return Upstream(world, VIP, 80)
+    made = Upstream(world, OWN, 8000)
+    folder = world.directory / request.param
+    folder.mkdir()
+    argv = STARTS[request.param](folder)
+    running = world.open.enter_context(subprocess.Popen(world.namespace.enter(argv)))
+    world.open.callback(running.terminate)
+
+    def listens() -> bool:
+        with contextlib.suppress(OSError), world.namespace.connect(VIP, 80, SECONDS):
+            return True
+        return False
+
+    until(f"{request.param} listens", listens, SECONDS)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("upstream", "source"),
+    [
+        ("python", "connections"),
+        ("nginx", "connections"),
+        ("apache", "connections"),
+        ("nginx", f"nginx=http://127.0.0.1:{PAGES}/status"),
+        ("apache", f"apache=http://127.0.0.1:{PAGES}/status?auto"),
+    ],
+    indirect=["upstream"],
+    ids=[
+        "Python, connections",
+        "nginx, connections",
+        "Apache, connections",
+        "nginx, stub_status",
+        "Apache, scoreboard",
+    ],
+)
+def test_requests_in_work(world: World, upstream: Upstream, source: str) -> None:
+    """
+    A known number of requests in work, among connections that are idle, have just been answered, or ask again within
+    the tick of the kernel's clock in which they were answered.
+    """
+    controller = world.controller(service() | TWO)
+    world.start(controller, words=("--busy", source))
+    idle = [Client(world) for _ in range(5)]
+    clients = [Client(world) for _ in range(HELD)]
+    until_busy(world, controller, 0)
+    for client in (*idle, *clients):
+        for _ in range(3):
+            client.ask("/now")
+            client.hear()
+    until_busy(world, controller, 0)
+    for client in clients:
+        client.ask("/now")
+        client.hear()
+        client.ask()
+    until("they are in work", lambda: len(upstream.waiting) == HELD, SECONDS)
+    until_busy(world, controller, HELD)
+    for _ in range(HELD - 3):
+        upstream.answer(upstream.waiting.pop())
+    until_busy(world, controller, 3)
+    while upstream.waiting:
+        upstream.answer(upstream.waiting.pop())
+    for client in clients:
+        client.hear()
+    until_busy(world, controller, 0)
+    assert "not exact" not in world.said.read_text()
+    world.stop()
+
+
+def test_services_are_told_apart(world: World) -> None:
+    """Only services with two buckets have a load, and each its own; nothing is read while there is none."""
+    marker = world.directory / "started"
+    script = executable(world, f"touch {marker}; while echo 5; do sleep 0.02; done")
+    controller = world.controller(service(), service("api", 2, (OWN,)))
+    world.start(controller, words=("--busy", f"command={script}"))
+    until_counted(controller, 0)
+    assert "load" not in controller.of("web") and not marker.exists()
+    controller.services = [service(), service("api", 2, (OWN,)) | TWO]
+    controller.version = "v2"
+    until("a load", lambda: (controller.of("api") or {}).get("load", {}).get("busy") == 5, SECONDS)
+    assert controller.of("api")["load"] == {"busy": 5, "offered": 0, "taken": 0, "passed": 0}
+    assert "load" not in controller.of("web")
+    world.stop()
+
+
+def test_accept_queue(world: World) -> None:
+    controller = world.controller(service() | TWO)
+    world.listen("::")
+    world.start(controller, words=("--busy", "accept-queue"))
+    until_busy(world, controller, 0)
+    for address in (VIP, VIP, VIP6):
+        world.open.enter_context(world.namespace.connect(address, 80, SECONDS))
+    until_busy(world, controller, 3)
+    world.stop()
+
+
+def test_pressure(world: World) -> None:
+    """Processes that wait for one processor, and none."""
+    controller = world.controller(service() | TWO)
+    spin = ["taskset", "-c", "0", sys.executable, "-c", "while True: pass"]
+    world.start(controller, words=("--busy", "psi", "--busy-interval-ms", "1000"))
+    until_counted(controller, 0)
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            stack.callback(stack.enter_context(subprocess.Popen(spin)).kill)
+        until("the processor is contended", lambda: (busy(controller) or 0) > 80, SECONDS)
+    assert all((one["services"][0]["load"].get("busy", 0)) <= 100 for one in controller.reports if one["services"])
+    world.stop()
+
+
+def executable(world: World, text: str) -> Path:
+    path = world.directory / "busy.sh"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def page(world: World, answer: bytes | None) -> str:
+    """A server that gives the answer to each connection, or none at all; its URL."""
+    listener = world.listen(OWN, 8000)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                end = listener.accept()[0]
+                world.open.callback(end.close)
+                if answer is not None:
+                    end.recv(65536)
+                    end.sendall(answer)
+                    end.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"http://{OWN}:8000/status"
+
+
+OK, MISSING = b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 404 Not Found\r\n\r\n"
+FAILURES: dict[str, tuple[Callable[[World], str], str]] = {
+    "nobody listens": (lambda world: f"nginx=http://{OWN}:9/", "Couldn't connect to server"),
+    "nobody answers": (lambda world: f"nginx={page(world, None)}", "no answer within 100 ms"),
+    "another page": (lambda world: f"nginx={page(world, OK + b'hello')}", "stub_status: 'hello' is not allowed"),
+    "another status": (lambda world: f"nginx={page(world, MISSING)}", "status 404"),
+    "a long page": (lambda world: f"apache={page(world, OK + b'x' * (2 << 20))}", "longer than 1 MiB"),
+    "a scoreboard of other letters": (
+        lambda world: f"apache={page(world, OK + b'Scoreboard: __x_')}",
+        "Scoreboard: 'x' is not allowed; allowed: _SRWKDCLGI and .",
+    ),
+    "no such command": (lambda world: "command=/missing/busy", "cannot be started: No such file or directory"),
+    "a command that ends": (lambda world: f"command={executable(world, 'exit 3')}", "has ended with 3"),
+    "a command that says nothing": (
+        lambda world: f"command={executable(world, 'exec sleep 600')}",
+        "has printed no line within 100 ms",
+    ),
+    "a command that says nonsense": (
+        lambda world: f"command={executable(world, 'while echo 1.5; do sleep 0.02; done')}",
+        "the command's line: '1.5' is not allowed; allowed: a whole number",
+    ),
+    "a command without an end of line": (
+        lambda world: f"command={executable(world, 'exec tr x y </dev/zero')}",
+        "has printed no line within 100 ms",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "sentence"), FAILURES.values(), ids=FAILURES.keys())
+def test_failures(world: World, source: Callable[[World], str], sentence: str) -> None:
+    """It is said once, there is no reading, and reports go on."""
+    controller = world.controller(service() | TWO)
+    world.start(controller, words=("--busy", source(world)))
+    until("it is said", lambda: sentence in world.said.read_text(), SECONDS)
+    count = len(controller.reports)
+    until("reports go on", lambda: len(controller.reports) > count + 1, SECONDS)
+    assert controller.of("web")["load"] == {"offered": 0, "taken": 0, "passed": 0}
+    said = world.said.read_text()
+    assert said.count(sentence) == 1, said
+    world.stop()
+
+
+def test_a_source_comes_back(world: World) -> None:
+    controller = world.controller(service() | TWO)
+    number = world.directory / "number"
+    number.write_text("7\n")
+    script = executable(world, f"while true; do cat {number}; sleep 0.02; done")
+    world.start(controller, words=("--busy", f"command={script}"))
+    until_busy(world, controller, 7)
+    number.write_text("seven\n")
+    until_busy(world, controller, None)
+    number.write_text("8\n")
+    until_busy(world, controller, 8)
+    assert "is read again" in world.said.read_text()
+    world.stop()
+
+
+@pytest.fixture
+def server_b(rack: Rack, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """Where server b's agent runs; a is the second choice of all connections."""
+    made = World(request.config.getoption("--build"), tmp_path)
+    made.namespace, made.own = rack["b"].namespace, rack["b"].address
+    rack.mux.owner, rack.mux.second = "b", Second("a")
+    with made.open:
+        yield made
+
+
+def test_a_busy_server_passes_connections_on(rack: Rack, server_b: World) -> None:
+    """By readings of an agent with its unit's capabilities, and only while they come: a killed one's last ends."""
+    world, number = server_b, server_b.directory / "number"
+    number.write_text("0\n")
+    script = executable(world, f"while true; do cat {number}; sleep 0.02; done")
+    controller = world.controller(service() | hunt() | {"backends": [{"id": 2, "address": world.own}]})
+    capabilities = unit_capabilities("fairlead-agent.service", "fairlead-agent.service.d/hunt.conf")
+    words = ("--busy", f"command={script}", "--interface", "eth0")
+    world.start(controller, words=words, user=world.as_nobody(capabilities))
+    until("nothing is attached, which is said", lambda: "no server is attached" in world.said.read_text(), SECONDS)
+    rack.attach()
+    until("the form is told", lambda: "is told again" in world.said.read_text(), SECONDS)
+    until_busy(world, controller, 0)
+
+    def takes(name: str) -> bool:
+        with contextlib.closing(rack.connect()) as client:
+            return client.ask() == name
+
+    assert takes("b")
+    number.write_text("9\n")
+    until("b passes on", lambda: takes("a"), SECONDS)
+    begun = len(controller.reports)
+    assert all(takes("a") for _ in range(10))
+    number.write_text("3\n")
+    until("b takes", lambda: takes("b"), SECONDS)
+    until("it is reported", lambda: len(controller.reports) > begun + 3, SECONDS)
+    loads = [one["services"][0]["load"] for one in controller.reports[1:] if one["services"]]
+    offered, taken, passed = (sum(load[key] for load in loads) for key in ("offered", "taken", "passed"))
+    assert offered == taken + passed and passed >= 10 and taken >= 2
+    number.write_text("9\n")
+    until("b passes on again", lambda: takes("a"), SECONDS)
+    world.agent.kill()
+    world.agent.wait()
+    until("b takes everything", lambda: takes("b"), SECONDS)
+    assert all(takes("b") for _ in range(10))
+
+
+def test_without_a_form(world: World) -> None:
+    """Readings are reported all the same."""
+    controller = world.controller(service() | hunt())
+    world.start(controller)
+    until_busy(world, controller, 0)
+    assert "there is neither --interface nor --form module" in world.said.read_text()
+    world.stop()

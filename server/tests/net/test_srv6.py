@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Segment routing with real connections, beside Linux's own nodes.
+
+     our mux, or a foreign headend (ip route .. encap seg6) -> our servers a, b -> our server c, or a foreign end-point
+     (ip route .. encap seg6local) in its place
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+
+import pytest
+from forms import SECONDS
+from rack import CLIENT, MUX6, SERVERS6, VIP, VIP6, Client, Rack
+from steering_mux import BUCKET, CLIENT6, Second
+from test_load import load, tell
+from test_second import passed_on
+
+from lab.deadline import until
+from protocol.vectors.oracle import srv6
+
+FAMILIES = {"IPv4": False, "IPv6": True}
+KEY = bytes(range(16))
+SID = "2001:db8:50::1"  # of a foreign end-point
+IPPROTO_ROUTING = 43
+
+
+def header(rack: Rack, inner: bytes) -> bytes:
+    """What our mux puts between IPv6 and this packet, with what the rack's mux knows."""
+    mux, second = rack.mux, rack.mux.second
+    fields = {
+        "innerProtocol": 4 if inner[0] >> 4 == 4 else 41, "hops": 0, "service": 1, "bucket": BUCKET,
+        "generation": mux.generation, "since": mux.since, "previous": mux.since and mux.addresses[mux.previous],
+        "tag": bytes(8).hex() if mux.key else None,
+        "second": second and {
+            "bucket": second.bucket, "owner": mux.addresses[second.owner], "since": second.since,
+            "previous": second.since and mux.addresses[second.previous],
+        },
+    }  # fmt: skip
+    packet = srv6.write(fields, mux.addresses[mux.owner]) + inner
+    return srv6.put_tag(mux.key, packet) if mux.key else packet
+
+
+@pytest.fixture
+def srv6_rack(rack: Rack) -> Iterator[Rack]:
+    """The rack with a mux that sends SRHs."""
+    with rack.machine.inside():
+        out = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)
+
+    def send(packet: bytes, owner: str) -> None:
+        to = rack.mux.addresses[owner]
+        outer = b"\x60\x05\x43\x21" + len(packet).to_bytes(2) + bytes([IPPROTO_ROUTING, 64])
+        outer += ip_address(MUX6).packed + ip_address(to).packed
+        out.sendto(outer + packet, (to, 0))
+
+    rack.mux.addresses = dict(SERVERS6)
+    rack.mux.encapsulate = lambda packet: header(rack, packet)
+    rack.mux.send_raw = send
+    yield rack
+    rack.mux.close()  # whose thread sends by it
+    rack.mux = None
+    out.close()
+
+
+def end_point(rack: Rack, name: str, action: str) -> None:
+    """Linux's own end-point at SID on a server that runs nothing of ours; all others know the way."""
+    rack[name].namespace.sysctl(ipv6__conf__all__seg6_enabled=1, ipv6__conf__eth0__seg6_enabled=1)
+    rack[name].namespace.ip(f"route add {SID}/128 encap seg6local {action} dev eth0")
+    for other in (rack.machine, *(server.namespace for server in rack.servers.values() if server.name != name)):
+        other.ip(f"route add {SID}/128 via {SERVERS6[name]}")
+    rack.mux.addresses["sid"] = SID
+
+
+END_POINTS = {"IPv4": f"action End.DX4 nh4 {VIP}", "IPv6": "action End.DT6 table 255"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("key", [None, KEY], ids=["no key", "key"])
+def test_our_mux(srv6_rack: Rack, way: tuple[str, ...], family: str, key: bytes | None) -> None:
+    """Chained by a move, passed on by a second bucket, and both; nothing is reset or dropped."""
+    rack = srv6_rack
+    rack.mux.key = key
+    words = ("--tag-key", rack.form.file("key", key.hex() + "\n")) if key else ()
+    rack.attach_both(*way, *words)
+    client = rack.connect(ipv6=FAMILIES[family])
+    assert client.ask() == "a"
+    rack.mux.move("b", since=2_000_000_000)
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert rack["b"].chained() >= 20
+    new = rack.connect(ipv6=FAMILIES[family])
+    assert new.ask() == "b"
+    rack.mux.owner, rack.mux.since, rack.mux.second = "c", None, Second("b", 2_000_000_000, "a")
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert (client.ask("x" * 100_000), new.ask("x" * 100_000)) == ("a", "b")
+    assert passed_on(rack, "c") >= 20
+    assert rack.counted("deliver_unknown") == 0
+    assert [
+        n for s in rack.servers.values() for n, count in s.show()["counters"].items() if "drop" in n and count
+    ] == []
+
+
+@pytest.mark.parametrize(("family", "key"), [("IPv4", None), ("IPv6", KEY)], ids=["IPv4", "IPv6 and a key"])
+def test_busy_server_passes_connections_on(
+    srv6_rack: Rack, way: tuple[str, ...], family: str, key: bytes | None
+) -> None:
+    """a is asked first and b takes what it refuses, whatever b has to do; later packets find b by its segment."""
+    rack = srv6_rack
+    rack.mux.key = key
+    rack.attach_both(*way, *(("--tag-key", rack.form.file("key", key.hex() + "\n")) if key else ()))
+    rack.mux.owner, rack.mux.second = "a", Second("b")
+    older = rack.connect(ipv6=FAMILIES[family])
+    tell(rack, "a", "static", 4, 4)
+    tell(rack, "b", "static", 9, 4)
+    refused = [rack.connect(ipv6=FAMILIES[family]) for _ in range(5)]
+    assert [client.ask() for client in refused] == ["b"] * 5
+    assert refused[0].ask("x" * 50_000) == "b"
+    tell(rack, "a", "always", 4, 4)  # refuses nothing
+    taken = rack.connect(ipv6=FAMILIES[family])
+    assert (older.ask(), taken.ask(), refused[0].ask()) == ("a", "a", "b")
+    counted = {
+        name: tuple(load(rack, name)[word] for word in ("offered", "taken", "passed", "unasked")) for name in "ab"
+    }
+    assert counted == {"a": (6, 1, 5, 0), "b": (0, 0, 0, 5)}
+    assert passed_on(rack, "a") >= 5 * 3  # at least SYN, the handshake's end and a question
+    assert rack.counted("deliver_unknown") == 0
+
+
+def headend(rack: Rack, *segments: str) -> None:
+    """The client's packets to the VIPs take these segments, by the kernel alone."""
+    segments = ",".join(SERVERS6.get(segment, segment) for segment in segments)
+    rack.machine.ip(
+        f"route replace {VIP}/32 src {CLIENT} encap seg6 mode encap segs {segments} dev eth0",
+        f"route replace {VIP6}/128 src {CLIENT6} encap seg6 mode encap segs {segments} dev eth0",
+    )
+
+
+def open_headend(rack: Rack, *segments: str) -> None:
+    rack.machine.run("ip", "sr", "tunsrc", "set", MUX6)
+    rack.machine.ip(f"route del {VIP}/32", f"route del {VIP6}/128")
+    headend(rack, *segments)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_foreign_headend(rack: Rack, way: tuple[str, ...], family: str) -> None:
+    """New connections go to the first segment; what that does not know goes on to the second, which takes it."""
+    rack.attach_both(*way)
+    open_headend(rack, "a")
+    client = rack.connect(ipv6=FAMILIES[family])
+    assert client.ask() == "a"
+    headend(rack, "b", "a")
+    assert {client.ask(str(n)) for n in range(20)} == {"a"}
+    assert client.ask("x" * 50_000) == "a"
+    assert passed_on(rack, "b") >= 20
+    new = rack.connect(ipv6=FAMILIES[family])
+    assert new.ask() == "b"
+    assert rack.counted("deliver_unknown") == rack.counted("learned") == 0
+    headend(rack, "c", "b")
+    with pytest.raises(ConnectionResetError):  # neither knows it
+        client.ask()
+    assert new.ask() == "b"
+    assert rack["b"].counter("deliver_unknown") >= 1
+
+
+def test_foreign_headend_without_the_key(rack: Rack) -> None:
+    rack.attach_both("--tag-key", rack.form.file("key", KEY.hex() + "\n"))
+    open_headend(rack, "a")
+    with pytest.raises(TimeoutError):
+        rack.connect(1)
+    assert rack["a"].counter("drop_untrusted_tag_missing") >= 1
+
+
+def check_two(rack: Rack, family: str, connect: Callable[..., Client]) -> None:
+    """Connections of the end-point on c: by its bucket alone, and as the second one behind our server a."""
+    rack.mux.owner = "sid"
+    client = connect(ipv6=FAMILIES[family])
+    assert client.ask() == "c"
+    rack.mux.owner, rack.mux.second = "a", Second("sid")
+    assert {client.ask(str(n)) for n in range(20)} == {"c"}
+    assert passed_on(rack, "a") >= 20
+    assert connect(ipv6=FAMILIES[family]).ask() == "a"
+    # the bucket moved away from it: b chains
+    rack.mux.owner, rack.mux.second = "sid", None
+    rack.mux.move("b", since=2_000_000_000)
+    assert {client.ask(str(n)) for n in range(20)} == {"c"}
+    assert rack["b"].chained() >= 20
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_foreign_end_point(srv6_rack: Rack, way: tuple[str, ...], family: str) -> None:
+    rack = srv6_rack
+    for name in ("a", "b"):
+        rack[name].attach_both(*way)
+    end_point(rack, "c", END_POINTS[family])
+    check_two(rack, family, rack.connect)
+
+
+def test_foreign_end_point_that_forwards(srv6_rack: Rack, way: tuple[str, ...]) -> None:
+    """End.DX6 on b hands the inner packet to c, which has the VIP and nothing of ours."""
+    rack = srv6_rack
+    rack["a"].attach_both(*way)
+    end_point(rack, "b", f"action End.DX6 nh6 {SERVERS6['c']}")
+    rack.mux.owner = "sid"
+    client = rack.connect(ipv6=True)
+    assert client.ask() == "c"
+    rack.mux.owner, rack.mux.second = "a", Second("sid")
+    assert {client.ask(str(n)) for n in range(20)} == {"c"}
+    assert passed_on(rack, "a") >= 20
+
+
+def test_a_foreign_headend_before_a_foreign_end_point(rack: Rack, way: tuple[str, ...]) -> None:
+    """Our server is between them: it takes what is new, and what it does not know ends at the end-point."""
+    for name in ("a", "b"):
+        rack[name].attach_both(*way)
+    end_point(rack, "c", END_POINTS["IPv6"])
+    open_headend(rack, SID)
+    client = rack.connect(ipv6=True)
+    assert client.ask() == "c"
+    headend(rack, "a", SID)
+    assert {client.ask(str(n)) for n in range(20)} == {"c"}
+    assert rack.connect(ipv6=True).ask() == "a"
+    until("packets are passed on", lambda: passed_on(rack, "a") >= 20, SECONDS)
