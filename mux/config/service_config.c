@@ -40,6 +40,7 @@ static const struct field {
     FIELD("statelessUdp", stateless_udp, false),
     FIELD("windowSeconds", window, false),
     FIELD("holdSeconds", hold, false),
+    FIELD("maat", maat, false),
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -48,7 +49,7 @@ int service_config_check_change(const struct service_config *before, const struc
 				struct reason *why)
 {
 	const char *a = (const char *)before, *b = (const char *)after;
-	char allowed[128] = "";
+	char allowed[160] = "";
 	size_t len = 0;
 
 	for (int i = 0; i < FIELDS; i++)

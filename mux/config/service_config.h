@@ -45,6 +45,23 @@ struct mptcp_ports {
 	uint16_t last;
 };
 
+/* How the load of backends is known, with steering `maat`. */
+enum maat_load {
+	MAAT_PACKETS,
+	MAAT_BYTES,
+	MAAT_CONNECTIONS,
+	MAAT_AGENTS, /* by the servers' reports */
+};
+
+/* Steering `maat`; all zero with other methods. */
+struct maat_settings {
+	uint32_t load;         /* enum maat_load */
+	uint32_t delta;        /* thousandths of the mean load, by which the first bucket's owner must be more loaded */
+	uint32_t half_life;    /* milliseconds */
+	uint32_t filter_bytes; /* a power of two */
+	uint32_t filter_hashes;
+};
+
 struct service_config {
 	uint16_t id; /* the short id of the steer header, not 0 */
 	char name[SERVICE_NAME_MAX + 1];
@@ -64,6 +81,7 @@ struct service_config {
 	bool stateless_udp;         /* datagrams name no bucket: each is answered by itself */
 	uint32_t window;            /* seconds */
 	uint32_t hold;              /* seconds, 0: none; a row's move then counts as long as the row has one */
+	struct maat_settings maat;
 };
 
 /* Whether it is a service's name: a DNS label in lower case, as the controller's API requires. */

@@ -32,12 +32,15 @@ static int get_integer(const json_t *object, const char *name, int64_t min, int6
 	return 0;
 }
 
-static int get_string(const json_t *object, const char *key, const char **out, struct reason *why)
+/* name: as for get_integer. */
+static int get_string(const json_t *object, const char *name, const char **out, struct reason *why)
 {
-	const json_t *value = json_object_get(object, key);
+	const char *dot = strchr(name, '.');
+	const json_t *value = json_object_get(object, dot ? dot + 1 : name);
 
 	if (!json_is_string(value))
-		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", key, value ? "not a string" : "missing");
+		return reason_set(why, -EINVAL, "%s is %s; allowed: a string", name,
+				  value ? "not a string" : "missing");
 	*out = json_string_value(value);
 	return 0;
 }
@@ -210,6 +213,37 @@ static int get_hold(const json_t *object, struct service_config *out, struct rea
 	return error;
 }
 
+static const char *const maat_loads[] = {"packets", "bytes", "connections", "agents"};
+
+enum { MAAT_LOADS = sizeof(maat_loads) / sizeof(maat_loads[0]) };
+
+/* Present exactly with steering `maat`; otherwise ignored. */
+static int get_maat(const json_t *object, struct maat_settings *out, struct reason *why)
+{
+	const json_t *maat = json_object_get(object, "maat");
+	int64_t delta = 0, half_life = 0, bytes = 0, hashes = 0;
+	int load, error;
+
+	if (!json_is_object(maat))
+		return reason_set(why, -EINVAL, "maat is %s; allowed with steering maat: an object",
+				  maat ? "not an object" : "missing");
+	load = get_word(maat, "maat.load", maat_loads, MAAT_LOADS, why);
+	if (load < 0)
+		return load;
+	error = get_integer(maat, "maat.deltaThousandths", 0, 1000, &delta, why);
+	if (!error)
+		error = get_integer(maat, "maat.halfLifeMillis", 10, 60000, &half_life, why);
+	if (!error)
+		error = get_integer(maat, "maat.filterBytes", 1024, 1 << 24, &bytes, why);
+	if (!error && (bytes & (bytes - 1)))
+		error = reason_set(why, -EINVAL, "maat.filterBytes is %" PRId64 "; allowed: a power of two", bytes);
+	if (!error)
+		error = get_integer(maat, "maat.filterHashes", 1, 8, &hashes, why);
+	*out = (struct maat_settings){(uint32_t)load, (uint32_t)delta, (uint32_t)half_life, (uint32_t)bytes,
+				      (uint32_t)hashes};
+	return error;
+}
+
 static int get_key(const json_t *object, struct fl_siphash_key *out, struct reason *why)
 {
 	const char *text = NULL;
@@ -317,6 +351,8 @@ static int get_config(const json_t *object, const char *name, struct service_con
 		error = get_stateless_udp(object, out, why);
 	if (!error)
 		error = get_hold(object, out, why);
+	if (!error && !strcmp(out->steering->name, "maat"))
+		error = get_maat(object, &out->maat, why);
 	if (!error && out->encap->check)
 		error = out->encap->check(out, why);
 	return error;
@@ -358,6 +394,13 @@ static int add_optional(json_t *object, const struct service_config *config)
 		failed |= json_object_set_new(object, "statelessUdp", json_true());
 	if (config->hold)
 		failed |= json_object_set_new(object, "holdSeconds", json_integer(config->hold));
+	if (config->maat.filter_bytes)
+		failed |= json_object_set_new(
+		    object, "maat",
+		    json_pack("{s:s, s:I, s:I, s:I, s:I}", "load", maat_loads[config->maat.load], "deltaThousandths",
+			      (json_int_t)config->maat.delta, "halfLifeMillis", (json_int_t)config->maat.half_life,
+			      "filterBytes", (json_int_t)config->maat.filter_bytes, "filterHashes",
+			      (json_int_t)config->maat.filter_hashes));
 	return failed;
 }
 

@@ -109,7 +109,8 @@ static int notify(const struct published_service *published, const struct delta 
 		  const struct arrays_set *arrays, struct reason *why)
 {
 	static const struct arrays_version none;
-	bool all_lose = arrays_version_concerns_all(&published->arrays.version, arrays ? &arrays->version : &none);
+	bool all_lose = published->service->config.steering->way == STEERING_HALVES ||
+			arrays_version_concerns_all(&published->arrays.version, arrays ? &arrays->version : &none);
 	int error = publication_check(published->service, change, why);
 
 	if (!error && published->place->notices)
@@ -169,6 +170,7 @@ int published_load(struct published_service *published, const struct service_con
 		error = tables_add(tables, config, &service, why);
 		if (error)
 			return error;
+		sabotage_service(service);
 		counters_service_start(published->place->counters, service);
 		published->service = service;
 	}

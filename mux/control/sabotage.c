@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "steering/maat/maat.h"
+
 static bool is(const char *how)
 {
 	const char *wanted = getenv("FAIRLEAD_SABOTAGE");
@@ -36,4 +38,14 @@ struct arrays_set sabotage_arrays(const struct arrays_set *arrays)
 		published.version.has_previous = false;
 	}
 	return published;
+}
+
+void sabotage_service(struct service *service)
+{
+	if (maat_of(service) && is("filter-off"))
+		maat_set_mode(service, MAAT_FILTER_OFF);
+	if (maat_of(service) && is("filter-random"))
+		maat_set_mode(service, MAAT_FILTER_RANDOM);
+	if (service->way == STEERING_HALVES && is("second-off"))
+		service->way = STEERING_LOW_HALF;
 }

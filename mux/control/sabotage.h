@@ -7,12 +7,18 @@
  *	half-delta             the second half of each delta's runs is not applied
  *	generation-check-off   a mux that is behind applies the latest delta, regardless of its base
  *	second-off             no packet names a second bucket
+ *
+ * Two more are no faults, as servers pass on what they do not know, but show that:
+ *
+ *	filter-off             the filters of steering maat note nothing
+ *	filter-random          they answer at random
  */
 #ifndef MUX_SABOTAGE_H
 #define MUX_SABOTAGE_H
 
 #include "ring/delta.h"
 #include "ring/ring.h"
+#include "service/service.h"
 #include "steering/arrays_set.h"
 
 #ifdef FAIRLEAD_SABOTAGE
@@ -23,6 +29,8 @@ uint32_t sabotage_next(uint32_t at, uint32_t latest);
 void sabotage_delta(struct delta *delta, struct ring *ring);
 /* What is published instead of these arrays; it has no references of its own. */
 struct arrays_set sabotage_arrays(const struct arrays_set *arrays);
+/* Call it before the service has packets. */
+void sabotage_service(struct service *service);
 
 #else
 
@@ -41,6 +49,11 @@ static inline void sabotage_delta(struct delta *delta, struct ring *ring)
 static inline struct arrays_set sabotage_arrays(const struct arrays_set *arrays)
 {
 	return *arrays;
+}
+
+static inline void sabotage_service(struct service *service)
+{
+	(void)service;
 }
 
 #endif

@@ -13,10 +13,8 @@ enum { PATH_LEN_MAX = 1024 };
 
 /* Below the service's node. */
 static const char *const tails[] = {
-    [READ_CONFIG] = "config",
-    [READ_CONFIG_EXISTS] = "config",
-    [READ_LATEST] = "ring/latest_gen",
-    [READ_SNAPSHOT_NUMBER] = "ring/latest_snapshot",
+    [READ_CONFIG] = "config", [READ_CONFIG_EXISTS] = "config", [READ_LATEST] = "ring/latest_gen",
+    [READ_LOADS] = "loads",   [READ_LOADS_EXISTS] = "loads",   [READ_SNAPSHOT_NUMBER] = "ring/latest_snapshot",
 };
 
 static const char list_tail[] = "ring/latest_arrays";
@@ -96,7 +94,7 @@ void service_reads_node(struct service_reads *reads, enum service_read what)
 
 	snprintf(path, sizeof(path), "%s/%s", reads->path, tails[what]);
 	reads->open++;
-	if (what == READ_CONFIG_EXISTS)
+	if (what == READ_CONFIG_EXISTS || what == READ_LOADS_EXISTS)
 		zk_exists(reads->zk, path, true, on_node, node);
 	else
 		zk_get(reads->zk, path, what != READ_SNAPSHOT_NUMBER, on_node, node);
@@ -180,8 +178,14 @@ void service_reads_generation(struct service_reads *reads, enum service_read wha
 
 bool service_reads_find(const char *tail, enum service_read *what)
 {
-	*what = !strcmp(tail, tails[READ_CONFIG]) ? READ_CONFIG : READ_LATEST;
-	return !strcmp(tail, tails[*what]);
+	static const enum service_read watched[] = {READ_CONFIG, READ_LATEST, READ_LOADS};
+
+	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
+		*what = watched[i];
+		if (!strcmp(tail, tails[watched[i]]))
+			return true;
+	}
+	return false;
 }
 
 uint32_t service_reads_number(const struct zk_reply *reply)

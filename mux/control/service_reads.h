@@ -14,6 +14,8 @@ enum service_read {
 	READ_CONFIG,          /* sets a watch */
 	READ_CONFIG_EXISTS,   /* sets a watch */
 	READ_LATEST,          /* the number of the latest generation; sets a watch */
+	READ_LOADS,           /* what servers report; sets a watch */
+	READ_LOADS_EXISTS,    /* sets a watch */
 	READ_SNAPSHOT_NUMBER, /* of the latest snapshot */
 	READ_SNAPSHOT,
 	READ_DELTA,
@@ -39,7 +41,7 @@ struct service_reads *service_reads_new(struct zk_client *zk, const char *root, 
 /* Delivers no further answers; frees itself when the last one has arrived. */
 void service_reads_end(struct service_reads *reads);
 
-/* READ_CONFIG, READ_CONFIG_EXISTS, READ_SNAPSHOT_NUMBER. */
+/* All of them up to READ_SNAPSHOT_NUMBER but READ_LATEST. */
 void service_reads_node(struct service_reads *reads, enum service_read what);
 /* READ_LATEST. with_list: latest_arrays, too. */
 void service_reads_latest(struct service_reads *reads, bool with_list);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "control/config_node.h"
+#include "control/loads_node.h"
 #include "control/ring_arrays.h"
 #include "control/ring_sync.h"
+#include "steering/maat/maat.h"
 
 /* Nodes that were missing when they were read, while it is not known whether the service is still listed. */
 enum sync_unconfirmed {
@@ -21,6 +23,8 @@ struct service_sync {
 	struct service_reads *reads;
 	bool is_deleted;
 	unsigned unconfirmed; /* enum sync_unconfirmed */
+	bool loads_early;     /* loads were read before the service was published: they are read again then */
+	struct refusal loads_refusal;
 	struct ring_sync ring;
 };
 
@@ -56,6 +60,8 @@ static void on_config(struct service_sync *sync, const struct service_answer *an
 		return;
 	}
 	ring_sync_configure(&sync->ring, &config);
+	if (config.maat.load == MAAT_AGENTS)
+		service_reads_node(sync->reads, READ_LOADS);
 }
 
 static void on_latest(struct service_sync *sync, const struct service_answer *answer)
@@ -95,16 +101,50 @@ static void on_config_exists(struct service_sync *sync, const struct service_ans
 	}
 }
 
+/* The last good loads count until they are too old (steering/maat/loads.h). */
+static void on_loads(struct service_sync *sync, const struct service_answer *answer)
+{
+	static float loads[MAAT_IDS];
+	const struct zk_reply *reply = answer->reply;
+	const struct service *service = sync->ring.published.service;
+	const struct maat *maat = service ? maat_of(service) : NULL;
+	struct reason why = {""};
+
+	if (reply->rc == ZNONODE)
+		service_reads_node(sync->reads, READ_LOADS_EXISTS);
+	else if (reply->rc != ZOK)
+		ring_sync_retry(&sync->ring);
+	if (reply->rc != ZOK)
+		return;
+	if (loads_node_parse((const char *)reply->data, reply->len, loads, &why)) {
+		sync->ring.refused[REFUSAL_LOADS]++;
+		refusal_open(&sync->loads_refusal, sync->name, REFUSAL_LOADS, 0, why.text);
+		return;
+	}
+	refusal_close(&sync->loads_refusal, sync->name, ring_sync_generation(&sync->ring));
+	sync->loads_early = !maat;
+	if (maat)
+		maat_loads_report(maat->loads, loads, zk_now(sync->context->zk));
+}
+
+/* Without loads, the watch set by this read reports when they are created. */
+static void on_loads_exists(struct service_sync *sync, const struct service_answer *answer)
+{
+	if (answer->reply->rc == ZOK)
+		service_reads_node(sync->reads, READ_LOADS);
+	else if (answer->reply->rc != ZNONODE)
+		ring_sync_retry(&sync->ring);
+}
+
 static void on_answer(void *context, const struct service_answer *answer)
 {
 	static void (*const handlers[])(struct service_sync * sync, const struct service_answer *answer) = {
-	    [READ_CONFIG] = on_config,
-	    [READ_CONFIG_EXISTS] = on_config_exists,
-	    [READ_LATEST] = on_latest,
+	    [READ_CONFIG] = on_config, [READ_CONFIG_EXISTS] = on_config_exists, [READ_LATEST] = on_latest,
+	    [READ_LOADS] = on_loads,   [READ_LOADS_EXISTS] = on_loads_exists,
 	};
 	struct service_sync *sync = context;
 
-	if (answer->what <= READ_LATEST)
+	if (answer->what <= READ_LOADS_EXISTS)
 		handlers[answer->what](sync, answer);
 	else
 		ring_sync_answer(&sync->ring, answer);
@@ -122,6 +162,10 @@ void service_sync_refresh(struct service_sync *sync)
 void service_sync_run(struct service_sync *sync, uint64_t now_ms)
 {
 	ring_arrays_poll(&sync->ring);
+	if (sync->loads_early && sync->ring.published.service) {
+		sync->loads_early = false;
+		service_reads_node(sync->reads, READ_LOADS);
+	}
 	if (now_ms >= sync->ring.backoff.retry_at)
 		service_sync_refresh(sync);
 }

@@ -24,7 +24,7 @@ static int check(const struct service_config *config, struct reason *why)
 			return reason_set(why, -EINVAL, "vips[%u] is '%s'; allowed with encap ipip: IPv4 addresses", i,
 					  address_print(&config->vips[i], text));
 	if (config->mptcp.last || config->quic.length)
-		return reason_set(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue",
+		return reason_set(why, -EINVAL, "encap is 'ipip' with %s; allowed: gue, srv6",
 				  config->mptcp.last ? "mptcpPorts" : "quicServerId");
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "packet/fragments.h"
 #include "service/lookup.h"
 #include "service/tables.h"
+#include "steering/maat/maat.h"
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
 #include "../tests/image.h"
@@ -28,6 +29,25 @@ static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
 static const struct fl_siphash_key tag_key = {1, 2};
 static struct tables *tables;
 static struct fragments *fragments;
+
+/* The same pool and ring; packets have two buckets, and each other one of them has the second one first. */
+static void serve_maat(const struct delta *snapshot)
+{
+	struct service_config config = image_config(3, "10.99.0.3", 256);
+	struct service *service;
+	struct delta own = *snapshot;
+	struct reason why;
+
+	own.service = 3;
+	strcpy(config.name, "maat");
+	config.vips_count = 2;
+	config.vips[1] = image_address("2001:db8:99::3");
+	config.steering = &steering_maat;
+	config.maat = (struct maat_settings){MAAT_CONNECTIONS, 0, 1000, 1024, 2};
+	if (tables_add(tables, &config, &service, &why) || tables_load(tables, service, &own, &why))
+		__builtin_trap();
+	maat_set_mode(service, MAAT_FILTER_RANDOM);
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -115,6 +135,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (!tables || tables_add(tables, &config, &service, &why) || tables_load(tables, service, &snapshot, &why))
 		__builtin_trap();
 	serve_othello(&snapshot);
+	serve_maat(&snapshot);
 	image_free(&snapshot);
 	make_fragments();
 	return 0;
@@ -192,6 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	burst.lookup = tables_lookup(tables);
 	burst.steering = &none;
+	burst.worker = 0;
 	burst.tag_key = data[0] & 2 ? &tag_key : NULL;
 	burst.mac = mac_word(mac);
 	burst.now = 1700000100;

@@ -67,7 +67,8 @@ struct notices *notices_new(const struct notices_options *options);
 void notices_free(struct notices *notices);
 
 /*
- * all_lose: all owners count as losers, since packets of late muxes may get to each of them (arrays_set.h).
+ * all_lose: all owners count as losers, since packets of late muxes may get to each of them: packets have two buckets
+ * by the hash's halves, or arrays say so (arrays_set.h).
  *
  * Call before a delta is applied to the service's ring, or an image replaces it (or is the first). Both must be what
  * tables_check() accepts. Returns after at most NOTICES_BURST packets.

@@ -177,11 +177,10 @@ static void print_bucket(const json_t *object, const char *name)
 	       json_is_true(json_object_get(object, "moved")) ? ", packets carry the previous owner" : "");
 }
 
-/* Steering othello: whose arrays gave the bucket, and whose the second one. */
+/* Steering othello: whose arrays gave the bucket. */
 static void print_arrays(const json_t *answer)
 {
 	const json_t *arrays = json_object_get(answer, "arrays"), *previous = json_object_get(arrays, "previous");
-	const json_t *second = json_object_get(answer, "second");
 
 	if (!arrays)
 		return;
@@ -193,13 +192,11 @@ static void print_arrays(const json_t *answer)
 		printf(", before of %lld\n", (long long)json_integer_value(previous));
 	else
 		printf(", before none: the hash's low bits\n");
-	if (second)
-		print_bucket(second, "second");
 }
 
 static void print_text(const json_t *answer)
 {
-	const json_t *unless;
+	const json_t *second = json_object_get(answer, "second"), *order = json_object_get(answer, "order"), *unless;
 	size_t i;
 
 	printf("%-11s %s\n", "service", json_string_value(json_object_get(answer, "service")));
@@ -212,6 +209,13 @@ static void print_text(const json_t *answer)
 	}
 	print_bucket(answer, "bucket");
 	print_arrays(answer);
+	if (order)
+		printf("%-11s %s\n", "order",
+		       json_is_true(json_object_get(order, "noted"))
+			   ? "the hash's high half first: this mux's filter has the connection"
+			   : "the hash's low half first");
+	if (second)
+		print_bucket(second, "second");
 	json_array_foreach(json_object_get(answer, "unless"), i, unless)
 	    printf("%-11s %s\n", "unless",
 		   strcmp(json_string_value(unless), "connectionId")

@@ -351,7 +351,7 @@ static void set_bucket(json_t *object, const struct explained_bucket *e)
 	json_object_set_new(object, "moved", json_boolean(e->moved));
 }
 
-/* Steering othello: the arrays that chose the buckets, and the second bucket. Each is absent if there is none. */
+/* The arrays that chose the buckets, with steering othello, and the second bucket. Each is absent if there is none. */
 static void set_arrays(json_t *object, const struct explanation *e)
 {
 	if (e->arrays) {
@@ -367,6 +367,13 @@ static void set_arrays(json_t *object, const struct explanation *e)
 		set_bucket(second, &e->second);
 		json_object_set_new(object, "second", second);
 	}
+}
+
+/* Steering maat: whether this mux names the bucket of the hash's high half first. Absent with other methods. */
+static void set_order(json_t *object, const struct explanation *e)
+{
+	if (e->is_ordered)
+		json_object_set_new(object, "order", json_pack("{s:b}", "noted", (int)e->is_noted));
 }
 
 /* Why a packet may go elsewhere; absent if nothing can send it elsewhere. */
@@ -396,10 +403,12 @@ static void get_explain(struct http *http, struct MHD_Connection *connection, st
 		return;
 	if (service_explain(service, &flow, (uint32_t)time(NULL), &e))
 		return;
-	object = json_pack("{s:s, s:I}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash);
+	object = json_pack("{s:s, s:I, s:s}", "service", service->config.name, "hash", (json_int_t)(uint32_t)e.hash,
+			   "steering", service->config.steering->name);
 	set_bucket(object, &e.first);
 	json_object_set_new(object, "generation", json_integer(e.generation));
 	set_arrays(object, &e);
+	set_order(object, &e);
 	set_unless(object, &e);
 	answer_json(answer, MHD_HTTP_OK, type_json, object);
 }

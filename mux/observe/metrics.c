@@ -13,6 +13,8 @@
 #include "notice/notices.h"
 #include "observe/hello_metrics.h"
 #include "packet/counters.h"
+#include "ring/backend.h"
+#include "steering/maat/maat.h"
 
 #ifndef FAIRLEAD_VERSION
 #error "FAIRLEAD_VERSION comes from meson"
@@ -287,6 +289,41 @@ static void write_arrays_refused(FILE *out, const char *name, const struct sourc
 		service_sample(out, name, sync, "reason", refusals->at[i].word, refusals->at[i].count);
 }
 
+/* NULL: not with steering maat. */
+static const struct maat *maat_at(const struct service_sync *sync)
+{
+	return service_of(sync) ? maat_of(service_of(sync)) : NULL;
+}
+
+static void write_filter_cells(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct maat *maat = maat_at(sync);
+	uint32_t used = maat ? maat_filter_fill(maat->filter) : 0;
+
+	(void)from;
+	if (!maat)
+		return;
+	service_sample(out, name, sync, "state", "used", used);
+	service_sample(out, name, sync, "state", "free", maat->filter->mask + 1 - used);
+}
+
+/* Only known ones. */
+static void write_backend_load(FILE *out, const char *name, const struct sources *from, const struct service_sync *sync)
+{
+	const struct maat *maat = maat_at(sync);
+	const struct ring *ring = maat ? service_ring(service_of(sync)) : NULL;
+
+	(void)from;
+	for (uint32_t i = 0; ring && i < ring_backends(ring)->count; i++) {
+		uint16_t id = ring_backends(ring)->list[i].id;
+		float load = maat_loads_float(&maat->loads->scores[id]);
+
+		if (load >= 0)
+			fprintf(out, "fairlead_mux_%s{service=\"%s\",backend=\"%u\"} %.3f\n", name,
+				service_sync_name(sync), id, (double)load);
+	}
+}
+
 static bool has_notices(const struct sources *from)
 {
 	return from->notices;
@@ -397,6 +434,10 @@ static const struct metric metrics[] = {
 	 .service = write_arrays_load},
 	{"arrays_refused_total", "counter", "Arrays, and lists of them, rejected, by reason.",
 	 .service = write_arrays_refused},
+	{"filter_cells", "gauge", "Cells of the filters of steering maat, by whether they are in use.",
+	 .service = write_filter_cells},
+	{"backend_load", "gauge", "Loads over weights by which steering maat chooses, of backends where one is known.",
+	 .service = write_backend_load},
 	{"announce_drained_total", "counter",
 	 "Packets for VIPs that the kernel routed into a service's device, and that were dropped.", .value = drained,
 	 .is_there = has_announcer},

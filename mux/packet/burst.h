@@ -24,7 +24,7 @@
 #include "host/mac.h"
 #include "packet/packet.h"
 
-enum { BURST_GROUP = 8 };
+enum { BURST_GROUP = 8, GROUP_BITS = (1 << BURST_GROUP) - 1 };
 
 struct steering_states;
 
@@ -37,13 +37,17 @@ struct burst {
 	uint32_t count;
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct packet packets[BURST_MAX] __attribute__((aligned(64))); /* a cache line each */
-	uint32_t coded;    /* packets whose buckets arrays of codes give, a bit each; set by hash, used by rows */
-	uint32_t choosing; /* packets whose method chooses, a bit each; set by hash, used by choose */
-	uint32_t methods;  /* their methods, a bit for each number */
-	uint32_t seconds;  /* packets with a second bucket, a bit each; set by rows */
-	uint32_t second;   /* out: how many carry SECOND */
-	uint64_t moved;    /* out: how many carry MOVED */
-	uint64_t bytes;    /* out: bytes of the frames with VERDICT_SERVICE, as received */
+	uint32_t coded;        /* packets whose buckets arrays of codes give, a bit each; set by hash, used by rows */
+	uint32_t choosing;     /* packets whose method chooses, a bit each; set by hash, used by choose */
+	uint32_t methods;      /* their methods, a bit for each number */
+	uint32_t seconds;      /* packets with a second bucket, a bit each; set by hash and rows */
+	uint32_t ordered;      /* packets of services with steering maat, a bit each; set by hash, used by rows */
+	uint32_t worker;       /* in whose counts of loads they count */
+	uint32_t second_first; /* out: how many have the bucket of their hash's high half first */
+	uint32_t second_syns;  /* out: the SYNs among them */
+	uint32_t second;       /* out: how many carry SECOND */
+	uint64_t moved;        /* out: how many carry MOVED */
+	uint64_t bytes;        /* out: bytes of the frames with VERDICT_SERVICE, as received */
 };
 
 /* One stage for packets first to end - 1, at most BURST_GROUP. Adds to moved, second and bytes. */
@@ -51,6 +55,15 @@ void burst_classify(struct burst *burst, uint32_t first, uint32_t end);
 void burst_hash(struct burst *burst, uint32_t first, uint32_t end);
 void burst_rows(struct burst *burst, uint32_t first, uint32_t end);
 void burst_encap(struct burst *burst, uint32_t first, uint32_t end);
+
+/*
+ * Steers a packet whose backend id is unknown by its bucket, if that is allowed. The ring may be newer than the one
+ * read before, so everything is read again. False: the bucket has no backend.
+ */
+bool burst_fall_back(struct packet *packet);
+
+/* The verdict of a packet that nothing gives a backend. */
+enum verdict burst_absent(const struct packet *packet);
 
 /* The stage between hash and rows, for all packets at once; only if any method chooses. */
 void burst_choose(struct burst *burst);

@@ -33,8 +33,12 @@ struct service_counters {
 /* Counters without labels. An entry makes the field of struct worker_counters and the metric fairlead_mux_<metric>. */
 #define PLAIN_COUNTERS(entry)                                                                                          \
 	entry(bytes, "bytes_total", "Bytes of the frames that were steered, as received.")                             \
-	    entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.")            \
-		entry(second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")
+	    entry(moved, "moved_packets_total", "Packets steered with the previous owner of their bucket.") entry(     \
+		second, "second_bucket_packets_total", "Packets steered with a second bucket and its owner.")          \
+		entry(second_first, "second_first_packets_total",                                                      \
+		      "Packets of steering maat whose second bucket was named first.")                                 \
+		    entry(second_syns, "second_first_syns_total",                                                      \
+			  "SYNs of steering maat that were sent to the second bucket's owner, the less loaded one.")
 
 #define PLAIN_COUNTER_FIELD(field, metric, help) uint64_t field;
 

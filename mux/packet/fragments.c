@@ -339,6 +339,8 @@ static void take(struct fragments *f, const struct lookup *lookup, struct rte_mb
 	/* not reported to its sender: not a first fragment, or forwarded by another mux or worker */
 	if (!fragment.first || was_forwarded)
 		packet->flags |= PACKET_LATER;
+	if (!fragment.first)
+		packet->at_l4 = 0;
 	worker = (unsigned)((uint32_t)fragment.hash % f->workers);
 	if (!own && !was_forwarded && forward(f, lookup->peers, fragment.hash, mbuf, packet))
 		return;

@@ -31,14 +31,17 @@ struct packet {
 	uint8_t flags;   /* enum packet_flags */
 	uint8_t at_ip;   /* bytes in front of the IP header: Ethernet and VLAN tags */
 	uint8_t tos;     /* or traffic class */
-	uint16_t at_l4;  /* from the start of the frame to the TCP or UDP header */
+	uint16_t at_l4;  /* from the start of the frame to the TCP or UDP header; 0: a later fragment, which has none */
 	uint16_t ip_len; /* of the whole IP packet, header included */
 	union {
 		uint64_t key[2];           /* IPv4: the key's 13 bytes as loaded from memory, and three zero bytes */
 		const uint8_t *addresses6; /* IPv6: source and destination, instead of key[0] */
 		uint32_t cells[4];         /* the places of its cells, until its bucket is known (codes.h) */
-		struct {                   /* once rows are read, of a packet with a second bucket (burst.seconds) */
-			uint64_t second_row;
+		struct {                   /* of a packet with a second bucket (burst.seconds) */
+			union {
+				const uint8_t *noted; /* steering maat, until rows are read (order.h) */
+				uint64_t second_row;
+			};
 			uint32_t second;
 		};
 	};

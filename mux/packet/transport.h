@@ -18,7 +18,9 @@ enum transport_numbers {
 	TRANSPORT_UDP_LEN = 8,
 	TRANSPORT_PORTS_LEN = 4,
 	TRANSPORT_AT_TCP_FLAGS = 13,
+	TRANSPORT_TCP_FIN = 0x01,
 	TRANSPORT_TCP_SYN = 0x02,
+	TRANSPORT_TCP_RST = 0x04,
 };
 
 static inline uint64_t transport_load64(const uint8_t *p)

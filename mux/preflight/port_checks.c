@@ -7,6 +7,8 @@
 
 #include <rte_ethdev.h>
 
+#include <fairlead/srv6.h>
+
 #include "encap/gue.h"
 #include "host/interface.h"
 #include "host/port.h"
@@ -25,15 +27,20 @@ static void check_mtu(struct preflight *preflight, const struct options *options
 	unsigned tag = options->has_tag_key ? TAG_LEN : 0;
 	unsigned ipv4 = GUE_PLAIN_LEN - ENCAP_AT_IP + MOVED_LEN + tag;
 	unsigned more = has_ipv6 ? ipv4 - MOVED_LEN + 20 + MOVED6_LEN : ipv4;
+	unsigned srv6 = ENCAP_IPV6_LEN + fl_srv6_len(FL_STEER_MOVED | (options->has_tag_key ? FL_STEER_TAG : 0));
+	char by_srv6[64] = "";
 
+	if (has_ipv6)
+		snprintf(by_srv6, sizeof(by_srv6), "; services with encap srv6: %u", CLIENT_MTU + srv6);
 	if (mtu >= CLIENT_MTU + more)
 		preflight_add(preflight, "mtu", port, PREFLIGHT_OK,
-			      "%u carries %u bytes of a client, %u more with the header", mtu, CLIENT_MTU, more);
+			      "%u carries %u bytes of a client, %u more with the header%s", mtu, CLIENT_MTU, more,
+			      mtu < CLIENT_MTU + srv6 ? by_srv6 : "");
 	else
 		preflight_add(preflight, "mtu", port, PREFLIGHT_WARN,
 			      "%u leaves %d bytes for a client's packet (the header takes up to %u): larger ones are "
-			      "answered by ICMP; give the way to the servers %u",
-			      mtu, (int)mtu - (int)more, more, CLIENT_MTU + more);
+			      "answered by ICMP; give the way to the servers %u%s",
+			      mtu, (int)mtu - (int)more, more, CLIENT_MTU + more, by_srv6);
 }
 
 static void check_queues(struct preflight *preflight, const struct options *options, const char *port,

@@ -255,6 +255,18 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 	return true;
 }
 
+void backends_weigh(struct backends *backends, const struct delta *delta)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < delta->backends_count; i++) {
+		while (at < backends->count && backends->list[at].id < delta->backends[i].id)
+			at++;
+		if (at < backends->count && backends->list[at].id == delta->backends[i].id)
+			backends->list[at].weight = delta->backends[i].weight;
+	}
+}
+
 bool backends_differ(const struct backends *backends, const struct delta *delta)
 {
 	for (uint32_t i = 0; i < delta->backends_count; i++) {

@@ -68,8 +68,11 @@ bool backends_change(struct backends *backends, const struct delta *delta, const
 struct backends *backends_refresh(const struct backends *old, uint16_t service, const struct next_hops *hops,
 				  int *error);
 
-/* Whether a delta changes more than weights; the list keeps the weights from when it was made. */
+/* Whether a delta changes more than weights. */
 bool backends_differ(const struct backends *backends, const struct delta *delta);
+
+/* Takes a delta's weights over into the list. */
+void backends_weigh(struct backends *backends, const struct delta *delta);
 
 /* No reader may hold it. NULL is allowed. */
 void backends_free(struct backends *backends);
@@ -87,6 +90,30 @@ static inline enum backend_state backend_state(const struct backend *backend)
 static inline bool backend_is_removed(const struct backend *backend)
 {
 	return __atomic_load_n(&backend->removed, __ATOMIC_RELAXED);
+}
+
+/* State, removal, family and form of a header in one load, the lowest byte first; flow_hash.h says which machine. */
+static inline uint32_t backend_kind(const struct backend *backend)
+{
+	const uint8_t *at = (const uint8_t *)backend + offsetof(struct backend, outer.ipv6);
+
+	return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+_Static_assert(offsetof(struct backend, outer.plain) == offsetof(struct backend, outer.ipv6) + 1, "backend_kind");
+_Static_assert(offsetof(struct backend, state) == offsetof(struct backend, outer.ipv6) + 2, "backend_kind");
+_Static_assert(offsetof(struct backend, removed) == offsetof(struct backend, outer.ipv6) + 3, "backend_kind");
+
+/* Whether packets get the plain header: ready, not removed, by IPv4. */
+static inline bool backend_is_steady(const struct backend *backend)
+{
+	return backend_kind(backend) == (BACKEND_READY << 16 | 1 << 8);
+}
+
+/* Whether it may be named as the owner of a second bucket by an IPv4 address: ready, even if removed. */
+static inline bool backend_is_steady_owner(const struct backend *backend)
+{
+	return (backend_kind(backend) & 0xff00ff) == BACKEND_READY << 16;
 }
 
 /* The template of an id, NULL if there is none. */

@@ -91,6 +91,12 @@ static inline void ring_set_generation(struct ring *ring, uint32_t generation)
 	__atomic_store_n(&ring->generation, generation, __ATOMIC_RELEASE);
 }
 
+/* The bucket of a hash's high half, for methods that have two by the hash (protocol/README.md, 1). */
+static inline uint32_t ring_second_bucket(const struct ring *ring, uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) & ring->mask;
+}
+
 static inline fl_row ring_row(const struct ring *ring, uint32_t bucket)
 {
 	return __atomic_load_n(&ring->rows[bucket], __ATOMIC_ACQUIRE);

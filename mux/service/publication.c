@@ -104,6 +104,8 @@ static void *swap_data(struct service *service, void *data)
 {
 	void *old = service->steering_data;
 
+	if (service->config.steering->serve) /* its data are not of a generation */
+		return NULL;
 	__atomic_store_n(&service->steering_data, data, __ATOMIC_RELEASE);
 	return old;
 }
@@ -169,6 +171,7 @@ int publication_apply(struct publication *publication, struct service *service, 
 	error = ring_apply_rows(ring, delta, why);
 	if (!error) {
 		old_data = data ? swap_data(service, data) : NULL;
+		backends_weigh(ring->backends, delta);
 		ring_set_generation(ring, delta->generation);
 	}
 	if (old || old_data)

@@ -79,7 +79,7 @@ int service_explain(const struct service *service, const struct flow *flow, uint
 	out->may_name_a_backend = flow->protocol == IPPROTO_UDP && service->config.quic.length;
 	out->first.bucket = service->config.steering->bucket(service, ring, out->hash);
 	if (service->config.steering->explain)
-		service->config.steering->explain(service, out);
+		service->config.steering->explain(service, flow, out);
 	explain_bucket(service, ring, now, &out->first);
 	out->first.moved &= !(flow->protocol == IPPROTO_UDP && service->config.stateless_udp);
 	if (out->second.bucket != FL_STEER_BUCKET_NONE)

@@ -21,8 +21,7 @@ struct service {
 	uint16_t slot;              /* of its counters, see counters.h */
 	uint16_t mss;               /* atomic; limit for SYNs, 0: none */
 	uint8_t steering;           /* the number of its method (steering.h) */
-	bool low_bits;              /* whether its buckets are always the hash's low bits */
-	bool coded;                 /* whether its method is: else, without low_bits, it has a `choose` */
+	uint8_t way;                /* its method's: enum steering_way */
 	struct quic_server_id quic; /* atomic */
 	bool stateless_udp;         /* atomic */
 	const struct encap *encap;
@@ -62,6 +61,8 @@ struct explanation {
 	uint32_t arrays;                /* steering othello: the newest arrays' generation, 0: none */
 	uint32_t arrays_before;         /* the generation of those before, 0: the hash's low bits */
 	bool has_arrays_before;
+	bool is_ordered; /* steering maat: the mux chose which of both buckets is first */
+	bool is_noted;   /* by its filter: first is the bucket of the hash's high half */
 	/* Addresses and ports alone can't show these; either may send a packet elsewhere. */
 	bool may_be_remembered;  /* a worker's table may know another backend for the flow */
 	bool may_name_a_backend; /* by the connection id of a QUIC packet */

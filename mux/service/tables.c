@@ -203,16 +203,34 @@ static int check_steering(const struct tables *tables, const struct service_conf
 	return config->steering->check ? config->steering->check(config, tables->options, why) : 0;
 }
 
+/* What the method steers a service's packets by under a configuration; old as for steering.serve. */
+static int make_data(const struct tables *tables, const struct service_config *config, void *old, void **out,
+		     struct reason *why)
+{
+	*out = NULL;
+	if (!config->steering->serve)
+		return 0;
+	*out = config->steering->serve(config, tables->options, old);
+	return *out ? 0 : reason_set(why, -ENOMEM, "service %s: no memory for steering", config->name);
+}
+
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
+	void *data;
 	int error = check_steering(tables, config, why);
 
+	if (!error)
+		error = make_data(tables, config, NULL, &data, why);
 	if (error)
 		return error;
 	error = registry_add(&tables->registry, tables_lookup(tables), config, &service, why);
-	if (error)
+	if (error) {
+		if (data)
+			config->steering->drop(data);
 		return error;
+	}
+	service->steering_data = data;
 	announce_vips(tables);
 	error = publish(tables);
 	if (error) {
@@ -229,20 +247,50 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		  struct reason *why)
 {
 	struct service_config before = service->config;
-	int error = check_steering(tables, config, why);
+	void *data, *old = service->steering_data;
+	int error = service_config_check_change(&before, config, why);
 
 	if (!error)
-		error = registry_change(&tables->registry, tables_lookup(tables), service, config, why);
+		error = check_steering(tables, config, why);
+	if (!error)
+		error = make_data(tables, config, old, &data, why);
 	if (error)
 		return error;
+	error = registry_change(&tables->registry, tables_lookup(tables), service, config, why);
+	if (error) {
+		if (data)
+			config->steering->drop(data);
+		return error;
+	}
+	if (data)
+		__atomic_store_n(&service->steering_data, data, __ATOMIC_RELEASE);
 	announce_vips(tables);
 	error = publish(tables);
 	if (error) {
 		registry_change(&tables->registry, tables_lookup(tables), service, &before, why);
 		announce_vips(tables);
-		return reason_set(why, error, "service %s: no memory for the lookup", before.name);
+		reason_set(why, error, "service %s: no memory for the lookup", before.name);
 	}
-	return 0;
+	if (data) { /* once no worker can hold it */
+		publication_synchronize(tables->publication);
+		config->steering->drop(old);
+	}
+	return error;
+}
+
+bool tables_tick(struct tables *tables, uint64_t now_ms)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < tables->registry.count; i++) {
+		const struct service *service = tables->registry.services[i];
+
+		if (!service->config.steering->tick)
+			continue;
+		service->config.steering->tick(service, now_ms);
+		any = true;
+	}
+	return any;
 }
 
 void tables_remove(struct tables *tables, struct service *service)

@@ -70,6 +70,9 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 int tables_change(struct tables *tables, struct service *service, const struct service_config *config,
 		  struct reason *why);
 
+/* Lets steering methods do what they do every STEERING_TICK_MS; false: none of the services has anything to do. */
+bool tables_tick(struct tables *tables, uint64_t now_ms);
+
 /* Removes the service from the lookup and frees it with its ring. */
 void tables_remove(struct tables *tables, struct service *service);
 

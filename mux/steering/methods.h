@@ -11,7 +11,9 @@
 #define STEERING_METHODS(METHOD)                                                                                       \
 	METHOD(ring)                                                                                                    \
 	METHOD(flowtable)                                                                                               \
-	METHOD(othello)
+	METHOD(othello)                                                                                                 \
+	METHOD(hunt)                                                                                                    \
+	METHOD(maat)
 /* clang-format on */
 
 #endif

@@ -7,14 +7,16 @@
  *	choose	worker		buckets for a burst's packets, or backends that their flows are known to have
  *	check	control thread	whether this mux can serve a configuration
  *	start	control thread	makes a worker's state; stop frees it
- *	drop	control thread	frees data that a service had (service.h: steering_data)
+ *	serve	control thread	makes a service's data (service.h: steering_data)
+ *	tick	control thread	every STEERING_TICK_MS
+ *	drop	control thread	frees data that a service had
  *	explain	control thread	adds to an explanation what a flow's bucket does not show
  *
  * Methods share the ring, deltas, headers and verdicts. Right after hashing, in groups of eight, the packet path takes
  * the bucket of the hash's low half and prefetches its row: at a million buckets a packet then costs 31 ns, and 38 if
- * rows are fetched 32 at once. A method that needs no more has no `choose`. `choose` is called once for a burst, with a
- * mask of the method's packets; a call for each packet would cost 3 to 6 ns more. Even a call for each group of eight is
- * felt, so arrays of codes are looked up by the packet path itself, for a method that is `coded`.
+ * rows are fetched 32 at once. `choose` is called once for a burst, with a mask of the method's packets; a call for each
+ * packet would cost 3 to 6 ns more. Even a call for each group of eight is felt, so all but `choose` is inline in the
+ * packet path, and a method says which of these ways is its own.
  *
  * A method may give a packet a second bucket: servers look there for a connection that the first one's owner does not
  * know (protocol/README.md, 3).
@@ -22,8 +24,8 @@
  * A method may have arrays: data of its own that some generations bring along, read from ZooKeeper and published together
  * with the first such generation (struct steering_arrays; control/arrays_sync.h).
  *
- * Two hooks will be added with the first method that needs them: `sent` (worker: after encapsulation) and `tick`
- * (worker: between bursts).
+ * A method may have data of its own for each service, without arrays: `serve` makes it, workers write what they count
+ * there, and `tick` adds up.
  */
 #ifndef FAIRLEAD_MUX_STEERING_H
 #define FAIRLEAD_MUX_STEERING_H
@@ -34,6 +36,7 @@
 #include "ring/body_write.h"
 
 struct explanation;
+struct flow;
 struct options;
 struct packet;
 struct ring;
@@ -74,16 +77,23 @@ struct steering_arrays {
 	void *(*pair)(void *newest, void *previous, bool low_bits);
 };
 
+/* How packets get their buckets. */
+enum steering_way {
+	STEERING_LOW_HALF, /* of the hash */
+	STEERING_HALVES,   /* the same, and TCP a second one by the other half (packet/halves.h) */
+	STEERING_CODES,    /* by arrays of codes, the method's data (packet/codes.h) */
+	STEERING_CHOICE,   /* by `choose` */
+};
+
 struct steering {
 	const char *name; /* the word in a service's configuration */
-	bool coded;       /* its data are arrays of codes, looked up inline (packet/codes.h): no `choose` */
-	bool has_second;  /* packets may have a second bucket: room is left for it */
+	enum steering_way way;
 	uint32_t (*bucket)(const struct service *service, const struct ring *ring, uint64_t hash);
 
 	/*
 	 * which: a bit for each packet of the method. All have a service, a ring, its generation, a hash and the bucket
 	 * of its low half; packets with PACKET_HASHED have no key. Sets packet->bucket and prefetches its row, or names
-	 * a backend with PACKET_BY_ID. now: Unix seconds. NULL: the low half's bucket is used.
+	 * a backend with PACKET_BY_ID. now: Unix seconds.
 	 */
 	void (*choose)(void *state, struct packet *packets, uint32_t which, uint32_t now);
 
@@ -91,15 +101,28 @@ struct steering {
 	int (*check)(const struct service_config *config, const struct options *options, struct reason *why);
 	int (*start)(void **state, unsigned worker, const struct options *options, struct reason *why);
 	void (*stop)(void *state);
-	void (*explain)(const struct service *service, struct explanation *out);
+	void (*explain)(const struct service *service, const struct flow *flow, struct explanation *out);
 
 	const struct steering_arrays *arrays; /* NULL: none are read */
+
+	/*
+	 * The data of a service under this configuration. old: what it has before the configuration changes, NULL: it is
+	 * added; parts may be shared, and old is dropped later. NULL: no memory. Not with arrays.
+	 */
+	void *(*serve)(const struct service_config *config, const struct options *options, void *old);
+	void (*tick)(const struct service *service, uint64_t now_ms);
 
 	/* Frees a service's data, which no reader holds. */
 	void (*drop)(void *data);
 };
 
-enum { STEERINGS_MAX = 16 };
+/* Whether packets may have a second bucket: room is left for it. */
+static inline bool steering_has_second(const struct steering *steering)
+{
+	return steering->way == STEERING_HALVES || steering->way == STEERING_CODES;
+}
+
+enum { STEERINGS_MAX = 16, STEERING_TICK_MS = 10 };
 
 /* All methods, NULL-terminated. A method's number is its index here. */
 extern const struct steering *const steerings[STEERINGS_MAX + 1];

@@ -3,7 +3,7 @@
  * A static mux: the real ports, workers, neighbours and tables, with one service from the command line instead of
  * ZooKeeper. For tests and benchmarks of the packet side.
  *
- *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap ipip]
+ *	still_mux --port P [--port P] [--via N] [--workers N] [--exception yes] [--tag-key FILE] [--encap WORD]
  *		[--quic OFFSET:LENGTH] [--mss N] [--flows N] [--changes yes] VIP,... PORT BUCKETS BACKEND...
  *
  * The service has the port by TCP and by UDP.
@@ -40,7 +40,7 @@ struct arguments {
 	int via;    /* -1: the kernel knows */
 	char *vips; /* separated by commas */
 	uint16_t port;
-	bool ipip;
+	const struct encap *encap;
 	struct quic_server_id quic;
 	uint16_t mss;
 	bool changes;
@@ -64,12 +64,21 @@ static void read_key(struct options *options, const char *path)
 	options->has_tag_key = true;
 }
 
+static const struct encap *encap_named(const char *word)
+{
+	for (int i = 0; encaps[i]; i++)
+		if (!strcmp(encaps[i]->name, word))
+			return encaps[i];
+	die("--encap: unknown word");
+	return NULL;
+}
+
 static void parse(int argc, char **argv, struct options *options, struct arguments *a)
 {
 	int i = 1;
 
 	*options = (struct options){.workers = 1, .memory = 256, .no_huge = true, .no_exception = true};
-	*a = (struct arguments){.via = -1};
+	*a = (struct arguments){.via = -1, .encap = &encap_gue};
 	for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--port"))
 			snprintf(options->ports[options->ports_count++], OPTIONS_TEXT_MAX, "%s", argv[i + 1]);
@@ -82,7 +91,7 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 		else if (!strcmp(argv[i], "--tag-key"))
 			read_key(options, argv[i + 1]);
 		else if (!strcmp(argv[i], "--encap"))
-			a->ipip = !strcmp(argv[i + 1], "ipip");
+			a->encap = encap_named(argv[i + 1]);
 		else if (!strcmp(argv[i], "--quic"))
 			sscanf(argv[i + 1], "%hhu:%hhu", &a->quic.offset, &a->quic.length);
 		else if (!strcmp(argv[i], "--mss"))
@@ -123,7 +132,7 @@ static void load(struct tables *tables, const struct arguments *a, bool flows)
 	config.vips_count = 0;
 	for (char *vip = strtok(a->vips, ","); vip; vip = strtok(NULL, ","))
 		config.vips[config.vips_count++] = image_address(vip);
-	config.encap = a->ipip ? &encap_ipip : &encap_gue;
+	config.encap = a->encap;
 	config.steering = flows ? &steering_flowtable : &steering_ring;
 	config.quic = a->quic;
 	config.mss = a->mss;

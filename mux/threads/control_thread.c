@@ -16,6 +16,7 @@
 #include "host/announce.h"
 #include "hello/hello.h"
 #include "observe/http.h"
+#include "steering/steering.h"
 
 enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
 
@@ -35,6 +36,7 @@ struct control_thread {
 	struct hello *hello; /* NULL with --hello off */
 	struct cluster_sync *cluster;
 	struct http *http;
+	bool has_ticks; /* services whose steering is to be called every STEERING_TICK_MS */
 	int epoll;
 	int wake;         /* eventfd: the order has changed */
 	enum order order; /* atomic */
@@ -63,6 +65,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 		at = hello_deadline(control->hello);
 	if (tick_at < at)
 		at = tick_at;
+	if (control->has_ticks && now + STEERING_TICK_MS < at)
+		at = now + STEERING_TICK_MS;
 	return at > now ? (int)(at - now) : 0;
 }
 
@@ -79,6 +83,7 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 	if (control->hello)
 		hello_receive(control->hello, now);
 	cluster_sync_run(control->cluster, now);
+	control->has_ticks = tables_tick(control->mux.tables, now);
 	if (control->notices)
 		notices_run(control->notices);
 	if (control->announcer && announce_run(control->announcer))

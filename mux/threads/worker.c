@@ -175,6 +175,10 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->moved, burst->moved);
 	if (burst->second)
 		counter_add(&counters->second, burst->second);
+	if (burst->second_first)
+		counter_add(&counters->second_first, burst->second_first);
+	if (burst->second_syns)
+		counter_add(&counters->second_syns, burst->second_syns);
 	if (worker->sampler && unlikely(sampler_is_on(worker->sampler)))
 		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
 	if (likely(send_whole(worker)))
@@ -386,6 +390,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->tag_key = place->tag_key;
 	worker->sampler = place->sampler;
 	worker->burst.tag_key = place->tag_key;
+	worker->burst.worker = index;
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (!worker->fragments) {
 		free(worker);

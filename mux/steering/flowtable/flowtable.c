@@ -238,19 +238,22 @@ static int check(const struct service_config *config, const struct options *opti
 {
 	if (options->flows)
 		return 0;
-	return reason_set(why, -ENOTSUP,
-			  "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring, othello",
-			  config->name);
+	return reason_set(
+	    why, -ENOTSUP,
+	    "steering: service %s has 'flowtable'; allowed by a mux without --flows: ring, othello, hunt, maat",
+	    config->name);
 }
 
-static void explain(const struct service *service, struct explanation *out)
+static void explain(const struct service *service, const struct flow *flow, struct explanation *out)
 {
 	(void)service;
+	(void)flow;
 	out->may_be_remembered = true;
 }
 
 const struct steering steering_flowtable = {
     .name = "flowtable",
+    .way = STEERING_CHOICE,
     .bucket = steering_ring_bucket,
     .choose = choose,
     .check = check,

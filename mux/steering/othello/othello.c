@@ -20,11 +20,12 @@ static uint32_t bucket(const struct service *service, const struct ring *ring, u
 	return pair ? othello_arrays_code(pair->newest, hash) : steering_ring_bucket(service, ring, hash);
 }
 
-static void explain(const struct service *service, struct explanation *out)
+static void explain(const struct service *service, const struct flow *flow, struct explanation *out)
 {
 	const struct othello_pair *pair = othello_pair_of(service);
 	uint32_t second = out->first.bucket;
 
+	(void)flow;
 	if (!pair)
 		return;
 	out->arrays = pair->newest->generation;
@@ -70,9 +71,8 @@ static int check(const struct service_config *config, const struct options *opti
 
 const struct steering steering_othello = {
     .name = "othello",
-    .has_second = true,
     .bucket = bucket,
-    .coded = true,
+    .way = STEERING_CODES,
     .check = check,
     .explain = explain,
     .arrays = &othello_control_side,

@@ -23,7 +23,7 @@ def test_answers(tree: Tree, mux: MuxProcess):
     done = explain("--http", mux.http, "-o", "json", *FLOW)
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
-    assert answer == mux.explain()[1]
+    assert answer == mux.explain()[1] and answer["steering"] == "ring"
     done = explain(*FLOW, FAIRLEAD_MUX_HTTP=mux.http)
     assert done.returncode == 0
     lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())

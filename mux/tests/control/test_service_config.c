@@ -15,6 +15,7 @@
 #include "control/config_node.h"
 #include "encap/gue.h"
 #include "steering/flowtable/flowtable.h"
+#include "steering/hunt/hunt.h"
 #include "steering/othello/othello.h"
 #include "steering/ring/steering_ring.h"
 
@@ -118,6 +119,65 @@ static void reads_optional_fields(void **state)
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_ptr_equal(config.steering, &steering_othello);
 	free(text);
+	text = changed("steering", "\"hunt\"");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_ptr_equal(config.steering, &steering_hunt);
+	free(text);
+}
+
+static const struct maat_row {
+	const char *maat; /* NULL: absent */
+	const char *why;  /* NULL: it is allowed */
+} maat_rows[] = {
+    {"{\"load\":\"bytes\",\"deltaThousandths\":0,\"halfLifeMillis\":10,\"filterBytes\":1024,\"filterHashes\":1}", NULL},
+    {"{\"load\":\"agents\",\"deltaThousandths\":1000,\"halfLifeMillis\":60000,\"filterBytes\":16777216,"
+     "\"filterHashes\":8}",
+     NULL},
+    {NULL, "maat is missing; allowed with steering maat: an object"},
+    {"7", "maat is not an object; allowed with steering maat: an object"},
+    {"{}", "maat.load is missing; allowed: a string"},
+    {"{\"load\":\"cpu\"}", "maat.load is 'cpu'; allowed: packets, bytes, connections, agents"},
+    {"{\"load\":\"packets\",\"deltaThousandths\":1001}", "maat.deltaThousandths is 1001; allowed: 0..1000"},
+    {"{\"load\":\"packets\",\"deltaThousandths\":10,\"halfLifeMillis\":9}",
+     "maat.halfLifeMillis is 9; allowed: 10..60000"},
+    {"{\"load\":\"packets\",\"deltaThousandths\":10,\"halfLifeMillis\":10,\"filterBytes\":33554432}",
+     "maat.filterBytes is 33554432; allowed: 1024..16777216"},
+    {"{\"load\":\"packets\",\"deltaThousandths\":10,\"halfLifeMillis\":10,\"filterBytes\":1025}",
+     "maat.filterBytes is 1025; allowed: a power of two"},
+    {"{\"load\":\"packets\",\"deltaThousandths\":10,\"halfLifeMillis\":10,\"filterBytes\":1024,\"filterHashes\":9}",
+     "maat.filterHashes is 9; allowed: 1..8"},
+};
+
+/* Settings of maat are read and written, and refused by name; a service with another method ignores them. */
+static void settings_of_maat(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(maat_rows) / sizeof(maat_rows[0]); i++) {
+		json_t *root = json_loads(example, 0, NULL);
+		struct service_config config, again;
+		struct reason why = {""};
+		char *text;
+
+		json_object_set_new(root, "steering", json_string("maat"));
+		if (maat_rows[i].maat)
+			json_object_set_new(root, "maat", json_loads(maat_rows[i].maat, JSON_DECODE_ANY, NULL));
+		text = json_dumps(root, 0);
+		assert_int_equal(parse(text, &config, &why), maat_rows[i].why ? -EINVAL : 0);
+		assert_string_equal(why.text, maat_rows[i].why ? maat_rows[i].why : "");
+		free(text);
+		if (!maat_rows[i].why) {
+			text = config_node_print(&config);
+			assert_int_equal(parse(text, &again, &why), 0);
+			assert_memory_equal(&config, &again, sizeof(config));
+			free(text);
+		}
+		json_object_set_new(root, "steering", json_string("ring"));
+		text = json_dumps(root, 0);
+		assert_int_equal(parse(text, &config, &why), 0);
+		assert_int_equal(config.maat.filter_bytes, 0);
+		free(text);
+		json_decref(root);
+	}
 }
 
 /* The example with one key (first, last: of mptcpPorts) set to a JSON value, or without it (value NULL). */
@@ -172,7 +232,6 @@ static void refuses(void **state)
 	    {"ports", "[{\"port\": 80}]", "missing"},
 	    {"ports", "[7]", "missing"},
 	    {"ports", "[{\"protocol\": \"tcp\", \"port\": 80}, {\"protocol\": \"tcp\", \"port\": 80}]", "each once"},
-	    {"steering", "\"hunt\"", "hunt"},
 	    {"buckets", "255", "256..8388608"},
 	    {"buckets", "65535", "power of two"},
 	    {"buckets", "16777216", "16777216"},
@@ -184,7 +243,7 @@ static void refuses(void **state)
 	    {"affinity", "\"server\"", "connection, client"},
 	    {"windowSeconds", "-1", "-1"},
 	    {"windowSeconds", "99999999999", "99999999999"},
-	    {"encap", "\"gre\"", "allowed: gue, ipip"},
+	    {"encap", "\"gre\"", "allowed: gue, srv6, ipip"},
 	    {"encap", "\"ipip\"", "vips[1] is '2001:db8::1'; allowed with encap ipip"},
 	    {"quicServerId", "[1, 2]", "offset and length"},
 	    {"quicServerId", "{\"offset\": 1}", "quicServerId.length is missing"},
@@ -304,10 +363,15 @@ static void detects_that_rings_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reads_every_field),        cmocka_unit_test(reads_ports_of_ids),
-	    cmocka_unit_test(reads_optional_fields),    cmocka_unit_test(refuses),
-	    cmocka_unit_test(rejects_each_missing_key), cmocka_unit_test(rejects_what_is_not_an_object),
-	    cmocka_unit_test(ignores_unknown_keys),     cmocka_unit_test(detects_that_rings_differ),
+	    cmocka_unit_test(reads_every_field),
+	    cmocka_unit_test(settings_of_maat),
+	    cmocka_unit_test(reads_ports_of_ids),
+	    cmocka_unit_test(reads_optional_fields),
+	    cmocka_unit_test(refuses),
+	    cmocka_unit_test(rejects_each_missing_key),
+	    cmocka_unit_test(rejects_what_is_not_an_object),
+	    cmocka_unit_test(ignores_unknown_keys),
+	    cmocka_unit_test(detects_that_rings_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

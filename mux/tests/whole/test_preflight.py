@@ -103,10 +103,12 @@ def test_an_mtu_without_room(check, rack: Rack, service: Service, tmp_path):
     assert (
         "1500 leaves 1416 bytes" in check()[1]["mtu"][1] and "give the way to the servers 1584" in check()[1]["mtu"][1]
     )
-    assert "1500 leaves 1408 bytes" in check("--tag-key", str(key))[1]["mtu"][1]
+    assert check()[1]["mtu"][1].endswith("; services with encap srv6: 1604")
+    tagged = check("--tag-key", str(key))[1]["mtu"][1]
+    assert "1500 leaves 1408 bytes" in tagged and tagged.endswith("; services with encap srv6: 1612")
     rack.inside("ip", "address", "flush", "dev", INSIDE, "scope", "global")
     rack.inside("ip", "address", "add", f"{MUX}/24", "dev", INSIDE)
-    assert "1500 leaves 1448 bytes" in check()[1]["mtu"][1]
+    assert "1500 leaves 1448 bytes" in check()[1]["mtu"][1] and "srv6" not in check()[1]["mtu"][1]
 
 
 def test_receive_offloads_and_a_link_that_is_down(check, rack: Rack, service: Service):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steering othello: random bursts of services with arrays of every kind, beside one with a ring alone, against an oracle
- * that handles each packet by itself and writes its bytes from scratch; and explanations.
+ * Second buckets: random bursts of services with othello's arrays of every kind, with hunt and maat, beside one with a
+ * ring alone, against an oracle that handles each packet by itself and writes its bytes from scratch; and explanations.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -12,28 +12,38 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <rte_ring.h>
+
 #include "packet/burst.h"
+#include "packet/classify.h"
+#include "packet/fragments.h"
 #include "ring/backend.h"
 #include "service/tables.h"
+#include "steering/hunt/hunt.h"
+#include "steering/maat/maat.h"
 #include "steering/othello/arrays.h"
 #include "steering/othello/othello.h"
 #include "steering/othello/pair.h"
 #include "steering/ring/steering_ring.h"
-#include "../../tests/frame.h"
-#include "../../tests/gue_bytes.h"
-#include "../../tests/image.h"
+#include "frame.h"
+#include "gue_bytes.h"
+#include "image.h"
 
 enum {
 	BUCKETS = 1024,
 	BACKENDS = 40,
 	NOW = 1700000100,
-	SERVICES = 5,
+	RING = 4, /* the number of the service without second buckets, and of the one by halves of the hash */
+	HUNT = 5,
+	MAAT = 6,
+	SERVICES = 7,
 	BURSTS = 20000,
 	TAILROOM = 64, /* as real buffers have: the longest header takes more than the headroom */
 };
 
 static const struct fl_siphash_key tag_key = {11, 12};
-static const char *const vips[SERVICES] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4", "10.99.0.5"};
+static const char *const vips[SERVICES] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4",
+					   "10.99.0.5", "10.99.0.6", "10.99.0.7"};
 
 /* By the last digit of a backend's address: 7 has no next hop, 8 is a loop, 5 is in a VLAN. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)
@@ -60,7 +70,7 @@ static struct othello_arrays *random_arrays(struct chance *chance, uint32_t gene
 	return image_arrays(chance, generation, na, nb, hash, BUCKETS);
 }
 
-/* The arrays of service number i: newest and before, newest alone, low bits before, none yet; the last has a ring. */
+/* The arrays of service number i: newest and before, newest alone, low bits before, none yet. Others have none. */
 static struct othello_pair *random_pair(struct chance *chance, unsigned i, enum fl_hash_kind hash)
 {
 	struct othello_arrays *newest, *previous = NULL;
@@ -106,12 +116,24 @@ struct world {
 	struct delta snapshots[SERVICES];
 };
 
+static bool is_of_halves(unsigned service)
+{
+	return service == HUNT || service == MAAT;
+}
+
 static struct service_config config_of(unsigned i, enum fl_hash_kind hash)
 {
 	struct service_config config = image_config((uint16_t)(i + 1), vips[i], BUCKETS);
 
 	snprintf(config.name, sizeof(config.name), "service%u", i);
-	config.steering = i == SERVICES - 1 ? &steering_ring : &steering_othello;
+	config.steering = i == RING   ? &steering_ring
+			  : i == HUNT ? &steering_hunt
+			  : i == MAAT ? &steering_maat
+				      : &steering_othello;
+	if (i == MAAT)
+		config.maat = (struct maat_settings){MAAT_PACKETS, 10, 1000, 1024, 2};
+	if (is_of_halves(i))
+		config.ports[config.ports_count++] = (struct service_port){IPPROTO_UDP, 80};
 	config.hash = hash;
 	config.vips_count = 2;
 	config.vips[1] = image_address("2001:db8:99::1");
@@ -202,11 +224,28 @@ static enum verdict verdict_of(const struct next_hop *hop)
 	return hop->resolved ? VERDICT_SERVICE : VERDICT_NO_NEIGHBOUR;
 }
 
+static const struct othello_pair *pair_of(const struct world *world, unsigned service)
+{
+	return is_of_halves(service) ? NULL : othello_pair_of(world->services[service]);
+}
+
+/* Whether the packet's second bucket is named first: the filter has it, and packets reach its owner. */
+static bool is_noted(const struct world *world, uint64_t hash, uint32_t second)
+{
+	uint16_t owner = world->snapshots[MAAT].current[second];
+	struct next_hop hop;
+
+	if (!is_known(owner) || second == (uint32_t)hash % BUCKETS)
+		return false;
+	hop = hop_to(&world->snapshots[MAAT], owner);
+	return hop.resolved && !hop.loop && maat_filter_has(maat_of(world->services[MAAT])->filter, hash);
+}
+
 static struct wanted want(const struct world *world, unsigned i, const struct flow *flow, const struct frame *frame,
 			  const struct fl_siphash_key *key)
 {
 	const struct delta *snapshot = &world->snapshots[i];
-	const struct othello_pair *pair = othello_pair_of(world->services[i]);
+	const struct othello_pair *pair = pair_of(world, i);
 	uint64_t hash = service_flow_hash(world->services[i], flow);
 	bool ipv6 = !fl_address_is_ipv4(&flow->source);
 	uint32_t low = (uint32_t)hash % BUCKETS, first = pair ? code(pair->newest, hash) : low, second = first;
@@ -227,6 +266,14 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 		second = code(pair->previous, hash);
 	else if (pair && pair->low_bits)
 		second = low;
+	else if (is_of_halves(i) && flow->protocol == IPPROTO_TCP)
+		second = (uint32_t)(hash >> 32) % BUCKETS;
+	if (i == MAAT && flow->destination_port == 80 && is_noted(world, hash, second)) {
+		first = second;
+		second = low;
+		bytes.steer.bucket = first;
+		id = snapshot->current[first];
+	}
 	if (flow->destination_port != 80) {
 		id = (uint16_t)(flow->destination_port - 20000);
 		wanted.verdict = VERDICT_NO_BACKEND_ID;
@@ -262,10 +309,13 @@ static struct wanted want(const struct world *world, unsigned i, const struct fl
 
 static struct flow random_flow(struct chance *chance, unsigned service)
 {
-	struct flow flow = chance_below(chance, 2) ? frame_flow6(IPPROTO_TCP) : frame_flow(IPPROTO_TCP);
+	uint8_t protocol = is_of_halves(service) && !chance_below(chance, 4) ? IPPROTO_UDP : IPPROTO_TCP;
+	struct flow flow = chance_below(chance, 2) ? frame_flow6(protocol) : frame_flow(protocol);
 
 	flow.source_port = (uint16_t)(1 + chance_below(chance, 65535));
-	flow.destination_port = chance_below(chance, 10) ? 80 : (uint16_t)(20001 + chance_below(chance, BACKENDS));
+	flow.destination_port = (uint16_t)(20001 + chance_below(chance, BACKENDS));
+	if (protocol == IPPROTO_UDP || chance_below(chance, 10))
+		flow.destination_port = 80;
 	flow.source.bytes[15] = (uint8_t)chance_below(chance, 250);
 	flow.destination.bytes[15] = (uint8_t)(service + 1);
 	return flow;
@@ -274,7 +324,7 @@ static struct flow random_flow(struct chance *chance, unsigned service)
 /* An ICMP error about a packet of the service to this client; over IPv4. */
 static struct frame quote_of(const struct flow *flow)
 {
-	struct frame frame = frame_new(flow, 20);
+	struct frame frame = frame_new(flow, 32); /* room for an IP header and 8 bytes more, behind UDP too */
 	uint8_t *ip = frame.bytes + FRAME_AT_IP, *icmp = frame.bytes + FRAME_AT_L4, *quote = icmp + 8;
 
 	memset(icmp, 0, frame.len - FRAME_AT_L4);
@@ -294,19 +344,25 @@ static void check_burst(struct chance *chance, const struct world *world, struct
 {
 	static struct frame frames[BURST_MAX];
 	static struct wanted wanted[BURST_MAX];
+	unsigned services[BURST_MAX];
+	struct flow flows[BURST_MAX];
 	unsigned only = chance_below(chance, 2 * SERVICES);
 	uint32_t seconds = 0, moved = 0;
 
 	burst->count = 1 + chance_below(chance, BURST_MAX);
 	burst->tag_key = chance_below(chance, 3) ? NULL : &tag_key;
 	for (uint32_t i = 0; i < burst->count; i++) {
-		unsigned service = only < SERVICES ? only : chance_below(chance, SERVICES);
-		struct flow flow = random_flow(chance, service);
-
-		frames[i] = frame_new(&flow, chance_below(chance, 100));
-		if (fl_address_is_ipv4(&flow.source) && !chance_below(chance, 8))
-			frames[i] = quote_of(&flow);
-		wanted[i] = want(world, service, &flow, &frames[i], burst->tag_key);
+		services[i] = only < SERVICES ? only : chance_below(chance, SERVICES);
+		flows[i] = random_flow(chance, services[i]);
+		if (services[i] == MAAT && chance_below(chance, 2))
+			maat_filter_add(maat_of(world->services[MAAT])->filter,
+					service_flow_hash(world->services[MAAT], &flows[i]));
+	}
+	for (uint32_t i = 0; i < burst->count; i++) {
+		frames[i] = frame_new(&flows[i], chance_below(chance, 100));
+		if (fl_address_is_ipv4(&flows[i].source) && !chance_below(chance, 8))
+			frames[i] = quote_of(&flows[i]);
+		wanted[i] = want(world, services[i], &flows[i], &frames[i], burst->tag_key);
 		burst->mbufs[i] = frame_wrap_with(&frames[i], TAILROOM);
 	}
 	burst_steer(burst);
@@ -371,14 +427,14 @@ static void explanations_name_both_buckets(void **state)
 	static const struct {
 		uint32_t arrays, before;
 		bool has_before;
-	} of_service[SERVICES] = {{9, 5, true}, {9, 0, false}, {9, 0, true}, {0, 0, false}, {0, 0, false}};
+	} of_service[SERVICES] = {{9, 5, true}, {9, 0, false}, {9, 0, true}};
 	struct chance chance = {5};
 	struct world world = world_new(&chance);
 
 	(void)state;
 	for (int n = 0; n < 5000; n++) {
 		unsigned i = chance_below(&chance, SERVICES);
-		const struct othello_pair *pair = othello_pair_of(world.services[i]);
+		const struct othello_pair *pair = pair_of(&world, i);
 		struct flow flow = random_flow(&chance, i);
 		uint64_t hash = service_flow_hash(world.services[i], &flow);
 		uint32_t first = pair ? code(pair->newest, hash) : (uint32_t)hash % BUCKETS, second = first;
@@ -389,6 +445,8 @@ static void explanations_name_both_buckets(void **state)
 		first = second = pair ? code(pair->newest, hash) : (uint32_t)hash % BUCKETS;
 		if (of_service[i].has_before)
 			second = pair->previous ? code(pair->previous, hash) : (uint32_t)hash % BUCKETS;
+		else if (is_of_halves(i) && flow.protocol == IPPROTO_TCP)
+			second = (uint32_t)(hash >> 32) % BUCKETS;
 		assert_int_equal(service_explain(world.services[i], &flow, NOW, &said), 0);
 		assert_int_equal(said.arrays, of_service[i].arrays);
 		assert_int_equal(said.has_arrays_before, of_service[i].has_before);
@@ -402,11 +460,77 @@ static void explanations_name_both_buckets(void **state)
 	world_free(&world);
 }
 
+/* A part of a datagram over IPv4: so many bytes behind its IP header, from `at` on. */
+static struct frame fragment_of(const struct frame *whole, uint32_t at, uint32_t len, bool more)
+{
+	struct frame frame = *whole;
+	uint8_t *ip = frame.bytes + FRAME_AT_IP;
+
+	memmove(frame.bytes + FRAME_AT_L4, whole->bytes + FRAME_AT_L4 + at, len);
+	frame.len = FRAME_AT_L4 + len;
+	fl_store_be16(ip + 2, (uint16_t)(20 + len));
+	fl_store_be16(ip + 4, 77);
+	fl_store_be16(ip + 6, (uint16_t)(more << 13 | at / 8));
+	frame_fix_checksum(&frame);
+	return frame;
+}
+
+/* Servers pass on a first fragment, as a whole packet, but no later one. */
+static void fragments_name_it_in_the_first(void **state)
+{
+	enum { PIECE = 40 };
+	struct chance chance = {9};
+	struct world world = world_new(&chance);
+	const struct lookup *lookup = tables_lookup(world.tables);
+	struct rte_ring *ring = aligned_alloc(64, (size_t)rte_ring_get_memsize(FRAGMENTS_RING));
+	struct fragments *fragments;
+	uint32_t steered = 0;
+
+	(void)state;
+	assert_non_null(ring);
+	assert_int_equal(rte_ring_init(ring, "fragments", FRAGMENTS_RING, 0), 0);
+	fragments = fragments_new(0, 1, &ring);
+	assert_non_null(fragments);
+	for (uint32_t n = 0; n < 1000; n++) {
+		struct burst burst = {.mac = mac_word(frame_mac), .now = NOW, .lookup = lookup};
+		struct flow flow = frame_flow(IPPROTO_TCP);
+		struct frame whole, parts[2];
+
+		flow.source_port = (uint16_t)(n + 1);
+		flow.destination.bytes[15] = HUNT + 1;
+		whole = frame_new(&flow, 2 * PIECE - 20);
+		for (uint32_t i = 0; i < 2; i++) {
+			struct rte_mbuf *mbuf;
+			struct packet packet;
+
+			parts[i] = fragment_of(&whole, i * PIECE, PIECE, !i);
+			mbuf = frame_wrap_with(&parts[i], TAILROOM);
+			classify(lookup, burst.mac, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len,
+				 mbuf->pkt_len, &packet);
+			assert_int_equal(packet.verdict, VERDICT_FRAGMENT);
+			fragments_take(fragments, lookup, mbuf, &packet, 10000 + 5000 * n);
+		}
+		assert_true(fragments_ready(fragments, &burst));
+		burst_steer_classified(&burst);
+		assert_int_equal(burst.count, 2);
+		assert_false(burst.seconds & 2);
+		assert_true(burst.second <= (burst.seconds & 1));
+		steered += burst.second;
+		for (uint32_t i = 0; i < 2; i++)
+			frame_unwrap(burst.mbufs[i]);
+	}
+	assert_true(steered > 300);
+	fragments_free(fragments);
+	free(ring);
+	world_free(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bursts_equal_single_packets),
 	    cmocka_unit_test(explanations_name_both_buckets),
+	    cmocka_unit_test(fragments_name_it_in_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
